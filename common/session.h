@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a session is asked to be: the values that `Start` carries, parsed and checked. Plain data,
+ * owned by whoever filled it in; no pointers but the strings and arrays it owns.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "events.h"
+
+enum {
+	IOTR_SESSIONS_MAX = 64,       /* bits of the mask in a record */
+	IOTR_SESSION_NAME_MAX = 64,   /* bytes, without the NUL: [A-Za-z0-9_.-], not starting with '.' or '-' */
+	IOTR_FILTER_VALUES_MAX = 256, /* values of one list filter of one session */
+	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
+};
+
+struct iotr_session_spec {
+	char name[IOTR_SESSION_NAME_MAX + 1];
+	uint32_t streams; /* bit per enum iotr_stream, at least one */
+
+	/* Filters: an empty one lets everything pass; several must all pass. */
+	uint32_t *pids;            /* processes (tgid) */
+	size_t pid_count;
+	bool tree;                 /* and the descendants of pids, from now on */
+	char (*commands)[16];      /* exact command names, NUL padded to 16 bytes */
+	size_t command_count;
+	uint32_t *uids;
+	size_t uid_count;
+	uint32_t *devices;         /* kernel encoding: major << 20 | minor */
+	size_t device_count;
+	uint32_t operations[IOTR_STREAM_COUNT]; /* bit per operation; all bits clear in all streams: no filter */
+	uint64_t min_latency_ns;   /* 0: no filter */
+	uint64_t min_size;         /* bytes, 0: no filter */
+	bool errors;               /* only operations that failed */
+
+	uint64_t duration_ns;      /* 0: until stopped */
+	char output[PATH_MAX];     /* absolute; "" for the default place */
+};
+
+/* Releases what the spec owns and clears it; takes an all-zero spec too. */
+void iotr_session_spec_done(struct iotr_session_spec *spec);
+
+/* Whether the bytes are a name that a session may have. */
+bool iotr_session_name_valid(const char *name);

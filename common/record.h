@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What travels from BPF to the daemon. Rows go through the row rings, names through one ring of
+ * their own: a name is committed before the first row that refers to it, so a consumer that meets
+ * an unknown name drains the name ring and then knows it.
+ */
+#pragma once
+
+#include "events.h"
+
+#define IOTR_COMMAND_SIZE   16
+#define IOTR_NAME_TEXT_MAX  4096  /* bytes of one name record's text, NUL included */
+#define IOTR_UNKNOWN	    (~0ULL) /* a number that is not known: an empty field */
+
+/* Head of every row. */
+struct iotr_record {
+	__u16 size; /* of the whole record */
+	__u8 stream; /* enum iotr_stream */
+	__u8 operation; /* of the stream */
+	__u32 cpu;
+	__u64 sessions; /* mask: who wants the row */
+	__u64 start_ns; /* CLOCK_MONOTONIC */
+	__u64 latency_ns;
+	__u64 cgroup_id;
+	__u32 pid;
+	__u32 tid;
+	__u32 ppid;
+	__u32 uid;
+	char command[IOTR_COMMAND_SIZE];
+};
+
+/* A file as a row knows it. A name's id is 0 when there is none. */
+struct iotr_file {
+	__u64 name; /* id of a name record */
+	__u64 inode; /* IOTR_UNKNOWN */
+	__u32 device; /* major << 20 | minor; 0 when unknown */
+	__u32 flags; /* f_flags of the open file */
+};
+
+/* How `flags` of a file system row are to be read: the call that it came from. */
+enum iotr_flag_kind {
+	IOTR_FLAGS_NONE,
+	IOTR_FLAGS_FILE,  /* file.flags, then extra_flags as RWF_* */
+	IOTR_FLAGS_OPEN,
+	IOTR_FLAGS_AT,
+	IOTR_FLAGS_RENAME,
+	IOTR_FLAGS_FALLOCATE,
+	IOTR_FLAGS_SPLICE,
+	IOTR_FLAGS_MSYNC,
+	IOTR_FLAGS_MADVISE, /* a value, not bits */
+	IOTR_FLAGS_MREMAP,
+	IOTR_FLAGS_SYNC_RANGE,
+	IOTR_FLAGS_CLOSE_RANGE,
+	IOTR_FLAGS_COUNT,
+};
+
+/* A row of the VFS stream. Numbers that a call has no use for are IOTR_UNKNOWN. */
+struct iotr_vfs_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 name2; /* second name of RENAME, LINK, SYMLINK; 0: none */
+	__s64 result; /* return value, negative errno */
+	__u64 size;
+	__u64 offset;
+	__u64 address;
+	__u32 flags; /* arguments of the call, read as flag_kind says */
+	__u32 protection; /* of a mapping, valid when has_mapping */
+	__u32 mapping; /* flags of a mapping, valid when has_mapping */
+	__s32 fd; /* valid when has_fd */
+	__u8 flag_kind;
+	__u8 has_fd;
+	__u8 has_mapping;
+	__u8 counts_bytes; /* bytes_completed is max(result, 0) */
+	__u8 pad[4];
+};
+
+enum iotr_attribution {
+	IOTR_ATTRIBUTION_UNKNOWN,
+	IOTR_ATTRIBUTION_SUBMITTER,
+};
+
+/* A row of the BLOCK stream. head.latency_ns is from issue to completion. */
+struct iotr_block_record {
+	struct iotr_record head;
+	__u64 sector; /* 512 bytes, on the whole disk */
+	__u64 size; /* bytes */
+	__u64 queue_latency_ns; /* IOTR_UNKNOWN: never queued */
+	__u64 inode; /* IOTR_UNKNOWN */
+	__u64 request_id;
+	__u32 inode_device; /* file system of inode, 0: unknown */
+	__u32 device; /* partition or disk: major << 20 | minor */
+	__u32 disk; /* whole disk */
+	__u32 flags; /* cmd_flags without the operation, the kernel's own bits */
+	__u32 error; /* positive errno */
+	__u8 attribution; /* enum iotr_attribution */
+	__u8 pad[3];
+};
+
+/*
+ * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
+ * again, with the same meaning, when the kernel side forgot that it had sent it.
+ */
+struct iotr_name_record {
+	__u64 id;
+	__u64 parent;
+	__u64 inode; /* 0 for transient names */
+	__u32 device;
+	__u16 flags; /* IOTR_NAME_* */
+	__u16 length; /* bytes of text */
+	char fs_type[16]; /* NUL padded; "" for transient names */
+	char text[]; /* length bytes, no NUL */
+};
+
+enum {
+	IOTR_NAME_TRANSIENT = 1, /* argument of one call: used by one row, then never again */
+	IOTR_NAME_DELETED = 2,	 /* the file has been unlinked */
+	IOTR_NAME_DIRECTORY = 4,
+	IOTR_NAME_CUT = 8,	 /* deeper than the walk goes: the parents are unknown */
+};
+
+_Static_assert(sizeof(struct iotr_record) == 72, "hole in the record head");
+_Static_assert(sizeof(struct iotr_file) == 24, "hole in the file identity");
+_Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
+_Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
+_Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The folder of a session. Main thread. Both functions return a descriptor of the folder, which
+ * the caller closes, or a negative errno with a sentence for the user in `message`.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stddef.h>
+#include <time.h>
+
+/*
+ * A folder that the user named: created where it is missing (its parent must exist), refused
+ * where it holds anything (-ENOTEMPTY), is no folder (-ENOTDIR) or cannot be written (-EACCES).
+ */
+int output_create(const char *path, char *message, size_t message_size);
+
+/*
+ * LOG_DIR/NAME/YYYYMMDDTHHMMSSZ with its parents, "-2" and so on appended while that exists;
+ * `path` says which.
+ */
+int output_create_default(const char *log_dir, const char *name, time_t start, char path[PATH_MAX],
+			  char *message, size_t message_size);

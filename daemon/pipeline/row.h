@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A row on its way from the router to a formatter: the record, and what only the consumer thread
+ * could know of it. Plain data that owns nothing: it points into a ring, or into a queue.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record.h"
+
+/* Escaped text; `quote` says that it holds a comma or a quote. length 0: unknown. */
+struct row_text {
+	const char *text;
+	uint32_t length;
+	bool quote;
+};
+
+struct row {
+	const struct iotr_record *record;
+	struct row_text path;
+	struct row_text path2;
+	const char *fs_type; /* "" when unknown; outlives every row */
+};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "protocol.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+enum { BUFFER_CAPACITY_MIN = 4096 };
+
+void iotr_buffer_done(struct iotr_buffer *buffer)
+{
+	free(buffer->data);
+	memset(buffer, 0, sizeof(*buffer));
+}
+
+static int buffer_reserve(struct iotr_buffer *buffer, size_t more)
+{
+	size_t needed = buffer->length + more;
+	size_t capacity = buffer->capacity ?: BUFFER_CAPACITY_MIN;
+	char *data;
+
+	if (buffer->begin + needed <= buffer->capacity)
+		return 0;
+	if (buffer->begin) {
+		memmove(buffer->data, buffer->data + buffer->begin, buffer->length);
+		buffer->begin = 0;
+	}
+	if (needed <= buffer->capacity)
+		return 0;
+	while (capacity < needed)
+		capacity *= 2;
+	data = realloc(buffer->data, capacity);
+	if (!data)
+		return -ENOMEM;
+	buffer->data = data;
+	buffer->capacity = capacity;
+	return 0;
+}
+
+int iotr_buffer_append(struct iotr_buffer *buffer, const void *bytes, size_t length)
+{
+	int r = buffer_reserve(buffer, length);
+
+	if (r < 0)
+		return r;
+	if (length)
+		memcpy(buffer->data + buffer->begin + buffer->length, bytes, length);
+	buffer->length += length;
+	return 0;
+}
+
+void iotr_buffer_consume(struct iotr_buffer *buffer, size_t length)
+{
+	buffer->begin += length;
+	buffer->length -= length;
+	buffer->searched = buffer->searched > length ? buffer->searched - length : 0;
+	if (!buffer->length) /* an idle connection holds no memory */
+		iotr_buffer_done(buffer);
+}
+
+bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *length)
+{
+	const char *begin, *end;
+
+	if (buffer->searched == buffer->length)
+		return false;
+	begin = buffer->data + buffer->begin;
+	end = memchr(begin + buffer->searched, '\0', buffer->length - buffer->searched);
+	if (!end) {
+		buffer->searched = buffer->length;
+		return false;
+	}
+	*text = begin;
+	*length = (size_t)(end - begin);
+	buffer->searched = *length;
+	return true;
+}
+
+int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message)
+{
+	const char *text = json_object_to_json_string_ext(
+		message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	return text ? iotr_buffer_append(buffer, text, strlen(text) + 1) : -ENOMEM;
+}
+
+int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why)
+{
+	_cleanup_(json_tokener_freep) struct json_tokener *tokener =
+		json_tokener_new_ex(IOTR_MESSAGE_DEPTH);
+	_cleanup_json_ struct json_object *message = NULL;
+
+	*why = "out of memory";
+	if (!tokener)
+		return -ENOMEM;
+	*why = "the message is too long";
+	if (length > IOTR_MESSAGE_MAX)
+		return -EBADMSG;
+
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	message = json_tokener_parse_ex(tokener, text, (int)length + 1);
+	if (json_tokener_get_error(tokener) != json_tokener_success) {
+		*why = json_tokener_error_desc(json_tokener_get_error(tokener));
+		return -EBADMSG;
+	}
+	*why = "the message is not an object";
+	if (!json_object_is_type(message, json_type_object))
+		return -EBADMSG;
+	*ret = TAKE(message);
+	return 0;
+}
+
+int iotr_socket_address(const char *path, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(address->sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address->sun_path, path);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The control protocol as both ends see it: Varlink, one JSON object per message, ended by a NUL.
+ * Names, limits, and the buffer that cuts a byte stream into messages. A buffer belongs to whoever
+ * holds it; nothing here blocks or keeps state of its own.
+ */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define IOTR_RUNTIME_DIR  "/run/iotracer"
+#define IOTR_SOCKET_NAME  "io.iotracer"
+#define IOTR_SOCKET_PATH  IOTR_RUNTIME_DIR "/" IOTR_SOCKET_NAME
+#define IOTR_GROUP	  "iotracer"
+#define IOTR_INTERFACE	  "io.iotracer"
+#define IOTR_SESSION_NAME "default" /* of a session that was given none */
+
+/* Errors a reply may carry in "error". */
+#define VARLINK_INTERFACE_NOT_FOUND "org.varlink.service.InterfaceNotFound"
+#define VARLINK_METHOD_NOT_FOUND    "org.varlink.service.MethodNotFound"
+#define VARLINK_INVALID_PARAMETER   "org.varlink.service.InvalidParameter"
+#define VARLINK_EXPECTED_MORE	    "org.varlink.service.ExpectedMore"
+#define IOTR_NO_SUCH_SESSION	    IOTR_INTERFACE ".NoSuchSession"
+#define IOTR_SESSION_EXISTS	    IOTR_INTERFACE ".SessionExists"
+#define IOTR_TOO_MANY_SESSIONS	    IOTR_INTERFACE ".TooManySessions"
+#define IOTR_TOO_MANY_CONNECTIONS   IOTR_INTERFACE ".TooManyConnections"
+#define IOTR_NO_HOOK		    IOTR_INTERFACE ".NoHook"
+#define IOTR_OUTPUT_UNUSABLE	    IOTR_INTERFACE ".OutputUnusable"
+#define IOTR_PERMISSION_DENIED	    IOTR_INTERFACE ".PermissionDenied"
+#define IOTR_PROTOCOL_ERROR	    IOTR_INTERFACE ".ProtocolError"
+#define IOTR_FAILED		    IOTR_INTERFACE ".Failed"
+
+enum {
+	IOTR_MESSAGE_MAX = 1 << 20, /* bytes, without the NUL */
+	IOTR_MESSAGE_DEPTH = 32,    /* of nested objects and arrays */
+};
+
+/* Bytes in order: appended at the end, consumed at the front. All zero is an empty one. */
+struct iotr_buffer {
+	char *data;
+	size_t begin;  /* first byte not yet consumed */
+	size_t length; /* bytes from there on */
+	size_t capacity;
+	size_t searched; /* of these bytes, how many are known to hold no NUL */
+};
+
+void iotr_buffer_done(struct iotr_buffer *buffer);
+int iotr_buffer_append(struct iotr_buffer *buffer, const void *bytes, size_t length);
+void iotr_buffer_consume(struct iotr_buffer *buffer, size_t length);
+
+/* The first whole message, without and up to its NUL; valid until the buffer changes. The caller
+ * consumes length + 1 bytes when done with it. False: there is none yet. */
+bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *length);
+
+/* A message as JSON text and its NUL. */
+int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message);
+
+/* Parses `length` bytes and the NUL behind them. -EBADMSG: not one JSON object of bounded depth,
+ * `*why` says it in words. */
+int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why);
+
+/* -ENAMETOOLONG: the path is longer than a socket's address can be. */
+int iotr_socket_address(const char *path, struct sockaddr_un *address);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "arguments.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "protocol.h"
+#include "schema.h"
+#include "session.h"
+
+int argument_refuse(struct engine_error *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error->message, sizeof(error->message), format, arguments);
+	va_end(arguments);
+	return -EINVAL;
+}
+
+static void name_parameter(struct engine_error *error, const char *name)
+{
+	snprintf(error->parameter, sizeof(error->parameter), "%s", name);
+}
+
+static bool has_row(const struct argument *rows, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].name, name))
+			return true;
+	return false;
+}
+
+static int refuse_unknown(struct json_object *parameters, const struct argument *rows, size_t count,
+			  struct engine_error *error)
+{
+	json_object_object_foreach(parameters, name, value)
+	{
+		(void)value;
+		if (has_row(rows, count, name))
+			continue;
+		name_parameter(error, name);
+		return argument_refuse(error, "the method has no such parameter");
+	}
+	return 0;
+}
+
+int arguments_read(struct json_object *parameters, const struct argument *rows, size_t count,
+		   void *target, struct engine_error *error)
+{
+	int r = refuse_unknown(parameters, rows, count, error);
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		struct json_object *value = NULL;
+
+		name_parameter(error, rows[i].name);
+		json_object_object_get_ex(parameters, rows[i].name, &value);
+		if (value)
+			r = rows[i].parse(value, target, error);
+		else if (rows[i].required)
+			r = argument_refuse(error, "the method needs this parameter");
+	}
+	if (r >= 0)
+		name_parameter(error, "");
+	return r;
+}
+
+int arguments_read_call(struct call *call, const struct argument *rows, size_t count, void *target)
+{
+	struct engine_error error = { 0 };
+	int r = arguments_read(call->parameters, rows, count, target, &error);
+
+	if (r < 0)
+		call_invalid(call, error.parameter, error.message);
+	return r;
+}
+
+int argument_string(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *text;
+
+	if (!json_object_is_type(value, json_type_string))
+		return argument_refuse(error, "it is not a string");
+	text = json_object_get_string(value);
+	if (strlen(text) != (size_t)json_object_get_string_len(value))
+		return argument_refuse(error, "the string holds a NUL");
+	*(const char **)target = text;
+	return 0;
+}
+
+int argument_flag(struct json_object *value, void *target, struct engine_error *error)
+{
+	if (!json_object_is_type(value, json_type_boolean))
+		return argument_refuse(error, "it is not true or false");
+	*(bool *)target = json_object_get_boolean(value);
+	return 0;
+}
+
+int argument_session(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *name = NULL;
+	int r = argument_string(value, &name, error);
+
+	if (r < 0)
+		return r;
+	if (!iotr_session_name_valid(name))
+		return argument_refuse(error,
+				       "a session's name is 1 to %d letters, digits, '_', '.' and "
+				       "'-', and begins with none of the last two",
+				       IOTR_SESSION_NAME_MAX);
+	*(const char **)target = name;
+	return 0;
+}
+
+int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint64_t *ret,
+		    struct engine_error *error)
+{
+	uint64_t number;
+
+	if (!json_object_is_type(value, json_type_int))
+		return argument_refuse(error, "it is not a whole number");
+	number = json_object_get_uint64(value); /* saturates; what is negative becomes 0 */
+	if (json_object_get_int64(value) < 0 || number < min || number > max)
+		return argument_refuse(error, "it is not from %llu to %llu",
+				       (unsigned long long)min, (unsigned long long)max);
+	*ret = number;
+	return 0;
+}
+
+int argument_list(struct json_object *value,
+		  int (*each)(struct json_object *value, void *target, struct engine_error *error),
+		  void *target, struct engine_error *error)
+{
+	size_t length;
+
+	if (!json_object_is_type(value, json_type_array))
+		return argument_refuse(error, "it is not a list");
+	length = json_object_array_length(value);
+	if (!length)
+		return argument_refuse(error, "the list is empty");
+	if (length > IOTR_FILTER_VALUES_MAX)
+		return argument_refuse(error, "%zu values are given, %d are the most", length,
+				       IOTR_FILTER_VALUES_MAX);
+	for (size_t i = 0; i < length; i++) {
+		int r = each(json_object_array_get_idx(value, i), target, error);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int argument_stream(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *flag = NULL;
+	int stream, r;
+
+	r = argument_string(value, &flag, error);
+	if (r < 0)
+		return r;
+	stream = iotr_stream_find(flag);
+	if (stream < 0)
+		return argument_refuse(error, "there is no stream '%.64s'", flag);
+	*(uint32_t *)target |= 1u << stream;
+	return 0;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+#include "cleanup.h"
+#include "context.h"
+#include "protocol.h"
+
+enum { BACKLOG = 64 };
+
+bool listener_is_served(const char *path)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	if (fd < 0 || iotr_socket_address(path, &address) < 0)
+		return false;
+	return !connect(fd, (struct sockaddr *)&address, sizeof(address)) || errno == EAGAIN;
+}
+
+static int remove_stale(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+/* Nobody but root may connect before the group is set. */
+static int bind_closed(int fd, const struct sockaddr_un *address)
+{
+	mode_t saved = umask(0177);
+	int r = bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno : 0;
+
+	umask(saved);
+	return r;
+}
+
+static int open_to_group(const char *path, gid_t group)
+{
+	if (group == GROUP_NONE)
+		return 0;
+	if (chown(path, (uid_t)-1, group) < 0 || chmod(path, 0660) < 0)
+		return -errno;
+	return 0;
+}
+
+int listener_open(const char *path, gid_t group, int *ret)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = iotr_socket_address(path, &address);
+	if (r < 0)
+		return r;
+	r = remove_stale(path);
+	if (r < 0)
+		return r;
+	r = bind_closed(fd, &address);
+	if (r < 0)
+		return r;
+	r = open_to_group(path, group);
+	if (r < 0)
+		return r;
+	if (listen(fd, BACKLOG) < 0)
+		return -errno;
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+static int check_inherited(int fd)
+{
+	int flags, r = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0);
+
+	if (r <= 0)
+		return r < 0 ? r : -EPROTOTYPE;
+	flags = fcntl(fd, F_GETFL);
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+int listener_inherit(int *first)
+{
+	int count = sd_listen_fds(true);
+
+	*first = SD_LISTEN_FDS_START;
+	for (int i = 0; i < count; i++) {
+		int r = check_inherited(SD_LISTEN_FDS_START + i);
+
+		if (r < 0)
+			return r;
+	}
+	return count;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "log.h"
+#include "peer.h"
+#include "protocol.h"
+
+enum { LISTENERS_MAX = 4, ACCEPTS_A_TURN = 16 };
+
+static const uint64_t ACCEPT_PAUSE_USEC = 1000000; /* after running out of descriptors */
+
+struct server {
+	struct control *control;
+	sd_event_source *listeners[LISTENERS_MAX]; /* each owns its socket */
+	size_t listener_count;
+	sd_event_source *resume;
+	struct client *clients[SERVER_CLIENTS_MAX];
+};
+
+DEFINE_CLEANUP(struct server *, server_free);
+
+static struct client **find_slot(struct server *server, const struct client *client)
+{
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++)
+		if (server->clients[i] == client)
+			return &server->clients[i];
+	return NULL;
+}
+
+static void on_gone(struct client *client, void *userdata)
+{
+	*find_slot(userdata, client) = NULL;
+}
+
+/* Says why before closing; a peer that does not read it in time is none of our concern. */
+static void turn_away(int fd, const char *error)
+{
+	_cleanup_json_ struct json_object *message = json_object_new_object();
+	const char *text;
+
+	json_object_object_add(message, "error", json_object_new_string(error));
+	json_object_object_add(message, "parameters", json_object_new_object());
+	text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN);
+	if (send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		log_debug("cannot tell a peer that it is turned away: %m");
+}
+
+void server_adopt(struct server *server, int owned_fd)
+{
+	_cleanup_close_ int fd = owned_fd;
+	struct client **slot = find_slot(server, NULL);
+	uid_t uid = 0;
+	int r;
+
+	r = peer_check(fd, server->control->group, &uid);
+	if (r < 0) {
+		log_warning("uid %u may not control the daemon: turned away", uid);
+		turn_away(fd, IOTR_PERMISSION_DENIED);
+		return;
+	}
+	if (!slot) {
+		log_warning("%d connections are open: one more of uid %u turned away",
+			    SERVER_CLIENTS_MAX, uid);
+		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS);
+		return;
+	}
+	r = client_new(server->control, fd, uid, on_gone, server, slot);
+	if (r < 0)
+		log_error("cannot serve a connection: %s", strerror(-r));
+	else
+		take_fd(&fd);
+}
+
+static void set_listening(struct server *server, int enabled)
+{
+	for (size_t i = 0; i < server->listener_count; i++)
+		sd_event_source_set_enabled(server->listeners[i], enabled);
+}
+
+static int on_resume(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source, (void)usec;
+	set_listening(userdata, SD_EVENT_ON);
+	return 0;
+}
+
+/* Out of descriptors or memory: the socket stays readable, so look away for a while. */
+static void pause_listening(struct server *server)
+{
+	log_error("cannot accept a connection: %m");
+	set_listening(server, SD_EVENT_OFF);
+	sd_event_source_set_time_relative(server->resume, ACCEPT_PAUSE_USEC);
+	sd_event_source_set_enabled(server->resume, SD_EVENT_ONESHOT);
+}
+
+static int on_connection(sd_event_source *source, int listener, uint32_t events, void *userdata)
+{
+	struct server *server = userdata;
+
+	(void)source, (void)events;
+	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			server_adopt(server, fd);
+		else if (errno == EAGAIN)
+			return 0;
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			 errno == ENOMEM) {
+			pause_listening(server);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+int server_listen(struct server *server, int fd)
+{
+	sd_event_source **slot = &server->listeners[server->listener_count];
+	int r;
+
+	if (server->listener_count == LISTENERS_MAX)
+		return -E2BIG;
+	r = sd_event_add_io(server->control->event, slot, fd, EPOLLIN, on_connection, server);
+	if (r < 0)
+		return r;
+	server->listener_count++;
+	return sd_event_source_set_io_fd_own(*slot, true);
+}
+
+int server_new(struct control *control, struct server **ret)
+{
+	_cleanup_(server_freep) struct server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server)
+		return -ENOMEM;
+	server->control = control;
+	r = sd_event_add_time_relative(control->event, &server->resume, CLOCK_MONOTONIC, 0, 0,
+				       on_resume, server);
+	if (r < 0)
+		return r;
+	r = sd_event_source_set_enabled(server->resume, SD_EVENT_OFF);
+	if (r < 0)
+		return r;
+	*ret = TAKE(server);
+	return 0;
+}
+
+void server_free(struct server *server)
+{
+	if (!server)
+		return;
+	for (size_t i = 0; i < server->listener_count; i++)
+		sd_event_source_disable_unref(server->listeners[i]);
+	sd_event_source_disable_unref(server->resume);
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++)
+		client_free(server->clients[i]);
+	free(server);
+}

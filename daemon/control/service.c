@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "service.h"
+
+#include <string.h>
+
+#include "arguments.h"
+#include "protocol.h"
+
+static const char description[] =
+	"# What every Varlink service answers\n"
+	"interface org.varlink.service\n"
+	"\n"
+	"# Who this is, and the interfaces it has\n"
+	"method GetInfo() -> (\n"
+	"  vendor: string,\n"
+	"  product: string,\n"
+	"  version: string,\n"
+	"  url: string,\n"
+	"  interfaces: []string\n"
+	")\n"
+	"\n"
+	"# The definition of an interface\n"
+	"method GetInterfaceDescription(interface: string) -> (description: string)\n"
+	"\n"
+	"error InterfaceNotFound (interface: string)\n"
+	"error MethodNotFound (method: string)\n"
+	"error MethodNotImplemented (method: string)\n"
+	"error InvalidParameter (parameter: string)\n"
+	"error PermissionDenied ()\n"
+	"error ExpectedMore ()\n";
+
+static int get_info(struct call *call)
+{
+	struct json_object *info, *names;
+
+	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+		return 0;
+	info = json_object_new_object();
+	names = json_object_new_array();
+	for (size_t i = 0; interfaces[i]; i++)
+		json_object_array_add(names, json_object_new_string(interfaces[i]->name));
+	json_object_object_add(info, "vendor", json_object_new_string("iotracer"));
+	json_object_object_add(info, "product", json_object_new_string("iotracerd"));
+	json_object_object_add(info, "version", json_object_new_string(IOTRACER_VERSION));
+	json_object_object_add(info, "url", json_object_new_string(""));
+	json_object_object_add(info, "interfaces", names);
+	call_reply(call, info);
+	return 0;
+}
+
+static int parse_interface(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_string(value, target, error);
+}
+
+static const struct argument interface_argument[] = {
+	{ .name = "interface", .parse = parse_interface, .required = true },
+};
+
+static int get_interface_description(struct call *call)
+{
+	struct json_object *parameters;
+	const char *name = NULL;
+
+	if (arguments_read_call(call, interface_argument, 1, &name) < 0)
+		return 0;
+	parameters = json_object_new_object();
+	for (size_t i = 0; interfaces[i]; i++) {
+		if (strcmp(interfaces[i]->name, name))
+			continue;
+		json_object_object_add(parameters, "description",
+				       json_object_new_string(interfaces[i]->description));
+		call_reply(call, parameters);
+		return 0;
+	}
+	json_object_object_add(parameters, "interface", json_object_new_string(name));
+	call_error(call, VARLINK_INTERFACE_NOT_FOUND, parameters);
+	return 0;
+}
+
+static const struct method methods[] = {
+	{ "GetInfo", get_info },
+	{ "GetInterfaceDescription", get_interface_description },
+};
+
+const struct interface service_interface = {
+	"org.varlink.service",
+	description,
+	methods,
+	sizeof(methods) / sizeof(methods[0]),
+};

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* org.varlink.service: what the daemon says about itself to any Varlink client. Main thread only.
+ */
+#pragma once
+
+#include "dispatch.h"
+
+extern const struct interface service_interface;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "cleanup.h"
+#include "engine.h"
+#include "protocol.h"
+#include "reply.h"
+
+struct tail {
+	struct call *call;
+	struct engine_tail *source;
+	uint64_t skipped; /* not yet told */
+};
+
+struct tail_choice {
+	const char *name;
+	uint32_t streams;
+};
+
+static void tail_free(void *state)
+{
+	struct tail *tail = state;
+
+	if (tail->source)
+		engine_tail_free(tail->source);
+	free(tail);
+}
+
+static struct json_object *row_reply(struct json_object *row, uint64_t skipped)
+{
+	struct json_object *parameters = json_object_new_object();
+
+	if (row)
+		json_object_object_add(parameters, "row", row);
+	json_object_object_add(parameters, "skipped", json_object_new_uint64(skipped));
+	return parameters;
+}
+
+static void on_row(struct json_object *row, uint64_t skipped, void *userdata)
+{
+	struct tail *tail = userdata;
+
+	tail->skipped += skipped;
+	if (!row) {
+		call_reply(tail->call, row_reply(NULL, tail->skipped));
+		return;
+	}
+	if (call_reply_more(tail->call, row_reply(row, tail->skipped)) < 0)
+		tail->skipped++;
+	else
+		tail->skipped = 0;
+}
+
+static int parse_name(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_session(value, &((struct tail_choice *)target)->name, error);
+}
+
+static int parse_streams(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_list(value, argument_stream, &((struct tail_choice *)target)->streams,
+			     error);
+}
+
+static const struct argument tail_arguments[] = {
+	{ .name = "name", .parse = parse_name },
+	{ .name = "streams", .parse = parse_streams },
+};
+
+static bool is_running(struct json_object *session)
+{
+	struct json_object *state = NULL;
+
+	json_object_object_get_ex(session, "state", &state);
+	return !state || strcmp(json_object_get_string(state), "running") == 0;
+}
+
+/* The session that runs, when it is the only one; the reply is sent when it is not. */
+static int find_only(struct call *call, struct json_object *sessions, const char **name)
+{
+	struct json_object *value = NULL;
+	size_t running = 0;
+
+	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
+		struct json_object *session = json_object_array_get_idx(sessions, i);
+
+		if (is_running(session) && json_object_object_get_ex(session, "name", &value))
+			running++, *name = json_object_get_string(value);
+	}
+	if (running > 1)
+		call_invalid(call, "name", "several sessions run: name one of them");
+	else if (!running)
+		reply_no_such_session(call, "");
+	return running == 1 ? 0 : -ENOENT;
+}
+
+static int open_source(struct call *call, const struct tail_choice *choice, struct tail *tail)
+{
+	_cleanup_json_ struct json_object *sessions = NULL;
+	struct engine *engine = call->control->engine;
+	const char *name = choice->name;
+	int r;
+
+	if (!name) {
+		r = engine_status(engine, NULL, &sessions);
+		if (r >= 0)
+			r = find_only(call, sessions, &name);
+		if (r < 0)
+			return r;
+	}
+	r = engine_tail_new(engine, name, choice->streams, on_row, tail, &tail->source);
+	if (r == -ENOENT)
+		reply_no_such_session(call, name);
+	return r;
+}
+
+int tail_call(struct call *call)
+{
+	struct tail_choice choice = { 0 };
+	struct tail *tail;
+	int r;
+
+	if (arguments_read_call(call, tail_arguments, 2, &choice) < 0)
+		return 0;
+	if (!call->more) {
+		call_error(call, VARLINK_EXPECTED_MORE, NULL);
+		return 0;
+	}
+	tail = calloc(1, sizeof(*tail));
+	if (!tail)
+		return -ENOMEM;
+	tail->call = call;
+	call_keep(call, tail, tail_free);
+	r = open_source(call, &choice, tail);
+	return r;
+}

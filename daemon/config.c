@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "protocol.h"
+
+enum { SECTION_MAX = 64 };
+
+static const struct config defaults = {
+	.log_level = LOG_INFO,
+	.runtime_dir = IOTR_RUNTIME_DIR,
+	.log_dir = CONFIG_LOG_DIR,
+	.state_dir = CONFIG_STATE_DIR,
+};
+
+struct setting {
+	const char *section;
+	const char *key;
+	/* NULL, or what is wrong with the value */
+	const char *(*parse)(const char *value, void *field);
+	size_t offset; /* of the field in struct config */
+	size_t size;
+};
+
+static const char *parse_log_level(const char *value, void *field)
+{
+	int level = log_level_find(value);
+
+	if (level < 0)
+		return "it is none of error, warning, notice, info, debug";
+	*(int *)field = level;
+	return NULL;
+}
+
+static const char *parse_directory(const char *value, void *field)
+{
+	if (*value != '/')
+		return "the path is not absolute";
+	if (strlen(value) >= PATH_MAX)
+		return "the path is too long";
+	strcpy(field, value);
+	return NULL;
+}
+
+#define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
+
+static const struct setting settings[] = {
+	{ "Daemon", "LogLevel", parse_log_level, FIELD(log_level) },
+	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
+	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
+	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
+};
+
+/* A file being read, for the words of a warning. */
+struct reader {
+	const char *path;
+	unsigned line;
+	char section[SECTION_MAX];
+	bool skip; /* a section nobody knows: said once */
+	struct config *config;
+};
+
+static char *strip(char *text)
+{
+	size_t length;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	length = strlen(text);
+	while (length && isspace((unsigned char)text[length - 1]))
+		text[--length] = '\0';
+	return text;
+}
+
+static bool section_known(const char *section)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!strcmp(settings[i].section, section))
+			return true;
+	return false;
+}
+
+static void read_section(struct reader *reader, char *text)
+{
+	size_t length = strlen(text);
+
+	reader->skip = true;
+	if (text[length - 1] != ']' || length - 2 >= sizeof(reader->section)) {
+		log_warning("%s:%u: '%s' is not a section, ignored up to the next one",
+			    reader->path, reader->line, text);
+		return;
+	}
+	text[length - 1] = '\0';
+	strcpy(reader->section, text + 1);
+	reader->skip = !section_known(reader->section);
+	if (reader->skip && strncmp(reader->section, "X-", 2))
+		log_warning("%s:%u: there is no section [%s], ignored", reader->path, reader->line,
+			    reader->section);
+}
+
+static const struct setting *find_setting(const char *section, const char *key)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!strcmp(settings[i].section, section) && !strcmp(settings[i].key, key))
+			return &settings[i];
+	return NULL;
+}
+
+/* An empty value brings the default back. */
+static void apply(struct reader *reader, const struct setting *setting, const char *value)
+{
+	void *field = (char *)reader->config + setting->offset;
+	const char *wrong = NULL;
+
+	if (*value)
+		wrong = setting->parse(value, field);
+	else
+		memcpy(field, (const char *)&defaults + setting->offset, setting->size);
+	if (wrong)
+		log_warning("%s:%u: %s=%s: %s, ignored", reader->path, reader->line, setting->key,
+			    value, wrong);
+}
+
+static void read_assignment(struct reader *reader, char *text)
+{
+	char *equals = strchr(text, '=');
+	const struct setting *setting;
+	const char *key;
+
+	if (!equals) {
+		log_warning("%s:%u: '%s' is not KEY=VALUE, ignored", reader->path, reader->line,
+			    text);
+		return;
+	}
+	if (!*reader->section) {
+		log_warning("%s:%u: '%s' stands before any section, ignored", reader->path,
+			    reader->line, text);
+		return;
+	}
+	*equals = '\0';
+	key = strip(text);
+	setting = find_setting(reader->section, key);
+	if (setting)
+		apply(reader, setting, strip(equals + 1));
+	else
+		log_warning("%s:%u: [%s] has no key %s, ignored", reader->path, reader->line,
+			    reader->section, key);
+}
+
+static void read_line(struct reader *reader, char *line)
+{
+	char *text = strip(line);
+
+	if (!*text || *text == '#' || *text == ';')
+		return;
+	if (*text == '[')
+		read_section(reader, text);
+	else if (!reader->skip)
+		read_assignment(reader, text);
+}
+
+/* A backslash at the end of a line stands for a space and the next line. */
+static bool continues(char *line)
+{
+	size_t length = strcspn(line, "\n");
+
+	line[length] = '\0';
+	if (!length || line[length - 1] != '\\')
+		return false;
+	line[length - 1] = ' ';
+	return true;
+}
+
+static int join(char **whole, const char *line)
+{
+	char *joined;
+
+	if (asprintf(&joined, "%s%s", *whole ?: "", line) < 0)
+		return -ENOMEM;
+	free(*whole);
+	*whole = joined;
+	return 0;
+}
+
+static int read_lines(struct reader *reader, FILE *file)
+{
+	_cleanup_free_ char *line = NULL, *whole = NULL;
+	unsigned number = 0;
+	size_t size = 0;
+
+	while (getline(&line, &size, file) >= 0) {
+		bool more = continues(line);
+
+		number++;
+		if (!whole)
+			reader->line = number;
+		if (join(&whole, line) < 0)
+			return -ENOMEM;
+		if (more)
+			continue;
+		read_line(reader, whole);
+		free(TAKE(whole));
+	}
+	if (whole)
+		read_line(reader, whole);
+	return ferror(file) ? -EIO : 0;
+}
+
+static int read_file(const char *path, struct config *config)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	struct reader reader = { .path = path, .config = config };
+
+	if (!file)
+		return -errno;
+	return read_lines(&reader, file);
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	return !fnmatch("*.conf", entry->d_name, FNM_PERIOD);
+}
+
+static void read_drop_ins(const char *path, struct config *config)
+{
+	_cleanup_free_ struct dirent **entries = NULL;
+	_cleanup_free_ char *folder = NULL;
+	int count, r;
+
+	if (asprintf(&folder, "%s.d", path) < 0) {
+		folder = NULL;
+		return;
+	}
+	count = scandir(folder, &entries, is_drop_in, alphasort);
+	for (int i = 0; i < count; i++) {
+		_cleanup_free_ struct dirent *entry = entries[i];
+		_cleanup_free_ char *file = NULL;
+
+		if (asprintf(&file, "%s/%s", folder, entry->d_name) < 0)
+			continue;
+		r = read_file(file, config);
+		if (r < 0)
+			log_warning("%s: %s, ignored", file, strerror(-r));
+	}
+	if (count < 0 && errno != ENOENT)
+		log_warning("%s: %m, ignored", folder);
+}
+
+int config_load(const char *path, bool required, struct config *config)
+{
+	int r;
+
+	*config = defaults;
+	r = read_file(path, config);
+	if (r < 0 && (required || r != -ENOENT))
+		return r;
+	read_drop_ins(path, config);
+	return 0;
+}

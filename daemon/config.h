@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * iotracerd.conf and its drop-ins, FILE.d/NAME.conf in the order of their names: INI as systemd
+ * reads it. What cannot be understood is logged with file and line and ignored. Main thread only.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
+#define CONFIG_LOG_DIR	 "/var/log/iotracer"
+#define CONFIG_STATE_DIR "/var/lib/iotracer"
+
+struct config {
+	int log_level; /* LOG_ERR ... LOG_DEBUG */
+	char runtime_dir[PATH_MAX];
+	char log_dir[PATH_MAX];
+	char state_dir[PATH_MAX];
+};
+
+/* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */
+int config_load(const char *path, bool required, struct config *config);

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "config.h"
+#include "control/context.h"
+#include "control/listener.h"
+#include "control/server.h"
+#include "engine.h"
+#include "log.h"
+#include "protocol.h"
+
+struct manager {
+	const struct manager_options *options;
+	struct config config;
+	sd_event *event;
+	struct engine *engine;
+	struct server *server;
+	struct control control;
+	int lock;
+	char socket[PATH_MAX];
+	bool socket_ours; /* made here, so removed here */
+};
+
+DEFINE_CLEANUP(struct manager *, manager_free);
+
+static uint64_t now_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static const char *socket_name(const struct manager *manager)
+{
+	return manager->socket;
+}
+
+static int read_config(const struct manager_options *options, struct config *config)
+{
+	const char *path = options->config ?: CONFIG_PATH;
+	int r = config_load(path, options->config != NULL, config);
+
+	if (r < 0)
+		log_error("cannot read %s: %s", path, strerror(-r));
+	return r;
+}
+
+/* The command line stands above the files. */
+static void override(char *field, const char *value)
+{
+	if (value)
+		snprintf(field, PATH_MAX, "%s", value);
+}
+
+static int load_config(struct manager *manager)
+{
+	const struct manager_options *options = manager->options;
+	struct config *config = &manager->config;
+	int r = read_config(options, config);
+
+	if (r < 0)
+		return r;
+	override(config->runtime_dir, options->runtime_dir);
+	override(config->log_dir, options->log_dir);
+	override(config->state_dir, options->state_dir);
+	log_set_level(config->log_level);
+
+	r = snprintf(manager->socket, sizeof(manager->socket), "%s/%s", config->runtime_dir,
+		     IOTR_SOCKET_NAME);
+	return (size_t)r < sizeof(manager->socket) ? 0 : -ENAMETOOLONG;
+}
+
+/* What a running daemon can change; the folders wait for the next start. */
+static int reload(void *userdata)
+{
+	struct manager *manager = userdata;
+	struct config fresh;
+	int r;
+
+	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_usec());
+	r = read_config(manager->options, &fresh);
+	if (r >= 0) {
+		log_set_level(fresh.log_level);
+		manager->config.log_level = fresh.log_level;
+		log_notice("configuration reloaded");
+	}
+	sd_notify(false, "READY=1");
+	return r;
+}
+
+static int make_folder(const char *path, mode_t mode)
+{
+	if (!mkdir(path, mode))
+		return chmod(path, mode) < 0 ? -errno : 0; /* whatever the umask is */
+	return errno == EEXIST ? 0 : -errno;
+}
+
+/* The folder and those above it; those that are there already stay as they are. */
+static int make_folders(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (make_folder(part, mode) < 0 && access(part, F_OK) < 0)
+			return -errno;
+	}
+	return make_folder(path, mode);
+}
+
+static int make_runtime_dir(struct manager *manager)
+{
+	const char *path = manager->config.runtime_dir;
+	int r = make_folders(path, 0755);
+
+	if (r < 0)
+		log_error("cannot create %s: %s%s", path, strerror(-r),
+			  r == -EACCES ? " (iotracerd needs to be root)" : "");
+	return r;
+}
+
+static int refuse_second(const struct manager *manager)
+{
+	log_error("a daemon runs already: %s is in use", socket_name(manager));
+	return -EADDRINUSE;
+}
+
+/* One daemon per runtime folder: the lock is held as long as the process lives. */
+static int take_lock(struct manager *manager, bool inherited)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if (!inherited && listener_is_served(manager->socket))
+		return refuse_second(manager);
+	r = snprintf(path, sizeof(path), "%s/iotracerd.lock", manager->config.runtime_dir);
+	if ((size_t)r >= sizeof(path))
+		return -ENAMETOOLONG;
+	manager->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (manager->lock < 0) {
+		log_error("cannot open %s: %m", path);
+		return -errno;
+	}
+	if (!flock(manager->lock, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return refuse_second(manager);
+	log_error("cannot lock %s: %m", path);
+	return -errno;
+}
+
+static int load_engine(struct manager *manager)
+{
+	const struct engine_config config = {
+		.log_dir = manager->config.log_dir,
+		.state_dir = manager->config.state_dir,
+		.level = manager->options->level ?: "auto",
+	};
+	struct engine_error error = { 0 };
+	int r = engine_new(&config, manager->event, &manager->engine, &error);
+
+	if (r < 0)
+		log_error("nothing can be traced: %s",
+			  *error.message ? error.message : strerror(-r));
+	return r;
+}
+
+static gid_t find_group(void)
+{
+	const struct group *group = getgrnam(IOTR_GROUP);
+
+	if (!group)
+		log_notice("there is no group %s: only root may connect", IOTR_GROUP);
+	return group ? group->gr_gid : GROUP_NONE;
+}
+
+static int listen_inherited(struct manager *manager, int first, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int r = server_listen(manager->server, first + i);
+
+		if (r < 0) {
+			log_error("cannot listen on the socket handed in: %s", strerror(-r));
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int listen_own(struct manager *manager)
+{
+	_cleanup_close_ int fd = -1;
+	int r = listener_open(manager->socket, manager->control.group, &fd);
+
+	if (r < 0) {
+		log_error("cannot listen on %s: %s", socket_name(manager), strerror(-r));
+		return r;
+	}
+	manager->socket_ours = true;
+	r = server_listen(manager->server, fd);
+	if (r >= 0)
+		take_fd(&fd);
+	return r;
+}
+
+static int serve(struct manager *manager, int first, int count)
+{
+	int r;
+
+	manager->control = (struct control){
+		.event = manager->event,
+		.engine = manager->engine,
+		.started_usec = now_usec(),
+		.reload = reload,
+		.userdata = manager,
+		.group = find_group(),
+	};
+	r = server_new(&manager->control, &manager->server);
+	if (r < 0)
+		return r;
+	return count ? listen_inherited(manager, first, count) : listen_own(manager);
+}
+
+static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	(void)userdata;
+	log_info("%s: ending", info->ssi_signo == SIGINT ? "interrupted" : "terminated");
+	return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	(void)source, (void)info;
+	reload(userdata);
+	return 0;
+}
+
+static const struct {
+	int number;
+	sd_event_signal_handler_t handler;
+} signals[] = {
+	{ SIGTERM, on_end },
+	{ SIGINT, on_end },
+	{ SIGHUP, on_hangup },
+};
+
+/* Blocked before any thread begins, so that all of them leave signals to the loop. */
+static int set_up_loop(struct manager *manager)
+{
+	sigset_t blocked;
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&blocked, signals[i].number);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+
+	r = sd_event_new(&manager->event);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]) && r >= 0; i++)
+		r = sd_event_add_signal(manager->event, NULL, signals[i].number, signals[i].handler,
+					manager);
+	if (r >= 0)
+		r = sd_event_set_watchdog(manager->event, true);
+	if (r < 0)
+		log_error("cannot set up the event loop: %s", strerror(-r));
+	return r;
+}
+
+static int start(struct manager *manager)
+{
+	int first = 0, inherited, r;
+
+	inherited = listener_inherit(&first);
+	if (inherited < 0) {
+		log_error("cannot use the socket handed in: %s", strerror(-inherited));
+		return inherited;
+	}
+	r = load_config(manager);
+	if (r < 0)
+		return r;
+	r = make_runtime_dir(manager);
+	if (r < 0)
+		return r;
+	r = take_lock(manager, inherited > 0);
+	if (r < 0)
+		return r;
+	r = set_up_loop(manager);
+	if (r < 0)
+		return r;
+	r = load_engine(manager);
+	if (r < 0)
+		return r;
+	return serve(manager, first, inherited);
+}
+
+int manager_new(const struct manager_options *options, struct manager **ret)
+{
+	_cleanup_(manager_freep) struct manager *manager = calloc(1, sizeof(*manager));
+	int r;
+
+	if (!manager)
+		return -ENOMEM;
+	manager->options = options;
+	manager->lock = -1;
+	umask(0027);
+	r = start(manager);
+	if (r < 0)
+		return r;
+	*ret = TAKE(manager);
+	return 0;
+}
+
+int manager_run(struct manager *manager)
+{
+	int r;
+
+	log_info("version %s, serving on %s", IOTRACER_VERSION, socket_name(manager));
+	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", socket_name(manager));
+	r = sd_event_loop(manager->event);
+	sd_notify(false, "STOPPING=1\nSTATUS=Ending sessions");
+	if (r < 0)
+		log_error("the event loop failed: %s", strerror(-r));
+	return r;
+}
+
+/* Sessions end after their watchers are gone; the lock is let go when all is on disk. */
+void manager_free(struct manager *manager)
+{
+	if (!manager)
+		return;
+	server_free(manager->server);
+	if (manager->socket_ours)
+		unlink(manager->socket);
+	engine_free(manager->engine);
+	sd_event_unref(manager->event);
+	if (manager->lock >= 0)
+		close(manager->lock);
+	free(manager);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Work whose amount is known, for tests that count. */
+#pragma once
+
+/* Opens, reads, writes, looks at and closes files in the working directory, `rounds` times. */
+void workload_files(unsigned long rounds);
+
+/*
+ * Operations on a block device, OPERATION:OFFSET:LENGTH each; prints a line of JSON for each.
+ * Returns the exit status.
+ */
+int workload_block(const char *device, char *const *operations);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one include of a stream's program: the shared maps, how to read the kernel, the filters, and
+ * begin/commit of a row. The maps are created once by the daemon and handed to every object.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+
+#include "kernel.h"
+#include "control.h"
+
+#define ARRAY_OF(name_, type_, count_, flags_)             \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_ARRAY);          \
+		__uint(map_flags, flags_);                 \
+		__uint(max_entries, count_);               \
+		__type(key, __u32);                        \
+		__type(value, type_);                      \
+	} name_ SEC(".maps")
+
+#define HASH_OF(name_, kind_, key_, value_, count_)        \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_##kind_);        \
+		__uint(max_entries, count_);               \
+		__type(key, key_);                         \
+		__type(value, value_);                     \
+	} name_ SEC(".maps")
+
+struct iotr_command {
+	char text[IOTR_COMMAND_SIZE] __attribute__((aligned(8)));
+};
+
+ARRAY_OF(control, struct iotr_control, 1, BPF_F_MMAPABLE);
+ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOTR_STREAM_COUNT);
+	__type(key, __u32);
+	__type(value, struct iotr_counters);
+} counters SEC(".maps");
+
+/* Row rings, one per group of CPUs: filled in by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 1 << 20);
+	});
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the daemon sets the size */
+} names SEC(".maps");
+
+HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+
+/* Set by the daemon before load. */
+const volatile bool typed_reads = false; /* bpf_rdonly_cast is there */
+const volatile __u32 ring_shift = 31;	 /* CPUs per row ring, as a power of two */
+
+extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
+
+/*
+ * A field of a kernel object. Through a typed load where the kernel has them (a few instructions,
+ * a fault reads as zero), else through a helper (some 30 ns).
+ */
+#define READ(type, object, field)                                                               \
+	({                                                                                      \
+		void *object_ = (void *)(object);                                               \
+		typeof(((type *)0)->field) value_;                                              \
+		if (typed_reads)                                                                \
+			value_ = ((type *)bpf_rdonly_cast(object_,                              \
+							  bpf_core_type_id_kernel(type)))       \
+					 ->field;                                               \
+		else                                                                            \
+			bpf_core_read(&value_, sizeof(value_), &((type *)object_)->field);      \
+		value_;                                                                         \
+	})
+
+static __always_inline struct iotr_control *control_page(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&control, &zero);
+}
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return (struct task_struct *)bpf_get_current_task();
+}
+
+/* Adds one to a per-session counter for every session of the mask. */
+static __always_inline void count_sessions(__u64 *counter, __u64 sessions)
+{
+	for (int bit = 0; bit < IOTR_SESSION_SLOTS && sessions; bit++) {
+		counter[bit] += sessions & 1; /* no branch: the verifier would follow both */
+		sessions >>= 1;
+	}
+}
+
+/* ---- filters: each narrows a mask of sessions ---- */
+
+/* Sessions of the mask that either do not filter by this kind or accept the key. */
+#define FILTER_KEY(page, sessions, kind, map, key)                                              \
+	({                                                                                      \
+		__u64 users_ = (page)->filtered[kind] & (sessions);                             \
+		if (users_) {                                                                   \
+			__u64 *accepted_ = bpf_map_lookup_elem(map, key);                       \
+			users_ &= accepted_ ? ~*accepted_ : ~0ULL;                              \
+		}                                                                               \
+		(sessions) & ~users_;                                                           \
+	})
+
+static __always_inline __u64 filter_task(struct iotr_control *page, __u64 sessions, __u32 tgid)
+{
+	struct iotr_command command = {};
+	__u32 uid;
+
+	if (!(sessions & page->filtered_task))
+		return sessions;
+	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &tgid);
+	if (sessions & page->filtered[IOTR_FILTER_UID]) {
+		uid = (__u32)bpf_get_current_uid_gid();
+		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
+	}
+	if (sessions & page->filtered[IOTR_FILTER_COMMAND]) {
+		bpf_get_current_comm(command.text, sizeof(command.text));
+		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+	}
+	return sessions;
+}
+
+static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
+{
+	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device);
+}
+
+/* Those of `users` whose threshold lies above the value; both are below 2^63. */
+static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 value)
+{
+	__u64 below = 0;
+
+	for (int bit = 0; bit < IOTR_SESSION_SLOTS && users >> bit; bit++)
+		below |= (value - least[bit]) >> 63 << bit; /* no branch, as above */
+	return below & users;
+}
+
+static __always_inline __u64 filter_end(struct iotr_control *page, __u64 sessions, __u64 latency,
+					__u64 size, bool failed)
+{
+	if (!(sessions & page->filtered_end))
+		return sessions;
+	if (!failed)
+		sessions &= ~page->filtered[IOTR_FILTER_ERRORS];
+	sessions &= ~below_least(sessions & page->filtered[IOTR_FILTER_LATENCY],
+				 page->min_latency_ns, latency);
+	if (size >> 63)
+		size = 0;
+	return sessions & ~below_least(sessions & page->filtered[IOTR_FILTER_SIZE], page->min_size, size);
+}
+
+/* ---- rows ---- */
+
+/* A row in the ring, or NULL, which is then counted as lost for the sessions. */
+static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
+{
+	struct iotr_counters *count = bpf_map_lookup_elem(&counters, &stream);
+	__u32 index = bpf_get_smp_processor_id() >> ring_shift;
+	void *ring = bpf_map_lookup_elem(&rings, &index);
+	void *row;
+
+	if (!count)
+		return NULL;
+	count_sessions(count->emitted, sessions);
+	row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	if (!row)
+		count_sessions(count->ring, sessions);
+	return row;
+}
+
+static __always_inline void row_commit(void *row)
+{
+	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
+}
+
+/* An event whose start had to be forgotten: emitted, and lost at once. */
+static __always_inline void row_unmatched(__u32 stream, __u64 sessions)
+{
+	struct iotr_counters *count = bpf_map_lookup_elem(&counters, &stream);
+
+	if (!count)
+		return;
+	count_sessions(count->emitted, sessions);
+	count_sessions(count->unmatched, sessions);
+}
+
+static __always_inline __u32 parent_of(struct task_struct *task)
+{
+	return READ(struct task_struct, READ(struct task_struct, task, real_parent), tgid);
+}
+
+static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
+				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
+{
+	head->size = size;
+	head->stream = stream;
+	head->operation = operation;
+	head->cpu = bpf_get_smp_processor_id();
+	head->sessions = sessions;
+	head->start_ns = start;
+	head->latency_ns = end - start;
+}
+
+/* The daemon's and the client's own threads make no rows. */
+static __always_inline bool command_is_ours(const struct iotr_command *command)
+{
+	const __u64 *words = (const __u64 *)command->text;
+
+	return (words[0] == 0x7265636172746f69ULL && words[1] == 0x64) || /* iotracerd */
+	       (words[0] == 0x6365636172746f69ULL && words[1] == 0x6c74); /* iotracectl */
+}
+
+/* Fills the actor's part of a head with the current thread. */
+static __always_inline void head_fill_current(struct iotr_record *head,
+					      const struct iotr_command *command)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	head->cgroup_id = bpf_get_current_cgroup_id();
+	head->pid = pid_tgid >> 32;
+	head->tid = (__u32)pid_tgid;
+	head->ppid = parent_of(current_task());
+	head->uid = (__u32)bpf_get_current_uid_gid();
+	__builtin_memcpy(head->command, command->text, sizeof(head->command));
+}

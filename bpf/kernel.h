@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's structures, as far as they are read, relocated by CO-RE against the running kernel.
+ * Hand kept: a field stands here only when a program reads it. Where kernels differ, a flavour
+ * (suffix after three underscores) holds the other layout, and core_fixes.bpf.h chooses.
+ */
+#pragma once
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+	unsigned long bp, bx, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+struct super_block;
+struct file_system_type {
+	const char *name;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	struct file_system_type *s_type;
+};
+
+struct inode {
+	__u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_rdev;
+	__u32 i_generation;
+};
+
+struct qstr {
+	union {
+		struct {
+			__u32 hash;
+			__u32 len;
+		};
+		__u64 hash_len;
+	};
+	const unsigned char *name;
+};
+
+struct hlist_bl_node {
+	struct hlist_bl_node *next, **pprev;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+	struct super_block *mnt_sb;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	unsigned int f_mode;
+	struct inode *f_inode;
+	unsigned int f_flags;
+	struct path f_path;
+	long long f_pos;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fs_struct {
+	struct path root, pwd;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct files_struct *files;
+	struct fs_struct *fs;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	unsigned long compound_head;
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	unsigned int bi_size;
+	unsigned int bi_idx;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct blk_mq_ops;
+struct request_queue {
+	const struct blk_mq_ops *mq_ops;
+	struct gendisk *disk;
+};
+
+struct block_device {
+	__u32 bd_dev;
+	__u64 bd_start_sect;
+	struct gendisk *bd_disk;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	__u8 bi_status;
+	struct bvec_iter bi_iter;
+	unsigned short bi_vcnt;
+	struct bio_vec *bi_io_vec;
+};
+
+struct hd_struct___510 {
+	__u64 start_sect;
+	int partno;
+};
+
+struct bio___510 {
+	struct gendisk *bi_disk;
+	__u8 bi_partno;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+	struct bio *bio;
+	struct block_device *part;
+};
+
+struct request___510 {
+	struct gendisk *rq_disk;
+	struct hd_struct___510 *part;
+};
+
+
+#pragma clang attribute pop

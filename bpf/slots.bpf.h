@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls under way: preallocated slots, two-way associative by thread. A slot knows its owner, so a
+ * collision or a missed exit costs one operation, which is counted, and never blocks later ones.
+ */
+#pragma once
+
+#include "iotracer.bpf.h"
+
+struct slot {
+	__u64 start_ns;
+	__u64 sessions; /* 0: free */
+	__u32 tid;
+	__u16 number;
+	__u8 abi;
+	__u8 operation;
+	bool pseudo; /* on a pseudo file system, as far as its end shows */
+	struct iotr_file file;
+	__u64 name2;
+	__u64 offset;
+	__u64 args[8]; /* six are used, so that a position can be masked */
+};
+
+ARRAY_OF(slots, struct slot, IOTR_SLOTS, 0);
+
+static __always_inline struct slot *slot_at(__u32 tid, __u32 way)
+{
+	__u32 index = (tid ^ way) & (IOTR_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+/* The slot of the thread's call under way, or NULL. */
+static __always_inline struct slot *slot_find(__u32 tid)
+{
+	struct slot *slot = slot_at(tid, 0);
+
+	if (slot && slot->tid == tid)
+		return slot;
+	slot = slot_at(tid, 1);
+	return slot && slot->tid == tid ? slot : NULL;
+}
+
+static __always_inline bool slot_free(struct iotr_control *page, struct slot *slot, __u32 tid)
+{
+	return slot->tid == tid || !slot->sessions || slot->start_ns < page->attached_ns;
+}
+
+/* A slot for the thread; takes another thread's when both of its ways are in use. */
+static __always_inline struct slot *slot_take(struct iotr_control *page, __u32 tid)
+{
+	struct slot *slot = slot_find(tid);
+
+	if (slot)
+		return slot;
+	slot = slot_at(tid, 0);
+	if (!slot || slot_free(page, slot, tid))
+		return slot;
+	slot = slot_at(tid, 1);
+	if (slot && !slot_free(page, slot, tid))
+		row_unmatched(IOTR_VFS, slot->sessions);
+	return slot;
+}

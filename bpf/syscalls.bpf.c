@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * System calls: what begins and what ends, for every stream that is made of them. The same two
+ * bodies run at both levels: on the machine-wide sys_enter and sys_exit, or on the entry and exit
+ * of the function of one call, which spares all the others. Which argument of a call means what
+ * stands in the control page.
+ */
+#include "vfs.bpf.h"
+
+#define TS_COMPAT 0x2
+
+static __always_inline __u32 abi_of(struct task_struct *task)
+{
+	return READ(struct task_struct, task, thread_info.status) & TS_COMPAT ? IOTR_ABI_COMPAT :
+										IOTR_ABI_NATIVE;
+}
+
+static __always_inline void arguments(__u64 *args, struct pt_regs *regs, __u32 abi)
+{
+	if (abi == IOTR_ABI_COMPAT) {
+		args[0] = (__u32)regs->bx;
+		args[1] = (__u32)regs->cx;
+		args[2] = (__u32)regs->dx;
+		args[3] = (__u32)regs->si;
+		args[4] = (__u32)regs->di;
+		args[5] = (__u32)regs->bp;
+		return;
+	}
+	args[0] = regs->di;
+	args[1] = regs->si;
+	args[2] = regs->dx;
+	args[3] = regs->r10;
+	args[4] = regs->r8;
+	args[5] = regs->r9;
+}
+
+static __always_inline int call_begins(struct pt_regs *regs)
+{
+	struct iotr_control *page = control_page();
+	__u64 number = regs->orig_ax, pid_tgid, sessions;
+	struct task_struct *task;
+	struct iotr_call *call;
+	struct slot *slot;
+	__u32 abi;
+
+	if (!page || number >= IOTR_CALLS)
+		return 0;
+	if (!page->calls[IOTR_ABI_NATIVE][number].sessions &&
+	    !page->calls[IOTR_ABI_COMPAT][number].sessions)
+		return 0;
+	pid_tgid = bpf_get_current_pid_tgid();
+	if (pid_tgid >> 32 == page->own_tgid)
+		return 0;
+	task = current_task();
+	abi = abi_of(task);
+	call = &page->calls[abi][number];
+	sessions = call->sessions;
+	if (sessions)
+		sessions = filter_task(page, sessions, pid_tgid >> 32);
+	if (!sessions)
+		return 0;
+	slot = slot_take(page, (__u32)pid_tgid);
+	if (!slot)
+		return 0;
+	arguments(slot->args, regs, abi);
+	slot->tid = (__u32)pid_tgid;
+	slot->number = number;
+	slot->abi = abi;
+	slot->sessions = vfs_begins(page, call, slot, task, sessions);
+	slot->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int call_ends(struct pt_regs *regs, long result)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct slot *slot = slot_find(tid);
+	struct iotr_control *page;
+	__u64 end;
+
+	if (!slot || !slot->sessions)
+		return 0;
+	end = bpf_ktime_get_ns();
+	page = control_page();
+	if (page && slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number)
+		vfs_ends(page, slot, result, end);
+	slot->sessions = 0;
+	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
+{
+	return call_begins(regs);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
+{
+	return call_ends(regs, result);
+}
+
+/* Loaded once for each system call: the daemon sets the function. */
+SEC("fentry/__x64_sys_read")
+int BPF_PROG(function_enter, struct pt_regs *regs)
+{
+	return call_begins(regs);
+}
+
+SEC("fexit/__x64_sys_read")
+int BPF_PROG(function_exit, struct pt_regs *regs, long result)
+{
+	return call_ends(regs, result);
+}
+
+char LICENSE[] SEC("license") = "GPL";

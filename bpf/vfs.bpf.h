@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* File system operations: what is remembered when a call begins, and its row when it ends. */
+#pragma once
+
+#include "files.bpf.h"
+#include "slots.bpf.h"
+
+#define AT_FDCWD     (-100)
+#define AT_REMOVEDIR 0x200
+#define O_DIRECT     040000
+#define MAP_ANONYMOUS 0x20
+#define OPEN_CREAT_FLAGS 01101 /* O_CREAT|O_WRONLY|O_TRUNC, what creat(2) stands for */
+#define EINTR	     4
+#define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
+#define ERESTART_LAST  516
+#define IOV_MAX	     1024
+#define PAGE_BYTES   4096
+
+struct mapping_key {
+	__u64 address;
+	__u64 tgid;
+};
+
+struct mapping {
+	struct iotr_file file;
+};
+
+HASH_OF(mappings, LRU_HASH, struct mapping_key, struct mapping, IOTR_MAPPINGS);
+
+/* Argument by its position, counted from 1. */
+static __always_inline __u64 argument(const struct slot *slot, __u32 position)
+{
+	return slot->args[(position - 1) & 7];
+}
+
+static __always_inline bool call_failed(long result)
+{
+	return (__u64)result >= (__u64)-4095;
+}
+
+static __always_inline void file_unknown(struct iotr_file *file)
+{
+	file->name = 0;
+	file->inode = IOTR_UNKNOWN;
+	file->device = 0;
+	file->flags = 0;
+}
+
+/* Where in the file a call begins. */
+static __always_inline __u64 offset_of(const struct iotr_call *call, const struct slot *slot,
+				       __u64 file, __u32 position)
+{
+	__u64 offset = IOTR_UNKNOWN, pointer;
+
+	if (position) {
+		offset = argument(slot, position);
+		if (call->traits & IOTR_CALL_OFFSET_SPLIT)
+			offset |= argument(slot, position + 1) << 32;
+		if (call->traits & IOTR_CALL_OFFSET_PAGES)
+			offset *= PAGE_BYTES;
+		if (call->traits & IOTR_CALL_OFFSET_POINTER) {
+			pointer = offset;
+			offset = IOTR_UNKNOWN;
+			if (pointer)
+				bpf_probe_read_user(&offset, sizeof(offset), (void *)pointer);
+		}
+	}
+	if (offset == IOTR_UNKNOWN && file && call->traits & IOTR_CALL_POSITION)
+		offset = READ(struct file, file, f_pos);
+	return offset;
+}
+
+/* The open file a call works on, in the slot. Returns the sessions that want it. */
+static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const struct iotr_call *call,
+					     struct slot *slot, struct task_struct *task,
+					     __u64 sessions)
+{
+	__u64 file = file_of_fd(task, argument(slot, call->fd));
+	__u32 offset = call->offset;
+	bool pseudo;
+
+	if (!file)
+		return sessions;
+	pseudo = file_fill(file, &slot->file);
+	if (pseudo && call->fd_other) {
+		file = file_of_fd(task, argument(slot, call->fd_other));
+		offset = call->offset_other;
+		if (!file)
+			return sessions;
+		pseudo = file_fill(file, &slot->file);
+	}
+	if (pseudo && !(sessions & page->pseudo_fs) && call->traits & IOTR_CALL_ANY_PSEUDO) {
+		file_unknown(&slot->file);
+		return filter_device(page, sessions, 0);
+	}
+	if (pseudo)
+		sessions &= page->pseudo_fs;
+	sessions = filter_device(page, sessions, slot->file.device);
+	if (!sessions)
+		return 0;
+	slot->offset = offset_of(call, slot, file, offset);
+	slot->file.name = name_of(page, place_of_file(file));
+	return sessions;
+}
+
+static __always_inline void vfs_begins_mapping(const struct iotr_call *call, struct slot *slot)
+{
+	struct mapping_key key = {
+		.address = argument(slot, call->address),
+		.tgid = bpf_get_current_pid_tgid() >> 32,
+	};
+	struct mapping *mapping = bpf_map_lookup_elem(&mappings, &key);
+
+	if (!mapping)
+		return;
+	slot->file = mapping->file;
+}
+
+static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct iotr_call *call,
+					struct slot *slot, struct task_struct *task, __u64 sessions)
+{
+	slot->operation = call->operation;
+	slot->offset = IOTR_UNKNOWN;
+	slot->pseudo = false;
+	slot->name2 = 0;
+	file_unknown(&slot->file);
+	if (call->traits & IOTR_CALL_MAPS) {
+		slot->offset = offset_of(call, slot, 0, call->offset);
+		if (argument(slot, call->mapping) & MAP_ANONYMOUS)
+			return sessions;
+	}
+	if (call->traits & IOTR_CALL_MAPPED)
+		vfs_begins_mapping(call, slot);
+	if (call->fd) {
+		__u64 offset = slot->offset;
+
+		sessions = vfs_begins_file(page, call, slot, task, sessions);
+		if (call->traits & IOTR_CALL_MAPS)
+			slot->offset = offset;
+		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
+			slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ :
+									     IOTR_VFS_DIO_WRITE;
+	}
+	if (call->traits & IOTR_CALL_REMOVEDIR && argument(slot, call->flags) & AT_REMOVEDIR)
+		slot->operation = IOTR_VFS_RMDIR;
+	if (!(call->traits & IOTR_CALL_MOVES))
+		sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+	return sessions;
+}
+
+/* Bytes that an iovec array asks for, IOTR_UNKNOWN when it cannot be read. */
+__noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 abi)
+{
+	__u64 entry[2], total = 0;
+	__u32 compat[2];
+
+	if (count > IOV_MAX)
+		return IOTR_UNKNOWN;
+	for (__u32 i = 0; i < IOV_MAX && i < count; i++) {
+		if (abi == IOTR_ABI_COMPAT) {
+			if (bpf_probe_read_user(compat, sizeof(compat), (void *)(array + i * sizeof(compat))))
+				return IOTR_UNKNOWN;
+			total += compat[1];
+		} else {
+			if (bpf_probe_read_user(entry, sizeof(entry), (void *)(array + i * sizeof(entry))))
+				return IOTR_UNKNOWN;
+			total += entry[1];
+		}
+	}
+	return total;
+}
+
+static __always_inline __u64 size_of(const struct iotr_call *call, const struct slot *slot)
+{
+	__u64 size;
+
+	if (!call->size)
+		return IOTR_UNKNOWN;
+	size = argument(slot, call->size);
+	if (call->traits & IOTR_CALL_IOVEC)
+		return iovec_bytes(size, argument(slot, call->size + 1), slot->abi);
+	if (call->traits & IOTR_CALL_SIZE_SPLIT)
+		size |= argument(slot, call->size + 1) << 32;
+	return size;
+}
+
+/* The place that a path argument starts from. */
+static __always_inline struct place base_of(struct task_struct *task, __s32 directory, bool absolute)
+{
+	struct fs_struct *fs = READ(struct task_struct, task, fs);
+	struct place place = {};
+	__u64 file;
+
+	if (!absolute && directory != AT_FDCWD) {
+		file = file_of_fd(task, directory);
+		return file ? place_of_file(file) : place;
+	}
+	if (!fs)
+		return place;
+	if (absolute) {
+		place.dentry = (__u64)READ(struct fs_struct, fs, root.dentry);
+		place.mount = (__u64)READ(struct fs_struct, fs, root.mnt);
+	} else {
+		place.dentry = (__u64)READ(struct fs_struct, fs, pwd.dentry);
+		place.mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
+	}
+	return place;
+}
+
+/* Whether a path argument is in /proc or /sys: then it is on a pseudo file system. */
+static __always_inline bool pseudo_text(const char *text)
+{
+	if (text[0] == '/' && text[1] == 'p' && text[2] == 'r' && text[3] == 'o' && text[4] == 'c')
+		return text[5] == '/' || !text[5];
+	if (text[0] == '/' && text[1] == 's' && text[2] == 'y' && text[3] == 's')
+		return text[4] == '/' || !text[4];
+	return false;
+}
+
+/* The name of a path argument; notes in the slot when it leads to a pseudo file system. */
+static __always_inline __u64 name_of_path(struct iotr_control *page, struct task_struct *task,
+					  struct slot *slot, __s32 directory, __u64 user)
+{
+	char head[8] = {};
+	struct place base;
+
+	bpf_probe_read_user_str(head, sizeof(head), (void *)user);
+	slot->pseudo |= pseudo_text(head);
+	base = base_of(task, directory, head[0] == '/');
+	if (!user)
+		return name_of(page, base);
+	return name_of_text(name_of(page, base), (void *)user);
+}
+
+static __always_inline __s32 directory_of(const struct slot *slot, __u32 position)
+{
+	return position ? (__s32)argument(slot, position) : AT_FDCWD;
+}
+
+/* struct stat and struct statx of the user, as far as they identify the file. */
+static __always_inline void file_of_stat(const struct iotr_call *call, const struct slot *slot,
+					 struct iotr_file *file)
+{
+	__u64 buffer = argument(slot, call->buffer), stat[2];
+	__u32 device[2];
+
+	if (slot->abi != IOTR_ABI_NATIVE && call->traits & IOTR_CALL_STAT)
+		return;
+	if (call->traits & IOTR_CALL_STATX) {
+		if (bpf_probe_read_user(&stat[1], sizeof(stat[1]), (void *)(buffer + 32)) ||
+		    bpf_probe_read_user(device, sizeof(device), (void *)(buffer + 136)))
+			return;
+		file->device = device[0] << 20 | device[1];
+	} else {
+		if (bpf_probe_read_user(stat, sizeof(stat), (void *)buffer))
+			return;
+		file->device = (__u32)((stat[0] >> 8 & 0xfff) << 20 | (stat[0] & 0xff) |
+				       (stat[0] >> 12 & 0xfff00));
+	}
+	file->inode = stat[1];
+}
+
+static __always_inline __u32 flags_of(const struct iotr_call *call, const struct slot *slot)
+{
+	__u64 flags = 0;
+
+	if (call->traits & IOTR_CALL_CREAT)
+		return OPEN_CREAT_FLAGS;
+	if (!call->flags)
+		return 0;
+	flags = argument(slot, call->flags);
+	if (call->traits & IOTR_CALL_HOW && bpf_probe_read_user(&flags, sizeof(flags), (void *)flags))
+		return 0;
+	return flags;
+}
+
+static __always_inline const struct iotr_call *call_of(struct iotr_control *page,
+						       const struct slot *slot)
+{
+	return &page->calls[slot->abi == IOTR_ABI_COMPAT][slot->number & (IOTR_CALLS - 1)];
+}
+
+static __always_inline void remember_mapping(const struct iotr_call *call, const struct slot *slot,
+					     __u64 address)
+{
+	struct mapping_key key = { .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct mapping mapping = { slot->file };
+
+	if (call->traits & (IOTR_CALL_UNMAPS | IOTR_CALL_REMAPS)) {
+		key.address = argument(slot, call->address);
+		bpf_map_delete_elem(&mappings, &key);
+	}
+	if (call->traits & (IOTR_CALL_MAPS | IOTR_CALL_REMAPS) && slot->file.inode != IOTR_UNKNOWN) {
+		key.address = address;
+		bpf_map_update_elem(&mappings, &key, &mapping, BPF_ANY);
+	}
+}
+
+/*
+ * Three functions of their own, so that the verifier looks at each once: they take the thread,
+ * and what they find goes into its slot.
+ */
+
+/* What a call that succeeded made known about its file. */
+__noinline int vfs_result(__u32 tid, __u64 result)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	struct slot *slot = slot_find(tid);
+	const struct iotr_call *call;
+	__u64 file;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	if (call->traits & IOTR_CALL_OPENS) {
+		file = file_of_fd(task, result);
+		if (file) {
+			slot->pseudo = file_fill(file, &slot->file);
+			slot->file.name = name_of(page, place_of_file(file));
+		}
+	}
+	if (call->traits & (IOTR_CALL_STAT | IOTR_CALL_STATX))
+		file_of_stat(call, slot, &slot->file);
+	if (call->traits & IOTR_CALL_CHDIR)
+		slot->file.name = name_of(page, base_of(task, AT_FDCWD, false));
+	remember_mapping(call, slot, result);
+	return 0;
+}
+
+__noinline int vfs_path(__u32 tid)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	const struct iotr_call *call;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	if (call->traits & IOTR_CALL_TEXT)
+		slot->file.name = name_of_text(0, (void *)argument(slot, call->path));
+	else
+		slot->file.name = name_of_path(page, current_task(), slot,
+					       directory_of(slot, call->directory),
+					       argument(slot, call->path));
+	return 0;
+}
+
+__noinline int vfs_path2(__u32 tid)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	const struct iotr_call *call;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	slot->name2 = name_of_path(page, current_task(), slot, directory_of(slot, call->directory2),
+				   argument(slot, call->path2));
+	return 0;
+}
+
+/* Names and identity that are only known at the end. Returns the sessions that want the row. */
+static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const struct iotr_call *call,
+					   struct slot *slot, long result, __u64 sessions)
+{
+	if (!call_failed(result))
+		vfs_result(slot->tid, result);
+	if (call->path && !slot->file.name)
+		vfs_path(slot->tid);
+	if (call->path2)
+		vfs_path2(slot->tid);
+	if (slot->pseudo)
+		sessions &= page->pseudo_fs;
+	return filter_device(page, sessions, slot->file.device);
+}
+
+static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct iotr_call *call,
+				     const struct slot *slot, long result, __u64 size)
+{
+	row->file = slot->file;
+	row->name2 = slot->name2;
+	row->result = result;
+	row->size = size;
+	row->offset = slot->offset;
+	row->address = call->address ? argument(slot, call->address) : IOTR_UNKNOWN;
+	if (call->traits & IOTR_CALL_MAPS && !call_failed(result))
+		row->address = result;
+	row->flags = flags_of(call, slot);
+	row->protection = call->protection ? argument(slot, call->protection) : 0;
+	row->mapping = call->mapping ? argument(slot, call->mapping) : 0;
+	row->fd = call->fd ? argument(slot, call->fd) : result;
+	row->flag_kind = call->flag_kind;
+	row->has_fd = call->fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
+	row->has_mapping = call->mapping != 0;
+	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
+}
+
+static __always_inline void vfs_ends(struct iotr_control *page, struct slot *slot, long result,
+				     __u64 end)
+{
+	const struct iotr_call *call = call_of(page, slot);
+	__u64 size = size_of(call, slot), sessions = slot->sessions;
+	struct iotr_command command;
+	struct iotr_vfs_record *row;
+
+	if (call->traits & IOTR_CALL_MOVES && !result)
+		__sync_fetch_and_add(&page->epoch, 1);
+	sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions = filter_end(page, sessions, end - slot->start_ns, size, call_failed(result));
+	if (!sessions)
+		return;
+	if (result <= -ERESTART_FIRST && result >= -ERESTART_LAST)
+		result = -EINTR;
+	if (!call->fd || call->traits & (IOTR_CALL_STAT | IOTR_CALL_MAPS))
+		sessions = vfs_ends_file(page, call, slot, result, sessions);
+	bpf_get_current_comm(command.text, sizeof(command.text));
+	if (!sessions || command_is_ours(&command))
+		return;
+	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
+	head_fill_current(&row->head, &command);
+	vfs_fill(row, call, slot, result, size);
+	row_commit(row);
+}

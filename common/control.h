@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What daemon and BPF share besides the records: the control page (session masks, filters, the
+ * table of system calls) and the keys of the maps. The daemon writes the page through mmap while
+ * programs run; every field is read once per event and stands on its own.
+ */
+#pragma once
+
+#include "events.h"
+#include "record.h"
+
+#define IOTR_SESSION_SLOTS 64
+#define IOTR_CALLS	   512 /* system call numbers per ABI */
+#define IOTR_SLOTS	   16384 /* calls under way, two-way associative by thread; a power of two */
+#define IOTR_KNOWN	   131072 /* marks of names that were sent; a power of two */
+#define IOTR_REQUESTS	   16384 /* block requests and bios under way */
+#define IOTR_MAPPINGS	   16384 /* file mappings remembered for MUNMAP and its like */
+#define IOTR_FILTER_KEYS   16384 /* values of one filter over all sessions */
+#define IOTR_ASYNC	   16384 /* libaio and io_uring operations under way */
+
+enum iotr_abi {
+	IOTR_ABI_NATIVE,
+	IOTR_ABI_COMPAT, /* 32-bit calls on a 64-bit kernel */
+	IOTR_ABI_COUNT,
+};
+
+/* Kinds of filter: control.filtered[kind] has the sessions that use it. */
+enum iotr_filter {
+	IOTR_FILTER_PID,
+	IOTR_FILTER_COMMAND,
+	IOTR_FILTER_UID,
+	IOTR_FILTER_DEVICE,
+	IOTR_FILTER_LATENCY,
+	IOTR_FILTER_SIZE,
+	IOTR_FILTER_ERRORS,
+	IOTR_FILTER_COUNT,
+};
+
+/* What is peculiar about a system call. */
+enum iotr_call_trait {
+	IOTR_CALL_BYTES = 1 << 0,	  /* the result counts bytes */
+	IOTR_CALL_DIRECT = 1 << 1,	  /* a DIO_ operation when the file is O_DIRECT */
+	IOTR_CALL_IOVEC = 1 << 2,	  /* `size` is an iovec array, the next argument its length */
+	IOTR_CALL_POSITION = 1 << 3,	  /* begins at the file position unless an offset says else */
+	IOTR_CALL_OFFSET_POINTER = 1 << 4, /* `offset` points to the offset, or is NULL */
+	IOTR_CALL_OPENS = 1 << 5,	  /* the result is a file descriptor */
+	IOTR_CALL_MAPS = 1 << 6,	  /* maps a file; the result is the address */
+	IOTR_CALL_MAPPED = 1 << 7,	  /* `address` lies in a mapping */
+	IOTR_CALL_UNMAPS = 1 << 8,	  /* and the mapping ends */
+	IOTR_CALL_STAT = 1 << 9,	  /* `buffer` is a struct stat */
+	IOTR_CALL_STATX = 1 << 10,	  /* `buffer` is a struct statx */
+	IOTR_CALL_CHDIR = 1 << 11,	  /* the result is the working directory */
+	IOTR_CALL_REMOVEDIR = 1 << 12,	  /* RMDIR when AT_REMOVEDIR is set */
+	IOTR_CALL_MOVES = 1 << 13,	  /* may make known names wrong */
+	IOTR_CALL_OFFSET_SPLIT = 1 << 14, /* `offset` is two 32-bit arguments, low first */
+	IOTR_CALL_SIZE_SPLIT = 1 << 15,	  /* and so is `size` */
+	IOTR_CALL_HOW = 1 << 16,	  /* `flags` points to a struct open_how */
+	IOTR_CALL_ANY_PSEUDO = 1 << 17,	  /* a row although its descriptor is a pipe */
+	IOTR_CALL_CREAT = 1 << 18,	  /* flags are O_CREAT|O_WRONLY|O_TRUNC */
+	IOTR_CALL_TEXT = 1 << 19,	  /* `path` is text of its own, not a path below a directory */
+	IOTR_CALL_OFFSET_PAGES = 1 << 20, /* `offset` counts pages */
+	IOTR_CALL_SUBMITS = 1 << 21,	  /* io_submit: operations of its own */
+	IOTR_CALL_REAPS = 1 << 22,	  /* io_getevents: their ends */
+	IOTR_CALL_REMAPS = 1 << 23,	  /* moves the mapping to the result */
+};
+
+/* A system call as a row; argument positions are counted from 1, 0 means there is none. */
+struct iotr_call {
+	__u64 sessions; /* mask: who may want it */
+	__u32 traits;	/* enum iotr_call_trait */
+	__u8 stream;
+	__u8 operation;
+	__u8 flag_kind; /* enum iotr_flag_kind */
+	__u8 fd;
+	__u8 fd_other; /* used for the file when `fd` is a pipe */
+	__u8 directory; /* descriptor that `path` is relative to */
+	__u8 path;
+	__u8 directory2;
+	__u8 path2;
+	__u8 size;
+	__u8 offset;
+	__u8 offset_other; /* with fd_other */
+	__u8 address;
+	__u8 flags;
+	__u8 protection;
+	__u8 mapping;
+	__u8 buffer;
+	__u8 pad[3];
+};
+
+struct iotr_control {
+	__u64 filtered[IOTR_FILTER_COUNT];
+	__u64 filtered_task; /* union of the kinds decided when a call begins */
+	__u64 filtered_end;  /* union of the kinds decided when it ends */
+	__u64 tree;	     /* sessions that follow descendants */
+	__u64 pseudo_fs;     /* sessions that want pseudo file systems */
+	__u64 epoch;	     /* changes when a rename or rmdir may make names wrong */
+	__u64 attached_ns;   /* calls that began earlier are not rows */
+	__u64 min_latency_ns[IOTR_SESSION_SLOTS];
+	__u64 min_size[IOTR_SESSION_SLOTS];
+	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */
+	__u32 own_tgid;
+	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */
+	__u32 request_preflush;	   /* the kernel's bit of a request with a flush before it */
+	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
+};
+
+/* Counters of one stream, per CPU. */
+struct iotr_counters {
+	__u64 emitted[IOTR_SESSION_SLOTS]; /* events that passed the filters */
+	__u64 ring[IOTR_SESSION_SLOTS];	   /* lost: no room in the ring */
+	__u64 unmatched[IOTR_SESSION_SLOTS]; /* lost: no room to remember the start */
+};
+
+_Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");
+_Static_assert((IOTR_SLOTS & (IOTR_SLOTS - 1)) == 0, "slots are masked");
+_Static_assert((IOTR_KNOWN & (IOTR_KNOWN - 1)) == 0, "marks are masked");

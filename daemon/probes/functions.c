@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/functions.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "probes/calls.h"
+
+/* Programs and links of one function; -1 when there is none. */
+struct function {
+	int enter, exit;
+	int enter_link, exit_link;
+};
+
+struct functions {
+	size_t count;
+	struct function all[];
+};
+
+/* The function information of a loaded program: what the verifier needs to know its subprograms. */
+struct origin {
+	const struct bpf_insn *insns;
+	size_t insn_count;
+	struct bpf_func_info *infos;
+	uint32_t info_count;
+	int btf_fd;
+};
+
+static void origin_done(struct origin *origin)
+{
+	free(origin->infos);
+	closep(&origin->btf_fd);
+}
+
+static int origin_init(struct origin *origin, struct bpf_program *program)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	*origin = (struct origin){ .insns = bpf_program__insns(program),
+				   .insn_count = bpf_program__insn_cnt(program),
+				   .btf_fd = -1 };
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
+		return -errno;
+	origin->info_count = info.nr_func_info;
+	origin->infos = calloc(info.nr_func_info ?: 1, sizeof(*origin->infos));
+	if (!origin->infos)
+		return -ENOMEM;
+	origin->btf_fd = bpf_btf_get_fd_by_id(info.btf_id);
+	memset(&info, 0, sizeof(info));
+	info.nr_func_info = origin->info_count;
+	info.func_info_rec_size = sizeof(*origin->infos);
+	info.func_info = (uintptr_t)origin->infos;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
+		return -errno;
+	return 0;
+}
+
+static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
+		    .attach_btf_id = function);
+
+	if (origin->btf_fd >= 0 && origin->info_count) {
+		options.prog_btf_fd = origin->btf_fd;
+		options.func_info = origin->infos;
+		options.func_info_cnt = origin->info_count;
+		options.func_info_rec_size = sizeof(*origin->infos);
+	}
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
+			     origin->insn_count, &options);
+}
+
+/* A hook that does not load takes away its call, with a line in the log. */
+static void function_load(struct function *function, const struct kernel *kernel,
+			  const struct origin *enter, const struct origin *exit, const char *call)
+{
+	char name[64];
+	int id;
+
+	snprintf(name, sizeof(name), "__x64_sys_%s", call);
+	id = kernel_function(kernel, name);
+	if (id < 0)
+		return; /* the kernel has no such call */
+	function->enter = clone_program(enter, BPF_TRACE_FENTRY, id);
+	function->exit = clone_program(exit, BPF_TRACE_FEXIT, id);
+	if (function->enter < 0 || function->exit < 0)
+		log_warning("cannot load the hooks of %s: %s", name, strerror(errno));
+}
+
+int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
+{
+	_cleanup_(origin_done) struct origin enter = { .btf_fd = -1 }, exit = { .btf_fd = -1 };
+	struct functions *functions;
+	int r;
+
+	r = origin_init(&enter, bpf_object__find_program_by_name(object, "function_enter"));
+	if (r >= 0)
+		r = origin_init(&exit, bpf_object__find_program_by_name(object, "function_exit"));
+	if (r < 0)
+		return r;
+	functions = calloc(1, sizeof(*functions) + call_count * sizeof(functions->all[0]));
+	if (!functions)
+		return -ENOMEM;
+	functions->count = call_count;
+	for (size_t i = 0; i < call_count; i++) {
+		functions->all[i] = (struct function){ -1, -1, -1, -1 };
+		function_load(&functions->all[i], kernel, &enter, &exit, calls[i].name);
+	}
+	*ret = functions;
+	return 0;
+}
+
+void functions_free(struct functions *functions)
+{
+	if (!functions)
+		return;
+	functions_detach(functions);
+	for (size_t i = 0; i < functions->count; i++) {
+		closep(&functions->all[i].enter);
+		closep(&functions->all[i].exit);
+	}
+	free(functions);
+}
+
+static int attach(int program, int *link)
+{
+	if (program < 0 || *link >= 0)
+		return 0;
+	*link = bpf_raw_tracepoint_open(NULL, program);
+	return *link < 0 ? -errno : 0;
+}
+
+/* The exit first: an entry without its exit would leave a slot behind. */
+int functions_attach(struct functions *functions)
+{
+	int failed = 0, r;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		struct function *function = &functions->all[i];
+
+		r = attach(function->exit, &function->exit_link);
+		if (r >= 0)
+			r = attach(function->enter, &function->enter_link);
+		if (r < 0)
+			log_warning("cannot attach to __x64_sys_%s: %s", calls[i].name, strerror(-r));
+		failed = failed ?: r;
+	}
+	return functions_attached(functions) ? 0 : failed;
+}
+
+static void detach(int *link)
+{
+	closep(link);
+	*link = -1;
+}
+
+void functions_detach(struct functions *functions)
+{
+	for (size_t i = 0; i < functions->count; i++) {
+		detach(&functions->all[i].enter_link);
+		detach(&functions->all[i].exit_link);
+	}
+}
+
+size_t functions_attached(const struct functions *functions)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < functions->count; i++)
+		count += (functions->all[i].enter_link >= 0) + (functions->all[i].exit_link >= 0);
+	return count;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hooks on the functions of single system calls: two programs, verified and loaded once for each
+ * function, attached all together. Main thread.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stddef.h>
+
+#include "probes/kernel.h"
+
+struct functions;
+
+/* Clones function_enter and function_exit of the loaded object for every call of the table. */
+int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret);
+void functions_free(struct functions *functions); /* takes NULL */
+
+int functions_attach(struct functions *functions);
+void functions_detach(struct functions *functions);
+size_t functions_attached(const struct functions *functions);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/kernel.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_INSNS                                                                            \
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 }, { .code = BPF_JMP | BPF_EXIT }
+
+static int load(enum bpf_prog_type type, const struct bpf_insn *insns, size_t count,
+		const struct bpf_prog_load_opts *options)
+{
+	int fd = bpf_prog_load(type, "iotr_probe", "GPL", insns, count, options);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* bpf_probe_read_kernel(stack, 8, 0) */
+static int try_read_kernel(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel },
+		EXIT_INSNS,
+	};
+
+	return load(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, sizeof(insns) / sizeof(insns[0]), NULL);
+}
+
+static int try_function_hooks(const struct kernel *kernel)
+{
+	const struct bpf_insn insns[] = { EXIT_INSNS };
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+	int id = kernel_function(kernel, "__x64_sys_read");
+
+	if (id < 0)
+		return id;
+	options.attach_btf_id = id;
+	return load(BPF_PROG_TYPE_TRACING, insns, sizeof(insns) / sizeof(insns[0]), &options);
+}
+
+int kernel_open(struct kernel *kernel)
+{
+	memset(kernel, 0, sizeof(*kernel));
+	kernel->btf = btf__load_vmlinux_btf();
+	if (!kernel->btf)
+		return -ENOENT;
+	kernel->typed_reads = kernel_function(kernel, "bpf_rdonly_cast") > 0;
+	kernel->read_kernel = try_read_kernel() == 0;
+	kernel->function_error = try_function_hooks(kernel);
+	kernel->function_hooks = kernel->function_error == 0;
+	return 0;
+}
+
+void kernel_done(struct kernel *kernel)
+{
+	btf__free(kernel->btf);
+	kernel->btf = NULL;
+}
+
+int kernel_function(const struct kernel *kernel, const char *name)
+{
+	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC);
+}
+
+int kernel_tracepoint_arity(const struct kernel *kernel, const char *name)
+{
+	char type[128];
+	const struct btf_type *proto;
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(kernel->btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -ENOENT;
+	proto = btf__type_by_id(kernel->btf, id);
+	proto = btf__type_by_id(kernel->btf, proto->type); /* pointer */
+	proto = btf__type_by_id(kernel->btf, proto->type); /* prototype, context argument first */
+	return btf_vlen(proto) - 1;
+}
+
+int kernel_function_arity(const struct kernel *kernel, const char *name)
+{
+	int id = kernel_function(kernel, name);
+
+	if (id < 0)
+		return -ENOENT;
+	return btf_vlen(btf__type_by_id(kernel->btf, btf__type_by_id(kernel->btf, id)->type));
+}
+
+bool kernel_enumerator(const struct kernel *kernel, const char *name, unsigned int *value)
+{
+	for (unsigned int id = 1; id < btf__type_cnt(kernel->btf); id++) {
+		const struct btf_type *type = btf__type_by_id(kernel->btf, id);
+		const struct btf_enum *values;
+
+		if (!btf_is_enum(type))
+			continue;
+		values = btf_enum(type);
+		for (unsigned int i = 0; i < btf_vlen(type); i++) {
+			if (strcmp(btf__name_by_offset(kernel->btf, values[i].name_off), name))
+				continue;
+			*value = values[i].val;
+			return true;
+		}
+	}
+	return false;
+}

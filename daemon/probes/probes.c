@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/probes.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "probes/functions.h"
+
+#define NAMES_BYTES   (8U << 20)
+#define RINGS_BYTES   (32U << 20) /* over all row rings */
+#define RINGS_MAX     64
+#define CPUS_PER_RING 8
+#define LINKS_MAX     32
+
+enum object {
+	OBJECT_SHARED, /* first: the others take its maps */
+	OBJECT_SYSCALLS,
+	OBJECT_ASYNC,
+	OBJECT_BLOCK,
+	OBJECT_PROCESS,
+	OBJECT_COUNT,
+};
+
+#define OBJECT_BYTES(name)                                                                      \
+	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[]
+OBJECT_BYTES(shared);
+OBJECT_BYTES(syscalls);
+OBJECT_BYTES(async);
+OBJECT_BYTES(block);
+OBJECT_BYTES(process);
+
+static const struct {
+	const char *name;
+	const unsigned char *begin, *end;
+} objects[OBJECT_COUNT] = {
+#define OBJECT(name) { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end }
+	[OBJECT_SHARED] = OBJECT(shared),   [OBJECT_SYSCALLS] = OBJECT(syscalls),
+	[OBJECT_ASYNC] = OBJECT(async),	    [OBJECT_BLOCK] = OBJECT(block),
+	[OBJECT_PROCESS] = OBJECT(process),
+};
+
+static const enum object group_object[PROBES_GROUP_COUNT] = {
+	[PROBES_CALLS] = OBJECT_SYSCALLS,
+	[PROBES_ASYNC] = OBJECT_ASYNC,
+	[PROBES_BLOCK] = OBJECT_BLOCK,
+	[PROBES_PROCESS] = OBJECT_PROCESS,
+};
+
+struct probes {
+	enum probes_level level;
+	struct kernel kernel;
+	struct bpf_object *objects[OBJECT_COUNT];
+	int errors[OBJECT_COUNT]; /* why an object is not there */
+	struct functions *functions; /* hooks on the functions of system calls */
+	struct bpf_link *links[PROBES_GROUP_COUNT][LINKS_MAX];
+	size_t link_count[PROBES_GROUP_COUNT];
+	bool attached[PROBES_GROUP_COUNT];
+	struct iotr_control *page;
+	uint64_t *known;
+	int rings[RINGS_MAX];
+	size_t ring_count;
+};
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char line[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), format, arguments);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("libbpf: %s", line);
+	return 0;
+}
+
+/* ---- programs and maps of an object, before it is loaded ---- */
+
+/*
+ * Programs whose arguments differ between kernels end in __N, the number of arguments of the
+ * tracepoint they are for. All others fit every kernel that has the hook.
+ */
+static bool program_fits(const struct kernel *kernel, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+	const char *suffix = strstr(bpf_program__name(program), "__");
+	const char *hook = strchr(section, '/') + 1;
+	int arity;
+
+	if (strncmp(section, "tp_btf/", 7))
+		return !suffix || kernel_function_arity(kernel, hook) == atoi(suffix + 2);
+	arity = kernel_tracepoint_arity(kernel, hook);
+	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
+}
+
+static bool program_wanted(const struct probes *probes, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+	bool function = !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
+	const char *name = bpf_program__name(program);
+
+	if (function && probes->level != PROBES_FUNCTION)
+		return false;
+	if (probes->level == PROBES_FUNCTION && !strncmp(name, "sys_", 4))
+		return false;
+	return program_fits(&probes->kernel, program);
+}
+
+/* Where a constant of the object lies in its read-only data, or -ENOENT. */
+static int rodata_offset(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, id);
+	const struct btf_var_secinfo *variables = section ? btf_var_secinfos(section) : NULL;
+
+	for (unsigned int i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_type *variable = btf__type_by_id(btf, variables[i].type);
+
+		if (!strcmp(btf__name_by_offset(btf, variable->name_off), name))
+			return variables[i].offset;
+	}
+	return -ENOENT;
+}
+
+/* Sets the constants that the programs are specialised by. */
+static int rodata_set(struct bpf_object *object, const struct probes *probes)
+{
+	const uint32_t ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31;
+	const bool typed_reads = probes->kernel.typed_reads;
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	const struct btf *btf = bpf_object__btf(object);
+	int typed_at = rodata_offset(btf, "typed_reads"), shift_at = rodata_offset(btf, "ring_shift");
+	_cleanup_free_ char *bytes = NULL;
+	const void *initial;
+	size_t size;
+
+	if (!map || typed_at < 0 || shift_at < 0)
+		return map ? -EINVAL : 0;
+	initial = bpf_map__initial_value(map, &size);
+	bytes = malloc(size);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, initial, size);
+	memcpy(bytes + typed_at, &typed_reads, sizeof(typed_reads));
+	memcpy(bytes + shift_at, &ring_shift, sizeof(ring_shift));
+	return bpf_map__set_initial_value(map, bytes, size);
+}
+
+static int maps_share(struct bpf_object *object, struct bpf_object *shared)
+{
+	struct bpf_map *map, *from;
+	int r;
+
+	bpf_object__for_each_map(map, object) {
+		from = bpf_object__find_map_by_name(shared, bpf_map__name(map));
+		if (!from || bpf_map__is_internal(map))
+			continue;
+		r = bpf_map__reuse_fd(map, bpf_map__fd(from));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int shared_sizes(struct probes *probes, struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "names");
+
+	(void)probes;
+	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
+}
+
+static int object_load(struct probes *probes, enum object which)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = objects[which].name);
+	struct bpf_object *object;
+	struct bpf_program *program;
+	int r;
+
+	object = bpf_object__open_mem(objects[which].begin,
+				      objects[which].end - objects[which].begin, &options);
+	if (!object)
+		return -errno;
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, program_wanted(probes, program));
+	r = rodata_set(object, probes);
+	if (r >= 0)
+		r = which == OBJECT_SHARED ? shared_sizes(probes, object) :
+					     maps_share(object, probes->objects[OBJECT_SHARED]);
+	if (r >= 0)
+		r = bpf_object__load(object);
+	if (r < 0) {
+		bpf_object__close(object);
+		return r;
+	}
+	probes->objects[which] = object;
+	return 0;
+}
+
+/* ---- rings and pages ---- */
+
+static int rings_create(struct probes *probes)
+{
+	int outer = probes_map(probes, "rings"), cpus = libbpf_num_possible_cpus();
+	uint32_t bytes = RINGS_BYTES;
+
+	probes->ring_count = cpus > CPUS_PER_RING ? (cpus + CPUS_PER_RING - 1) / CPUS_PER_RING : 1;
+	if (probes->ring_count > RINGS_MAX)
+		probes->ring_count = RINGS_MAX;
+	while (bytes * probes->ring_count > RINGS_BYTES && bytes > 1U << 20)
+		bytes /= 2;
+	for (uint32_t i = 0; i < probes->ring_count; i++) {
+		probes->rings[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "row_ring", 0, 0, bytes, NULL);
+		if (probes->rings[i] < 0)
+			return probes->rings[i];
+		if (bpf_map_update_elem(outer, &i, &probes->rings[i], BPF_ANY) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int page_map(int fd, size_t size, void *ret)
+{
+	void *address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (address == MAP_FAILED)
+		return -errno;
+	*(void **)ret = address;
+	return 0;
+}
+
+static size_t page_round(size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+static int pages_map(struct probes *probes)
+{
+	int r = page_map(probes_map(probes, "control"), page_round(sizeof(*probes->page)),
+			 &probes->page);
+
+	if (r < 0)
+		return r;
+	probes->page->own_tgid = getpid();
+	return page_map(probes_map(probes, "known"), IOTR_KNOWN * sizeof(uint64_t), &probes->known);
+}
+
+/* ---- life ---- */
+
+static int level_choose(struct probes *probes, enum probes_level level, char *why, size_t why_size)
+{
+	if (level == PROBES_FUNCTION && !probes->kernel.function_hooks) {
+		snprintf(why, why_size, "this kernel refuses function hooks: %s",
+			 strerror(-probes->kernel.function_error));
+		return -EOPNOTSUPP;
+	}
+	probes->level = level != PROBES_AUTO		 ? level :
+			probes->kernel.function_hooks ? PROBES_FUNCTION :
+							 PROBES_TRACEPOINT;
+	return 0;
+}
+
+static int shared_load(struct probes *probes, char *why, size_t why_size)
+{
+	int r = object_load(probes, OBJECT_SHARED);
+
+	if (r >= 0)
+		r = rings_create(probes);
+	if (r >= 0)
+		r = pages_map(probes);
+	if (r < 0)
+		snprintf(why, why_size, "cannot create BPF maps: %s%s", strerror(-r),
+			 r == -EPERM ? "; run the daemon as root" : "");
+	return r;
+}
+
+static int all_load(struct probes *probes, enum probes_level level, char *why, size_t why_size)
+{
+	int r = kernel_open(&probes->kernel);
+
+	if (r < 0) {
+		snprintf(why, why_size, "cannot read /sys/kernel/btf/vmlinux: %s; "
+			 "a kernel with CONFIG_DEBUG_INFO_BTF is needed", strerror(-r));
+		return r;
+	}
+	r = level_choose(probes, level, why, why_size);
+	if (r >= 0)
+		r = shared_load(probes, why, why_size);
+	if (r < 0)
+		return r;
+	for (enum object which = OBJECT_SHARED + 1; which < OBJECT_COUNT; which++) {
+		probes->errors[which] = object_load(probes, which);
+		if (probes->errors[which] < 0)
+			log_warning("the kernel refuses %s programs: %s", objects[which].name,
+				    strerror(-probes->errors[which]));
+	}
+	if (probes->level == PROBES_FUNCTION && probes->objects[OBJECT_SYSCALLS])
+		return functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS],
+				     &probes->functions);
+	return 0;
+}
+
+int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size)
+{
+	struct probes *probes = calloc(1, sizeof(*probes));
+	int r;
+
+	if (!probes)
+		return -ENOMEM;
+	libbpf_set_print(print_libbpf);
+	for (size_t i = 0; i < RINGS_MAX; i++)
+		probes->rings[i] = -1;
+	r = all_load(probes, level, why, why_size);
+	if (r < 0) {
+		probes_free(probes);
+		return r;
+	}
+	*ret = probes;
+	return 0;
+}
+
+void probes_free(struct probes *probes)
+{
+	if (!probes)
+		return;
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
+		probes_detach(probes, group);
+	functions_free(probes->functions);
+	if (probes->page)
+		munmap(probes->page, page_round(sizeof(*probes->page)));
+	if (probes->known)
+		munmap(probes->known, IOTR_KNOWN * sizeof(uint64_t));
+	for (size_t i = 0; i < RINGS_MAX; i++)
+		closep(&probes->rings[i]);
+	for (size_t i = OBJECT_COUNT; i-- > 0;)
+		bpf_object__close(probes->objects[i]);
+	kernel_done(&probes->kernel);
+	free(probes);
+}
+
+/* ---- attaching ---- */
+
+static int program_attach(struct probes *probes, enum probes_group group,
+			  struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach(program);
+
+	if (!link) {
+		log_warning("cannot attach %s: %s", bpf_program__section_name(program),
+			    strerror(errno));
+		return -errno;
+	}
+	probes->links[group][probes->link_count[group]++] = link;
+	return 0;
+}
+
+int probes_attach(struct probes *probes, enum probes_group group)
+{
+	struct bpf_object *object = probes->objects[group_object[group]];
+	struct bpf_program *program;
+	int failed = 0, r = 0;
+
+	if (probes->attached[group])
+		return 0;
+	if (!object)
+		return -EOPNOTSUPP;
+	probes->attached[group] = true;
+	if (group == PROBES_CALLS && probes->functions)
+		return functions_attach(probes->functions);
+	bpf_object__for_each_program(program, object) {
+		if (!bpf_program__autoload(program) || probes->link_count[group] == LINKS_MAX)
+			continue;
+		r = program_attach(probes, group, program);
+		failed = failed ?: r;
+	}
+	if (!probes->link_count[group])
+		probes->attached[group] = false;
+	return probes->link_count[group] ? 0 : failed;
+}
+
+void probes_detach(struct probes *probes, enum probes_group group)
+{
+	if (group == PROBES_CALLS && probes->functions)
+		functions_detach(probes->functions);
+	while (probes->link_count[group])
+		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+	probes->attached[group] = false;
+}
+
+size_t probes_attached(const struct probes *probes)
+{
+	size_t count = probes->functions ? functions_attached(probes->functions) : 0;
+
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
+		count += probes->link_count[group];
+	return count;
+}
+
+/* Updating a map of maps waits for all programs that run: what we want, and nothing else does it. */
+void probes_quiesce(struct probes *probes)
+{
+	uint32_t zero = 0;
+
+	bpf_map_update_elem(probes_map(probes, "rings"), &zero, &probes->rings[0], BPF_ANY);
+}
+
+/* ---- what the rest of the daemon sees ---- */
+
+enum probes_level probes_level(const struct probes *probes)
+{
+	return probes->level;
+}
+
+const struct kernel *probes_kernel(const struct probes *probes)
+{
+	return &probes->kernel;
+}
+
+struct iotr_control *probes_page(struct probes *probes)
+{
+	return probes->page;
+}
+
+uint64_t *probes_known(struct probes *probes)
+{
+	return probes->known;
+}
+
+int probes_map(const struct probes *probes, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(probes->objects[OBJECT_SHARED], name);
+}
+
+const int *probes_rings(const struct probes *probes, size_t *count)
+{
+	*count = probes->ring_count;
+	return probes->rings;
+}
+
+void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
+		 struct probes_loss *loss)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct iotr_counters *counters = calloc(cpus, sizeof(*counters));
+	uint32_t key = stream;
+
+	memset(loss, 0, sizeof(*loss));
+	if (!counters || bpf_map_lookup_elem(probes_map(probes, "counters"), &key, counters) < 0)
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		loss->emitted += counters[cpu].emitted[session];
+		loss->ring += counters[cpu].ring[session];
+		loss->unmatched += counters[cpu].unmatched[session];
+	}
+}
+
+const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
+			unsigned int operation, const char **reason)
+{
+	(void)operation;
+	*reason = NULL;
+	if (stream == IOTR_BLOCK) {
+		if (probes->objects[OBJECT_BLOCK])
+			return "tp_btf/block_rq_issue, block_rq_complete";
+		*reason = "the kernel refuses the programs of the block layer";
+		return NULL;
+	}
+	if (!probes->objects[OBJECT_SYSCALLS]) {
+		*reason = "the kernel refuses the programs on system calls";
+		return NULL;
+	}
+	return probes->functions ? "fentry, fexit of the system call" : "tp_btf/sys_enter, sys_exit";
+}

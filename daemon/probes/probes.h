@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel side: objects loaded once, attached while a session wants their stream, and the maps
+ * they share with the daemon. Main thread; the control page may be read by any.
+ *
+ * An object that the kernel refuses takes away its hooks, with the reason, never the daemon.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control.h"
+#include "probes/kernel.h"
+
+enum probes_level {
+	PROBES_AUTO,
+	PROBES_FUNCTION,
+	PROBES_TRACEPOINT,
+};
+
+/* Groups of programs that are attached and detached together. */
+enum probes_group {
+	PROBES_CALLS,	/* system calls */
+	PROBES_ASYNC,	/* libaio and io_uring */
+	PROBES_BLOCK,
+	PROBES_PROCESS, /* births and ends of processes, for --tree */
+	PROBES_GROUP_COUNT,
+};
+
+struct probes;
+
+struct probes_loss {
+	uint64_t emitted, ring, unmatched;
+};
+
+/* `why` gets a sentence on failure. -ENOENT: no BTF; -EPERM: not allowed; -EOPNOTSUPP. */
+int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size);
+void probes_free(struct probes *probes);
+
+enum probes_level probes_level(const struct probes *probes); /* never PROBES_AUTO */
+const struct kernel *probes_kernel(const struct probes *probes);
+struct iotr_control *probes_page(struct probes *probes);
+
+/* Marks of known names, IOTR_KNOWN of them: writing 0 makes the kernel send the name again. */
+uint64_t *probes_known(struct probes *probes);
+
+/* File descriptor of a shared map. */
+int probes_map(const struct probes *probes, const char *name);
+
+/* Row rings; the ring of names is the map "names". */
+const int *probes_rings(const struct probes *probes, size_t *count);
+
+/* Bytes of memory that the maps and rings hold. */
+uint64_t probes_memory(const struct probes *probes);
+
+/* Attaches or detaches a group; does nothing when it is so already. `missing` hooks are logged. */
+int probes_attach(struct probes *probes, enum probes_group group);
+void probes_detach(struct probes *probes, enum probes_group group);
+
+/* Programs that are attached now. */
+size_t probes_attached(const struct probes *probes);
+
+/* Waits until no program runs that began before this call: what the page says now is obeyed. */
+void probes_quiesce(struct probes *probes);
+
+void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
+		 struct probes_loss *loss);
+void probes_loss_clear(struct probes *probes, unsigned int session);
+
+/* The hook that an operation uses, or NULL with the reason why there is none. */
+const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
+			unsigned int operation, const char **reason);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +27,24 @@ static const char help[] =
 	"  -h, --help             show this\n"
 	"      --version          show the version\n";
 
-enum {
-	OPTION_RUNTIME_DIR = 256,
-	OPTION_LOG_DIR,
-	OPTION_STATE_DIR,
-	OPTION_CONFIG,
-	OPTION_LEVEL,
-	OPTION_VERSION
+enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_PATH };
+
+/* Options whose value is a path, and where it goes. */
+static const struct {
+	const char *name;
+	size_t offset;
+} paths[] = {
+	{ "--runtime-dir", offsetof(struct manager_options, runtime_dir) },
+	{ "--log-dir", offsetof(struct manager_options, log_dir) },
+	{ "--state-dir", offsetof(struct manager_options, state_dir) },
+	{ "--config", offsetof(struct manager_options, config) },
 };
 
 static const struct option options[] = {
-	{ "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
-	{ "log-dir", required_argument, NULL, OPTION_LOG_DIR },
-	{ "state-dir", required_argument, NULL, OPTION_STATE_DIR },
-	{ "config", required_argument, NULL, OPTION_CONFIG },
+	{ "runtime-dir", required_argument, NULL, OPTION_PATH },
+	{ "log-dir", required_argument, NULL, OPTION_PATH + 1 },
+	{ "state-dir", required_argument, NULL, OPTION_PATH + 2 },
+	{ "config", required_argument, NULL, OPTION_PATH + 3 },
 	{ "level", required_argument, NULL, OPTION_LEVEL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -59,20 +63,18 @@ static void show(const char *text)
 	exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Absolute, as the daemon may outlive the folder it was started in. */
-static const char *absolute(const char *option, const char *path)
+/* Absolute, as the daemon may change its folder. */
+static void take_path(struct manager_options *chosen, int number, const char *path)
 {
-	char folder[PATH_MAX], *joined;
+	char *field = (char *)chosen + paths[number].offset;
+	char folder[PATH_MAX] = "";
 
 	if (!*path)
-		usage_error(option, "the path is empty");
-	if (*path == '/')
-		joined = strdup(path);
-	else if (!getcwd(folder, sizeof(folder)) || asprintf(&joined, "%s/%s", folder, path) < 0)
-		joined = NULL;
-	if (!joined || strlen(joined) >= PATH_MAX)
-		usage_error(option, "the path is too long");
-	return joined;
+		usage_error(paths[number].name, "the path is empty");
+	if (*path != '/' && !getcwd(folder, sizeof(folder)))
+		usage_error(paths[number].name, strerror(errno));
+	if (snprintf(field, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", path) >= PATH_MAX)
+		usage_error(paths[number].name, "the path is too long");
 }
 
 static const char *known_level(const char *level)
@@ -89,17 +91,8 @@ static const char *known_level(const char *level)
 static void take_option(struct manager_options *chosen, int option)
 {
 	switch (option) {
-	case OPTION_RUNTIME_DIR:
-		chosen->runtime_dir = absolute("--runtime-dir", optarg);
-		break;
-	case OPTION_LOG_DIR:
-		chosen->log_dir = absolute("--log-dir", optarg);
-		break;
-	case OPTION_STATE_DIR:
-		chosen->state_dir = absolute("--state-dir", optarg);
-		break;
-	case OPTION_CONFIG:
-		chosen->config = absolute("--config", optarg);
+	case OPTION_PATH ... OPTION_PATH + 3:
+		take_path(chosen, option - OPTION_PATH, optarg);
 		break;
 	case OPTION_LEVEL:
 		chosen->level = known_level(optarg);

@@ -51,8 +51,9 @@ static const char *socket_name(const struct manager *manager)
 
 static int read_config(const struct manager_options *options, struct config *config)
 {
-	const char *path = options->config ?: CONFIG_PATH;
-	int r = config_load(path, options->config != NULL, config);
+	bool given = *options->config;
+	const char *path = given ? options->config : CONFIG_PATH;
+	int r = config_load(path, given, config);
 
 	if (r < 0)
 		log_error("cannot read %s: %s", path, strerror(-r));
@@ -62,7 +63,7 @@ static int read_config(const struct manager_options *options, struct config *con
 /* The command line stands above the files. */
 static void override(char *field, const char *value)
 {
-	if (value)
+	if (*value)
 		snprintf(field, PATH_MAX, "%s", value);
 }
 

@@ -5,13 +5,15 @@
  */
 #pragma once
 
-/* From the command line; NULL: not given. */
+#include <limits.h>
+
+/* From the command line; "" is not given. */
 struct manager_options {
-	const char *runtime_dir;
-	const char *log_dir;
-	const char *state_dir;
-	const char *config;
-	const char *level;
+	char runtime_dir[PATH_MAX];
+	char log_dir[PATH_MAX];
+	char state_dir[PATH_MAX];
+	char config[PATH_MAX];
+	const char *level; /* NULL: auto */
 };
 
 struct manager;

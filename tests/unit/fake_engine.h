@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An engine that traces nothing, behind daemon/engine.h: sessions are names in a list. What a
+ * session's name or output makes of it:
+ *
+ *   name "nohook"     cannot be started: no stream has a hook
+ *   name "partial"    runs, and misses an operation
+ *   output "/refused" cannot be written
+ */
+#pragma once
+
+#include "engine.h"
+
+/* The definition the session was last started with; NULL when there is none of that name. */
+const struct iotr_session_spec *fake_engine_spec(struct engine *engine, const char *name);
+
+/* A row for every tail of the session, `count` times. */
+void fake_engine_emit(struct engine *engine, const char *name, unsigned count);
+
+/* As when its duration is over: tails are told, the session is gone. */
+void fake_engine_end(struct engine *engine, const char *name);
+
+/* How many tails are open. */
+size_t fake_engine_tails(const struct engine *engine);

@@ -123,12 +123,14 @@ struct bvec_iter {
 	unsigned int bi_idx;
 };
 
+struct blk_mq_ops;
+struct request_queue;
 struct gendisk {
 	int major;
 	int first_minor;
+	struct request_queue *queue;
 };
 
-struct blk_mq_ops;
 struct request_queue {
 	const struct blk_mq_ops *mq_ops;
 	struct gendisk *disk;

@@ -414,6 +414,44 @@ void probes_quiesce(struct probes *probes)
 
 /* ---- what the rest of the daemon sees ---- */
 
+bool probes_group_loaded(const struct probes *probes, enum probes_group group)
+{
+	return probes->objects[group_object[group]];
+}
+
+/* What the kernel says a map holds: "memlock" of its fdinfo. */
+static uint64_t map_memory(int fd)
+{
+	char path[64], line[128];
+	_cleanup_fclose_ FILE *file = NULL;
+	uint64_t bytes = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %lu", &bytes) == 1)
+			break;
+	return bytes;
+}
+
+uint64_t probes_memory(const struct probes *probes)
+{
+	uint64_t bytes = 0;
+	struct bpf_map *map;
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		if (!probes->objects[i])
+			continue;
+		bpf_object__for_each_map(map, probes->objects[i])
+			if (i == OBJECT_SHARED || !bpf_object__find_map_by_name(
+							  probes->objects[OBJECT_SHARED], bpf_map__name(map)))
+				bytes += map_memory(bpf_map__fd(map));
+	}
+	for (size_t i = 0; i < probes->ring_count; i++)
+		bytes += map_memory(probes->rings[i]);
+	return bytes;
+}
+
 enum probes_level probes_level(const struct probes *probes)
 {
 	return probes->level;

@@ -55,6 +55,9 @@ const int *probes_rings(const struct probes *probes, size_t *count);
 /* Bytes of memory that the maps and rings hold. */
 uint64_t probes_memory(const struct probes *probes);
 
+/* Whether the kernel took the group's programs. */
+bool probes_group_loaded(const struct probes *probes, enum probes_group group);
+
 /* Attaches or detaches a group; does nothing when it is so already. `missing` hooks are logged. */
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
@@ -65,9 +68,9 @@ size_t probes_attached(const struct probes *probes);
 /* Waits until no program runs that began before this call: what the page says now is obeyed. */
 void probes_quiesce(struct probes *probes);
 
+/* Counts since the daemon's start for whoever had the session's bit. */
 void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
 		 struct probes_loss *loss);
-void probes_loss_clear(struct probes *probes, unsigned int session);
 
 /* The hook that an operation uses, or NULL with the reason why there is none. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Block requests, matched by their identity from queue to completion. Devices without requests
+ * (dm, md) have bios instead, which are matched the same way. Who causes a request is noted when
+ * its bio is queued: later hooks run in whatever task, or interrupt, moves the queue.
+ */
+#include "blockdev.bpf.h"
+
+struct pending {
+	struct actor actor;
+	__u64 sessions;
+	__u64 queued_ns; /* bio queued; 0: not seen */
+	__u64 insert_ns; /* request inserted; 0: issued without */
+	__u64 issue_ns;
+	__u64 sector;
+	__u64 inode;
+	__u32 inode_device;
+	__u32 size;
+	__u32 device;
+	__u32 disk;
+	__u32 flags;
+	__u32 operation;
+	__u32 by_bio; /* of a device without requests */
+};
+
+HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
+HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_REQUESTS); /* merged ones are never asked for */
+HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* who last wanted a disk flushed */
+
+static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
+{
+	return page->operation[IOTR_BLOCK][operation & (IOTR_OPERATIONS_MAX - 1)];
+}
+
+static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessions,
+					  const struct actor *actor)
+{
+	struct iotr_command command = actor->command;
+	__u32 pid = actor->pid, uid = actor->uid;
+
+	if (pid == page->own_tgid || command_is_ours(&command))
+		return 0;
+	if (!(sessions & page->filtered_task))
+		return sessions;
+	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &pid);
+	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
+	return FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+}
+
+/* A session may name the partition or the disk. */
+static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 sessions, __u32 device,
+					    __u32 disk)
+{
+	return filter_device(page, sessions, device) | filter_device(page, sessions, disk);
+}
+
+/* Whose descendants count is settled when the I/O begins: the process may be gone at its end. */
+static __always_inline __u64 sessions_of(struct iotr_control *page, const struct pending *pending)
+{
+	__u64 sessions = wanted(page, pending->operation);
+
+	if (sessions)
+		sessions = filter_actor(page, sessions, &pending->actor);
+	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
+		sessions = filter_devices(page, sessions, pending->device, pending->disk);
+	return sessions;
+}
+
+static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
+				 __u32 error)
+{
+	__u64 now = bpf_ktime_get_ns(), sessions;
+	struct iotr_block_record *row;
+
+	sessions = filter_end(page, pending->sessions & wanted(page, pending->operation),
+			      now - pending->issue_ns, pending->size, error);
+	if (!sessions)
+		return;
+	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions,
+		  pending->insert_ns ?: pending->issue_ns, now);
+	row->head.latency_ns = now - pending->issue_ns;
+	actor_head(&row->head, &pending->actor);
+	row->sector = pending->sector;
+	row->size = pending->size;
+	row->queue_latency_ns = pending->insert_ns ? pending->issue_ns - pending->insert_ns :
+						     IOTR_UNKNOWN;
+	row->inode = pending->inode;
+	row->request_id = mix(mix(pending->issue_ns, low_half(key)), pending->sector);
+	row->inode_device = pending->inode_device;
+	row->device = pending->device;
+	row->disk = pending->disk;
+	row->flags = pending->flags;
+	row->error = error;
+	row->attribution = pending->actor.known ? IOTR_ATTRIBUTION_SUBMITTER :
+						  IOTR_ATTRIBUTION_UNKNOWN;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
+	row_commit(row);
+}
+
+/* ---- bios ---- */
+
+static __always_inline int bio_queued(struct bio *bio)
+{
+	struct iotr_control *page = control_page();
+	struct pending pending = {};
+	__u64 key = (__u64)bio;
+	__u32 flags;
+
+	if (!page)
+		return 0;
+	flags = READ(struct bio, bio, bi_opf);
+	actor_current(&pending.actor);
+	pending.queued_ns = bpf_ktime_get_ns();
+	pending.sector = READ(struct bio, bio, bi_iter.bi_sector);
+	pending.size = READ(struct bio, bio, bi_iter.bi_size);
+	pending.flags = flags & ~REQUEST_OPERATION;
+	pending.operation = page->block_operation[flags & REQUEST_OPERATION];
+	pending.disk = bio_disk(bio);
+	pending.device = bio_device(bio, pending.disk);
+	pending.by_bio = !bio_has_requests(bio);
+	inode_of_bio(bio, &pending.inode, &pending.inode_device);
+	if (flags & page->request_preflush)
+		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
+	if (pending.by_bio) {
+		/* A bio that only carries a flush is the flush of a device without requests. */
+		if (!pending.size && flags & page->request_preflush)
+			pending.operation = IOTR_BLOCK_FLUSH;
+		pending.issue_ns = pending.queued_ns;
+		pending.sessions = sessions_of(page, &pending);
+		if (!pending.sessions)
+			return 0;
+	}
+	bpf_map_update_elem(&bios, &key, &pending, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(bio_queue__1, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(bio_queue__2, struct request_queue *queue, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	struct iotr_control *page = control_page();
+	__u64 key = (__u64)bio;
+	struct pending *pending = bpf_map_lookup_elem(&bios, &key);
+
+	if (!page || !pending)
+		return 0;
+	if (pending->by_bio)
+		emit(page, pending, key, status_errno(READ(struct bio, bio, bi_status)));
+	bpf_map_delete_elem(&bios, &key);
+	return 0;
+}
+
+/* ---- requests ---- */
+
+/* Who caused a request, from the bio it was made of, else the task that runs now. */
+static __always_inline void request_origin(struct request *request, struct pending *pending)
+{
+	__u64 bio = (__u64)READ(struct request, request, bio);
+	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
+	struct actor *flusher;
+
+	pending->inode = IOTR_UNKNOWN;
+	if (from && !from->by_bio && from->sector == pending->sector) {
+		pending->actor = from->actor;
+		pending->queued_ns = from->queued_ns;
+		pending->inode = from->inode;
+		pending->inode_device = from->inode_device;
+		bpf_map_delete_elem(&bios, &bio);
+		return;
+	}
+	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &pending->disk);
+	if (flusher) {
+		pending->actor = *flusher;
+		return;
+	}
+	actor_current(&pending->actor);
+	if (bio)
+		inode_of_bio((struct bio *)bio, &pending->inode, &pending->inode_device);
+}
+
+static __always_inline void request_read(struct iotr_control *page, struct request *request,
+					 struct pending *pending)
+{
+	__u32 flags = READ(struct request, request, cmd_flags);
+
+	pending->sector = READ(struct request, request, __sector);
+	pending->size = READ(struct request, request, __data_len);
+	pending->flags = flags & ~REQUEST_OPERATION;
+	pending->operation = page->block_operation[flags & REQUEST_OPERATION];
+	pending->disk = request_disk(request);
+	pending->device = request_device(request, pending->disk);
+	if (pending->operation == IOTR_BLOCK_FLUSH || pending->operation == IOTR_BLOCK_OTHER)
+		pending->sector = IOTR_UNKNOWN;
+}
+
+/* First sight of a request: as inserted, as started, or as issued. */
+static __always_inline int request_begins(struct request *request, bool inserted, bool issued)
+{
+	struct iotr_control *page = control_page();
+	__u64 key = (__u64)request, now = bpf_ktime_get_ns();
+	struct pending fresh = {}, *pending = bpf_map_lookup_elem(&requests, &key);
+
+	if (!page)
+		return 0;
+	if (!pending) {
+		request_read(page, request, &fresh);
+		request_origin(request, &fresh);
+		fresh.sessions = sessions_of(page, &fresh);
+		fresh.insert_ns = inserted ? now : 0;
+		fresh.issue_ns = issued ? now : 0;
+		if (fresh.sessions && bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
+			row_unmatched(IOTR_BLOCK, fresh.sessions);
+		return 0;
+	}
+	if (inserted && !pending->insert_ns)
+		pending->insert_ns = now;
+	if (issued) {
+		request_read(page, request, pending); /* merges made it larger */
+		pending->issue_ns = now;
+	}
+	return 0;
+}
+
+static __always_inline int request_gone(struct request *request)
+{
+	__u64 key = (__u64)request;
+
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+static __always_inline int request_again(struct request *request)
+{
+	__u64 key = (__u64)request;
+	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+
+	if (pending)
+		pending->issue_ns = 0;
+	return 0;
+}
+
+#define REQUEST_HOOK(name, hook, call)                                                          \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__1, struct request *request)                                        \
+	{                                                                                       \
+		return call;                                                                    \
+	}                                                                                       \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__2, struct request_queue *queue, struct request *request)           \
+	{                                                                                       \
+		return call;                                                                    \
+	}
+
+REQUEST_HOOK(rq_start, block_io_start, request_begins(request, false, false))
+REQUEST_HOOK(rq_insert, block_rq_insert, request_begins(request, true, false))
+REQUEST_HOOK(rq_issue, block_rq_issue, request_begins(request, false, true))
+REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
+REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	struct iotr_control *page = control_page();
+	__u64 key = (__u64)request;
+	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+
+	if (!page || !pending)
+		return 0;
+	if (!error && bytes && bytes < READ(struct request, request, __data_len))
+		return 0; /* a part: the rest follows */
+	if (pending->issue_ns) /* else a flush that another request carried out */
+		emit(page, pending, key, error < 0 ? -error : status_errno(error));
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Disks, partitions, bios and who submits them, on every layout the kernel has had. */
+#pragma once
+
+#include "files.bpf.h"
+
+#define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
+#define PF_KTHREAD	  0x00200000
+#define BDEVFS_MAGIC	  0x62646576
+#define MINOR_BITS	  20
+
+/* Who does something, kept until its row is written. */
+struct actor {
+	__u64 cgroup_id;
+	__u32 pid, tid, ppid, uid;
+	__u64 known; /* the task works for itself, not for others as the kernel's threads do */
+	struct iotr_command command;
+};
+
+static __always_inline void actor_current(struct actor *actor)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct task_struct *task = current_task();
+
+	actor->cgroup_id = bpf_get_current_cgroup_id();
+	actor->pid = pid_tgid >> 32;
+	actor->tid = (__u32)pid_tgid;
+	actor->ppid = parent_of(task);
+	actor->uid = (__u32)bpf_get_current_uid_gid();
+	actor->known = !(READ(struct task_struct, task, flags) & PF_KTHREAD) && actor->pid;
+	bpf_get_current_comm(actor->command.text, sizeof(actor->command.text));
+}
+
+static __always_inline void actor_head(struct iotr_record *head, const struct actor *actor)
+{
+	head->cgroup_id = actor->cgroup_id;
+	head->pid = actor->pid;
+	head->tid = actor->tid;
+	head->ppid = actor->ppid;
+	head->uid = actor->uid;
+	__builtin_memcpy(head->command, actor->command.text, sizeof(head->command));
+}
+
+static __always_inline __u32 disk_number(struct gendisk *disk)
+{
+	if (!disk)
+		return 0;
+	return (__u32)READ(struct gendisk, disk, major) << MINOR_BITS |
+	       (__u32)READ(struct gendisk, disk, first_minor);
+}
+
+/* bi_bdev came with 309dca309fc3 ("block: store a block_device pointer in struct bio"). */
+static __always_inline __u32 bio_disk(struct bio *bio)
+{
+	if (bpf_core_field_exists(struct bio, bi_bdev))
+		return disk_number(READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk));
+	return disk_number(READ(struct bio___510, bio, bi_disk));
+}
+
+static __always_inline __u32 bio_device(struct bio *bio, __u32 disk)
+{
+	if (bpf_core_field_exists(struct bio, bi_bdev))
+		return READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_dev);
+	return disk + READ(struct bio___510, bio, bi_partno);
+}
+
+static __always_inline bool bio_has_requests(struct bio *bio)
+{
+	struct gendisk *disk;
+	struct request_queue *queue;
+
+	if (bpf_core_field_exists(struct bio, bi_bdev))
+		disk = READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk);
+	else
+		disk = READ(struct bio___510, bio, bi_disk);
+	queue = READ(struct gendisk, disk, queue);
+	return READ(struct request_queue, queue, mq_ops);
+}
+
+/* q->disk came with d152c682f03c ("block: add an explicit ->disk backpointer to the request_queue"). */
+static __always_inline __u32 request_disk(struct request *request)
+{
+	if (bpf_core_field_exists(struct request_queue, disk))
+		return disk_number(READ(struct request_queue, READ(struct request, request, q), disk));
+	return disk_number(READ(struct request___510, request, rq_disk));
+}
+
+/* part became a block_device with 0d02129e76ed ("block: merge struct block_device and struct hd_struct"). */
+static __always_inline __u32 request_device(struct request *request, __u32 disk)
+{
+	struct bio *bio = READ(struct request, request, bio);
+	struct hd_struct___510 *old;
+	struct block_device *part;
+
+	if (bpf_core_field_exists(struct bio, bi_bdev)) {
+		if (bio)
+			return bio_device(bio, disk);
+		part = READ(struct request, request, part);
+		return part ? READ(struct block_device, part, bd_dev) : disk;
+	}
+	old = READ(struct request___510, request, part);
+	return old ? disk + READ(struct hd_struct___510, old, partno) : disk;
+}
+
+/* The inode whose page a bio begins with; the pages of direct I/O belong to none. */
+static __always_inline void inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
+{
+	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
+	struct address_space *mapping;
+	struct super_block *sb;
+	struct inode *inode;
+	struct page *page;
+	__u64 head;
+
+	*number = IOTR_UNKNOWN;
+	if (!vector || !READ(struct bio, bio, bi_iter.bi_size))
+		return;
+	page = READ(struct bio_vec, vector, bv_page);
+	if (!page)
+		return;
+	if (bpf_core_field_exists(struct page, compound_head)) {
+		head = READ(struct page, page, compound_head);
+		if (low_half(head) & 1)
+			page = (struct page *)(head - 1);
+	}
+	mapping = READ(struct page, page, mapping);
+	if (!mapping || low_half((__u64)mapping) & 3)
+		return;
+	inode = READ(struct address_space, mapping, host);
+	if (!inode)
+		return;
+	sb = READ(struct inode, inode, i_sb);
+	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
+		return;
+	*number = READ(struct inode, inode, i_ino);
+	*device = READ(struct super_block, sb, s_dev);
+}
+
+/* The kernel's blk_status_t as the error number it stands for. */
+static __always_inline __u32 status_errno(__u32 status)
+{
+	switch (status) {
+	case 0:
+		return 0;
+	case 1: /* NOTSUPP */
+		return 95;
+	case 2: /* TIMEOUT */
+		return 110;
+	case 3: /* NOSPC */
+		return 28;
+	case 4: /* TRANSPORT */
+		return 67;
+	case 5: /* TARGET */
+		return 121;
+	case 6: /* RESV_CONFLICT */
+		return 52;
+	case 7: /* MEDIUM */
+		return 61;
+	case 8: /* PROTECTION */
+		return 84;
+	case 9: /* RESOURCE */
+		return 12;
+	case 12: /* AGAIN */
+		return 11;
+	default:
+		return 5;
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the engine's sources share: the sessions and who carries them. Main thread, but for the
+ * tap, which a writer thread calls.
+ */
+#pragma once
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <time.h>
+
+#include "engine.h"
+#include "pipeline/consumer.h"
+#include "pipeline/pipeline.h"
+#include "probes/probes.h"
+#include "session.h"
+
+enum {
+	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
+};
+
+struct session {
+	struct engine *engine;
+	unsigned int bit;
+	struct iotr_session_spec spec;
+	uint32_t owner_uid;
+	struct timespec started; /* CLOCK_REALTIME */
+	char output[PATH_MAX];
+	struct writer *writer;
+	struct json_object *missing;
+	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
+	sd_event_source *duration;
+	struct tail_hub *hub; /* live tails, NULL when there is none */
+};
+
+struct engine {
+	struct engine_config config;
+	sd_event *event;
+	struct probes *probes;
+	struct consumer *consumer;
+	struct session *sessions[IOTR_SESSIONS_MAX];
+	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
+	size_t ended_count;
+	const char *block_flags[32];
+};
+
+struct session *engine_find(struct engine *engine, const char *name);
+
+/* Since the session began. */
+void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss);
+
+/* New objects. `reason` NULL: it runs. */
+struct json_object *session_status(const struct session *session, const char *reason);
+struct json_object *session_definition(const struct session *session);
+struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
+struct json_object *missing_describe(const struct engine *engine, uint32_t streams);
+
+/* Tells the tails of the session that it ended; they live on until they are freed. */
+void tail_hub_end(struct session *session);
+
+const char *level_name(enum probes_level level);

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The engine's state as JSON: sessions, streams, hooks, checks. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "cleanup.h"
+#include "engine_internal.h"
+#include "schema.h"
+
+static void add_string(struct json_object *object, const char *key, const char *value)
+{
+	json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static void add_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static struct json_object *u32_array(const uint32_t *values, size_t count)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(array, json_object_new_uint64(values[i]));
+	return array;
+}
+
+static struct json_object *device_array(const uint32_t *devices, size_t count)
+{
+	struct json_object *array = json_object_new_array();
+	char text[32];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(text, sizeof(text), "%u:%u", devices[i] >> 20, devices[i] & 0xfffff);
+		json_object_array_add(array, json_object_new_string(text));
+	}
+	return array;
+}
+
+static struct json_object *command_array(const struct iotr_session_spec *spec)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < spec->command_count; i++)
+		json_object_array_add(array, json_object_new_string_len(
+						     spec->commands[i], strnlen(spec->commands[i], 16)));
+	return array;
+}
+
+static struct json_object *operation_array(const struct iotr_session_spec *spec)
+{
+	struct json_object *array = json_object_new_array();
+	char text[64];
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
+			if (!(spec->operations[stream] >> i & 1))
+				continue;
+			snprintf(text, sizeof(text), "%s.%s", iotr_schemas[stream].flag,
+				 iotr_schemas[stream].operations[i]);
+			json_object_array_add(array, json_object_new_string(text));
+		}
+	return array;
+}
+
+static void add_array(struct json_object *object, const char *key, struct json_object *array)
+{
+	if (json_object_array_length(array))
+		json_object_object_add(object, key, array);
+	else
+		json_object_put(array);
+}
+
+static struct json_object *filters_describe(const struct iotr_session_spec *spec)
+{
+	struct json_object *filters = json_object_new_object();
+
+	add_array(filters, "pids", u32_array(spec->pids, spec->pid_count));
+	if (spec->tree)
+		json_object_object_add(filters, "tree", json_object_new_boolean(true));
+	add_array(filters, "commands", command_array(spec));
+	add_array(filters, "uids", u32_array(spec->uids, spec->uid_count));
+	add_array(filters, "devices", device_array(spec->devices, spec->device_count));
+	add_array(filters, "operations", operation_array(spec));
+	if (spec->min_latency_ns)
+		add_u64(filters, "min_latency_ns", spec->min_latency_ns);
+	if (spec->min_size)
+		add_u64(filters, "min_size", spec->min_size);
+	if (spec->errors)
+		json_object_object_add(filters, "errors", json_object_new_boolean(true));
+	return filters;
+}
+
+struct json_object *session_definition(const struct session *session)
+{
+	struct json_object *definition = json_object_new_object(), *streams = json_object_new_array();
+
+	add_string(definition, "name", session->spec.name);
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (session->spec.streams >> stream & 1)
+			json_object_array_add(streams,
+					      json_object_new_string(iotr_schemas[stream].flag));
+	json_object_object_add(definition, "streams", streams);
+	json_object_object_add(definition, "filters", filters_describe(&session->spec));
+	if (session->spec.duration_ns)
+		add_u64(definition, "duration_ns", session->spec.duration_ns);
+	return definition;
+}
+
+static struct json_object *stream_status(const struct session *session, enum iotr_stream stream)
+{
+	struct json_object *object = json_object_new_object(), *lost = json_object_new_object();
+	struct writer_counts counts;
+	struct probes_loss loss;
+	char path[PATH_MAX + 32];
+
+	session_loss(session, stream, &loss);
+	writer_counts(session->writer, stream, &counts);
+	add_u64(object, "emitted", loss.emitted);
+	add_u64(object, "written", counts.written);
+	add_u64(lost, "ring", loss.ring);
+	add_u64(lost, "queue", counts.lost_queue);
+	add_u64(lost, "disk", counts.lost_disk);
+	add_u64(lost, "unmatched", loss.unmatched);
+	json_object_object_add(object, "lost", lost);
+	add_u64(object, "bytes", counts.bytes);
+	add_u64(object, "segments", counts.segments);
+	if (counts.error)
+		add_string(object, "error", strerror(-counts.error));
+	snprintf(path, sizeof(path), "%s/%s", session->output, iotr_schemas[stream].folder);
+	add_string(object, "path", path);
+	return object;
+}
+
+struct json_object *session_status(const struct session *session, const char *reason)
+{
+	struct json_object *status = json_object_new_object(), *streams = json_object_new_object();
+	char started[32];
+	struct tm utc;
+
+	gmtime_r(&session->started.tv_sec, &utc);
+	strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	add_string(status, "name", session->spec.name);
+	add_string(status, "state", reason ? "ended" : "running");
+	if (reason)
+		add_string(status, "reason", reason);
+	add_string(status, "started", started);
+	add_string(status, "output", session->output);
+	add_string(status, "level", level_name(probes_level(session->engine->probes)));
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (session->spec.streams >> stream & 1)
+			json_object_object_add(streams, iotr_schemas[stream].flag,
+					       stream_status(session, stream));
+	json_object_object_add(status, "streams", streams);
+	json_object_object_add(status, "filters", filters_describe(&session->spec));
+	if (session->spec.duration_ns)
+		add_u64(status, "duration_ns", session->spec.duration_ns);
+	json_object_object_add(status, "missing", json_object_get(session->missing));
+	add_u64(status, "owner_uid", session->owner_uid);
+	return status;
+}
+
+int engine_status(struct engine *engine, const char *name, struct json_object **ret)
+{
+	_cleanup_json_ struct json_object *sessions = json_object_new_array();
+
+	for (size_t i = 0; i < engine->ended_count; i++) {
+		const char *of = json_object_get_string(json_object_object_get(engine->ended[i], "name"));
+
+		if (!name || !strcmp(of, name))
+			json_object_array_add(sessions, json_object_get(engine->ended[i]));
+	}
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->sessions[i] && (!name || !strcmp(engine->sessions[i]->spec.name, name)))
+			json_object_array_add(sessions, session_status(engine->sessions[i], NULL));
+	if (name && !json_object_array_length(sessions))
+		return -ENOENT;
+	*ret = TAKE(sessions);
+	return 0;
+}
+
+/* ---- hooks ---- */
+
+static void operation_missing(const struct engine *engine, enum iotr_stream stream, size_t operation,
+			      struct json_object *missing)
+{
+	struct json_object *entry;
+	const char *reason;
+
+	if (probes_hook(engine->probes, stream, operation, &reason))
+		return;
+	entry = json_object_new_object();
+	add_string(entry, "stream", iotr_schemas[stream].flag);
+	add_string(entry, "operation", iotr_schemas[stream].operations[operation]);
+	add_string(entry, "reason", reason);
+	json_object_array_add(missing, entry);
+}
+
+struct json_object *missing_describe(const struct engine *engine, uint32_t streams)
+{
+	struct json_object *missing = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t i = 0; streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
+			operation_missing(engine, stream, i, missing);
+	return missing;
+}
+
+static struct json_object *operations_describe(const struct engine *engine, enum iotr_stream stream)
+{
+	struct json_object *operations = json_object_new_array();
+
+	for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
+		struct json_object *entry = json_object_new_object();
+		const char *reason, *hook = probes_hook(engine->probes, stream, i, &reason);
+
+		add_string(entry, "name", iotr_schemas[stream].operations[i]);
+		add_string(entry, hook ? "hook" : "reason", hook ?: reason);
+		json_object_array_add(operations, entry);
+	}
+	return operations;
+}
+
+struct json_object *hooks_describe(const struct engine *engine, uint32_t streams)
+{
+	struct json_object *hooks = json_object_new_object();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (streams >> stream & 1)
+			json_object_object_add(hooks, iotr_schemas[stream].flag,
+					       operations_describe(engine, stream));
+	return hooks;
+}
+
+static struct json_object *columns_describe(const struct iotr_schema *schema)
+{
+	struct json_object *columns = json_object_new_array();
+
+	for (size_t i = 0; i < schema->column_count; i++) {
+		struct json_object *column = json_object_new_object();
+
+		add_string(column, "name", schema->columns[i].name);
+		add_string(column, "type", iotr_type_name(schema->columns[i].type));
+		add_string(column, "unit", schema->columns[i].unit);
+		add_string(column, "doc", schema->columns[i].doc);
+		json_object_array_add(columns, column);
+	}
+	return columns;
+}
+
+int engine_streams(struct engine *engine, struct json_object **ret)
+{
+	struct json_object *streams = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		struct json_object *entry = json_object_new_object();
+
+		add_string(entry, "flag", iotr_schemas[stream].flag);
+		add_string(entry, "folder", iotr_schemas[stream].folder);
+		add_string(entry, "doc", iotr_schemas[stream].doc);
+		json_object_object_add(entry, "operations", operations_describe(engine, stream));
+		json_object_object_add(entry, "columns", columns_describe(&iotr_schemas[stream]));
+		json_object_array_add(streams, entry);
+	}
+	*ret = streams;
+	return 0;
+}
+
+/* ---- doctor ---- */
+
+static void check(struct json_object *checks, const char *name, bool ok, const char *detail)
+{
+	struct json_object *entry = json_object_new_object();
+
+	add_string(entry, "check", name);
+	json_object_object_add(entry, "ok", json_object_new_boolean(ok));
+	add_string(entry, "detail", detail);
+	json_object_array_add(checks, entry);
+}
+
+static void check_capabilities(const struct engine *engine, struct json_object *checks)
+{
+	const struct kernel *kernel = probes_kernel(engine->probes);
+	char detail[256];
+	struct utsname host;
+
+	uname(&host);
+	check(checks, "kernel", true, host.release);
+	check(checks, "level", true, level_name(probes_level(engine->probes)));
+	snprintf(detail, sizeof(detail), "%s",
+		 kernel->function_hooks ? "fentry and fexit load" : strerror(-kernel->function_error));
+	check(checks, "function hooks", kernel->function_hooks, detail);
+	check(checks, "typed reads", kernel->typed_reads,
+	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
+	check(checks, "read kernel memory", kernel->read_kernel,
+	      kernel->read_kernel ? "bpf_probe_read_kernel" : "refused: no file names");
+	snprintf(detail, sizeof(detail), "%zu", probes_attached(engine->probes));
+	check(checks, "programs attached", true, detail);
+	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(engine->probes) / 1048576.0);
+	check(checks, "memory of maps and rings", true, detail);
+}
+
+int engine_doctor(struct engine *engine, struct json_object **ret)
+{
+	struct json_object *checks = json_object_new_array();
+	char name[64];
+
+	check_capabilities(engine, checks);
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
+			const char *reason, *hook = probes_hook(engine->probes, stream, i, &reason);
+
+			snprintf(name, sizeof(name), "%s.%s", iotr_schemas[stream].flag,
+				 iotr_schemas[stream].operations[i]);
+			check(checks, name, hook, hook ?: reason);
+		}
+	*ret = checks;
+	return 0;
+}

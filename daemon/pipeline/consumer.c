@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pipeline/consumer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "pipeline/names.h"
+#include "pipeline/ring.h"
+#include "pipeline/router.h"
+
+#define LOOK_NS	  2000000L /* between two looks when the last found little */
+#define BUSY_ROWS 4096	   /* rows of one look after which the next follows at once */
+
+struct consumer {
+	struct names *names;
+	struct router *router;
+	struct ring *rings;
+	size_t ring_count;
+	struct ring name_ring;
+	uint64_t *known;
+	size_t known_mask;
+
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock; /* for all below */
+	pthread_cond_t changed;
+	bool run, end;
+	uint64_t drains_wanted, drains_done;
+};
+
+/* The kernel forgets that it sent a name: its mark is taken away if it is still there. */
+static void forget(uint64_t id, void *userdata)
+{
+	struct consumer *consumer = userdata;
+	uint64_t expected = id;
+
+	__atomic_compare_exchange_n(&consumer->known[id & consumer->known_mask], &expected, 0, false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static int take_name(void *userdata, const void *record, size_t size)
+{
+	return names_add(((struct consumer *)userdata)->names, record, size);
+}
+
+static int take_row(void *userdata, const void *record, size_t size)
+{
+	return router_row(userdata, record, size);
+}
+
+static void drain_names(void *userdata)
+{
+	struct consumer *consumer = userdata;
+	size_t count = 0;
+
+	ring_read(&consumer->name_ring, take_name, consumer, &count);
+}
+
+/* One look at all rings. False when something was still being written; `rows` says how many came. */
+static bool look(struct consumer *consumer, size_t *rows)
+{
+	bool complete = true;
+
+	router_begin(consumer->router);
+	drain_names(consumer);
+	for (size_t i = 0; i < consumer->ring_count; i++)
+		complete &= ring_read(&consumer->rings[i], take_row, consumer->router, rows);
+	router_end(consumer->router);
+	if (complete)
+		names_cycle_end(consumer->names);
+	return complete;
+}
+
+/* Sleeps until the next look is due. Returns the drains wanted by then, or -1 at the end. */
+static int64_t wait_turn(struct consumer *consumer, bool busy)
+{
+	struct timespec until;
+	int64_t wanted;
+
+	pthread_mutex_lock(&consumer->lock);
+	while (!consumer->run && !consumer->end && consumer->drains_wanted == consumer->drains_done)
+		pthread_cond_wait(&consumer->changed, &consumer->lock);
+	if (!busy && !consumer->end && consumer->drains_wanted == consumer->drains_done) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		if (until.tv_nsec >= 1000000000L) {
+			until.tv_nsec -= 1000000000L;
+			until.tv_sec++;
+		}
+		pthread_cond_timedwait(&consumer->changed, &consumer->lock, &until);
+	}
+	wanted = consumer->end ? -1 : (int64_t)consumer->drains_wanted;
+	pthread_mutex_unlock(&consumer->lock);
+	return wanted;
+}
+
+static void drains_report(struct consumer *consumer, int64_t done)
+{
+	pthread_mutex_lock(&consumer->lock);
+	if ((uint64_t)done > consumer->drains_done) {
+		consumer->drains_done = done;
+		pthread_cond_broadcast(&consumer->changed);
+	}
+	pthread_mutex_unlock(&consumer->lock);
+}
+
+static void *consumer_thread(void *userdata)
+{
+	struct consumer *consumer = userdata;
+	bool busy = false;
+	int64_t wanted;
+	size_t rows;
+
+	while ((wanted = wait_turn(consumer, busy)) >= 0) {
+		rows = 0;
+		if (look(consumer, &rows))
+			drains_report(consumer, wanted);
+		busy = rows >= BUSY_ROWS;
+	}
+	return NULL;
+}
+
+static int rings_open(struct consumer *consumer, const struct consumer_config *config)
+{
+	int r = ring_open(&consumer->name_ring, config->names);
+
+	consumer->rings = calloc(config->ring_count, sizeof(*consumer->rings));
+	if (!consumer->rings)
+		return -ENOMEM;
+	for (; r >= 0 && consumer->ring_count < config->ring_count; consumer->ring_count++)
+		r = ring_open(&consumer->rings[consumer->ring_count],
+			      config->rings[consumer->ring_count]);
+	return r;
+}
+
+static int thread_start(struct consumer *consumer)
+{
+	pthread_condattr_t attributes;
+	sigset_t all, before;
+	int r;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&consumer->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sigfillset(&all); /* signals are for the main loop */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&consumer->thread, NULL, consumer_thread, consumer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	consumer->started = r == 0;
+	return r;
+}
+
+DEFINE_CLEANUP(struct consumer *, consumer_free);
+
+int consumer_new(const struct consumer_config *config, struct consumer **ret)
+{
+	_cleanup_(consumer_freep) struct consumer *consumer = calloc(1, sizeof(*consumer));
+	struct names_config names = { .forget = forget, .userdata = consumer };
+	struct router_config router = { .drain_names = drain_names, .userdata = consumer };
+	int r;
+
+	if (!consumer)
+		return -ENOMEM;
+	pthread_mutex_init(&consumer->lock, NULL);
+	consumer->known = config->known;
+	consumer->known_mask = config->known_count - 1;
+	r = names_new(&names, &consumer->names);
+	if (r < 0)
+		return r;
+	router.names = consumer->names;
+	r = router_new(&router, &consumer->router);
+	if (r >= 0)
+		r = rings_open(consumer, config);
+	if (r >= 0)
+		r = thread_start(consumer);
+	if (r < 0)
+		return r;
+	*ret = TAKE(consumer);
+	return 0;
+}
+
+void consumer_free(struct consumer *consumer)
+{
+	if (!consumer)
+		return;
+	if (consumer->started) {
+		pthread_mutex_lock(&consumer->lock);
+		consumer->end = true;
+		pthread_cond_broadcast(&consumer->changed);
+		pthread_mutex_unlock(&consumer->lock);
+		pthread_join(consumer->thread, NULL);
+		pthread_cond_destroy(&consumer->changed);
+	}
+	for (size_t i = 0; i < consumer->ring_count; i++)
+		ring_close(&consumer->rings[i]);
+	free(consumer->rings);
+	ring_close(&consumer->name_ring);
+	router_free(consumer->router);
+	names_free(consumer->names);
+	pthread_mutex_destroy(&consumer->lock);
+	free(consumer);
+}
+
+struct router *consumer_router(struct consumer *consumer)
+{
+	return consumer->router;
+}
+
+void consumer_run(struct consumer *consumer, bool run)
+{
+	pthread_mutex_lock(&consumer->lock);
+	consumer->run = run;
+	pthread_cond_broadcast(&consumer->changed);
+	pthread_mutex_unlock(&consumer->lock);
+}
+
+void consumer_drain(struct consumer *consumer)
+{
+	uint64_t drain;
+
+	pthread_mutex_lock(&consumer->lock);
+	drain = ++consumer->drains_wanted;
+	pthread_cond_broadcast(&consumer->changed);
+	while (consumer->drains_done < drain)
+		pthread_cond_wait(&consumer->changed, &consumer->lock);
+	pthread_mutex_unlock(&consumer->lock);
+}

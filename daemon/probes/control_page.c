@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/control_page.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "probes/calls.h"
+#include "schema.h"
+
+#define KEY_MAX 16 /* bytes of the largest filter key */
+
+/* List filters, each with its map. */
+static const struct {
+	const char *map;
+	size_t key_size;
+} filter_maps[] = {
+	[IOTR_FILTER_PID] = { "accept_pid", 4 },
+	[IOTR_FILTER_COMMAND] = { "accept_command", IOTR_COMMAND_SIZE },
+	[IOTR_FILTER_UID] = { "accept_uid", 4 },
+	[IOTR_FILTER_DEVICE] = { "accept_device", 4 },
+};
+
+/* Sets or clears the session's bit of a key; a key without bits is removed. */
+static int key_change(int map, const void *key, uint64_t bit, bool set)
+{
+	uint64_t sessions = 0;
+
+	bpf_map_lookup_elem(map, key, &sessions);
+	sessions = set ? sessions | bit : sessions & ~bit;
+	if (!sessions)
+		return bpf_map_delete_elem(map, key) < 0 && errno != ENOENT ? -errno : 0;
+	return bpf_map_update_elem(map, key, &sessions, BPF_ANY) < 0 ? -errno : 0;
+}
+
+static int filter_set(struct probes *probes, enum iotr_filter kind, uint64_t bit, const void *keys,
+		      size_t count)
+{
+	int map = probes_map(probes, filter_maps[kind].map), r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = key_change(map, (const char *)keys + i * filter_maps[kind].key_size, bit, true);
+	if (count && r >= 0)
+		probes_page(probes)->filtered[kind] |= bit;
+	return r;
+}
+
+/* Walks the whole map, since descendants were added by the kernel side. */
+static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t bit)
+{
+	int map = probes_map(probes, filter_maps[kind].map);
+	char key[KEY_MAX], next[KEY_MAX];
+	bool more = bpf_map_get_next_key(map, NULL, next) == 0;
+
+	while (more) {
+		memcpy(key, next, sizeof(key));
+		more = bpf_map_get_next_key(map, key, next) == 0;
+		key_change(map, key, bit, false);
+	}
+	probes_page(probes)->filtered[kind] &= ~bit;
+}
+
+static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t value)
+{
+	*least = value;
+	if (value)
+		*sessions |= bit;
+	else
+		*sessions &= ~bit;
+}
+
+static void page_summarise(struct iotr_control *page)
+{
+	page->filtered_task = page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_UID] |
+			      page->filtered[IOTR_FILTER_COMMAND];
+	page->filtered_end = page->filtered[IOTR_FILTER_LATENCY] |
+			     page->filtered[IOTR_FILTER_SIZE] | page->filtered[IOTR_FILTER_ERRORS];
+}
+
+static bool operations_filtered(const struct iotr_session_spec *spec)
+{
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (spec->operations[stream])
+			return true;
+	return false;
+}
+
+static bool operation_wanted(const struct iotr_session_spec *spec, size_t stream, size_t operation)
+{
+	if (!(spec->streams >> stream & 1))
+		return false;
+	return !operations_filtered(spec) || spec->operations[stream] >> operation & 1;
+}
+
+/* Which sessions a system call concerns: those that want any operation it may become. */
+static void calls_update(struct iotr_control *page)
+{
+	uint64_t all = 0;
+
+	for (size_t operation = 0; operation < IOTR_VFS_COUNT; operation++)
+		all |= page->operation[IOTR_VFS][operation];
+	for (size_t i = 0; i < call_count; i++) {
+		struct iotr_call row = calls[i].row;
+
+		for (size_t operation = 0; operation < IOTR_VFS_COUNT; operation++)
+			if (call_operations(&calls[i]) >> operation & 1)
+				row.sessions |= page->operation[IOTR_VFS][operation];
+		if (row.traits & IOTR_CALL_MOVES)
+			row.sessions = all;
+		if (calls[i].native >= 0)
+			page->calls[IOTR_ABI_NATIVE][calls[i].native] = row;
+		if (calls[i].compat >= 0)
+			page->calls[IOTR_ABI_COMPAT][calls[i].compat] = row;
+	}
+}
+
+static void operations_set(struct iotr_control *page, uint64_t bit, const struct iotr_session_spec *spec)
+{
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t operation = 0; operation < IOTR_OPERATIONS_MAX; operation++) {
+			if (spec && operation_wanted(spec, stream, operation))
+				page->operation[stream][operation] |= bit;
+			else
+				page->operation[stream][operation] &= ~bit;
+		}
+	calls_update(page);
+}
+
+static int filters_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec)
+{
+	int r = filter_set(probes, IOTR_FILTER_PID, bit, spec->pids, spec->pid_count);
+
+	if (r >= 0)
+		r = filter_set(probes, IOTR_FILTER_COMMAND, bit, spec->commands, spec->command_count);
+	if (r >= 0)
+		r = filter_set(probes, IOTR_FILTER_UID, bit, spec->uids, spec->uid_count);
+	if (r >= 0)
+		r = filter_set(probes, IOTR_FILTER_DEVICE, bit, spec->devices, spec->device_count);
+	return r;
+}
+
+int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec)
+{
+	struct iotr_control *page = probes_page(probes);
+	uint64_t bit = 1ULL << session;
+	int r = filters_set(probes, bit, spec);
+
+	if (r < 0) {
+		control_page_clear(probes, session);
+		return r;
+	}
+	threshold_set(&page->filtered[IOTR_FILTER_LATENCY], &page->min_latency_ns[session], bit,
+		      spec->min_latency_ns);
+	threshold_set(&page->filtered[IOTR_FILTER_SIZE], &page->min_size[session], bit, spec->min_size);
+	page->filtered[IOTR_FILTER_ERRORS] =
+		spec->errors ? page->filtered[IOTR_FILTER_ERRORS] | bit :
+			       page->filtered[IOTR_FILTER_ERRORS] & ~bit;
+	page->tree = spec->tree ? page->tree | bit : page->tree & ~bit;
+	page_summarise(page);
+	operations_set(page, bit, spec);
+	return 0;
+}
+
+void control_page_clear(struct probes *probes, unsigned int session)
+{
+	struct iotr_control *page = probes_page(probes);
+	uint64_t bit = 1ULL << session;
+
+	operations_set(page, bit, NULL);
+	probes_quiesce(probes);
+	for (size_t kind = 0; kind < sizeof(filter_maps) / sizeof(filter_maps[0]); kind++)
+		if (page->filtered[kind] & bit)
+			filter_clear(probes, kind, bit);
+	for (size_t kind = 0; kind < IOTR_FILTER_COUNT; kind++)
+		page->filtered[kind] &= ~bit;
+	page->tree &= ~bit;
+	page_summarise(page);
+}
+
+/* ---- block requests ---- */
+
+static const struct {
+	const char *name; /* the kernel's enumerator */
+	enum iotr_block_operation operation;
+} block_operations[] = {
+	{ "REQ_OP_READ", IOTR_BLOCK_READ },
+	{ "REQ_OP_WRITE", IOTR_BLOCK_WRITE },
+	{ "REQ_OP_FLUSH", IOTR_BLOCK_FLUSH },
+	{ "REQ_OP_DISCARD", IOTR_BLOCK_DISCARD },
+	{ "REQ_OP_SECURE_ERASE", IOTR_BLOCK_SECURE_ERASE },
+	{ "REQ_OP_WRITE_ZEROES", IOTR_BLOCK_WRITE_ZEROES },
+	{ "REQ_OP_ZONE_OPEN", IOTR_BLOCK_ZONE_OPEN },
+	{ "REQ_OP_ZONE_CLOSE", IOTR_BLOCK_ZONE_CLOSE },
+	{ "REQ_OP_ZONE_FINISH", IOTR_BLOCK_ZONE_FINISH },
+	{ "REQ_OP_ZONE_APPEND", IOTR_BLOCK_ZONE_APPEND },
+	{ "REQ_OP_ZONE_RESET", IOTR_BLOCK_ZONE_RESET },
+	{ "REQ_OP_ZONE_RESET_ALL", IOTR_BLOCK_ZONE_RESET_ALL },
+};
+
+static const char *const block_flags[] = {
+	"FAILFAST_DEV", "FAILFAST_TRANSPORT", "FAILFAST_DRIVER", "SYNC", "META", "PRIO", "NOMERGE",
+	"IDLE", "INTEGRITY", "FUA", "PREFLUSH", "RAHEAD", "BACKGROUND", "NOWAIT", "POLLED",
+	"ALLOC_CACHE", "SWAP", "DRV", "FS_PRIVATE", "ATOMIC", "NOUNMAP", "CGROUP_PUNT", "HIPRI",
+};
+
+void control_page_block(struct probes *probes, const char *flag_names[32])
+{
+	const struct kernel *kernel = probes_kernel(probes);
+	struct iotr_control *page = probes_page(probes);
+	unsigned int value;
+	char name[64];
+
+	memset(page->block_operation, IOTR_BLOCK_OTHER, sizeof(page->block_operation));
+	for (size_t i = 0; i < sizeof(block_operations) / sizeof(block_operations[0]); i++)
+		if (kernel_enumerator(kernel, block_operations[i].name, &value) && value < 256)
+			page->block_operation[value] = block_operations[i].operation;
+	for (size_t i = 0; i < sizeof(block_flags) / sizeof(block_flags[0]); i++) {
+		snprintf(name, sizeof(name), "__REQ_%s", block_flags[i]);
+		if (kernel_enumerator(kernel, name, &value) && value < 32)
+			flag_names[value] = block_flags[i];
+	}
+	if (kernel_enumerator(kernel, "__REQ_PREFLUSH", &value) && value < 32)
+		page->request_preflush = 1U << value;
+}

@@ -97,7 +97,7 @@ int iotr_message_parse(const char *text, size_t length, struct json_object **ret
 	if (!tokener)
 		return -ENOMEM;
 	*why = "the message is too long";
-	if (length > IOTR_MESSAGE_MAX)
+	if (length >= INT_MAX)
 		return -EBADMSG;
 
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);

@@ -35,7 +35,7 @@
 #define IOTR_FAILED		    IOTR_INTERFACE ".Failed"
 
 enum {
-	IOTR_MESSAGE_MAX = 1 << 20, /* bytes, without the NUL */
+	IOTR_MESSAGE_MAX = 1 << 20, /* bytes of a call, without the NUL */
 	IOTR_MESSAGE_DEPTH = 32,    /* of nested objects and arrays */
 };
 

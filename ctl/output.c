@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COLUMNS_MAX = 16 };
+
+void print_json(struct json_object *document)
+{
+	puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
+							      JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+struct json_object *member_of(struct json_object *object, const char *key)
+{
+	struct json_object *member = NULL;
+
+	if (json_object_is_type(object, json_type_object))
+		json_object_object_get_ex(object, key, &member);
+	return member;
+}
+
+const char *text_of(struct json_object *object, const char *key, const char *otherwise)
+{
+	struct json_object *member = member_of(object, key);
+
+	return member ? json_object_get_string(member) : otherwise;
+}
+
+uint64_t number_of(struct json_object *object, const char *key)
+{
+	return json_object_get_uint64(member_of(object, key));
+}
+
+size_t count_of(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+const char *style(FILE *stream, enum style style)
+{
+	static const char *const sequences[] = {
+		[STYLE_PLAIN] = "\033[0m",
+		[STYLE_BOLD] = "\033[1m",
+		[STYLE_GOOD] = "\033[32m",
+		[STYLE_BAD] = "\033[31m",
+	};
+	const char *terminal = getenv("TERM");
+	bool colour = isatty(fileno(stream)) && !getenv("NO_COLOR") &&
+		      !(terminal && !strcmp(terminal, "dumb"));
+
+	return colour ? sequences[style] : "";
+}
+
+char *format_count(char *text, size_t size, uint64_t count)
+{
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	size_t at = 0;
+
+	for (size_t i = 0; i < length && at + 2 < size; i++) {
+		if (i && (length - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+void put_text(FILE *stream, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		putc(c < ' ' || c == 0x7f ? '?' : c, stream);
+	}
+}
+
+void table_add(struct table *table, enum style style, const char *format, ...)
+{
+	struct table_cell cell = { .style = style };
+	va_list arguments;
+	int r;
+
+	if (table->count == table->capacity) {
+		size_t capacity = table->capacity ? 2 * table->capacity : 64;
+		void *cells = reallocarray(table->cells, capacity, sizeof(*table->cells));
+
+		if (!cells)
+			return;
+		table->cells = cells;
+		table->capacity = capacity;
+	}
+	va_start(arguments, format);
+	r = vasprintf(&cell.text, format, arguments);
+	va_end(arguments);
+	if (r >= 0)
+		table->cells[table->count++] = cell;
+}
+
+/* Characters, not bytes, of UTF-8. */
+static int width_of(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += (*text & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_cell(const struct table *table, const struct table_cell *cell, size_t column,
+		       int width, FILE *stream)
+{
+	int padding = width - width_of(cell->text);
+	bool right = table->right & 1u << column, last = column + 1 == table->columns;
+
+	if (right)
+		fprintf(stream, "%*s", padding, "");
+	if (cell->style)
+		fputs(style(stream, cell->style), stream);
+	put_text(stream, cell->text);
+	if (cell->style)
+		fputs(style(stream, STYLE_PLAIN), stream);
+	if (!last)
+		fprintf(stream, "%*s", (right ? 0 : padding) + 2, "");
+}
+
+void table_print(const struct table *table, FILE *stream)
+{
+	int widths[COLUMNS_MAX] = { 0 };
+
+	for (size_t i = 0; i < table->count; i++) {
+		int width = width_of(table->cells[i].text);
+		int *widest = &widths[i % table->columns];
+
+		if (width > *widest)
+			*widest = width;
+	}
+	for (size_t i = 0; i < table->count; i++) {
+		size_t column = i % table->columns;
+
+		if (!column)
+			fprintf(stream, "%*s", table->indent, "");
+		print_cell(table, &table->cells[i], column, widths[column], stream);
+		if (column + 1 == table->columns)
+			putc('\n', stream);
+	}
+}
+
+void table_done(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i].text);
+	free(table->cells);
+}

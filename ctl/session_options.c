@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session_options.h"
+
+#include "schema.h"
+
+static const struct option_row process_rows[] = {
+	{ "pid", OPTION_NUMBERS, "pids", "N,...", "these processes", NULL },
+	{ "tree", OPTION_SWITCH, "tree", NULL, "and their descendants", NULL },
+};
+
+static const struct option_row filter_rows[] = {
+	{ "command", OPTION_TEXTS, "commands", "NAME,...", "threads of these command names", NULL },
+	{ "uid", OPTION_TEXTS, "uids", "N|USER,...", "these users", NULL },
+	{ "device", OPTION_TEXTS, "devices", "M:N|/dev/NAME,...", "these file systems or disks",
+	  NULL },
+	{ "operation", OPTION_TEXTS, "operations", "OP,...", "READ, or vfs.READ for one stream's",
+	  NULL },
+	{ "min-latency", OPTION_DURATION, "min_latency_ns", "TIME", "what took as long, as in 5ms",
+	  NULL },
+	{ "min-size", OPTION_SIZE, "min_size", "SIZE", "what is as large, as in 64K", NULL },
+	{ "errors", OPTION_SWITCH, "errors", NULL, "what failed", NULL },
+};
+
+static const struct option_row output_rows[] = {
+	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after so long, as in 30s",
+	  NULL },
+	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
+};
+
+#define GROUP(title, rows)                                                                         \
+	{                                                                                          \
+		title, rows, sizeof(rows) / sizeof(rows[0])                                        \
+	}
+
+const struct option_group process_options = GROUP("Processes", process_rows);
+const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
+const struct option_group output_options = GROUP("Output", output_rows);
+
+static const struct option_row set_rows[] = {
+	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",
+	  "net,conn,epoll,sockopt,drop" },
+	{ "all", OPTION_STREAMS, "streams", NULL, "all streams", NULL },
+};
+
+enum { SET_COUNT = sizeof(set_rows) / sizeof(set_rows[0]) };
+
+const struct option_group *stream_options(void)
+{
+	static struct option_row rows[IOTR_STREAM_COUNT + SET_COUNT];
+	static const struct option_group group = GROUP("Streams", rows);
+
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		rows[i] = (struct option_row){ iotr_schemas[i].flag, OPTION_STREAM, "streams", NULL,
+					       iotr_schemas[i].doc,  NULL };
+	for (size_t i = 0; i < SET_COUNT; i++)
+		rows[IOTR_STREAM_COUNT + i] = set_rows[i];
+	return &group;
+}

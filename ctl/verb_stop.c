@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
+#include "cleanup.h"
+#include "output.h"
+#include "request.h"
+#include "session_output.h"
+#include "verb.h"
+
+static void print_stopped(struct json_object *session)
+{
+	printf("%s: stopped, files are in %s\n", text_of(session, "name", "?"),
+	       text_of(session, "output", "?"));
+	print_session_streams(session, stdout);
+}
+
+int verb_stop(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	_cleanup_json_ struct json_object *reply = NULL;
+	struct json_object *sessions;
+	int code;
+
+	take_name(parameters, argc, argv);
+	if (!member_of(parameters, "name") == !member_of(parameters, "all"))
+		return complain_usage(context, "give a session's name, or --all");
+	code = request(context, "Stop", parameters, &reply);
+	if (code != EXIT_DONE)
+		return code;
+
+	sessions = member_of(reply, "sessions");
+	if (context->json)
+		print_json(reply);
+	else if (!count_of(sessions))
+		puts("No session was running.");
+	for (size_t i = 0; !context->json && i < count_of(sessions); i++)
+		print_stopped(json_object_array_get_idx(sessions, i));
+	return EXIT_DONE;
+}

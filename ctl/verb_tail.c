@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output.h"
+#include "request.h"
+#include "verb.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+/* No restart: waiting for the next row ends. */
+static void catch_interrupt(void)
+{
+	struct sigaction action = { .sa_handler = on_interrupt };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* Columns that have a place of their own, or that only a file needs. */
+static bool has_place(const char *column)
+{
+	static const char *const names[] = { "timestamp", "operation", "pid", "tid",
+					     "command",	  "ppid",      "uid", "cgroup_id",
+					     "cpu_id",	  "mono_ns" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], column))
+			return true;
+	return false;
+}
+
+/* Before the first row; a session that is refused has none. */
+static void print_head(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	printf("%s%-18s %-9s %-15s %7s %-15s DETAILS%s\n", style(stdout, STYLE_BOLD), "TIME",
+	       "STREAM", "OPERATION", "PID", "COMMAND", style(stdout, STYLE_PLAIN));
+}
+
+static void print_row(struct json_object *row)
+{
+	struct json_object *columns = member_of(row, "columns");
+	const char *timestamp = text_of(columns, "timestamp", "");
+	const char *time = strchr(timestamp, ' ');
+
+	print_head();
+	printf("%-18.18s %-9s %-15s %7s ", time ? time + 1 : timestamp, text_of(row, "stream", ""),
+	       text_of(columns, "operation", ""), text_of(columns, "pid", ""));
+	printf("%-15s", text_of(columns, "command", ""));
+	if (!json_object_is_type(columns, json_type_object))
+		columns = NULL;
+	if (columns) {
+		json_object_object_foreach(columns, name, value)
+		{
+			const char *text = json_object_get_string(value);
+
+			if (!text || !*text || has_place(name))
+				continue;
+			printf(" %s=", name);
+			put_text(stdout, text);
+		}
+	}
+	putchar('\n');
+}
+
+static void print_reply(const struct context *context, struct json_object *parameters)
+{
+	struct json_object *row = member_of(parameters, "row");
+	uint64_t skipped = number_of(parameters, "skipped");
+
+	if (context->json && row) {
+		if (skipped)
+			json_object_object_add(row, "skipped", json_object_new_uint64(skipped));
+		print_json(row);
+		return;
+	}
+	if (skipped)
+		complain(NULL, "%llu rows were too many to show", (unsigned long long)skipped);
+	if (row)
+		print_row(row);
+}
+
+/* One reply. EXIT_DONE and `*last`, or the exit code. */
+static int show_next(const struct context *context, struct connection *connection, bool *last)
+{
+	_cleanup_json_ struct json_object *message = NULL, *parameters = NULL;
+	int r, code;
+
+	if (!connection_pending(connection) && (fflush(stdout) || ferror(stdout))) {
+		*last = true; /* nobody reads on; main tells apart why */
+		return EXIT_DONE;
+	}
+	r = connection_receive(connection, &message);
+	if (r == -EINTR && interrupted) {
+		*last = true;
+		return EXIT_DONE;
+	}
+	if (r == -EINTR)
+		return EXIT_DONE;
+	if (r < 0)
+		return request_broken(context, r);
+	code = request_open_reply(context, message, &parameters);
+	if (code != EXIT_DONE)
+		return code;
+	print_reply(context, parameters);
+	*last = !json_object_get_boolean(member_of(message, "continues"));
+	return EXIT_DONE;
+}
+
+int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	bool last = false;
+	int r, code;
+
+	take_name(parameters, argc, argv);
+	code = request_connect(context, &connection);
+	if (code != EXIT_DONE)
+		return code;
+	catch_interrupt();
+	r = connection_send(&connection, IOTR_INTERFACE ".Tail", parameters, true);
+	if (r < 0)
+		return request_broken(context, r);
+	while (!last && !interrupted && code == EXIT_DONE)
+		code = show_next(context, &connection, &last);
+	return code;
+}

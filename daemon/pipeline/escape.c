@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "escape.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum class {
+	CLASS_PLAIN,
+	CLASS_QUOTE, /* plain, but a CSV field with it is quoted */
+	CLASS_ESCAPE,
+	CLASS_LEAD2, /* first byte of a sequence of two */
+	CLASS_LEAD3,
+	CLASS_LEAD4,
+};
+
+static const uint8_t classes[256] = {
+	[0x00 ... 0x1f] = CLASS_ESCAPE, ['"'] = CLASS_QUOTE,		[','] = CLASS_QUOTE,
+	['\\'] = CLASS_ESCAPE,		[0x7f] = CLASS_ESCAPE,		[0x80 ... 0xc1] = CLASS_ESCAPE,
+	[0xc2 ... 0xdf] = CLASS_LEAD2,	[0xe0 ... 0xef] = CLASS_LEAD3,	[0xf0 ... 0xf4] = CLASS_LEAD4,
+	[0xf5 ... 0xff] = CLASS_ESCAPE,
+};
+
+/* What the second byte may be: this keeps out overlong forms, surrogates and what lies beyond. */
+static bool second_valid(uint8_t lead, uint8_t second)
+{
+	uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+	uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+
+	return second >= low && second <= high;
+}
+
+/* Bytes of the sequence that begins here, 0 when it is not valid. */
+static size_t sequence_length(enum class lead, const uint8_t *bytes, size_t left)
+{
+	size_t length = 2 + (size_t)(lead - CLASS_LEAD2);
+
+	if (length > left || !second_valid(bytes[0], bytes[1]))
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+static size_t escape_byte(uint8_t byte, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	out[0] = '\\';
+	out[1] = 'x';
+	out[2] = digits[byte >> 4];
+	out[3] = digits[byte & 15];
+	return 4;
+}
+
+size_t escape_text(const char *text, size_t length, char *out, bool *quote)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t written = 0;
+
+	for (size_t i = 0; i < length;) {
+		enum class class = classes[bytes[i]];
+		size_t sequence = 1;
+
+		if (class >= CLASS_LEAD2)
+			sequence = sequence_length(class, bytes + i, length - i);
+		if (class == CLASS_ESCAPE || !sequence) {
+			written += escape_byte(bytes[i++], out + written);
+			continue;
+		}
+		if (class == CLASS_QUOTE)
+			*quote = true;
+		memcpy(out + written, bytes + i, sequence);
+		written += sequence;
+		i += sequence;
+	}
+	return written;
+}

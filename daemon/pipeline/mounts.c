@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mounts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cleanup.h"
+
+#define READ_AGAIN_NS 1000000000ULL
+
+int mounts_init(struct mounts *mounts, const char *mountinfo)
+{
+	mounts->mountinfo = mountinfo;
+	mounts->read_ns = 0;
+	mounts->type_count = 0;
+	return table_init(&mounts->devices);
+}
+
+void mounts_done(struct mounts *mounts)
+{
+	table_done(&mounts->devices);
+}
+
+static const char *intern(struct mounts *mounts, const char *type)
+{
+	for (size_t i = 0; i < mounts->type_count; i++)
+		if (!strncmp(mounts->types[i], type, MOUNTS_TYPE_SIZE - 1))
+			return mounts->types[i];
+	if (mounts->type_count == MOUNTS_TYPES_MAX)
+		return "";
+	snprintf(mounts->types[mounts->type_count], MOUNTS_TYPE_SIZE, "%.*s", MOUNTS_TYPE_SIZE - 1,
+		 type);
+	return mounts->types[mounts->type_count++];
+}
+
+const char *mounts_learn(struct mounts *mounts, uint32_t device, const char *type)
+{
+	const char *known = device ? table_get(&mounts->devices, device) : NULL;
+
+	if (!type[0] || (known && !strncmp(known, type, MOUNTS_TYPE_SIZE - 1)))
+		return known ? known : "";
+	if (mounts->devices.count >= MOUNTS_DEVICES_MAX) {
+		table_done(&mounts->devices);
+		if (table_init(&mounts->devices) < 0)
+			return "";
+	}
+	type = intern(mounts, type);
+	if (device && type[0])
+		table_set(&mounts->devices, device, (void *)type);
+	return type;
+}
+
+/* 36 35 98:0 /root /point rw,noatime shared:1 - ext3 /dev/root rw */
+static void learn_line(struct mounts *mounts, const char *line)
+{
+	const char *type = strstr(line, " - ");
+	unsigned int major, minor;
+	char name[MOUNTS_TYPE_SIZE];
+
+	if (type && sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
+	    sscanf(type, " - %15s", name) == 1)
+		mounts_learn(mounts, major << 20 | minor, name);
+}
+
+static void read_mountinfo(struct mounts *mounts)
+{
+	_cleanup_fclose_ FILE *file = fopen(mounts->mountinfo, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0)
+		learn_line(mounts, line);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+const char *mounts_type(struct mounts *mounts, uint32_t device)
+{
+	const char *type = device ? table_get(&mounts->devices, device) : "";
+	uint64_t now;
+
+	if (type)
+		return type;
+	now = now_ns();
+	if (mounts->read_ns && now - mounts->read_ns < READ_AGAIN_NS)
+		return "";
+	mounts->read_ns = now;
+	read_mountinfo(mounts);
+	type = table_get(&mounts->devices, device);
+	return type ? type : "";
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "cleanup.h"
+#include "mounts.h"
+#include "path.h"
+#include "table.h"
+
+#define DELETED	       " (deleted)"
+#define DELETED_LENGTH (sizeof(DELETED) - 1)
+#define DEPTH_MAX      256 /* parents of a name that are followed */
+
+struct name {
+	uint64_t id;
+	uint64_t parent;
+	uint64_t inode;
+	const char *fs_type;
+	char *path;	      /* built at first use */
+	uint64_t path_epoch;  /* of the parents that it was built from */
+	uint32_t path_length; /* with the mark of a deleted file */
+	uint32_t base_length; /* without: what children continue */
+	uint32_t position;    /* in ring */
+	uint32_t device;
+	uint16_t flags;
+	uint16_t length;
+	bool path_quote;
+	bool used;	  /* since the hand of the clock came by */
+	bool dying;	  /* evicted, but rows may be on their way */
+	uint64_t died_in; /* cycle */
+	TAILQ_ENTRY(name) dying_entry;
+	char text[];
+};
+
+struct names {
+	struct names_config config;
+	struct table by_id;
+	struct table by_inode;
+	struct mounts mounts;
+	struct name **ring; /* all names, in no order: the clock's face */
+	uint32_t room;	    /* of ring */
+	uint32_t count;
+	uint32_t dying_count;
+	uint32_t hand;
+	size_t bytes;
+	size_t dying_bytes;
+	uint64_t cycle;
+	uint64_t epoch; /* counted up when cached paths may have become wrong */
+	TAILQ_HEAD(, name) dying; /* eldest first */
+	struct names_counts counts;
+	struct path path; /* the one that is being built */
+};
+
+int names_new(const struct names_config *config, struct names **ret)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	names->config = *config;
+	if (!config->names_max)
+		names->config.names_max = NAMES_MAX;
+	if (!config->bytes_max)
+		names->config.bytes_max = NAMES_BYTES_MAX;
+	TAILQ_INIT(&names->dying);
+	names->epoch = 1;
+	names->room = names->config.names_max + names->config.names_max / 2 + 1;
+	names->ring = calloc(names->room, sizeof(*names->ring));
+	if (!names->ring || table_init(&names->by_id) < 0 || table_init(&names->by_inode) < 0 ||
+	    mounts_init(&names->mounts, "/proc/self/mountinfo") < 0) {
+		names_free(names);
+		return -ENOMEM;
+	}
+	*ret = names;
+	return 0;
+}
+
+static size_t size_of(const struct name *name)
+{
+	return sizeof(*name) + name->length + (name->path ? name->path_length : 0);
+}
+
+static uint64_t inode_key(uint32_t device, uint64_t inode)
+{
+	return inode ^ (uint64_t)device * 0xd6e8feb86659fd93ULL;
+}
+
+static void name_free(struct name *name)
+{
+	free(name->path);
+	free(name);
+}
+
+void names_free(struct names *names)
+{
+	if (!names)
+		return;
+	for (uint32_t i = 0; i < names->count; i++)
+		name_free(names->ring[i]);
+	free(names->ring);
+	table_done(&names->by_id);
+	table_done(&names->by_inode);
+	mounts_done(&names->mounts);
+	free(names);
+}
+
+static void set_dying(struct names *names, struct name *name, bool dying)
+{
+	if (name->dying == dying)
+		return;
+	name->dying = dying;
+	if (dying) {
+		name->died_in = names->cycle;
+		names->dying_count++;
+		names->dying_bytes += size_of(name);
+		TAILQ_INSERT_TAIL(&names->dying, name, dying_entry);
+	} else {
+		names->dying_count--;
+		names->dying_bytes -= size_of(name);
+		TAILQ_REMOVE(&names->dying, name, dying_entry);
+	}
+}
+
+static void remove_name(struct names *names, struct name *name)
+{
+	uint64_t key = inode_key(name->device, name->inode);
+	struct name *last = names->ring[--names->count];
+
+	set_dying(names, name, false);
+	names->ring[name->position] = last;
+	last->position = name->position;
+	names->bytes -= size_of(name);
+	table_remove(&names->by_id, name->id);
+	if (table_get(&names->by_inode, key) == name)
+		table_remove(&names->by_inode, key);
+	name_free(name);
+}
+
+static void forget(struct names *names, uint64_t id)
+{
+	if (names->config.forget)
+		names->config.forget(id, names->config.userdata);
+}
+
+static void evict(struct names *names, struct name *name)
+{
+	names->counts.evicted++;
+	if (!(name->flags & IOTR_NAME_TRANSIENT))
+		forget(names, name->id);
+	set_dying(names, name, true);
+}
+
+static bool too_many(const struct names *names)
+{
+	return names->count - names->dying_count >= names->config.names_max ||
+	       names->bytes - names->dying_bytes >= names->config.bytes_max;
+}
+
+/* The clock's hand goes round: what was used since it last came by is spared once. */
+static void make_room(struct names *names)
+{
+	while (too_many(names) && names->count > names->dying_count) {
+		struct name *name;
+
+		names->hand = names->hand + 1 < names->count ? names->hand + 1 : 0;
+		name = names->ring[names->hand];
+		if (name->used)
+			name->used = false;
+		else if (!name->dying)
+			evict(names, name);
+	}
+}
+
+void names_cycle_end(struct names *names)
+{
+	uint64_t ended = names->cycle++;
+
+	for (;;) {
+		struct name *name = TAILQ_FIRST(&names->dying);
+
+		if (!name || name->died_in >= ended)
+			break;
+		remove_name(names, name);
+	}
+}
+
+static bool same_place(const struct name *name, const struct iotr_name_record *record)
+{
+	return name->parent == record->parent && name->length == record->length &&
+	       name->device == record->device && name->inode == record->inode &&
+	       !memcmp(name->text, record->text, record->length);
+}
+
+/* What is known comes again: it has been forgotten over there, or its file was deleted. */
+static void refresh(struct names *names, struct name *name, const struct iotr_name_record *record)
+{
+	set_dying(names, name, false);
+	name->used = true;
+	if (name->flags == record->flags)
+		return;
+	name->flags = record->flags;
+	name->path_epoch = 0;
+}
+
+static struct name *name_new(struct names *names, const struct iotr_name_record *record)
+{
+	struct name *name = calloc(1, sizeof(*name) + record->length);
+
+	if (!name)
+		return NULL;
+	name->id = record->id;
+	name->parent = record->parent;
+	name->inode = record->inode;
+	name->device = record->device;
+	name->flags = record->flags;
+	name->length = record->length;
+	name->used = true;
+	memcpy(name->text, record->text, record->length);
+	name->fs_type = mounts_learn(&names->mounts, record->device, record->fs_type);
+	return name;
+}
+
+static int insert(struct names *names, struct name *name)
+{
+	if (table_set(&names->by_id, name->id, name) < 0)
+		return -ENOMEM;
+	if (name->inode && !(name->flags & IOTR_NAME_TRANSIENT))
+		table_set(&names->by_inode, inode_key(name->device, name->inode), name);
+	name->position = names->count;
+	names->ring[names->count++] = name;
+	names->bytes += size_of(name);
+	names->counts.added++;
+	return 0;
+}
+
+static int refuse(struct names *names, uint64_t id)
+{
+	names->counts.refused++;
+	forget(names, id);
+	return -ENOSPC;
+}
+
+/* Evicted names take room until their cycle ends, but not without bound. */
+static bool is_full(const struct names *names)
+{
+	return names->count == names->room ||
+	       names->bytes >= names->config.bytes_max + names->config.bytes_max / 2;
+}
+
+static bool record_valid(const struct iotr_name_record *record, size_t size)
+{
+	return size >= sizeof(*record) && record->length <= size - sizeof(*record) &&
+	       record->length < IOTR_NAME_TEXT_MAX && record->id;
+}
+
+int names_add(struct names *names, const struct iotr_name_record *record, size_t size)
+{
+	struct name *name;
+
+	if (!record_valid(record, size))
+		return -EINVAL;
+	name = table_get(&names->by_id, record->id);
+	if (name && same_place(name, record)) {
+		refresh(names, name, record);
+		return 0;
+	}
+	if (name) {
+		remove_name(names, name);
+		names->epoch++;
+	}
+	make_room(names);
+	if (is_full(names))
+		return refuse(names, record->id);
+	name = name_new(names, record);
+	if (!name)
+		return refuse(names, record->id);
+	if (insert(names, name) < 0) {
+		name_free(name);
+		return refuse(names, record->id);
+	}
+	return 0;
+}
+
+static void set_unknown(struct path *path)
+{
+	path_set(path, PATH_UNKNOWN, strlen(PATH_UNKNOWN), false);
+}
+
+static bool build(struct names *names, struct name *name, unsigned int depth);
+
+/* Begins the path with that of the parent; false when a part of it is unknown for now. */
+static bool build_parent(struct names *names, const struct name *name, unsigned int depth)
+{
+	struct name *parent = table_get(&names->by_id, name->parent);
+
+	if (!parent || depth >= DEPTH_MAX) {
+		set_unknown(&names->path);
+		return parent;
+	}
+	parent->used = true;
+	if (parent->path_epoch == names->epoch) {
+		path_set(&names->path, parent->path, parent->base_length, parent->path_quote);
+		return true;
+	}
+	return build(names, parent, depth + 1);
+}
+
+/* A name without a parent: a root, a file that is in no folder, or the text of a symbolic link. */
+static void build_orphan(struct path *path, const struct name *name)
+{
+	path_set_text(path, name->text, name->length);
+	if (!name->length && !(name->flags & IOTR_NAME_TRANSIENT))
+		path_set(path, "/", 1, false);
+}
+
+static bool build_base(struct names *names, const struct name *name, unsigned int depth)
+{
+	bool complete = true;
+
+	if (!name->parent && !(name->flags & IOTR_NAME_CUT)) {
+		build_orphan(&names->path, name);
+		return true;
+	}
+	if (name->flags & IOTR_NAME_CUT)
+		set_unknown(&names->path);
+	else
+		complete = build_parent(names, name, depth);
+	if (name->flags & IOTR_NAME_TRANSIENT)
+		path_append_user(&names->path, name->text, name->length);
+	else if (name->length)
+		path_append(&names->path, name->text, name->length);
+	return complete;
+}
+
+static void keep_path(struct names *names, struct name *name, char *copy, size_t length)
+{
+	size_t before = size_of(name), grown;
+
+	free(name->path);
+	name->path = copy;
+	name->path_length = (uint32_t)length;
+	grown = size_of(name) - before;
+	names->bytes += grown;
+	if (name->dying)
+		names->dying_bytes += grown;
+}
+
+/* Keeps the built path with its name; one that is not complete is built anew at the next use. */
+static void cache(struct names *names, struct name *name, bool complete)
+{
+	const struct path *path = &names->path;
+	size_t mark = name->flags & IOTR_NAME_DELETED ? DELETED_LENGTH : 0;
+	char *copy = malloc(path->length + mark + 1);
+
+	if (!copy)
+		return;
+	memcpy(copy, path->text, path->length);
+	memcpy(copy + path->length, DELETED, mark);
+	keep_path(names, name, copy, path->length + mark);
+	name->base_length = path->length;
+	name->path_quote = path->quote;
+	name->path_epoch = complete ? names->epoch : 0;
+}
+
+/* Builds the path, without the mark in names->path, with it in the name. */
+static bool build(struct names *names, struct name *name, unsigned int depth)
+{
+	bool complete = build_base(names, name, depth);
+
+	cache(names, name, complete);
+	return complete;
+}
+
+static bool describe(struct names *names, struct name *name, struct names_path *path)
+{
+	bool complete = name->path_epoch == names->epoch || build(names, name, 0);
+
+	if (!name->path)
+		return false;
+	*path = (struct names_path){
+		.text = name->path,
+		.length = name->path_length,
+		.quote = name->path_quote,
+		.device = name->device,
+		.fs_type = name->fs_type,
+		.complete = complete,
+		.transient = name->flags & IOTR_NAME_TRANSIENT,
+	};
+	if (!name->used)
+		name->used = true;
+	return true;
+}
+
+bool names_resolve(struct names *names, uint64_t id, struct names_path *path)
+{
+	struct name *name = table_get(&names->by_id, id);
+
+	return name && describe(names, name, path);
+}
+
+bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct names_path *path)
+{
+	struct name *name = table_get(&names->by_inode, inode_key(device, inode));
+
+	return name && name->device == device && name->inode == inode &&
+	       describe(names, name, path);
+}
+
+void names_drop(struct names *names, uint64_t id)
+{
+	struct name *name = table_get(&names->by_id, id);
+
+	if (name && name->flags & IOTR_NAME_TRANSIENT)
+		remove_name(names, name);
+}
+
+const char *names_device_fs(struct names *names, uint32_t device)
+{
+	return mounts_type(&names->mounts, device);
+}
+
+void names_counts(const struct names *names, struct names_counts *counts)
+{
+	*counts = names->counts;
+	counts->names = names->count;
+	counts->bytes = names->bytes;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queue.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#define KEEP	   (1024 * 1024) /* bytes of the ring that are not given back */
+#define CALM_TRIM  256		 /* fresh starts that need no more than that, until the rest is */
+
+#define load(position)	       atomic_load_explicit(&(position), memory_order_relaxed)
+#define load_acquire(position) atomic_load_explicit(&(position), memory_order_acquire)
+#define store(position, value) atomic_store_explicit(&(position), value, memory_order_release)
+
+int queue_init(struct queue *queue, size_t size, int eventfd)
+{
+	memset(queue, 0, sizeof(*queue));
+	queue->eventfd = eventfd;
+	queue->size = 4 * QUEUE_ENTRY_MAX;
+	while (queue->size < size)
+		queue->size *= 2;
+	queue->ring = mmap(NULL, queue->size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (queue->ring == MAP_FAILED) {
+		queue->ring = NULL;
+		return -errno;
+	}
+	madvise(queue->ring, queue->size, MADV_NOHUGEPAGE);
+	return 0;
+}
+
+void queue_done(struct queue *queue)
+{
+	if (queue->ring)
+		munmap(queue->ring, queue->size);
+	queue->ring = NULL;
+}
+
+/* A burst is over when many fresh starts have not needed its memory. */
+static void trim(struct queue *queue)
+{
+	if (queue->highest <= KEEP || ++queue->calm < CALM_TRIM)
+		return;
+	madvise(queue->ring + KEEP, queue->size - KEEP, MADV_DONTNEED);
+	queue->highest = 0;
+	queue->calm = 0;
+}
+
+static void note_use(struct queue *queue, uint64_t head)
+{
+	if (head <= KEEP)
+		return;
+	queue->highest = head;
+	queue->calm = 0;
+}
+
+/* Takes the positions over from a consumer that waits; goes back to the start when all is read. */
+static void take(struct queue *queue)
+{
+	int expected = QUEUE_IDLE;
+	uint64_t head = load(queue->head);
+
+	if (!atomic_compare_exchange_strong(&queue->state, &expected, QUEUE_TAKEN))
+		return;
+	if (head != load(queue->tail))
+		return;
+	note_use(queue, head);
+	trim(queue);
+	queue->seen_tail = 0;
+	queue->woken_head = 0;
+	store(queue->tail, 0);
+	store(queue->head, 0);
+}
+
+/* Whether `size` bytes from the position on are free, the tail looked at again when need be. */
+static bool has_room(struct queue *queue, uint64_t head, size_t size)
+{
+	if (head + size - queue->seen_tail <= queue->size)
+		return true;
+	queue->seen_tail = load_acquire(queue->tail);
+	return head + size - queue->seen_tail <= queue->size;
+}
+
+static size_t entry_size(const struct row *row)
+{
+	size_t size = sizeof(struct queue_entry) + row->record->size + row->path.length +
+		      row->path2.length;
+
+	return (size + 7) & ~(size_t)7;
+}
+
+static void fill(struct queue_entry *entry, const struct row *row, size_t size)
+{
+	char *at = entry->data;
+
+	entry->size = (uint32_t)size;
+	entry->record_size = row->record->size;
+	entry->quote = (uint8_t)(row->path.quote | row->path2.quote << 1);
+	entry->path_length = row->path.length;
+	entry->path2_length = row->path2.length;
+	entry->fs_type = row->fs_type;
+	memcpy(at, row->record, row->record->size);
+	at += row->record->size;
+	if (row->path.length)
+		memcpy(at, row->path.text, row->path.length);
+	at += row->path.length;
+	if (row->path2.length)
+		memcpy(at, row->path2.text, row->path2.length);
+}
+
+bool queue_push(struct queue *queue, const struct row *row)
+{
+	size_t size = entry_size(row), to_end, skipped;
+	uint64_t head;
+
+	if (load(queue->state) == QUEUE_IDLE)
+		take(queue);
+	head = load(queue->head);
+	to_end = queue->size - (head & (queue->size - 1));
+	skipped = to_end < size ? to_end : 0;
+	if (size > QUEUE_ENTRY_MAX || !has_room(queue, head, skipped + size))
+		return false;
+	if (skipped) {
+		((struct queue_entry *)(queue->ring + queue->size - to_end))->size = 0;
+		head += skipped;
+	}
+	fill((struct queue_entry *)(queue->ring + (head & (queue->size - 1))), row, size);
+	store(queue->head, head + size);
+	return true;
+}
+
+size_t queue_unannounced(const struct queue *queue)
+{
+	return load(queue->head) - queue->woken_head;
+}
+
+void queue_wake(struct queue *queue)
+{
+	uint64_t head = load(queue->head);
+
+	if (head == queue->woken_head && load(queue->state) != QUEUE_TAKEN)
+		return;
+	queue->woken_head = head;
+	if (atomic_exchange(&queue->state, QUEUE_RUNNING) != QUEUE_RUNNING)
+		eventfd_write(queue->eventfd, 1);
+}
+
+static const struct queue_entry *entry_at(const struct queue *queue, uint64_t position)
+{
+	return (const struct queue_entry *)(queue->ring + (position & (queue->size - 1)));
+}
+
+static void describe(const struct queue_entry *entry, struct row *row)
+{
+	const char *texts = entry->data + entry->record_size;
+
+	row->record = (const struct iotr_record *)entry->data;
+	row->path = (struct row_text){ texts, entry->path_length, entry->quote & 1 };
+	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length,
+					entry->quote >> 1 & 1 };
+	row->fs_type = entry->fs_type;
+}
+
+/* Whether there is an entry at the tail; the head is looked at only when all seen is read. */
+static bool is_empty(struct queue *queue, uint64_t tail)
+{
+	if (!queue->available)
+		queue->available = load_acquire(queue->head) - tail;
+	return !queue->available;
+}
+
+bool queue_front(struct queue *queue, struct row *row)
+{
+	uint64_t tail;
+
+	if (load_acquire(queue->state) != QUEUE_RUNNING)
+		return false;
+	tail = load(queue->tail);
+	if (is_empty(queue, tail))
+		return false;
+	if (!entry_at(queue, tail)->size) {
+		uint64_t start = (tail | (queue->size - 1)) + 1;
+
+		queue->available -= start - tail;
+		store(queue->tail, start);
+		tail = start;
+	}
+	describe(entry_at(queue, tail), row);
+	return true;
+}
+
+void queue_pop(struct queue *queue)
+{
+	uint64_t tail = load(queue->tail);
+	size_t size = entry_at(queue, tail)->size;
+
+	queue->available -= size;
+	store(queue->tail, tail + size);
+}
+
+bool queue_idle(struct queue *queue)
+{
+	int running = QUEUE_RUNNING, idle = QUEUE_IDLE;
+
+	if (queue->available)
+		return false;
+	if (!atomic_compare_exchange_strong(&queue->state, &running, QUEUE_IDLE))
+		return true;
+	if (atomic_load(&queue->head) == load(queue->tail))
+		return true;
+	return !atomic_compare_exchange_strong(&queue->state, &idle, QUEUE_RUNNING);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A bounded queue of rows between one producer (the consumer thread of the rings, through the
+ * router) and one consumer (a writer thread). The producer calls queue_push() and queue_wake(),
+ * the consumer queue_front(), queue_pop() and queue_idle(); init and done are for neither.
+ *
+ * The memory is a ring of which pages are used as it fills. A consumer that has found the queue
+ * empty hands it over with queue_idle(); the producer then begins at the start of the ring again,
+ * so that a queue which stays nearly empty touches few pages, and gives back what a burst used.
+ *
+ * A consumer that is idle is woken through an eventfd, once per queue_wake() and not per row.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "row.h"
+
+enum {
+	QUEUE_SIZE = 32 * 1024 * 1024,
+	QUEUE_ENTRY_MAX = 128 * 1024, /* a row with two paths of the greatest length fits */
+};
+
+enum queue_state {
+	QUEUE_RUNNING,
+	QUEUE_IDLE,  /* the consumer waits, and has left its position to the producer */
+	QUEUE_TAKEN, /* the producer has begun to fill it again */
+};
+
+struct queue_entry {
+	uint32_t size; /* of the entry, a multiple of 8; 0: the next one is at the ring's start */
+	uint16_t record_size; /* of the record that follows; the texts follow it */
+	uint8_t quote;	      /* bit 0 of path, bit 1 of path2 */
+	uint8_t pad;
+	uint32_t path_length;
+	uint32_t path2_length;
+	const char *fs_type;
+	_Alignas(8) char data[];
+};
+
+struct queue {
+	char *ring;
+	size_t size; /* a power of two */
+	int eventfd; /* not owned */
+	/* The producer's. */
+	_Alignas(64) _Atomic uint64_t head;
+	uint64_t seen_tail; /* as last looked at */
+	uint64_t woken_head; /* when it last woke the consumer */
+	uint64_t highest;   /* bytes of the ring that were in use since it was trimmed */
+	unsigned int calm;  /* fresh starts in a row that used little */
+	/* The consumer's, and the producer's when the state is not QUEUE_RUNNING. */
+	_Alignas(64) _Atomic uint64_t tail;
+	uint64_t available; /* bytes that are known to be filled */
+	_Alignas(64) _Atomic int state;
+};
+
+/* `size` is rounded up to a power of two of at least 4 * QUEUE_ENTRY_MAX. `eventfd` is kept. */
+int queue_init(struct queue *queue, size_t size, int eventfd);
+void queue_done(struct queue *queue);
+
+/* False when it is full: the row is lost, and the caller counts it. */
+bool queue_push(struct queue *queue, const struct row *row);
+
+/* Lets the consumer see to what was pushed. */
+void queue_wake(struct queue *queue);
+
+/* Bytes pushed since the last queue_wake(). */
+size_t queue_unannounced(const struct queue *queue);
+
+/* The oldest entry as a row that points into the queue, or false when it is empty. */
+bool queue_front(struct queue *queue, struct row *row);
+
+/* Removes the oldest entry: call only after queue_front() returned it. */
+void queue_pop(struct queue *queue);
+
+/*
+ * The consumer is about to wait for the eventfd. False: there are entries, do not wait. After
+ * true it may wait and do other things, but queue_front() finds nothing until queue_wake().
+ */
+bool queue_idle(struct queue *queue);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "router.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "names.h"
+#include "row.h"
+#include "writer.h"
+
+#define SESSIONS 64
+
+struct router {
+	struct router_config config;
+	pthread_mutex_t lock;	 /* of writers and attached; held during a drain */
+	_Atomic int waiting;	 /* threads that want the lock */
+	uint64_t attached;	 /* sessions that have a writer */
+	struct writer *writers[SESSIONS];
+	bool transient;		 /* the row in hand has a name that is to be dropped */
+	/* Written by the consumer thread alone. */
+	_Atomic uint64_t rows;
+	_Atomic uint64_t malformed;
+	_Atomic uint64_t names_missing;
+};
+
+static const size_t record_sizes[IOTR_STREAM_COUNT] = {
+	[IOTR_VFS] = sizeof(struct iotr_vfs_record),
+	[IOTR_BLOCK] = sizeof(struct iotr_block_record),
+};
+
+int router_new(const struct router_config *config, struct router **ret)
+{
+	struct router *router = calloc(1, sizeof(*router));
+
+	if (!router)
+		return -ENOMEM;
+	router->config = *config;
+	pthread_mutex_init(&router->lock, NULL);
+	*ret = router;
+	return 0;
+}
+
+void router_free(struct router *router)
+{
+	if (!router)
+		return;
+	pthread_mutex_destroy(&router->lock);
+	free(router);
+}
+
+/* From a thread that is not the consumer. */
+static void lock_outside(struct router *router)
+{
+	atomic_fetch_add(&router->waiting, 1);
+	pthread_mutex_lock(&router->lock);
+	atomic_fetch_sub(&router->waiting, 1);
+}
+
+int router_attach(struct router *router, unsigned int session, struct writer *writer)
+{
+	int result = -EBUSY;
+
+	if (session >= SESSIONS)
+		return -EINVAL;
+	lock_outside(router);
+	if (!router->writers[session]) {
+		router->writers[session] = writer;
+		router->attached |= 1ULL << session;
+		result = 0;
+	}
+	pthread_mutex_unlock(&router->lock);
+	return result;
+}
+
+void router_detach(struct router *router, unsigned int session)
+{
+	if (session >= SESSIONS)
+		return;
+	lock_outside(router);
+	if (router->writers[session])
+		writer_queue_wake(router->writers[session]);
+	router->writers[session] = NULL;
+	router->attached &= ~(1ULL << session);
+	pthread_mutex_unlock(&router->lock);
+}
+
+void router_begin(struct router *router)
+{
+	pthread_mutex_lock(&router->lock);
+}
+
+static void wake_writers(struct router *router)
+{
+	for (uint64_t left = router->attached; left; left &= left - 1)
+		writer_queue_wake(router->writers[__builtin_ctzll(left)]);
+}
+
+void router_end(struct router *router)
+{
+	wake_writers(router);
+	pthread_mutex_unlock(&router->lock);
+}
+
+/* Between two rows: whoever waits for the lock gets it before the drain goes on. */
+static void lend_lock(struct router *router)
+{
+	pthread_mutex_unlock(&router->lock);
+	while (atomic_load(&router->waiting))
+		sched_yield();
+	pthread_mutex_lock(&router->lock);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static struct row_text text_of(const struct names_path *path)
+{
+	return (struct row_text){ path->text, path->length, path->quote };
+}
+
+/* A name that is unknown, or has a parent that is: it may wait in the ring of names. */
+static bool resolve_late(struct router *router, uint64_t id, struct names_path *path)
+{
+	bool known;
+
+	if (router->config.drain_names)
+		router->config.drain_names(router->config.userdata);
+	known = names_resolve(router->config.names, id, path);
+	if (!known || !path->complete)
+		count(&router->names_missing);
+	return known;
+}
+
+static bool resolve(struct router *router, uint64_t id, struct names_path *path)
+{
+	bool known = names_resolve(router->config.names, id, path);
+
+	if (!known || !path->complete)
+		known = resolve_late(router, id, path);
+	router->transient |= known && path->transient;
+	return known;
+}
+
+static void describe_file(struct router *router, const struct iotr_file *file, struct row *row)
+{
+	struct names *names = router->config.names;
+	struct names_path path = { .fs_type = "" };
+
+	if (file->name && resolve(router, file->name, &path))
+		row->path = text_of(&path);
+	row->fs_type = path.fs_type;
+	if (file->device && (path.device != file->device || !path.fs_type[0]))
+		row->fs_type = names_device_fs(names, file->device);
+}
+
+/* Draining for the second name may move the first one's text: it is looked up again then. */
+static void describe_second(struct router *router, const struct iotr_vfs_record *record,
+			    struct row *row)
+{
+	struct names_path path;
+
+	if (!resolve(router, record->name2, &path))
+		return;
+	row->path2 = text_of(&path);
+	if (record->file.name && names_resolve(router->config.names, record->file.name, &path))
+		row->path = text_of(&path);
+}
+
+static void describe_vfs(struct router *router, struct row *row)
+{
+	const struct iotr_vfs_record *record = (const void *)row->record;
+
+	describe_file(router, &record->file, row);
+	if (record->name2)
+		describe_second(router, record, row);
+}
+
+static void describe_block(struct router *router, struct row *row)
+{
+	const struct iotr_block_record *record = (const void *)row->record;
+	struct names_path path;
+
+	if (record->inode != IOTR_UNKNOWN && record->inode_device &&
+	    names_inode(router->config.names, record->inode_device, record->inode, &path))
+		row->path = text_of(&path);
+}
+
+static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
+	[IOTR_VFS] = describe_vfs,
+	[IOTR_BLOCK] = describe_block,
+};
+
+/* Names of one call are of no use after its row. */
+static void drop_transient(struct router *router, const struct iotr_record *head)
+{
+	const struct iotr_vfs_record *record = (const void *)head;
+
+	router->transient = false;
+	names_drop(router->config.names, record->file.name);
+	names_drop(router->config.names, record->name2);
+}
+
+int router_row(struct router *router, const struct iotr_record *record, size_t size)
+{
+	struct row row = { .record = record, .fs_type = "" };
+
+	if (atomic_load_explicit(&router->waiting, memory_order_relaxed))
+		lend_lock(router);
+	count(&router->rows);
+	if (size < sizeof(*record) || record->stream >= IOTR_STREAM_COUNT ||
+	    record->size > size || record->size != record_sizes[record->stream]) {
+		count(&router->malformed);
+		return 0;
+	}
+	describers[record->stream](router, &row);
+	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
+		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
+	if (router->transient)
+		drop_transient(router, record);
+	return 0;
+}
+
+void router_counts(const struct router *router, struct router_counts *counts)
+{
+	counts->rows = atomic_load_explicit(&router->rows, memory_order_relaxed);
+	counts->malformed = atomic_load_explicit(&router->malformed, memory_order_relaxed);
+	counts->names_missing = atomic_load_explicit(&router->names_missing, memory_order_relaxed);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A row as typed values, one per column of its stream's schema and in that order: what a file
+ * format writes. A stream has one function here that fills them in; a format has one that writes
+ * them, and knows no stream. One object per writer thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "disks.h"
+#include "flags.h"
+#include "names.h"
+#include "row.h"
+#include "schema.h"
+
+enum cell_kind {
+	CELL_EMPTY,
+	CELL_TEXT,   /* escaped already */
+	CELL_U64,
+	CELL_S64,
+	CELL_HEX,
+	CELL_MS,     /* number is in nanoseconds */
+	CELL_DEVICE, /* number is major << 20 | minor */
+	CELL_TIME,   /* number is in nanoseconds since 1970 */
+	CELL_KIND_COUNT,
+};
+
+struct cell {
+	uint8_t kind;
+	bool quote; /* the text holds a comma or a quote */
+	uint32_t length;
+	union {
+		uint64_t number;
+		const char *text;
+	};
+};
+
+/* Most columns a stream has. */
+#define CELLS_MAX 32
+
+/* Columns by name, in the order of the schema: VFS_timestamp ... VFS_mono_ns. */
+#define CELL_IF_VFS_VFS(...) __VA_ARGS__
+#define CELL_IF_VFS_BLOCK(...)
+#define CELL_IF_BLOCK_VFS(...)
+#define CELL_IF_BLOCK_BLOCK(...) __VA_ARGS__
+
+enum vfs_column {
+#define FIRST(name, type, unit, doc) VFS_##name,
+#define COLUMN(stream, name, type, unit, doc) CELL_IF_VFS_##stream(VFS_##name, )
+#define LAST(name, type, unit, doc) VFS_##name,
+#include "events.def"
+	VFS_COLUMN_COUNT,
+};
+
+enum block_column {
+#define FIRST(name, type, unit, doc) BLOCK_##name,
+#define COLUMN(stream, name, type, unit, doc) CELL_IF_BLOCK_##stream(BLOCK_##name, )
+#define LAST(name, type, unit, doc) BLOCK_##name,
+#include "events.def"
+	BLOCK_COLUMN_COUNT,
+};
+
+_Static_assert((int)VFS_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
+_Static_assert((int)BLOCK_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
+
+enum {
+	CELLS_FLAGS_CACHED = 64, /* decoded flags that are kept */
+	CELLS_FLAGS_SIZE = 112,	 /* bytes of one; a longer one is decoded each time */
+	CELLS_COMMANDS_CACHED = 64,
+};
+
+struct cells_flags {
+	bool valid;
+	uint32_t group; /* which table */
+	uint32_t file_flags;
+	uint32_t flags;
+	uint32_t length;
+	char text[CELLS_FLAGS_SIZE];
+};
+
+struct cells_command {
+	char command[IOTR_COMMAND_SIZE];
+	bool valid;
+	bool quote;
+	uint32_t length;
+	char text[4 * IOTR_COMMAND_SIZE];
+};
+
+/* What lasts from row to row. */
+struct cells {
+	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, set by the owner */
+	struct disks disks;
+	struct cells_flags flags[CELLS_FLAGS_CACHED];
+	struct cells_command commands[CELLS_COMMANDS_CACHED];
+	size_t flags_used; /* of flags_text, in the row that is being filled */
+	char flags_text[3 * FLAGS_TEXT_MAX];
+	char pair[2 * NAMES_PATH_MAX + 64]; /* "old -> new" */
+};
+
+void cells_init(struct cells *cells);
+
+/*
+ * Fills one cell per column and returns how many. The texts are valid until the next call, and
+ * as long as the row.
+ */
+size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
+
+/* For the streams' own files. */
+typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct cell *cell);
+void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cell);
+void cells_fill_block(struct cells *cells, const struct row *row, struct cell *cell);
+
+static inline struct cell cell_empty(void)
+{
+	return (struct cell){ .kind = CELL_EMPTY };
+}
+
+static inline struct cell cell_number(enum cell_kind kind, uint64_t number)
+{
+	return (struct cell){ .kind = (uint8_t)kind, .number = number };
+}
+
+/* A number, or nothing when it is IOTR_UNKNOWN. */
+static inline struct cell cell_known(enum cell_kind kind, uint64_t number)
+{
+	return cell_number(number == IOTR_UNKNOWN ? CELL_EMPTY : kind, number);
+}
+
+static inline struct cell cell_device(uint32_t device)
+{
+	return cell_number(device ? CELL_DEVICE : CELL_EMPTY, device);
+}
+
+static inline struct cell cell_bytes(const char *text, size_t length, bool quote)
+{
+	return (struct cell){ .kind = length ? CELL_TEXT : CELL_EMPTY,
+			      .quote = quote,
+			      .length = (uint32_t)length,
+			      .text = text };
+}
+
+struct cell cell_string(const char *text);
+
+/* Flags by way of the cache. */
+enum cells_flags_kind {
+	CELLS_FLAGS_VFS, /* of `kind` */
+	CELLS_FLAGS_PROTECTION,
+	CELLS_FLAGS_MAPPING,
+	CELLS_FLAGS_BLOCK,
+};
+
+struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
+		       uint32_t file_flags, uint32_t flags);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "cells.h"
+
+#define ERRNO_MAX    4095
+#define ARROW	     " -> "
+#define ARROW_LENGTH (sizeof(ARROW) - 1)
+
+static bool has_two_names(uint8_t operation)
+{
+	return operation == IOTR_VFS_RENAME || operation == IOTR_VFS_LINK ||
+	       operation == IOTR_VFS_SYMLINK;
+}
+
+/* old -> new; a side that is unknown is left empty, and so is the cell when both are. */
+static struct cell pair(struct cells *cells, const struct row *row)
+{
+	char *at = cells->pair;
+
+	if (!row->path.length && !row->path2.length)
+		return cell_empty();
+	at = mempcpy(at, row->path.text ? row->path.text : "", row->path.length);
+	at = mempcpy(at, ARROW, ARROW_LENGTH);
+	at = mempcpy(at, row->path2.text ? row->path2.text : "", row->path2.length);
+	return cell_bytes(cells->pair, (size_t)(at - cells->pair),
+			  row->path.quote || row->path2.quote);
+}
+
+static struct cell filename(struct cells *cells, const struct row *row)
+{
+	if (has_two_names(row->record->operation))
+		return pair(cells, row);
+	return cell_bytes(row->path.text, row->path.length, row->path.quote);
+}
+
+static uint64_t error_of(int64_t result)
+{
+	return result < 0 && result >= -ERRNO_MAX ? (uint64_t)-result : 0;
+}
+
+static struct cell bytes_completed(const struct iotr_vfs_record *record)
+{
+	if (!record->counts_bytes)
+		return cell_empty();
+	return cell_number(CELL_U64, record->result > 0 ? (uint64_t)record->result : 0);
+}
+
+static void fill_mapping(struct cells *cells, const struct iotr_vfs_record *record,
+			 struct cell *cell)
+{
+	cell[VFS_mmap_prot] = cell_empty();
+	cell[VFS_mmap_flags] = cell_empty();
+	if (!record->has_mapping)
+		return;
+	cell[VFS_mmap_prot] = cell_flags(cells, CELLS_FLAGS_PROTECTION, 0, 0, record->protection);
+	cell[VFS_mmap_flags] = cell_flags(cells, CELLS_FLAGS_MAPPING, 0, 0, record->mapping);
+}
+
+static struct cell flags(struct cells *cells, const struct iotr_vfs_record *record)
+{
+	uint32_t file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0;
+
+	if (record->flag_kind == IOTR_FLAGS_NONE)
+		return cell_empty();
+	return cell_flags(cells, CELLS_FLAGS_VFS, record->flag_kind, file_flags, record->flags);
+}
+
+void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cell)
+{
+	const struct iotr_vfs_record *record = (const void *)row->record;
+
+	cell[VFS_filename] = filename(cells, row);
+	cell[VFS_size] = cell_known(CELL_U64, record->size);
+	cell[VFS_offset] = cell_known(CELL_U64, record->offset);
+	cell[VFS_bytes_completed] = bytes_completed(record);
+	cell[VFS_inode] = cell_known(CELL_U64, record->file.inode);
+	cell[VFS_device] = cell_device(record->file.device);
+	cell[VFS_flags] = flags(cells, record);
+	cell[VFS_latency_ns] = cell_known(CELL_U64, record->head.latency_ns);
+	cell[VFS_return_value] = cell_number(CELL_S64, (uint64_t)record->result);
+	cell[VFS_errno] = cell_number(CELL_U64, error_of(record->result));
+	fill_mapping(cells, record, cell);
+	cell[VFS_address] = cell_known(CELL_HEX, record->address);
+	cell[VFS_fd] = record->has_fd ? cell_number(CELL_S64, (uint64_t)(int64_t)record->fd) :
+					cell_empty();
+	cell[VFS_fs_type] = cell_string(row->fs_type);
+}

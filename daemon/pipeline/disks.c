@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "disks.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+#define MINOR_BITS 20
+#define MINOR_MASK ((1U << MINOR_BITS) - 1)
+
+void disks_init(struct disks *disks, const char *folder)
+{
+	memset(disks, 0, sizeof(*disks));
+	disks->folder = folder;
+}
+
+/* DEVNAME=sda */
+static void read_name(const struct disks *disks, uint32_t device, char name[DISKS_NAME_SIZE])
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[PATH_MAX], line[256];
+
+	name[0] = '\0';
+	snprintf(path, sizeof(path), "%s/%u:%u/uevent", disks->folder, device >> MINOR_BITS,
+		 device & MINOR_MASK);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "DEVNAME=%31s", name) == 1)
+			return;
+}
+
+const char *disks_name(struct disks *disks, uint32_t device)
+{
+	struct disk *disk = &disks->disks[(device ^ device >> MINOR_BITS) % DISKS_MAX];
+
+	if (!device)
+		return "";
+	if (disk->device == device)
+		return disk->name;
+	read_name(disks, device, disk->name);
+	disk->device = disk->name[0] ? device : 0;
+	return disk->name;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of block devices by number, read from sysfs at first use and kept; one that was not found
+ * is looked for again. A number that came to mean another disk keeps its old name. One thread at
+ * a time. Bounded: DISKS_MAX names, the newest replacing others of the same slot.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum {
+	DISKS_MAX = 256,
+	DISKS_NAME_SIZE = 32,
+};
+
+struct disks {
+	const char *folder; /* has MAJ:MIN/uevent */
+	struct disk {
+		uint32_t device; /* 0: free */
+		char name[DISKS_NAME_SIZE];
+	} disks[DISKS_MAX];
+};
+
+void disks_init(struct disks *disks, const char *folder);
+
+/* "" when unknown; valid until the next call. */
+const char *disks_name(struct disks *disks, uint32_t device);

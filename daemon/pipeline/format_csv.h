@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cells as RFC 4180 lines that end in LF. No field holds a line break: control characters come
+ * escaped. One object per writer thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cells.h"
+#include "row.h"
+
+struct format_csv {
+	int64_t second;	  /* that `date` is of */
+	char date[20];	  /* "YYYY-MM-DD HH:MM:SS." */
+};
+
+void format_csv_init(struct format_csv *csv);
+
+/* Most bytes that the line of this row can take. */
+size_t format_csv_bound(const struct row *row);
+
+/* Writes a line to `out`, which has room for the bound, and returns its length. */
+size_t format_csv_row(struct format_csv *csv, const struct cell *cell, size_t count, char *out);
+
+/* The header line of a stream, without a NUL; at most FORMAT_CSV_HEADER_MAX bytes. */
+enum {
+	FORMAT_CSV_HEADER_MAX = 4096,
+};
+
+size_t format_csv_header(enum iotr_stream stream, char *out);

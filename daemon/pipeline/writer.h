@@ -79,6 +79,9 @@ struct writer_counts {
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream, struct writer_counts *counts);
 
+/* CPU time that the writer thread has used. */
+uint64_t writer_cpu_ns(const struct writer *writer);
+
 /*
  * A live view: called on the writer thread with each row as written, its line end included. When
  * this returns, the one before is no longer called. NULL takes it away.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "clocks.h"
+
+#include <time.h>
+
+#define TRIES 5
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clocks_mono_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+struct clocks clocks_measure(void)
+{
+	struct clocks best = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = clocks_mono_ns();
+		uint64_t real = read_clock(CLOCK_REALTIME);
+		uint64_t after = clocks_mono_ns();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		best.mono_ns = before + least / 2;
+		best.offset_ns = (int64_t)(real - best.mono_ns);
+	}
+	return best;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How far CLOCK_REALTIME is from CLOCK_MONOTONIC. Usable from any thread. */
+#pragma once
+
+#include <stdint.h>
+
+struct clocks {
+	uint64_t mono_ns; /* when it was measured */
+	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+};
+
+uint64_t clocks_mono_ns(void);
+
+/* The best of a few measurements: exact to some tens of nanoseconds. */
+struct clocks clocks_measure(void);

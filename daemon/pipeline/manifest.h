@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * manifest.json of a session: what was recorded, how, and what was lost. Written to a file of
+ * another name and renamed, so that a reader finds a whole one. Belongs to the writer thread once
+ * it runs: the objects it was made from are copied.
+ */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clocks.h"
+#include "events.h"
+
+#define MANIFEST_SCHEMA_VERSION 1
+#define MANIFEST_NAME		"manifest.json"
+
+struct sink;
+
+struct manifest {
+	int folder_fd; /* not owned */
+	uint32_t streams;
+	struct json_object *constant; /* what does not change: the frame of each manifest */
+	struct clocks start;
+};
+
+struct manifest_config {
+	int folder_fd;
+	uint32_t streams;
+	const char *session; /* this and the next may be NULL */
+	const char *level;
+	struct json_object *definition; /* copied; may be NULL */
+	struct json_object *hooks;
+	uint32_t owner_uid;
+	struct clocks start;
+};
+
+/* What changes. The arrays are indexed by stream. */
+struct manifest_stream {
+	const struct sink *sink;
+	uint64_t emitted, received, lost_ring, lost_queue, lost_unmatched;
+};
+
+struct manifest_state {
+	const struct manifest_stream *streams;
+	struct clocks clocks; /* as last measured */
+	const char *reason;   /* why it ended; NULL: it runs */
+};
+
+int manifest_init(struct manifest *manifest, const struct manifest_config *config);
+void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
+
+int manifest_write(const struct manifest *manifest, const struct manifest_state *state);

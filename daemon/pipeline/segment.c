@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#define PART ".part"
+#define MODE 0640
+
+static int write_header(struct segment *segment, const char *header, size_t size)
+{
+	int error;
+
+	if (segment_write(segment, header, size, &error) != size)
+		return error;
+	segment->bytes = size;
+	return 0;
+}
+
+static int create(struct segment *segment, int folder_fd, const char *header, size_t size)
+{
+	char part[SEGMENT_NAME_MAX + sizeof(PART)];
+	int error;
+
+	snprintf(part, sizeof(part), "%s" PART, segment->name);
+	segment->fd = openat(folder_fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			     MODE);
+	if (segment->fd < 0)
+		return -errno;
+	error = write_header(segment, header, size);
+	if (error < 0)
+		unlinkat(folder_fd, part, 0);
+	return error;
+}
+
+int segment_new(int folder_fd, const char *prefix, unsigned int number, const char *header,
+		size_t header_size, struct segment **ret)
+{
+	struct segment *segment = calloc(1, sizeof(*segment));
+	int error;
+
+	if (!segment)
+		return -ENOMEM;
+	segment->fd = -1;
+	segment->first_ns = UINT64_MAX;
+	sha256_init(&segment->hash);
+	snprintf(segment->name, sizeof(segment->name), "%s_%06u.csv", prefix, number);
+	error = create(segment, folder_fd, header, header_size);
+	if (error < 0) {
+		segment_free(segment);
+		return error;
+	}
+	*ret = segment;
+	return 0;
+}
+
+void segment_free(struct segment *segment)
+{
+	if (!segment)
+		return;
+	if (segment->fd >= 0)
+		close(segment->fd);
+	free(segment);
+}
+
+size_t segment_write(struct segment *segment, const char *data, size_t size, int *error)
+{
+	size_t done = 0;
+
+	*error = 0;
+	while (done < size) {
+		ssize_t written = pwrite(segment->fd, data + done, size - done,
+					 (off_t)(segment->bytes + done));
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			*error = written < 0 ? -errno : -EIO;
+			break;
+		}
+		done += (size_t)written;
+	}
+	return done;
+}
+
+int segment_close(struct segment *segment, int folder_fd)
+{
+	char part[SEGMENT_NAME_MAX + sizeof(PART)];
+
+	snprintf(part, sizeof(part), "%s" PART, segment->name);
+	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)
+		return -errno;
+	if (renameat(folder_fd, part, folder_fd, segment->name) < 0)
+		return -errno;
+	segment->closed = true;
+	return 0;
+}
+
+static void finish(struct segment *segment, bool good)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	close(segment->fd);
+	segment->fd = -1;
+	if (!good)
+		return;
+	sha256_digest(&segment->hash, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(segment->sha256 + 2 * i, 3, "%02x", digest[i]);
+}
+
+bool segment_hash(struct segment *segment)
+{
+	uint64_t left = segment->bytes - segment->hashed;
+	uint8_t chunk[SEGMENT_HASH_CHUNK];
+	ssize_t size;
+
+	if (segment->fd < 0 || (left < sizeof(chunk) && !segment->closed))
+		return false;
+	size = pread(segment->fd, chunk, left < sizeof(chunk) ? left : sizeof(chunk),
+		     (off_t)segment->hashed);
+	if (size > 0)
+		sha256_update(&segment->hash, (size_t)size, chunk);
+	segment->hashed += size > 0 ? (uint64_t)size : 0;
+	if (segment->closed && (size <= 0 || segment->hashed == segment->bytes))
+		finish(segment, segment->hashed == segment->bytes);
+	return size > 0 || segment->fd < 0;
+}

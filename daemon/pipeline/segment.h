@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A segment: one file of a stream, PREFIX_NNNNNN.csv.part while it is written and without .part
+ * when closed, and what the manifest says of it. Writer thread only.
+ *
+ * Its SHA-256 is computed from the file (that is, from the page cache), piece by piece when there
+ * is time, and behind the writing; the descriptor stays open until that is done.
+ */
+#pragma once
+
+#include <nettle/sha2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+enum {
+	SEGMENT_NAME_MAX = 64,
+	SEGMENT_HASH_CHUNK = 128 * 1024,
+};
+
+struct segment {
+	TAILQ_ENTRY(segment) entry;
+	char name[SEGMENT_NAME_MAX]; /* without .part */
+	int fd;			     /* -1 when closed and hashed */
+	bool closed;		     /* has its final name */
+	uint64_t rows;
+	uint64_t bytes;	   /* of whole lines in the file, header included */
+	uint64_t first_ns; /* least and greatest start of a row, CLOCK_MONOTONIC */
+	uint64_t last_ns;
+	uint64_t hashed; /* bytes */
+	struct sha256_ctx hash;
+	char sha256[2 * SHA256_DIGEST_SIZE + 1]; /* "" until known */
+};
+
+TAILQ_HEAD(segment_list, segment);
+
+/* Creates the file with its header line; nothing is left behind on an error. */
+int segment_new(int folder_fd, const char *prefix, unsigned int number, const char *header,
+		size_t header_size, struct segment **ret);
+
+/* Closes the descriptor, not the file: what is not closed stays .part. Takes NULL. */
+void segment_free(struct segment *segment);
+
+/* Writes at the end; returns how many bytes went, with *error what stopped it (0: nothing). */
+size_t segment_write(struct segment *segment, const char *data, size_t size, int *error);
+
+/* Cuts what is behind the whole lines, and gives the file its final name. */
+int segment_close(struct segment *segment, int folder_fd);
+
+/*
+ * Hashes one chunk more. False: nothing to do now, be it that all is hashed, or that less than a
+ * chunk has come and the segment is not closed.
+ */
+bool segment_hash(struct segment *segment);

@@ -161,70 +161,85 @@ static __always_inline bool name_send(__u64 id, __u64 parent, struct place place
 }
 
 /*
- * Sends what is not known of the path, from the place in `walk` upwards, and marks it as known. A
- * function of its own, and the place in memory, so that the verifier looks at the walk once.
- * Should another thread take over the CPU in between, its path is sent: ids are computed anew.
+ * Sends the name of the place in `walk`, marks it as known, and puts the place above there.
+ * Returns whether that has to be sent too. A function of its own, with its input in memory, so
+ * that the verifier looks at it once. Should another thread take the CPU between two steps and
+ * walk itself, its path is sent: ids are computed anew from the place.
  */
-__noinline int names_walk(void)
+__noinline int names_step(__u32 last)
 {
 	struct iotr_control *page = control_page();
 	__u32 zero = 0;
-	struct place *start = bpf_map_lookup_elem(&walk, &zero), place, above;
+	struct place *here = bpf_map_lookup_elem(&walk, &zero), place, above;
 	__u64 id, parent, *mark;
-	bool mount_root, end = false;
+	bool mount_root;
 	__u16 flags;
 
-	if (!page || !start)
+	if (!page || !here)
 		return 0;
-	place = *start;
+	place = *here;
+	mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
+	above = place_above(place, mount_root);
 	id = name_id(page, place);
-	for (int level = 0; level < NAME_LEVELS && !end; level++) {
-		mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
-		above = place_above(place, mount_root);
-		parent = above.dentry ? name_id(page, above) : 0;
-		flags = !mount_root && above.dentry && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
-		if (level == NAME_LEVELS - 1)
-			flags |= IOTR_NAME_CUT;
-		if (!name_send(id, parent, place, mount_root, flags))
-			return 0;
-		mark = name_mark(id);
-		if (mark)
-			*mark = id;
-		end = !parent || name_known(parent);
-		id = parent;
-		place = above;
-	}
-	return 1;
+	parent = above.dentry ? name_id(page, above) : 0;
+	flags = !mount_root && above.dentry && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
+	if (last)
+		flags |= IOTR_NAME_CUT;
+	if (!name_send(id, parent, place, mount_root, flags))
+		return 0;
+	mark = name_mark(id);
+	if (mark)
+		*mark = id;
+	*here = above;
+	return parent && !name_known(parent);
+}
+
+/* Sends what is not known of a path, from a place upwards. */
+static __always_inline void names_walk(struct place place)
+{
+	__u32 zero = 0;
+	struct place *start = bpf_map_lookup_elem(&walk, &zero);
+
+	if (!start)
+		return;
+	*start = place;
+	for (__u32 level = 1; level <= NAME_LEVELS; level++)
+		if (!names_step(level == NAME_LEVELS))
+			break;
 }
 
 /* The id of a place's name; sends the name when it is not known yet. */
 static __always_inline __u64 name_of(struct iotr_control *page, struct place place)
 {
-	struct place *start;
-	__u32 zero = 0;
 	__u64 id;
 
 	if (!place.dentry)
 		return 0;
 	id = name_id(page, place);
-	if (name_known(id))
-		return id;
-	start = bpf_map_lookup_elem(&walk, &zero);
-	if (start) {
-		*start = place;
-		names_walk();
-	}
+	if (!name_known(id))
+		names_walk(place);
 	return id;
 }
 
-static __always_inline struct place place_of(const struct path *path)
+/* The same for the place in `walk`, verified once: for all that is not done millions of times a second. */
+__noinline __u64 name_here(void)
 {
-	struct place place = {
-		.dentry = (__u64)READ(struct path, path, dentry),
-		.mount = (__u64)READ(struct path, path, mnt),
-	};
+	struct iotr_control *page = control_page();
+	__u32 zero = 0;
+	struct place *here = bpf_map_lookup_elem(&walk, &zero);
 
-	return place;
+	return page && here ? name_of(page, *here) : 0;
+}
+
+static __always_inline __u64 name_of_place(struct place place)
+{
+	__u32 zero = 0;
+	struct place *here = bpf_map_lookup_elem(&walk, &zero);
+
+	if (!here)
+		return 0;
+	*here = place;
+	return name_here();
 }
 
 /* Text of a call's argument as a name of its own, below `parent`. 0 when it cannot be read. */

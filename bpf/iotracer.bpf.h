@@ -101,13 +101,29 @@ static __always_inline struct task_struct *current_task(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* Adds one to a per-session counter for every session of the mask. */
-static __always_inline void count_sessions(__u64 *counter, __u64 sessions)
+/* Which of struct iotr_counters to count in. */
+enum counter {
+	COUNT_EMITTED,
+	COUNT_RING,
+	COUNT_UNMATCHED,
+};
+
+/* Adds one to a counter of every session of the mask. A function of its own, verified once. */
+__noinline int count_sessions(__u32 stream, __u32 counter, __u64 sessions)
 {
+	struct iotr_counters *counts = bpf_map_lookup_elem(&counters, &stream);
+	__u64 *count;
+
+	if (!counts)
+		return 0;
+	count = counter == COUNT_EMITTED ? counts->emitted :
+		counter == COUNT_RING	 ? counts->ring :
+					   counts->unmatched;
 	for (int bit = 0; bit < IOTR_SESSION_SLOTS && sessions; bit++) {
-		counter[bit] += sessions & 1; /* no branch: the verifier would follow both */
+		count[bit] += sessions & 1; /* no branch: the verifier would follow both */
 		sessions >>= 1;
 	}
+	return 0;
 }
 
 /* ---- filters: each narrows a mask of sessions ---- */
@@ -157,18 +173,28 @@ static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 
 	return below & users;
 }
 
+/* Sessions that are content with how an event ended. A function of its own, verified once. */
+__noinline __u64 filter_outcome(__u64 sessions, __u64 latency, __u64 size, __u32 failed)
+{
+	struct iotr_control *page = control_page();
+
+	if (!page)
+		return 0;
+	if (!failed)
+		sessions &= ~page->filtered[IOTR_FILTER_ERRORS];
+	if (size >> 63)
+		size = 0;
+	sessions &= ~below_least(sessions & page->filtered[IOTR_FILTER_LATENCY],
+				 page->min_latency_ns, latency);
+	return sessions & ~below_least(sessions & page->filtered[IOTR_FILTER_SIZE], page->min_size, size);
+}
+
 static __always_inline __u64 filter_end(struct iotr_control *page, __u64 sessions, __u64 latency,
 					__u64 size, bool failed)
 {
 	if (!(sessions & page->filtered_end))
 		return sessions;
-	if (!failed)
-		sessions &= ~page->filtered[IOTR_FILTER_ERRORS];
-	sessions &= ~below_least(sessions & page->filtered[IOTR_FILTER_LATENCY],
-				 page->min_latency_ns, latency);
-	if (size >> 63)
-		size = 0;
-	return sessions & ~below_least(sessions & page->filtered[IOTR_FILTER_SIZE], page->min_size, size);
+	return filter_outcome(sessions, latency, size, failed);
 }
 
 /* ---- rows ---- */
@@ -176,17 +202,13 @@ static __always_inline __u64 filter_end(struct iotr_control *page, __u64 session
 /* A row in the ring, or NULL, which is then counted as lost for the sessions. */
 static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
 {
-	struct iotr_counters *count = bpf_map_lookup_elem(&counters, &stream);
 	__u32 index = bpf_get_smp_processor_id() >> ring_shift;
 	void *ring = bpf_map_lookup_elem(&rings, &index);
-	void *row;
+	void *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
-	if (!count)
-		return NULL;
-	count_sessions(count->emitted, sessions);
-	row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	count_sessions(stream, COUNT_EMITTED, sessions);
 	if (!row)
-		count_sessions(count->ring, sessions);
+		count_sessions(stream, COUNT_RING, sessions);
 	return row;
 }
 
@@ -198,12 +220,8 @@ static __always_inline void row_commit(void *row)
 /* An event whose start had to be forgotten: emitted, and lost at once. */
 static __always_inline void row_unmatched(__u32 stream, __u64 sessions)
 {
-	struct iotr_counters *count = bpf_map_lookup_elem(&counters, &stream);
-
-	if (!count)
-		return;
-	count_sessions(count->emitted, sessions);
-	count_sessions(count->unmatched, sessions);
+	count_sessions(stream, COUNT_EMITTED, sessions);
+	count_sessions(stream, COUNT_UNMATCHED, sessions);
 }
 
 static __always_inline __u32 parent_of(struct task_struct *task)

@@ -14,6 +14,7 @@
 #define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
 #define ERESTART_LAST  516
 #define IOV_MAX	     1024
+#define IOV_CHUNK    32
 #define PAGE_BYTES   4096
 
 struct mapping_key {
@@ -148,24 +149,33 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	return sessions;
 }
 
-/* Bytes that an iovec array asks for, IOTR_UNKNOWN when it cannot be read. */
-__noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 abi)
+/* Bytes of up to IOV_CHUNK entries of an iovec array, IOTR_UNKNOWN when they cannot be read. */
+__noinline __u64 iovec_chunk(__u64 array, __u32 count, __u32 compat)
 {
-	__u64 entry[2], total = 0;
-	__u32 compat[2];
+	__u64 total = 0, entry[2];
+	__u32 narrow[2];
+
+	for (__u32 i = 0; i < IOV_CHUNK && i < count; i++) {
+		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (void *)(array + i * 8)) :
+			     bpf_probe_read_user(entry, sizeof(entry), (void *)(array + i * 16)))
+			return IOTR_UNKNOWN;
+		total += compat ? narrow[1] : entry[1];
+	}
+	return total;
+}
+
+/* Bytes that an iovec array asks for, IOTR_UNKNOWN when it cannot be read. */
+__noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 compat)
+{
+	__u64 total = 0, bytes;
 
 	if (count > IOV_MAX)
 		return IOTR_UNKNOWN;
-	for (__u32 i = 0; i < IOV_MAX && i < count; i++) {
-		if (abi == IOTR_ABI_COMPAT) {
-			if (bpf_probe_read_user(compat, sizeof(compat), (void *)(array + i * sizeof(compat))))
-				return IOTR_UNKNOWN;
-			total += compat[1];
-		} else {
-			if (bpf_probe_read_user(entry, sizeof(entry), (void *)(array + i * sizeof(entry))))
-				return IOTR_UNKNOWN;
-			total += entry[1];
-		}
+	for (__u32 first = 0; first < IOV_MAX && first < count; first += IOV_CHUNK) {
+		bytes = iovec_chunk(array + first * (compat ? 8 : 16), count - first, compat);
+		if (bytes == IOTR_UNKNOWN)
+			return IOTR_UNKNOWN;
+		total += bytes;
 	}
 	return total;
 }
@@ -178,7 +188,8 @@ static __always_inline __u64 size_of(const struct iotr_call *call, const struct 
 		return IOTR_UNKNOWN;
 	size = argument(slot, call->size);
 	if (call->traits & IOTR_CALL_IOVEC)
-		return iovec_bytes(size, argument(slot, call->size + 1), slot->abi);
+		return iovec_bytes(size, argument(slot, call->size + 1),
+				   slot->abi == IOTR_ABI_COMPAT);
 	if (call->traits & IOTR_CALL_SIZE_SPLIT)
 		size |= argument(slot, call->size + 1) << 32;
 	return size;
@@ -218,18 +229,15 @@ static __always_inline bool pseudo_text(const char *text)
 }
 
 /* The name of a path argument; notes in the slot when it leads to a pseudo file system. */
-static __always_inline __u64 name_of_path(struct iotr_control *page, struct task_struct *task,
-					  struct slot *slot, __s32 directory, __u64 user)
+static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user)
 {
 	char head[8] = {};
-	struct place base;
+	__u64 base;
 
 	bpf_probe_read_user_str(head, sizeof(head), (void *)user);
 	slot->pseudo |= pseudo_text(head);
-	base = base_of(task, directory, head[0] == '/');
-	if (!user)
-		return name_of(page, base);
-	return name_of_text(name_of(page, base), (void *)user);
+	base = name_of_place(base_of(current_task(), directory, head[0] == '/'));
+	return user ? name_of_text(base, (void *)user) : base;
 }
 
 static __always_inline __s32 directory_of(const struct slot *slot, __u32 position)
@@ -296,10 +304,7 @@ static __always_inline void remember_mapping(const struct iotr_call *call, const
 	}
 }
 
-/*
- * Three functions of their own, so that the verifier looks at each once: they take the thread,
- * and what they find goes into its slot.
- */
+/* Functions of their own, verified once, find the call by its thread. */
 
 /* What a call that succeeded made known about its file. */
 __noinline int vfs_result(__u32 tid, __u64 result)
@@ -317,47 +322,33 @@ __noinline int vfs_result(__u32 tid, __u64 result)
 		file = file_of_fd(task, result);
 		if (file) {
 			slot->pseudo = file_fill(file, &slot->file);
-			slot->file.name = name_of(page, place_of_file(file));
+			slot->file.name = name_of_place(place_of_file(file));
 		}
 	}
 	if (call->traits & (IOTR_CALL_STAT | IOTR_CALL_STATX))
 		file_of_stat(call, slot, &slot->file);
 	if (call->traits & IOTR_CALL_CHDIR)
-		slot->file.name = name_of(page, base_of(task, AT_FDCWD, false));
+		slot->file.name = name_of_place(base_of(task, AT_FDCWD, false));
 	remember_mapping(call, slot, result);
 	return 0;
 }
 
-__noinline int vfs_path(__u32 tid)
+/* The name of the first or second path argument. */
+__noinline __u64 vfs_path(__u32 tid, __u32 second)
 {
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(tid);
 	const struct iotr_call *call;
+	__u32 directory, path;
 
 	if (!page || !slot)
 		return 0;
 	call = call_of(page, slot);
-	if (call->traits & IOTR_CALL_TEXT)
-		slot->file.name = name_of_text(0, (void *)argument(slot, call->path));
-	else
-		slot->file.name = name_of_path(page, current_task(), slot,
-					       directory_of(slot, call->directory),
-					       argument(slot, call->path));
-	return 0;
-}
-
-__noinline int vfs_path2(__u32 tid)
-{
-	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
-	const struct iotr_call *call;
-
-	if (!page || !slot)
-		return 0;
-	call = call_of(page, slot);
-	slot->name2 = name_of_path(page, current_task(), slot, directory_of(slot, call->directory2),
-				   argument(slot, call->path2));
-	return 0;
+	directory = second ? call->directory2 : call->directory;
+	path = second ? call->path2 : call->path;
+	if (!second && call->traits & IOTR_CALL_TEXT)
+		return name_of_text(0, (void *)argument(slot, path));
+	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
 }
 
 /* Names and identity that are only known at the end. Returns the sessions that want the row. */
@@ -367,9 +358,9 @@ static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const stru
 	if (!call_failed(result))
 		vfs_result(slot->tid, result);
 	if (call->path && !slot->file.name)
-		vfs_path(slot->tid);
+		slot->file.name = vfs_path(slot->tid, 0);
 	if (call->path2)
-		vfs_path2(slot->tid);
+		slot->name2 = vfs_path(slot->tid, 1);
 	if (slot->pseudo)
 		sessions &= page->pseudo_fs;
 	return filter_device(page, sessions, slot->file.device);

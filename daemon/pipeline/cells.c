@@ -24,10 +24,22 @@ static const size_t column_counts[IOTR_STREAM_COUNT] = {
 _Static_assert((int)BLOCK_command + 1 == FIRST_COUNT, "streams begin alike");
 _Static_assert(BLOCK_COLUMN_COUNT - BLOCK_ppid == LAST_COUNT, "streams end alike");
 
+static void measure_operations(struct cells *cells)
+{
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		const struct iotr_schema *schema = &iotr_schemas[stream];
+
+		for (size_t i = 0; i < schema->operation_count; i++)
+			cells->operation_lengths[stream][i] = (uint8_t)strlen(schema->operations[i]);
+	}
+}
+
 void cells_init(struct cells *cells)
 {
 	cells->realtime_offset = 0;
 	cells->flags_used = 0;
+	cells->fs_type = NULL;
+	measure_operations(cells);
 	memset(cells->flags, 0, sizeof(cells->flags));
 	memset(cells->commands, 0, sizeof(cells->commands));
 	disks_init(&cells->disks, "/sys/dev/block");
@@ -101,15 +113,21 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 	return cell_bytes(text, length, false);
 }
 
-static void fill_head(struct cells *cells, const struct iotr_record *head, struct cell *cell)
+static struct cell cell_operation(const struct cells *cells, const struct iotr_record *head)
 {
 	const struct iotr_schema *schema = &iotr_schemas[head->stream];
-	bool known = head->operation < schema->operation_count;
 
+	if (head->operation >= schema->operation_count)
+		return cell_empty();
+	return cell_bytes(schema->operations[head->operation],
+			  cells->operation_lengths[head->stream][head->operation], false);
+}
+
+static void fill_head(struct cells *cells, const struct iotr_record *head, struct cell *cell)
+{
 	cell[VFS_timestamp] =
 		cell_number(CELL_TIME, head->start_ns + (uint64_t)cells->realtime_offset);
-	cell[VFS_operation] = known ? cell_string(schema->operations[head->operation]) :
-				      cell_empty();
+	cell[VFS_operation] = cell_operation(cells, head);
 	cell[VFS_pid] = cell_number(CELL_U64, head->pid);
 	cell[VFS_tid] = cell_number(CELL_U64, head->tid);
 	cell[VFS_command] = cell_command(cells, head->command);

@@ -95,6 +95,9 @@ struct cells {
 	struct disks disks;
 	struct cells_flags flags[CELLS_FLAGS_CACHED];
 	struct cells_command commands[CELLS_COMMANDS_CACHED];
+	uint8_t operation_lengths[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
+	const char *fs_type; /* of the last row, and its length */
+	size_t fs_type_length;
 	size_t flags_used; /* of flags_text, in the row that is being filled */
 	char flags_text[3 * FLAGS_TEXT_MAX];
 	char pair[2 * NAMES_PATH_MAX + 64]; /* "old -> new" */

@@ -34,6 +34,16 @@ static struct cell filename(struct cells *cells, const struct row *row)
 	return cell_bytes(row->path.text, row->path.length, row->path.quote);
 }
 
+/* The same text stands at the same address. */
+static struct cell fs_type(struct cells *cells, const struct row *row)
+{
+	if (cells->fs_type != row->fs_type) {
+		cells->fs_type = row->fs_type;
+		cells->fs_type_length = strlen(row->fs_type);
+	}
+	return cell_bytes(row->fs_type, cells->fs_type_length, false);
+}
+
 static uint64_t error_of(int64_t result)
 {
 	return result < 0 && result >= -ERRNO_MAX ? (uint64_t)-result : 0;
@@ -84,5 +94,5 @@ void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cel
 	cell[VFS_address] = cell_known(CELL_HEX, record->address);
 	cell[VFS_fd] = record->has_fd ? cell_number(CELL_S64, (uint64_t)(int64_t)record->fd) :
 					cell_empty();
-	cell[VFS_fs_type] = cell_string(row->fs_type);
+	cell[VFS_fs_type] = fs_type(cells, row);
 }

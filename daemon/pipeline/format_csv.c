@@ -4,8 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "digits.h"
-
 #define SECOND_NS     1000000000
 #define CELL_SIZE_MAX 40 /* bytes of a cell that is no text, with its comma */
 #define FIXED_MAX     (CELLS_MAX * CELL_SIZE_MAX + 3 * FLAGS_TEXT_MAX + 512)
@@ -49,8 +47,9 @@ static char *write_time(struct format_csv *csv, char *out, uint64_t ns)
 		write_date(csv->date, &date);
 		csv->second = second;
 	}
-	memcpy(out, csv->date, sizeof(csv->date));
-	return digits_padded(out + sizeof(csv->date), (uint32_t)(ns % SECOND_NS), 9);
+	out = mempcpy(out, csv->date, FORMAT_CSV_DATE_SIZE);
+	*out++ = (char)('0' + ns % SECOND_NS / 100000000);
+	return digits_8(out, (uint32_t)(ns % 100000000));
 }
 
 static char *write_ms(char *out, uint64_t ns)

@@ -9,11 +9,17 @@
 #include <stdint.h>
 
 #include "cells.h"
+#include "digits.h"
 #include "row.h"
 
+enum {
+	FORMAT_CSV_DATE_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.") - 1,
+	FORMAT_CSV_HEADER_MAX = 4096,
+};
+
 struct format_csv {
-	int64_t second;	  /* that `date` is of */
-	char date[20];	  /* "YYYY-MM-DD HH:MM:SS." */
+	int64_t second; /* that `date` is of */
+	char date[FORMAT_CSV_DATE_SIZE + DIGITS_SLACK];
 };
 
 void format_csv_init(struct format_csv *csv);
@@ -25,8 +31,4 @@ size_t format_csv_bound(const struct row *row);
 size_t format_csv_row(struct format_csv *csv, const struct cell *cell, size_t count, char *out);
 
 /* The header line of a stream, without a NUL; at most FORMAT_CSV_HEADER_MAX bytes. */
-enum {
-	FORMAT_CSV_HEADER_MAX = 4096,
-};
-
 size_t format_csv_header(enum iotr_stream stream, char *out);

@@ -12,6 +12,8 @@
 #include "log.h"
 #include "probes/calls.h"
 
+enum { SUBPROGRAMS_MAX = 32 };
+
 /* Programs and links of one function; -1 when there is none. */
 struct function {
 	int enter, exit;
@@ -38,10 +40,37 @@ static void origin_done(struct origin *origin)
 	closep(&origin->btf_fd);
 }
 
+/* Where the subprograms begin: the targets of calls, in ascending order, after the program itself. */
+static size_t subprograms_find(const struct origin *origin, uint32_t *starts, size_t max)
+{
+	size_t count = 1;
+
+	starts[0] = 0;
+	for (size_t i = 0; i < origin->insn_count; i++) {
+		const struct bpf_insn *insn = &origin->insns[i];
+		uint32_t target = i + insn->imm + 1;
+		size_t at = 0;
+
+		if (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg != BPF_PSEUDO_CALL)
+			continue;
+		while (at < count && starts[at] < target)
+			at++;
+		if ((at < count && starts[at] == target) || count == max)
+			continue;
+		memmove(starts + at + 1, starts + at, (count++ - at) * sizeof(*starts));
+		starts[at] = target;
+	}
+	return count;
+}
+
+/*
+ * The kernel tells which functions a loaded program consists of, but counts their instructions as
+ * it rewrote them; the positions before that are found in the program.
+ */
 static int origin_init(struct origin *origin, struct bpf_program *program)
 {
 	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
+	uint32_t size = sizeof(info), starts[SUBPROGRAMS_MAX];
 
 	*origin = (struct origin){ .insns = bpf_program__insns(program),
 				   .insn_count = bpf_program__insn_cnt(program),
@@ -49,7 +78,9 @@ static int origin_init(struct origin *origin, struct bpf_program *program)
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
 		return -errno;
 	origin->info_count = info.nr_func_info;
-	origin->infos = calloc(info.nr_func_info ?: 1, sizeof(*origin->infos));
+	if (subprograms_find(origin, starts, SUBPROGRAMS_MAX) != origin->info_count)
+		return -EINVAL;
+	origin->infos = calloc(info.nr_func_info, sizeof(*origin->infos));
 	if (!origin->infos)
 		return -ENOMEM;
 	origin->btf_fd = bpf_btf_get_fd_by_id(info.btf_id);
@@ -59,20 +90,18 @@ static int origin_init(struct origin *origin, struct bpf_program *program)
 	info.func_info = (uintptr_t)origin->infos;
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
 		return -errno;
+	for (size_t i = 0; i < origin->info_count; i++)
+		origin->infos[i].insn_off = starts[i];
 	return 0;
 }
 
 static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
-		    .attach_btf_id = function);
+		    .attach_btf_id = function, .prog_btf_fd = origin->btf_fd,
+		    .func_info = origin->infos, .func_info_cnt = origin->info_count,
+		    .func_info_rec_size = sizeof(*origin->infos));
 
-	if (origin->btf_fd >= 0 && origin->info_count) {
-		options.prog_btf_fd = origin->btf_fd;
-		options.func_info = origin->infos;
-		options.func_info_cnt = origin->info_count;
-		options.func_info_rec_size = sizeof(*origin->infos);
-	}
 	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
 			     origin->insn_count, &options);
 }

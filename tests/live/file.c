@@ -15,11 +15,11 @@ static const struct {
 	int bit;
 	const char *name;
 } open_flags[] = {
-	{ 00000100, "O_CREAT" },      { 00000200, "O_EXCL" },      { 00000400, "O_NOCTTY" },
-	{ 00001000, "O_TRUNC" },      { 00002000, "O_APPEND" },    { 00004000, "O_NONBLOCK" },
-	{ 00010000, "O_DSYNC" },      { 00020000, "FASYNC" },      { 00040000, "O_DIRECT" },
-	{ 00100000, "O_LARGEFILE" },  { 00200000, "O_DIRECTORY" }, { 00400000, "O_NOFOLLOW" },
-	{ 01000000, "O_NOATIME" },    { 02000000, "O_CLOEXEC" },   { 010000000, "O_PATH" },
+	{ 00000100, "O_CREAT" },     { 00000200, "O_EXCL" },	  { 00000400, "O_NOCTTY" },
+	{ 00001000, "O_TRUNC" },     { 00002000, "O_APPEND" },	  { 00004000, "O_NONBLOCK" },
+	{ 00010000, "O_DSYNC" },     { 00020000, "FASYNC" },	  { 00040000, "O_DIRECT" },
+	{ 00100000, "O_LARGEFILE" }, { 00200000, "O_DIRECTORY" }, { 00400000, "O_NOFOLLOW" },
+	{ 01000000, "O_NOATIME" },   { 02000000, "O_CLOEXEC" },	  { 010000000, "O_PATH" },
 };
 
 static void flags_decode(char *to, size_t size, int flags)
@@ -96,6 +96,18 @@ struct file file_make(const char *name, int flags, size_t length)
 		close(fd);
 	}
 	return file_of(open(name, flags));
+}
+
+bool direct_works(void)
+{
+	int fd = open("direct", O_RDWR | O_CREAT | O_DIRECT, 0644);
+
+	if (fd < 0) {
+		note_missing("O_DIRECT on this file system");
+		return false;
+	}
+	close(fd);
+	return true;
 }
 
 void touch(const char *name, size_t length)

@@ -29,9 +29,9 @@ static const struct trigger work_triggers[] = {
 };
 
 static const struct trigger *const groups[] = {
-	io_triggers,	file_triggers,	meta_triggers,	path_triggers,	map_triggers,
-	copy_triggers,	names_triggers, mount_triggers, async_triggers, uring_triggers,
-	odd_triggers,	ia32_triggers,	signal_triggers, work_triggers,
+	io_triggers,   file_triggers,  meta_triggers,	path_triggers,	map_triggers,
+	copy_triggers, names_triggers, mount_triggers,	async_triggers, uring_triggers,
+	odd_triggers,  ia32_triggers,  signal_triggers, work_triggers,
 };
 enum { GROUPS = sizeof(groups) / sizeof(*groups) };
 

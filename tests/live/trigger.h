@@ -40,7 +40,7 @@ extern const struct trigger odd_triggers[];
 extern const struct trigger ia32_triggers[];
 extern const struct trigger signal_triggers[];
 
-extern const char *trigger_dir;  /* the directory, absolute */
+extern const char *trigger_dir;	    /* the directory, absolute */
 extern unsigned long trigger_count; /* --count */
 
 /* Ends the program with a message when what a trigger stands on is missing. */
@@ -57,7 +57,7 @@ extern _Thread_local struct call last;
 uint64_t now(void);
 long measured(long nr, long a, long b, long c, long d, long e, long f);
 #define SYS(nr, ...) SYS_CALL(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
-#define SYS_CALL(nr, a, b, c, d, e, f, ...) \
+#define SYS_CALL(nr, a, b, c, d, e, f, ...)                                                        \
 	measured(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* A window for what is no single call (submissions, threads, children). */
@@ -78,7 +78,7 @@ void row_result(long ret);
 void row_thread(pid_t pid, pid_t tid);
 void row_within(uint64_t begin, uint64_t end);
 void row_times(unsigned long count); /* that many alike */
-void row_optional(void);             /* may be missing; when it is there it must be right */
+void row_optional(void);	     /* may be missing; when it is there it must be right */
 
 /* Why a family member is not there: "fchmodat2: not on this kernel". */
 void note_missing(const char *what);
@@ -96,18 +96,21 @@ struct file {
 	char type[64];
 };
 
+/* Whether files of the working directory can be opened with O_DIRECT; noted when not. */
+bool direct_works(void);
+
 /* Opens (creating) NAME in the working directory, filled with LENGTH bytes. */
 struct file file_make(const char *name, int flags, size_t length);
 struct file file_of(int fd);
 void file_refresh(struct file *file);
 long long file_position(int fd);
 
-void row_file(const struct file *file);              /* filename inode device flags fs_type fd */
-void row_io(long long size, long long offset);       /* offset < 0: must be empty */
-void row_path(const char *relative);                 /* filename of a path in the directory */
-void row_pair(const char *from, const char *to);     /* "from -> to", both in the directory */
-void row_object(const char *relative);               /* inode and device, where level allows */
-char *absolute(char *to, const char *relative);      /* into a buffer of 2 * PATH_MAX */
+void row_file(const struct file *file);		 /* filename inode device flags fs_type fd */
+void row_io(long long size, long long offset);	 /* offset < 0: must be empty */
+void row_path(const char *relative);		 /* filename of a path in the directory */
+void row_pair(const char *from, const char *to); /* "from -> to", both in the directory */
+void row_object(const char *relative);		 /* inode and device, where level allows */
+char *absolute(char *to, const char *relative);	 /* into a buffer of 2 * PATH_MAX */
 
 /* Makes a file with content and closes it. */
 void touch(const char *name, size_t length);

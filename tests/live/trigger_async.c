@@ -84,12 +84,13 @@ static void run_buffered(void)
 
 static void run_direct(void)
 {
-	struct file file = file_make("file", O_RDWR | O_DIRECT, LENGTH);
+	struct file file;
 	struct iocb blocks[BATCH], *list[BATCH];
 	long results[BATCH];
 
-	if (!setup())
+	if (!direct_works() || !setup())
 		return;
+	file = file_make("file", O_RDWR | O_DIRECT, LENGTH);
 	for (int i = 0; i < BATCH; i++) {
 		list[i] = &blocks[i];
 		if (i % 2)

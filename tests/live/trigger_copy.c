@@ -21,7 +21,8 @@ static void row_end_of(const char *operation, const struct file *file)
 
 static void run_sendfile(void)
 {
-	struct file in = file_make("input", O_RDONLY, LENGTH), out = file_make("output", O_WRONLY, 0);
+	struct file in = file_make("input", O_RDONLY, LENGTH),
+		    out = file_make("output", O_WRONLY, 0);
 	long long offset = 4096;
 	int pair[2];
 
@@ -44,7 +45,8 @@ static void run_sendfile(void)
 
 static void run_splice(void)
 {
-	struct file in = file_make("input", O_RDONLY, LENGTH), out = file_make("output", O_WRONLY, 0);
+	struct file in = file_make("input", O_RDONLY, LENGTH),
+		    out = file_make("output", O_WRONLY, 0);
 	long long offset = 8192;
 	int ends[2], others[2];
 
@@ -88,7 +90,8 @@ static void run_vmsplice(void)
 
 static void run_copy_file_range(void)
 {
-	struct file in = file_make("input", O_RDONLY, LENGTH), out = file_make("output", O_WRONLY, 0);
+	struct file in = file_make("input", O_RDONLY, LENGTH),
+		    out = file_make("output", O_WRONLY, 0);
 	long long from = 4096, to = 0;
 
 	SYS(SYS_copy_file_range, in.fd, NULL, out.fd, NULL, 1000, 0);

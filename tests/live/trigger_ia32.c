@@ -28,8 +28,8 @@ static long ia32(long nr, long a, long b, long c)
 /* Descriptors, paths and buffers must lie below 4 GiB. */
 static char *low_memory(void)
 {
-	void *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	void *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
+			-1, 0);
 
 	if (at == MAP_FAILED)
 		die("MAP_32BIT");

@@ -116,9 +116,22 @@ static void run_too_long_path(void)
 }
 
 static const char *const strange[] = {
-	"new\nline", "quo\"te", "comma,name", "back\\slash", "one\001", "byte\377byte", "two -> one",
-	"caf\303\251", " leading and trailing ", "carriage\rreturn", "tab\there", "\\x41", "'", "-rf",
-	"cut\303", "=1+1",
+	"new\nline",
+	"quo\"te",
+	"comma,name",
+	"back\\slash",
+	"one\001",
+	"byte\377byte",
+	"two -> one",
+	"caf\303\251",
+	" leading and trailing ",
+	"carriage\rreturn",
+	"tab\there",
+	"\\x41",
+	"'",
+	"-rf",
+	"cut\303",
+	"=1+1",
 };
 
 static void run_strange_names(void)
@@ -287,7 +300,8 @@ static void run_high_descriptor(void)
 }
 
 const struct trigger names_triggers[] = {
-	{ .name = "long_name", .operations = "OPEN,READ,CLOSE,RENAME,UNLINK",
+	{ .name = "long_name",
+	  .operations = "OPEN,READ,CLOSE,RENAME,UNLINK",
 	  .run = run_long_name },
 	{ .name = "long_path", .operations = "OPEN,READ,CLOSE,MKDIR,UNLINK", .run = run_long_path },
 	{ .name = "too_long_path", .operations = "OPEN,READ,CLOSE", .run = run_too_long_path },

@@ -170,9 +170,11 @@ static void run_count(void)
 }
 
 const struct trigger odd_triggers[] = {
-	{ .name = "bad_pointers", .operations = "READ,WRITE,OPEN,GETATTR,RENAME,READDIR",
+	{ .name = "bad_pointers",
+	  .operations = "READ,WRITE,OPEN,GETATTR,RENAME,READDIR",
 	  .run = run_bad_pointers },
-	{ .name = "bad_descriptors", .operations = "READ,WRITE,CLOSE,FSYNC,GETATTR,TRUNCATE,OPEN",
+	{ .name = "bad_descriptors",
+	  .operations = "READ,WRITE,CLOSE,FSYNC,GETATTR,TRUNCATE,OPEN",
 	  .run = run_bad_descriptors },
 	{ .name = "vectors", .operations = "READ,WRITE", .run = run_vectors },
 	{ .name = "threads", .operations = "READ", .run = run_threads },

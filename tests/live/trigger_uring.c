@@ -175,12 +175,13 @@ static void run_single(void)
 /* Many at once, direct, and one that workers of the kernel carry out. */
 static void run_batch(void)
 {
-	struct file file = file_make("file", O_RDWR | O_DIRECT, LENGTH);
+	struct file file;
 	struct io_uring_sqe sqe;
 	long results[ENTRIES];
 
-	if (!setup())
+	if (!direct_works() || !setup())
 		return;
+	file = file_make("file", O_RDWR | O_DIRECT, LENGTH);
 	for (int i = 0; i < ENTRIES; i++) {
 		sqe = prepare(i % 2 ? IORING_OP_WRITE : IORING_OP_READ, file.fd, space, BLOCK,
 			      i * BLOCK);

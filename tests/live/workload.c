@@ -92,12 +92,9 @@ static const struct {
 	long (*run)(int fd, long long offset, long long length);
 	int flags;
 } block_operations[] = {
-	{ "read", block_read, O_RDWR | O_DIRECT },
-	{ "write", block_write, O_RDWR | O_DIRECT },
-	{ "buffered", block_buffered, O_RDWR },
-	{ "flush", block_flush, O_RDWR | O_DIRECT },
-	{ "discard", block_discard, O_RDWR },
-	{ "zero", block_zero, O_RDWR | O_DIRECT },
+	{ "read", block_read, O_RDWR | O_DIRECT }, { "write", block_write, O_RDWR | O_DIRECT },
+	{ "buffered", block_buffered, O_RDWR },	   { "flush", block_flush, O_RDWR | O_DIRECT },
+	{ "discard", block_discard, O_RDWR },	   { "zero", block_zero, O_RDWR | O_DIRECT },
 };
 
 static int block_one(const char *device, const char *text)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""iotracectl, and sessions through it."""
+import json
+import os
+import subprocess
+
+from lib import account, rows
+from lib.registry import Failure, check, equal
+
+PATIENCE = 300
+
+
+class Ctl:
+    def __init__(self, program, socket=None):
+        self.program = program
+        self.socket = socket
+
+    def command(self, *args):
+        head = [self.program]
+        if self.socket:
+            head += ['--socket', self.socket]
+        return head + [str(arg) for arg in args]
+
+    def run(self, *args, **options):
+        """A finished process with text of both outputs."""
+        return subprocess.run(self.command(*args), stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, timeout=PATIENCE, check=False, **options)
+
+    def exits(self, code, *args):
+        done = self.run(*args)
+        codes = code if isinstance(code, tuple) else (code,)
+        check(done.returncode in codes,
+              'iotracectl %s: exit %d, expected %s' % (' '.join(map(str, args)), done.returncode,
+                                                       code),
+              *(done.stdout + done.stderr).splitlines())
+        return done
+
+    def json(self, *args, code=0):
+        done = self.exits(code, *args, '--json')
+        try:
+            return json.loads(done.stdout)
+        except ValueError as error:
+            raise Failure('iotracectl %s --json: %s' % (' '.join(map(str, args)), error),
+                          done.stdout[:400]) from None
+
+
+class Session:
+    """with Session(...) as s: ...; then s.rows('vfs'). Its end is checked to the last row."""
+
+    def __init__(self, ctl, name, output, options, lossless=True):
+        self.ctl, self.name, self.output = ctl, name, output
+        self.options, self.lossless = options, lossless
+        self.running, self.final, self.accounts = False, None, None
+
+    def start(self):
+        self.started = self.ctl.json('start', self.name, *self.options, '--output', self.output,
+                                     code=(0, 6))
+        self.running = True
+        return self
+
+    def stop(self):
+        self.running = False
+        self.final = self.ctl.json('stop', self.name)
+        self.accounts = account.session_true(self.output, self.final)
+        if self.lossless:
+            for name, one in self.accounts.items():
+                lost = one['lost']
+                if isinstance(lost, dict):
+                    lost = {key: value for key, value in lost.items() if key != 'unmatched'}
+                equal(account.total(lost), 0, 'rows lost of stream %s' % name)
+        return self.final
+
+    def status(self):
+        return self.ctl.json('status', self.name)
+
+    def rows(self, stream='vfs'):
+        return rows.read(self.output, stream)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, value, trace):
+        if kind is None and self.running:
+            self.stop()
+        elif self.running:
+            self.ctl.run('stop', self.name)
+
+
+def own(session_rows, pid):
+    """Rows of a process (or several)."""
+    pids = {str(one) for one in (pid if isinstance(pid, (set, list, tuple)) else [pid])}
+    return [row for row in session_rows if row['pid'] in pids]
+
+
+def exists(path):
+    return bool(path) and os.path.exists(path)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An iotracerd by hand, in folders of its own."""
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from lib.registry import Failure, check
+
+PATIENCE = 300
+
+
+class Daemon:
+    def __init__(self, program, folder, level='auto', options=()):
+        self.program, self.folder, self.level, self.options = program, folder, level, options
+        self.socket = os.path.join(folder, 'run', 'io.iotracer')
+        self.log = os.path.join(folder, 'daemon.log')
+        self.process = None
+
+    def command(self):
+        where = lambda name: os.path.join(self.folder, name)
+        for name in ('run', 'log', 'state'):
+            os.makedirs(where(name), exist_ok=True)
+        return [self.program, '--runtime-dir', where('run'), '--log-dir', where('log'),
+                '--state-dir', where('state'), '--level', self.level, *self.options]
+
+    def start(self):
+        command = self.command()
+        with open(self.log, 'ab') as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=subprocess.STDOUT)
+        self.wait_ready()
+        return self
+
+    def wait_ready(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise Failure('the daemon ended with %d while starting' % self.process.returncode,
+                              *self.tail())
+            if self.answers():
+                return
+            time.sleep(0.05)
+        raise Failure('the daemon did not open its socket', *self.tail())
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as peer:
+            try:
+                peer.connect(self.socket)
+                return True
+            except OSError:
+                return False
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def tail(self, lines=15):
+        try:
+            with open(self.log, errors='replace') as file:
+                return file.read().splitlines()[-lines:]
+        except OSError:
+            return []
+
+    def stop(self, number=signal.SIGTERM):
+        """The exit status after a signal."""
+        if not self.alive():
+            return self.process.returncode if self.process else None
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failure('the daemon did not end after signal %d' % number,
+                          *self.tail()) from None
+
+    def stop_cleanly(self):
+        code = self.stop()
+        check(code == 0, 'the daemon ended with %s after SIGTERM' % code, *self.tail())

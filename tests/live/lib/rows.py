@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of a trace, read as anyone would read them."""
+import csv
+import gzip
+import io
+import json
+import os
+import re
+
+from lib.registry import Failure
+
+FOLDERS = {'vfs': 'fs', 'block': 'ds'}
+FIRST = 'timestamp,operation,pid,tid,command'.split(',')
+LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
+SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')
+
+
+def segments(output, stream):
+    folder = os.path.join(output, FOLDERS[stream])
+    if not os.path.isdir(folder):
+        return []
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if SEGMENT.match(name)]
+
+
+def parts(output):
+    """Segments that are still being written."""
+    return [os.path.join(folder, name) for folder, _, names in os.walk(output)
+            for name in names if name.endswith('.part')]
+
+
+def content(path):
+    with (gzip.open if path.endswith('.gz') else open)(path, 'rb') as file:
+        return file.read()
+
+
+def parse(path, text=None):
+    """Each row as a dictionary; every row must have every column of the header."""
+    if text is None:
+        text = content(path)
+    if text and not text.endswith(b'\n'):
+        raise Failure('%s ends within a row' % path, repr(text[-200:]))
+    lines = csv.reader(io.StringIO(text.decode('utf-8'), newline=''), strict=True)
+    header = next(lines, None)
+    if header is None:
+        raise Failure('%s has no header' % path)
+    rows = []
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(header):
+            raise Failure('%s:%d: %d fields, %d columns' % (path, number, len(line), len(header)),
+                          repr(line))
+        rows.append(dict(zip(header, line)))
+    return rows
+
+
+def read(output, stream):
+    rows = []
+    for path in segments(output, stream):
+        rows += parse(path)
+    return rows
+
+
+def manifest(output):
+    path = os.path.join(output, 'manifest.json')
+    if not os.path.exists(path):
+        raise Failure('no manifest.json in %s' % output)
+    with open(path, encoding='utf-8') as file:
+        return json.load(file)
+
+
+def walk(value):
+    """Every dictionary inside a JSON value."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from walk(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from walk(inner)
+
+
+def escape(data):
+    """Bytes as the product writes them: what is not UTF-8, controls and the backslash as \\xNN."""
+    text = data.decode('utf-8', 'surrogateescape')
+    out = []
+    for char in text:
+        code = ord(char)
+        if 0xdc80 <= code <= 0xdcff:
+            out.append('\\x%02x' % (code - 0xdc00))
+        elif code < 0x20 or code == 0x7f or char == '\\':
+            out.append('\\x%02x' % code)
+        else:
+            out.append(char)
+    return ''.join(out)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a test stands on: programs, one daemon for all, folders, and the undoing of everything."""
+import contextlib
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+
+from lib.ctl import Ctl, Session
+from lib.daemon import Daemon
+from lib.registry import Failure, Skip
+from lib.trigger import Trigger
+
+
+class World:
+    def __init__(self, daemon, ctl, trigger, level, installed=False):
+        self.daemon_program, self.ctl_program = daemon, ctl
+        self.level_asked, self.installed = level, installed
+        self.trigger = Trigger(trigger)
+        # Not below /tmp where that is a tmpfs: direct I/O and block devices need a real one.
+        self.folder = tempfile.mkdtemp(prefix='iotracer-live-', dir='/var/tmp')
+        self.numbers = itertools.count(1)
+        self.undo = contextlib.ExitStack()
+        self.shared = None
+
+    # One daemon for all tests that do not need their own.
+
+    @property
+    def daemon(self):
+        if self.shared is None or not self.shared.alive():
+            self.shared = self.new_daemon()
+        return self.shared
+
+    @property
+    def ctl(self):
+        return Ctl(self.ctl_program, self.daemon.socket)
+
+    @property
+    def level(self):
+        """function or tracepoint, as the daemon has it."""
+        if self.level_asked != 'auto':
+            return self.level_asked
+        if not hasattr(self, 'level_found'):
+            self.level_found = self.find_level()
+        return self.level_found
+
+    def find_level(self):
+        with self.session('--vfs', '--pid', os.getpid(), name='level') as session:
+            pass
+        return find_key(session.started, 'level') or 'tracepoint'
+
+    def new_daemon(self, *options, start=True):
+        folder = self.path('daemon')
+        os.makedirs(folder)
+        daemon = Daemon(self.daemon_program, folder, self.level_asked, options)
+        return daemon.start() if start else daemon
+
+    def own_daemon(self, *options, **more):
+        """A daemon for one test, which ends with it."""
+        daemon = self.new_daemon(*options, **more)
+        self.undo.callback(daemon.stop)
+        return daemon, Ctl(self.ctl_program, daemon.socket)
+
+    # Names that nobody has yet.
+
+    def path(self, name):
+        return os.path.join(self.folder, '%s-%d' % (name, next(self.numbers)))
+
+    def make(self, name):
+        path = self.path(name)
+        os.makedirs(path)
+        return path
+
+    def session(self, *options, name=None, ctl=None, output=None, lossless=True):
+        name = name or 'live-%d' % next(self.numbers)
+        return Session(ctl or self.ctl, name, output or self.path('trace'), options, lossless)
+
+    # Things of the machine.
+
+    def need(self, *programs):
+        for program in programs:
+            if not shutil.which(program):
+                raise Skip('%s is not installed' % program)
+
+    def command(self, *args, check=True):
+        done = subprocess.run([str(arg) for arg in args], text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=300, check=False)
+        if check and done.returncode:
+            raise Failure('%s: exit %d' % (' '.join(map(str, args)), done.returncode),
+                          *(done.stdout + done.stderr).splitlines()[-5:])
+        return done
+
+    def later(self, *args):
+        """A command that undoes something when the test is over."""
+        self.undo.callback(self.command, *args, check=False)
+
+    def loop(self, size=64 << 20, partitions=False):
+        """A loop device over a sparse file."""
+        self.need('losetup')
+        image = self.path('image')
+        with open(image, 'wb') as file:
+            file.truncate(size)
+        done = self.command('losetup', *(['-P'] if partitions else []), '-f', '--show', image,
+                            check=False)
+        if done.returncode:
+            raise Skip('no loop device: %s' % done.stderr.strip())
+        device = done.stdout.strip()
+        self.later('losetup', '-d', device)
+        return device
+
+    def tmpfs(self, size):
+        path = self.make('tmpfs')
+        self.command('mount', '-t', 'tmpfs', '-o', 'size=%d' % size, 'none', path)
+        self.later('umount', '-l', path)
+        return path
+
+    def close(self):
+        self.undo.close()
+        if self.shared is not None:
+            self.shared.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def find_key(value, key):
+    """The first value of a key anywhere in a JSON document."""
+    if isinstance(value, dict):
+        if key in value:
+            return value[key]
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            found = find_key(inner, key)
+            if found is not None:
+                return found
+    return None
+
+
+def device_number(path):
+    number = os.stat(path).st_rdev
+    return '%d:%d' % (os.major(number), os.minor(number))

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Block requests: known offsets on known devices."""
+import collections
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib.registry import Failure, Skip, check, equal, test
+from lib.world import device_number
+
+PATIENCE = 300
+MS = r'\d+\.\d{6}'
+FIELDS = {'READ': 0, 'WRITE': 4, 'DISCARD': 11, 'FLUSH': 15}
+
+
+def disk_of(device):
+    return os.path.basename(os.path.realpath(device))
+
+
+def queue(disk, name):
+    try:
+        with open('/sys/block/%s/queue/%s' % (disk, name), encoding='ascii') as file:
+            return file.read().strip()
+    except OSError:
+        return '0'
+
+
+def of_device(session, device):
+    number = device_number(device)
+    return [row for row in session.rows('block') if row['device'] == number]
+
+
+def settle(world):
+    """What udev does with a new device is not the test's."""
+    world.command('sh', '-c', 'udevadm settle --timeout=30 2>/dev/null || :')
+
+
+def during(world, device, *operations, options=()):
+    """What was done, and the rows of the device within the time of each."""
+    settle(world)
+    with world.session('--block', *options) as session:
+        done = world.trigger.block(device, *operations)
+    rows = of_device(session, device)
+    return [(one, [row for row in rows if inside(one, row)]) for one in done], session
+
+
+def inside(one, row):
+    return one['within'][0] <= int(row['mono_ns']) <= one['within'][1]
+
+
+def request(one, row, operation, device, disk, start=0):
+    """Every column of a row for one request of the trigger."""
+    expected = {
+        'operation': operation, 'sector': str(start + one['offset'] // 512),
+        'size': str(one['length']), 'device': device_number(device), 'disk': disk, 'error': '0',
+        'pid': str(one['pid']), 'tid': str(one['pid']), 'command': 'iotr-trigger', 'uid': '0',
+        'attribution': 'submitter',
+    }
+    wrong = ['%s: expected %s, got %s' % (name, want, row[name])
+             for name, want in expected.items() if row[name] != want]
+    for name in ('latency_ms', 'queue_latency_ms'):
+        if not re.fullmatch(MS, row[name]) and (name == 'latency_ms' or row[name]):
+            wrong.append('%s: %r' % (name, row[name]))
+    if not float(row['latency_ms'] or 0) > 0:
+        wrong.append('latency_ms: %s' % row['latency_ms'])
+    check(row['request_id'].isdigit(), 'request_id', row['request_id'])
+    check(not wrong, '%s at %d' % (one['name'], one['offset']), *wrong)
+
+
+def exactly(pairs, device, disk, start=0):
+    """One row for each operation, and it is right."""
+    for one, rows in pairs:
+        operation = one['name'].upper()
+        rows = [row for row in rows if row['operation'] == operation]
+        equal(len(rows), 1, '%s rows at %d' % (operation, one['offset']))
+        request(one, rows[0], operation, device, disk, start)
+
+
+def read_and_write(world, device, start=0):
+    disk = disk_of(device)
+    pairs, _ = during(world, device, 'write:0:4096', 'write:8192:16384', 'read:8192:4096',
+                      'read:1048576:65536', 'write:4194304:512', 'read:0:512')
+    exactly(pairs, device, disk, start)
+
+
+@test
+def loop(world):
+    read_and_write(world, world.loop())
+
+
+@test
+def blank_disk(world):
+    """A spare NVMe disk, when there is one and nothing is on it."""
+    device = '/dev/nvme1n1'
+    if not os.path.exists(device):
+        raise Skip('no %s' % device)
+    world.need('wipefs')
+    disk = disk_of(device)
+    inner = [name for name in os.listdir('/sys/block/' + disk) if name.startswith(disk)]
+    with open('/proc/mounts', encoding='utf-8') as file:
+        used = device in file.read()
+    if inner or used or os.listdir('/sys/block/%s/holders' % disk) or \
+            world.command('wipefs', device).stdout.strip():
+        raise Skip('%s is in use' % device)
+    read_and_write(world, device)
+
+
+@test
+def far(world):
+    """Beyond 2^32 sectors."""
+    try:
+        device = world.loop(4 << 40)
+    except OSError as error:
+        raise Skip('no file of 4 TiB: %s' % error) from None
+    at = (3 << 40) + (1 << 29)
+    pairs, _ = during(world, device, 'write:%d:4096' % at, 'read:%d:8192' % at)
+    exactly(pairs, device, disk_of(device))
+
+
+@test
+def flush(world):
+    device = world.loop()
+    if 'back' not in queue(disk_of(device), 'write_cache'):
+        raise Skip('the device has no cache')
+    pairs, _ = during(world, device, 'write:0:4096', 'flush')
+    rows = [row for row in pairs[1][1] if row['operation'] == 'FLUSH']
+    equal(len(rows), 1, 'FLUSH rows of one fsync')
+    equal(len(pairs[1][1]), 1, 'rows of one fsync')
+    check(re.fullmatch(MS, rows[0]['latency_ms']), 'latency_ms', rows[0])
+    equal((rows[0]['size'], rows[0]['disk']), ('0', disk_of(device)), 'size and disk')
+
+
+def ranges(world, name, operation, limit):
+    device = world.loop()
+    disk = disk_of(device)
+    if queue(disk, limit) in ('', '0'):
+        raise Skip('%s has no %s' % (disk, limit))
+    pairs, _ = during(world, device, '%s:1048576:65536' % name)
+    one, rows = pairs[0]
+    if one['ret'] < 0:
+        raise Skip('%s: error %d' % (name, one['errno']))
+    rows = [row for row in rows if row['operation'] == operation]
+    equal(len(rows), 1, '%s rows' % operation)
+    request(one, rows[0], operation, device, disk)
+
+
+@test
+def discard(world):
+    ranges(world, 'discard', 'DISCARD', 'discard_max_bytes')
+
+
+@test
+def write_zeroes(world):
+    ranges(world, 'zero', 'WRITE_ZEROES', 'write_zeroes_max_bytes')
+
+
+@test
+def merged(world):
+    """Small writes that the kernel joins: the sizes add up to the bytes."""
+    device, length = world.loop(), 1 << 20
+    pairs, _ = during(world, device, 'buffered:0:%d' % length)
+    rows = [row for row in pairs[0][1] if row['operation'] == 'WRITE']
+    equal(sum(int(row['size']) for row in rows), length, 'bytes of %d requests' % len(rows))
+    covered = set()
+    for row in rows:
+        first = int(row['sector'])
+        covered.update(range(first, first + int(row['size']) // 512))
+    equal(len(covered), length // 512, 'sectors written once')
+
+
+@test
+def partition(world):
+    """The device is the partition, the sector counts from the start of the disk."""
+    world.need('sfdisk')
+    device = world.loop(partitions=True)
+    disk, start = disk_of(device), 4096
+    subprocess.run(['sfdisk', '-q', device], input='label: dos\n%d,40960\n' % start, text=True,
+                   capture_output=True, timeout=PATIENCE, check=False)
+    settle(world)
+    part = device + 'p1'
+    if not os.path.exists(part):
+        number = '/sys/block/%s/%sp1/dev' % (disk, disk)
+        if not os.path.exists(number):
+            raise Skip('the kernel does not read partitions of loop devices')
+        with open(number, encoding='ascii') as file:
+            world.command('mknod', part, 'b', *file.read().strip().split(':'))
+        world.undo.callback(os.unlink, part)
+    pairs, _ = during(world, part, 'write:4096:8192', 'read:0:4096')
+    exactly(pairs, part, disk, start)
+
+
+def diskstats(device):
+    name = disk_of(device)
+    with open('/proc/diskstats', encoding='ascii') as file:
+        for line in file:
+            words = line.split()
+            if words[2] == name:
+                numbers = [int(word) for word in words[3:]] + [0] * 20
+                return {key: numbers[index] for key, index in FIELDS.items()}
+    raise Skip('no %s in /proc/diskstats' % name)
+
+
+def count_once(world, device):
+    settle(world)
+    before = diskstats(device)
+    with world.session('--block') as session:
+        world.trigger.block(device, *['write:%d:4096' % (index * 8192) for index in range(50)],
+                            *['read:%d:4096' % (index * 4096) for index in range(50)],
+                            'buffered:2097152:524288', 'flush', 'discard:1048576:65536')
+        settle(world)
+    after = diskstats(device)
+    rows = collections.Counter(row['operation'] for row in of_device(session, device))
+    rows['WRITE'] += rows['WRITE_ZEROES']
+    return [(key, after[key] - before[key], rows[key]) for key in FIELDS
+            if after[key] - before[key] != rows[key]]
+
+
+@test
+def counts(world):
+    """As many rows as the kernel's own counters grew by."""
+    device = world.loop()
+    if queue(disk_of(device), 'iostats') == '0':
+        raise Skip('the device does not count')
+    for _ in range(3):  # somebody else may look at the device between
+        wrong = count_once(world, device)
+        if not wrong:
+            return
+    raise Failure(*['%s: /proc/diskstats %d, rows %d' % one for one in wrong])
+
+
+@test
+def device_mapper(world):
+    """A row for the mapped device, and one for the device below."""
+    world.need('dmsetup')
+    below, name = world.loop(), os.path.basename(world.path('iotracer-live'))
+    table = '0 65536 linear %s 2048' % below
+    done = world.command('dmsetup', 'create', name, '--noudevsync', '--table', table, check=False)
+    if done.returncode:
+        raise Skip('no device mapper: %s' % (done.stderr.strip().splitlines() or ['?'])[-1])
+    world.later('dmsetup', 'remove', '--retry', '-f', name)
+    world.command('dmsetup', 'mknodes', name, check=False)
+    device = '/dev/mapper/' + name
+    pairs, session = during(world, device, 'write:4096:8192', 'read:65536:4096')
+    exactly(pairs, device, 'dm-%d' % os.minor(os.stat(device).st_rdev))
+    lower = of_device(session, below)
+    for one, _ in pairs:
+        rows = [row for row in lower if row['operation'] == one['name'].upper() and
+                row['sector'] == str(2048 + one['offset'] // 512)]
+        equal(len(rows), 1, '%s rows of the device below' % one['name'])
+        request(one, rows[0], one['name'].upper(), below, disk_of(below), 2048)
+
+
+def raid(world, level):
+    world.need('mdadm')
+    loops = [world.loop(), world.loop()]
+    number = next((n for n in range(100, 120) if not os.path.exists('/sys/block/md%d' % n)), None)
+    device = '/dev/md%s' % number
+    world.command('modprobe', 'raid%d' % level, check=False)
+    done = world.command('mdadm', '--create', device, '--run', '--force', '--assume-clean',
+                         '--metadata=1.0', '--level=%d' % level, '--raid-devices=2', *loops,
+                         check=False)
+    if done.returncode:
+        raise Skip('no raid%d: %s' % (level, (done.stderr.strip().splitlines() or ['?'])[-1]))
+    world.later('mdadm', '--stop', device)
+    pairs, session = during(world, device, 'write:65536:4096', 'read:65536:4096')
+    exactly(pairs, device, disk_of(device))
+    wanted = {'write': 1 if level == 0 else 2, 'read': 1}
+    for one, _ in pairs:
+        rows = [row for loop_device in loops for row in of_device(session, loop_device)
+                if row['operation'] == one['name'].upper() and row['size'] == '4096'
+                and inside(one, row)]
+        equal(len(rows), wanted[one['name']], '%s rows of the devices below' % one['name'])
+
+
+@test
+def raid0(world):
+    raid(world, 0)
+
+
+@test
+def raid1(world):
+    raid(world, 1)
+
+
+@test
+def blktrace(world):
+    """As many completions as blktrace sees."""
+    world.need('blktrace', 'blkparse')
+    device, folder = world.loop(), world.make('blktrace')
+    settle(world)
+    with world.session('--block') as session:
+        tracer = subprocess.Popen(['blktrace', '-d', device, '-D', folder, '-o', 'trace'],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        begin = wait_tracing(tracer, device)
+        world.trigger.block(device, *['write:%d:4096' % (index * 8192) for index in range(20)],
+                            *['read:%d:8192' % (index * 8192) for index in range(20)])
+        end = time.monotonic_ns()
+        tracer.send_signal(signal.SIGINT)
+        tracer.communicate(timeout=PATIENCE)
+    parsed = world.command('blkparse', '-q', '-i', os.path.join(folder, 'trace'), '-f',
+                           '%a %d %S %N\n', '-a', 'complete', check=False)
+    events = [line.split() for line in parsed.stdout.splitlines() if line.startswith('C ')]
+    events = sorted((int(words[2]), int(words[3])) for words in events if words[3] != '0')
+    if not events:
+        raise Skip('blktrace saw nothing')
+    rows = sorted((int(row['sector']), int(row['size'])) for row in of_device(session, device)
+                  if row['size'] != '0' and begin <= int(row['mono_ns']) <= end)
+    equal(rows, events, 'sectors and sizes')
+
+
+def wait_tracing(tracer, device):
+    """The kernel names the devices it traces in debugfs."""
+    path = '/sys/kernel/debug/block/%s/dropped' % disk_of(device)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if tracer.poll() is not None:
+            raise Skip('blktrace: %s' % tracer.stderr.read().strip())
+        if os.path.exists(path):
+            return time.monotonic_ns()
+        time.sleep(0.05)
+    tracer.kill()
+    raise Skip('blktrace did not begin')

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon as a good citizen: its start, its end, its socket, and what it does not record."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from lib import account, ctl, rows
+from lib.match import Matcher
+from lib.registry import Skip, check, equal, test
+
+PATIENCE = 300
+LINKS = ('anon_inode:bpf_link', 'anon_inode:bpf-link', 'anon_inode:bpf-raw-tracepoint',
+         'anon_inode:[perf_event]')
+
+
+def complete(world, expected, found):
+    lines = Matcher(world.level).judge(expected.rows, expected.windows, found)
+    check(not lines, *lines)
+
+
+def end_while_recording(world, number):
+    daemon, client = world.own_daemon()
+    session = world.session('--vfs', '--command', 'iotr-trigger', ctl=client).start()
+    _, expected = world.trigger.run('write', world.path('work'))
+    code = daemon.stop(number)
+    equal(code, 0, 'exit status of the daemon')
+    equal(rows.parts(session.output), [], 'segments not closed')
+    accounts = account.balanced(account.manifest_true(session.output), 'manifest')
+    equal(len(session.rows()), accounts['vfs']['written'], 'rows in the files')
+    complete(world, expected, session.rows())
+
+
+@test
+def terminated(world):
+    """SIGTERM while it records: every row is written."""
+    end_while_recording(world, signal.SIGTERM)
+
+
+@test
+def interrupted(world):
+    end_while_recording(world, signal.SIGINT)
+
+
+@test
+def twice(world):
+    """A second one in the same place gives up; the first does not notice."""
+    daemon, client = world.own_daemon()
+    done = subprocess.run(daemon.command(), stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=PATIENCE, check=False)
+    check(done.returncode != 0, 'the second daemon ended with 0')
+    check(done.stderr.strip() or done.stdout.strip(), 'the second daemon does not say why')
+    client.exits(0, 'list')
+    with world.session('--vfs', '--pid', os.getpid(), ctl=client):
+        pass
+
+
+@test
+def after_a_crash(world):
+    """What a killed daemon left behind does not hinder the next."""
+    daemon, client = world.own_daemon()
+    world.session('--vfs', '--pid', os.getpid(), ctl=client).start()
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+    with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
+        _, expected = world.trigger.run('read', world.path('work'))
+    complete(world, expected, session.rows())
+
+
+@test
+def options(world):
+    for args in (['--nonsense'], ['--level', 'nonsense']):
+        done = subprocess.run([world.daemon_program, *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        check(done.returncode != 0 and done.stderr.strip(), args, done)
+
+
+def attached(daemon):
+    """Descriptors that hold a program on a hook."""
+    folder, found = '/proc/%d/fd' % daemon.process.pid, []
+    for name in os.listdir(folder):
+        try:
+            target = os.readlink(os.path.join(folder, name))
+        except OSError:
+            continue
+        if target in LINKS:
+            found.append(target)
+    return found
+
+
+def settle(daemon, wanted):
+    end = time.monotonic() + 60
+    while time.monotonic() < end and bool(attached(daemon)) != wanted:
+        time.sleep(0.1)
+    return attached(daemon)
+
+
+@test
+def idle(world):
+    """Nothing is attached while no session runs."""
+    daemon, client = world.own_daemon()
+    equal(settle(daemon, False), [], 'attached before the first session')
+    with world.session('--vfs', '--block', '--pid', os.getpid(), ctl=client):
+        check(settle(daemon, True), 'nothing is attached for a session')
+    equal(settle(daemon, False), [], 'attached after the last session')
+
+
+@test
+def descriptors(world):
+    """Sessions leave no descriptors behind."""
+    daemon, client = world.own_daemon()
+    counts = []
+    for _ in range(4):
+        with world.session('--vfs', '--block', '--pid', os.getpid(), ctl=client):
+            pass
+        settle(daemon, False)
+        counts.append(len(os.listdir('/proc/%d/fd' % daemon.process.pid)))
+    equal(counts[-1], counts[0], 'descriptors after sessions: %s' % counts)
+
+
+@test
+def not_itself(world):
+    """Neither the daemon nor iotracectl is ever in the rows of a session without filters."""
+    clients = set()
+    with world.session('--vfs', '--block', lossless=False) as session:
+        for _ in range(5):
+            client = subprocess.Popen(world.ctl.command('status', session.name),
+                                      stdout=subprocess.DEVNULL)
+            clients.add(client.pid)
+            client.wait(PATIENCE)
+        pid, expected = world.trigger.run('write', world.path('work'))
+        world.ctl.json('rotate', session.name)
+    found = session.rows()
+    complete(world, expected, ctl.own(found, pid))
+    for who, pids in (('the daemon', world.daemon.process.pid), ('iotracectl', clients)):
+        mine = ctl.own(found, pids)
+        equal(mine[:3], [], 'rows of %s: %d' % (who, len(mine)))
+    own = [row for row in found if row['filename'].startswith(session.output)]
+    equal(own[:3], [], 'rows about the trace itself')
+
+
+@test
+def pseudo(world):
+    """proc, sysfs, pipes and sockets are not file systems to a storage engineer."""
+    script = 'cat /proc/self/status /sys/kernel/mm/transparent_hugepage/enabled | cat >/dev/null'
+    output = world.path('record')
+    world.ctl.exits(0, 'record', '--vfs', '--output', output, '--', 'sh', '-c', script)
+    found = rows.read(output, 'vfs')
+    bad = [row for row in found if row['filename'].startswith(('/proc/', '/sys/', 'pipe:'))
+           or row['fs_type'] in ('proc', 'sysfs', 'pipefs', 'sockfs', 'cgroup2', 'tracefs')]
+    equal(bad[:3], [], 'rows of pseudo file systems')
+
+
+# The socket.
+
+def call(peer, message):
+    """A reply, or b'' when the daemon hung up."""
+    reply = b''
+    try:
+        peer.sendall(message)
+        while not reply.endswith(b'\0'):
+            part = peer.recv(65536)
+            if not part:
+                break
+            reply += part
+    except OSError:
+        pass
+    return reply
+
+
+def peer_of(daemon):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(PATIENCE)
+    peer.connect(daemon.socket)
+    return peer
+
+
+BAD = [
+    b'not json\0', b'\0', b'{}\0', b'[]\0', b'{"method":1}\0', b'\xff\xfe\0', b'{"method":null}\0',
+    b'{"method":"io.iotracer.Nonsense"}\0', b'{"method":"io.iotracer.Start"}\0',
+    b'{"method":"io.iotracer.Start","parameters":7}\0',
+    b'{"method":"io.iotracer.Start","parameters":{"streams":"vfs"}}\0',
+    b'{"method":"io.iotracer.Start","parameters":{"streams":["vfs"],"pids":["x"]}}\0',
+    b'{"method":"io.iotracer.Start","parameters":{"streams":["vfs"],"pids":[-1]}}\0',
+    b'{"method":"io.iotracer.Start","parameters":{"streams":["vfs"],"name":"a/b"}}\0',
+    b'{"method":"io.iotracer.Start","parameters":{"streams":["vfs"],"nonsense":1}}\0',
+    b'{"method":"io.iotracer.Stop","parameters":{"name":"nobody"}}\0',
+    b'{"method":"io.iotracer.Status","parameters":{"name":5}}\0',
+    b'[' * 100000 + b'\0', b'{"method":"' + b'x' * (2 << 20) + b'"}\0',
+    b'{"method":"io.iotracer.Status","parameters":{"name":"' + b'\\u0000' * 1000 + b'"}}\0',
+]
+
+
+@test
+def bad_messages(world):
+    """Nothing that comes in stops the daemon or disturbs a session."""
+    with world.session('--vfs', '--command', 'iotr-trigger') as session:
+        for message in BAD:
+            with peer_of(world.daemon) as peer:
+                reply = call(peer, message)
+            check(b'error' in reply or not reply, 'bad message was taken', message[:100], reply[:200])
+        with peer_of(world.daemon) as peer:
+            peer.sendall(b'{"method":"io.iotr')
+        _, expected = world.trigger.run('read', world.path('work'))
+    complete(world, expected, session.rows())
+
+
+@test
+def half_sent(world):
+    """A message in pieces is a message; two in one piece are two."""
+    message = b'{"method":"org.varlink.service.GetInfo"}\0'
+    with peer_of(world.daemon) as peer:
+        for index in range(len(message) - 1):
+            peer.sendall(message[index:index + 1])
+        reply = json.loads(call(peer, message[-1:])[:-1])
+        check('io.iotracer' in reply['parameters']['interfaces'], 'interfaces', reply)
+        peer.sendall(message + message)
+        text = b''
+        while text.count(b'\0') < 2:
+            part = peer.recv(65536)
+            check(part, 'the daemon hung up')
+            text += part
+
+
+@test
+def crowd(world):
+    """More connections than it takes: those it has go on, the rest are turned away."""
+    daemon, client = world.own_daemon()
+    peers = []
+    world.undo.callback(lambda: [peer.close() for peer in peers])
+    with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
+        for _ in range(70):
+            try:
+                peers.append(peer_of(daemon))
+            except OSError:
+                break
+        _, expected = world.trigger.run('read', world.path('work'))
+        reply = call(peers[0], b'{"method":"io.iotracer.List"}\0')
+        check(b'parameters' in reply, 'the first connection is not served', reply)
+        check(client.run('list').returncode != 0, 'more than 64 connections were taken')
+        for peer in peers:
+            peer.close()
+        end = time.monotonic() + 60
+        while client.run('list').returncode and time.monotonic() < end:
+            time.sleep(0.1)
+    complete(world, expected, session.rows())
+
+
+@test
+def stalled_reader(world):
+    """A client that asks and never reads does not hold up the others."""
+    with peer_of(world.daemon) as peer:
+        peer.setblocking(False)
+        try:
+            for _ in range(20000):
+                peer.send(b'{"method":"io.iotracer.Streams"}\0')
+        except OSError:
+            pass
+        world.ctl.exits(0, 'list')
+    world.ctl.exits(0, 'list')
+
+
+@test
+def strangers(world):
+    """Who is neither root nor of the group may not connect."""
+    code = ('import socket,sys\ns=socket.socket(socket.AF_UNIX)\ntry:\n s.connect(sys.argv[1])\n'
+            ' s.sendall(b\'{"method":"io.iotracer.List"}\\0\')\n r=s.recv(9999)\n'
+            'except PermissionError:\n sys.exit(4)\nsys.exit(4 if b"ermission" in r or not r else 0)')
+    os.chmod(world.folder, 0o755)
+    python = '/usr/bin/python3'
+    if not os.path.exists(python):
+        raise Skip('no python3 that any user may run')
+    done = subprocess.run([python, '-c', code, world.daemon.socket], user=65534, group=65534,
+                          extra_groups=[], timeout=PATIENCE, check=False)
+    equal(done.returncode, 4, 'what a stranger met')

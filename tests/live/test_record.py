@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""record: a command and its descendants, from their first instruction to their last."""
+import os
+
+from lib import account, rows
+from lib.match import Matcher
+from lib.registry import check, equal, test
+from lib.trigger import Expected
+
+
+def record(world, *command, code=0, streams=('--vfs',)):
+    output = world.path('record')
+    world.ctl.exits(code, 'record', *streams, '--output', output, '--', *command)
+    account.balanced(account.manifest_true(output), 'manifest')
+    equal(rows.parts(output), [], 'segments not closed')
+    return rows.read(output, 'vfs')
+
+
+def complete(world, folder, found):
+    expected = Expected(folder + '.expect')
+    lines = Matcher(world.level).judge(expected.rows, expected.windows, found)
+    check(not lines, *lines)
+
+
+@test
+def command(world):
+    folder = world.make('work')
+    found = record(world, world.trigger.program, '--expect', folder + '.expect', 'read', folder)
+    complete(world, folder, found)
+    opened = [row['filename'] for row in found
+              if row['operation'] == 'OPEN' and row['command'] == 'iotr-trigger']
+    check(any('ld.so' in name for name in opened[:3]), 'the loader begins with ld.so.cache',
+          *opened[:5])
+    strangers = {row['command'] for row in found} - {'iotr-trigger', 'iotracectl'}
+    equal(strangers, set(), 'commands of others')
+
+
+@test
+def grandchildren(world):
+    folder = world.make('work')
+    script = 'sh -c "%s --expect %s.expect write %s & wait"; :' % (world.trigger.program, folder,
+                                                                   folder)
+    found = record(world, 'sh', '-c', script)
+    complete(world, folder, found)
+    check(len({row['pid'] for row in found}) >= 3, 'three generations',
+          {(row['pid'], row['command']) for row in found})
+
+
+@test
+def exit_code(world):
+    record(world, 'sh', '-c', 'exit 7', code=7)
+    record(world, 'sh', '-c', 'exit 0', code=0)
+    record(world, 'sh', '-c', 'kill -9 $$', code=137)
+
+
+@test
+def not_there(world):
+    done = world.ctl.run('record', '--vfs', '--output', world.path('record'), '--',
+                         '/nowhere/at/all')
+    check(done.returncode not in (0, 2, 3), 'exit %d' % done.returncode, done.stderr)
+    check('/nowhere/at/all' in done.stderr, 'stderr does not say what failed', done.stderr)
+
+
+@test
+def nothing_left(world):
+    """Neither a session nor a change of the command's world."""
+    mark = os.path.join(world.make('work'), 'mark')
+    record(world, 'sh', '-c', 'pwd > %s; echo $0 >> %s' % (mark, mark))
+    with open(mark, encoding='utf-8') as file:
+        equal(file.read().split(), [os.getcwd(), 'sh'], 'working directory and name')
+    names = [one['name'] for one in rows.walk(world.ctl.json('list')) if 'name' in one]
+    equal([name for name in names if not name.startswith('live')], [], 'sessions left')

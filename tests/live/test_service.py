@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The real service of a machine where the packages are installed and systemd runs."""
+import os
+
+from lib.ctl import Ctl, Session
+from lib.match import Matcher
+from lib.registry import Skip, check, equal, test
+
+SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
+
+
+def systemctl(world, *args, check_exit=True):
+    return world.command('systemctl', *args, check=check_exit)
+
+
+def service(world):
+    """iotracectl with its default socket, where the service can be had."""
+    if not world.installed:
+        raise Skip('not --installed')
+    with open('/proc/1/comm', encoding='ascii') as file:
+        if file.read().strip() != 'systemd':
+            raise Skip('systemd is not PID 1')
+    return Ctl(world.ctl_program)
+
+
+def record(world, ctl):
+    session = Session(ctl, os.path.basename(world.path('service')),
+                      world.path('trace'), ('--vfs', '--command', 'iotr-trigger'))
+    with session:
+        _, expected = world.trigger.run('write', world.path('work'))
+    lines = Matcher(world.level).judge(expected.rows, expected.windows, session.rows())
+    check(not lines, *lines)
+
+
+def show(world, unit, name):
+    return systemctl(world, 'show', '-P', name, unit).stdout.strip()
+
+
+@test
+def works(world):
+    ctl = service(world)
+    world.later('systemctl', 'disable', '--now', 'iotracerd.service')
+    systemctl(world, 'enable', '--now', 'iotracerd')
+    equal(show(world, 'iotracerd', 'ActiveState'), 'active', 'state of the service')
+    record(world, ctl)
+    systemctl(world, 'stop', 'iotracerd')
+    equal(show(world, 'iotracerd', 'Result'), 'success', 'result of the service')
+    journal = world.command('journalctl', '-u', 'iotracerd', '-n', '50', '-o', 'cat').stdout
+    check(journal.strip(), 'nothing in the journal')
+
+
+@test
+def watched(world):
+    service(world)
+    world.later('systemctl', 'stop', 'iotracerd.service')
+    systemctl(world, 'start', 'iotracerd')
+    equal(show(world, 'iotracerd', 'Type'), 'notify', 'type')
+    check(show(world, 'iotracerd', 'WatchdogUSec') not in ('', '0', 'infinity'), 'no watchdog')
+
+
+@test
+def activated(world):
+    """The socket alone is enough."""
+    ctl = service(world)
+    if systemctl(world, 'cat', 'iotracerd.socket', check_exit=False).returncode:
+        raise Skip('no iotracerd.socket')
+    systemctl(world, 'stop', 'iotracerd.service', 'iotracerd.socket', check_exit=False)
+    world.later('systemctl', 'stop', 'iotracerd.socket', 'iotracerd.service')
+    systemctl(world, 'start', 'iotracerd.socket')
+    mode = os.stat(SOCKET)
+    equal(mode.st_mode & 0o777, 0o660, 'mode of the socket')
+    record(world, ctl)
+    equal(show(world, 'iotracerd', 'ActiveState'), 'active', 'state of the service')
+
+
+@test
+def survives(world):
+    """Started anew after it was killed."""
+    ctl = service(world)
+    if show(world, 'iotracerd', 'Restart') == 'no':
+        raise Skip('not restarted by its unit')
+    world.later('systemctl', 'stop', 'iotracerd.service')
+    systemctl(world, 'start', 'iotracerd')
+    world.command('kill', '-9', show(world, 'iotracerd', 'MainPID'))
+    world.command('sh', '-c', 'for i in $(seq 300); do systemctl is-active -q iotracerd && '
+                  'iotracectl list >/dev/null 2>&1 && exit 0; sleep 0.2; done; exit 1')
+    record(world, ctl)

@@ -1,3 +1,174 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "iotracer.bpf.h"
+/*
+ * File operations of io_uring, from submission to completion. Which program fits depends on the
+ * arguments of the kernel's tracepoints; all but the oldest know the request at both ends.
+ */
+#include "iovec.bpf.h"
+#include "pending.bpf.h"
+
+#define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
+#define FSYNC_DATASYNC 1
+
+enum uring_opcode {
+	URING_READV = 1,
+	URING_WRITEV = 2,
+	URING_FSYNC = 3,
+	URING_READ_FIXED = 4,
+	URING_WRITE_FIXED = 5,
+	URING_FALLOCATE = 17,
+	URING_READ = 22,
+	URING_WRITE = 23,
+};
+
+static __always_inline __u64 uring_key(__u64 request)
+{
+	return mix(2, low_half(request));
+}
+
+/* What the request of a read or write asks for; struct io_rw lies at its beginning. */
+static __always_inline void uring_rw(struct io_kiocb *request, struct pending *pending, __u32 opcode,
+				     __u64 file)
+{
+	__u32 length = READ(struct io_rw, request, len);
+
+	pending->counts_bytes = 1;
+	pending->flags = READ(struct io_rw, request, flags);
+	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
+	if (pending->offset == IOTR_UNKNOWN && file)
+		pending->offset = READ(struct file, file, f_pos);
+	pending->size = opcode == URING_READV || opcode == URING_WRITEV ?
+				iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
+				length;
+}
+
+static __always_inline bool uring_operation(struct io_kiocb *request, struct pending *pending,
+					    __u32 opcode, __u64 file)
+{
+	pending->flag_kind = IOTR_FLAGS_FILE;
+	switch (opcode) {
+	case URING_READ:
+	case URING_READV:
+	case URING_READ_FIXED:
+		pending->operation = IOTR_VFS_READ;
+		uring_rw(request, pending, opcode, file);
+		return true;
+	case URING_WRITE:
+	case URING_WRITEV:
+	case URING_WRITE_FIXED:
+		pending->operation = IOTR_VFS_WRITE;
+		uring_rw(request, pending, opcode, file);
+		return true;
+	case URING_FSYNC:
+		pending->operation = READ(struct io_sync, request, flags) & FSYNC_DATASYNC ?
+					     IOTR_VFS_FDATASYNC :
+					     IOTR_VFS_FSYNC;
+		return true;
+	case URING_FALLOCATE:
+		pending->operation = IOTR_VFS_FALLOCATE;
+		pending->flag_kind = IOTR_FLAGS_FALLOCATE;
+		pending->flags = READ(struct io_sync, request, mode);
+		pending->offset = READ(struct io_sync, request, off);
+		pending->size = READ(struct io_sync, request, len);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The file, where the request knows it already, or its descriptor tells. */
+static __always_inline __u64 uring_file(struct io_kiocb *request, struct pending *pending)
+{
+	__u64 file = (__u64)READ(struct io_kiocb, request, file);
+
+	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+		return file;
+	if (READ(struct io_kiocb, request, flags) & FIXED_FILE)
+		return 0; /* set when it is issued: looked up at its end */
+	pending->fd = READ(struct io_kiocb, request, cqe.fd);
+	pending->has_fd = 1;
+	return file_of_fd(current_task(), pending->fd);
+}
+
+static __always_inline int uring_submitted(struct io_kiocb *request, __u64 key)
+{
+	struct iotr_control *page = control_page();
+	struct pending pending = {};
+	__u64 file;
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!page || tgid == page->own_tgid)
+		return 0;
+	pending.file.inode = IOTR_UNKNOWN;
+	pending.size = pending.offset = IOTR_UNKNOWN;
+	file = uring_file(request, &pending);
+	if (!uring_operation(request, &pending, READ(struct io_kiocb, request, opcode), file))
+		return 0;
+	pending.sessions = filter_task(page, page->operation[IOTR_VFS][pending.operation] |
+						     page->operation[IOTR_VFS][IOTR_VFS_DIO_READ] |
+						     page->operation[IOTR_VFS][IOTR_VFS_DIO_WRITE], tgid);
+	if (file && pending.sessions)
+		pending.sessions = pending_file(page, &pending, file, pending.sessions);
+	if (!pending.sessions)
+		return 0;
+	actor_current(&pending.actor);
+	pending.start_ns = bpf_ktime_get_ns();
+	pending_add(key, &pending);
+	return 0;
+}
+
+static __always_inline int uring_completed(struct io_kiocb *request, __u64 key, __s32 result)
+{
+	struct iotr_control *page = control_page();
+	struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
+	__u64 file;
+
+	if (!page || !pending)
+		return 0;
+	if (request && pending->file.inode == IOTR_UNKNOWN) {
+		file = (__u64)READ(struct io_kiocb, request, file);
+		if (file)
+			pending->sessions = pending_file(page, pending, file, pending->sessions);
+	}
+	pending_emit(page, pending, result);
+	bpf_map_delete_elem(&pendings, &key);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(uring_submit_req__1, struct io_kiocb *request)
+{
+	return uring_submitted(request, uring_key((__u64)request));
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(uring_submit_sqe__2, struct io_kiocb *request)
+{
+	return uring_submitted(request, uring_key((__u64)request));
+}
+
+/* The oldest: the completion knows only the ring and the user's data. */
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(uring_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
+{
+	return uring_submitted(request, mix(mix(3, low_half((__u64)ring)), user_data));
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(uring_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
+{
+	return request ? uring_completed(request, uring_key((__u64)request), cqe->res) : 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(uring_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result)
+{
+	return request ? uring_completed(request, uring_key((__u64)request), result) : 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result)
+{
+	return uring_completed(NULL, mix(mix(3, low_half((__u64)ring)), user_data), result);
+}
+
 char LICENSE[] SEC("license") = "GPL";

@@ -2,44 +2,12 @@
 /* Disks, partitions, bios and who submits them, on every layout the kernel has had. */
 #pragma once
 
+#include "actor.bpf.h"
 #include "files.bpf.h"
 
 #define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
-#define PF_KTHREAD	  0x00200000
 #define BDEVFS_MAGIC	  0x62646576
 #define MINOR_BITS	  20
-
-/* Who does something, kept until its row is written. */
-struct actor {
-	__u64 cgroup_id;
-	__u32 pid, tid, ppid, uid;
-	__u64 known; /* the task works for itself, not for others as the kernel's threads do */
-	struct iotr_command command;
-};
-
-static __always_inline void actor_current(struct actor *actor)
-{
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct task_struct *task = current_task();
-
-	actor->cgroup_id = bpf_get_current_cgroup_id();
-	actor->pid = pid_tgid >> 32;
-	actor->tid = (__u32)pid_tgid;
-	actor->ppid = parent_of(task);
-	actor->uid = (__u32)bpf_get_current_uid_gid();
-	actor->known = !(READ(struct task_struct, task, flags) & PF_KTHREAD) && actor->pid;
-	bpf_get_current_comm(actor->command.text, sizeof(actor->command.text));
-}
-
-static __always_inline void actor_head(struct iotr_record *head, const struct actor *actor)
-{
-	head->cgroup_id = actor->cgroup_id;
-	head->pid = actor->pid;
-	head->tid = actor->tid;
-	head->ppid = actor->ppid;
-	head->uid = actor->uid;
-	__builtin_memcpy(head->command, actor->command.text, sizeof(head->command));
-}
 
 static __always_inline __u32 disk_number(struct gendisk *disk)
 {

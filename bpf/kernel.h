@@ -177,4 +177,37 @@ struct request___510 {
 };
 
 
+struct kiocb {
+	long long ki_pos;
+};
+
+struct io_rw {
+	struct kiocb kiocb;
+	__u64 addr;
+	__u32 len;
+	int flags;
+};
+
+struct io_sync {
+	long long len;
+	long long off;
+	int flags;
+	int mode;
+};
+
+struct io_cqe {
+	int fd;
+};
+
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+	__u64 flags;
+	struct io_cqe cqe;
+};
+
+struct io_uring_cqe {
+	int res;
+};
+
 #pragma clang attribute pop

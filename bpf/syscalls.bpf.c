@@ -5,6 +5,7 @@
  * of the function of one call, which spares all the others. Which argument of a call means what
  * stands in the control page.
  */
+#include "aio.bpf.h"
 #include "vfs.bpf.h"
 
 #define TS_COMPAT 0x2
@@ -66,6 +67,13 @@ static __always_inline int call_begins(struct pt_regs *regs)
 	slot->tid = (__u32)pid_tgid;
 	slot->number = number;
 	slot->abi = abi;
+	if (call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
+		slot->sessions = sessions;
+		slot->start_ns = bpf_ktime_get_ns();
+		if (call->traits & IOTR_CALL_SUBMITS)
+			aio_begins(slot);
+		return 0;
+	}
 	slot->sessions = vfs_begins(page, call, slot, task, sessions);
 	slot->start_ns = bpf_ktime_get_ns();
 	return 0;
@@ -75,6 +83,7 @@ static __always_inline int call_ends(struct pt_regs *regs, long result)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct slot *slot = slot_find(tid);
+	const struct iotr_call *call;
 	struct iotr_control *page;
 	__u64 end;
 
@@ -82,8 +91,13 @@ static __always_inline int call_ends(struct pt_regs *regs, long result)
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
-	if (page && slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number)
-		vfs_ends(page, slot, result, end);
+	if (page && slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number) {
+		call = call_of(page, slot);
+		if (call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
+			aio_ends(call, slot, result);
+		else
+			vfs_ends(page, call, slot, result, end);
+	}
 	slot->sessions = 0;
 	return 0;
 }

@@ -3,18 +3,17 @@
 #pragma once
 
 #include "files.bpf.h"
+#include "iovec.bpf.h"
+#include "pending.bpf.h"
 #include "slots.bpf.h"
 
 #define AT_FDCWD     (-100)
 #define AT_REMOVEDIR 0x200
-#define O_DIRECT     040000
 #define MAP_ANONYMOUS 0x20
 #define OPEN_CREAT_FLAGS 01101 /* O_CREAT|O_WRONLY|O_TRUNC, what creat(2) stands for */
 #define EINTR	     4
 #define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
 #define ERESTART_LAST  516
-#define IOV_MAX	     1024
-#define IOV_CHUNK    32
 #define PAGE_BYTES   4096
 
 struct mapping_key {
@@ -147,37 +146,6 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	if (!(call->traits & IOTR_CALL_MOVES))
 		sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
 	return sessions;
-}
-
-/* Bytes of up to IOV_CHUNK entries of an iovec array, IOTR_UNKNOWN when they cannot be read. */
-__noinline __u64 iovec_chunk(__u64 array, __u32 count, __u32 compat)
-{
-	__u64 total = 0, entry[2];
-	__u32 narrow[2];
-
-	for (__u32 i = 0; i < IOV_CHUNK && i < count; i++) {
-		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (void *)(array + i * 8)) :
-			     bpf_probe_read_user(entry, sizeof(entry), (void *)(array + i * 16)))
-			return IOTR_UNKNOWN;
-		total += compat ? narrow[1] : entry[1];
-	}
-	return total;
-}
-
-/* Bytes that an iovec array asks for, IOTR_UNKNOWN when it cannot be read. */
-__noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 compat)
-{
-	__u64 total = 0, bytes;
-
-	if (count > IOV_MAX)
-		return IOTR_UNKNOWN;
-	for (__u32 first = 0; first < IOV_MAX && first < count; first += IOV_CHUNK) {
-		bytes = iovec_chunk(array + first * (compat ? 8 : 16), count - first, compat);
-		if (bytes == IOTR_UNKNOWN)
-			return IOTR_UNKNOWN;
-		total += bytes;
-	}
-	return total;
 }
 
 static __always_inline __u64 size_of(const struct iotr_call *call, const struct slot *slot)
@@ -387,10 +355,9 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
 }
 
-static __always_inline void vfs_ends(struct iotr_control *page, struct slot *slot, long result,
-				     __u64 end)
+static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
+				     struct slot *slot, long result, __u64 end)
 {
-	const struct iotr_call *call = call_of(page, slot);
 	__u64 size = size_of(call, slot), sessions = slot->sessions;
 	struct iotr_command command;
 	struct iotr_vfs_record *row;

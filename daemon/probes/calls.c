@@ -16,6 +16,9 @@ unsigned int call_operations(const struct call *call)
 {
 	unsigned int operations = 1U << call->row.operation;
 
+	if (call->row.traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
+		return 1U << IOTR_VFS_READ | 1U << IOTR_VFS_WRITE | 1U << IOTR_VFS_DIO_READ |
+		       1U << IOTR_VFS_DIO_WRITE | 1U << IOTR_VFS_FSYNC | 1U << IOTR_VFS_FDATASYNC;
 	if (call->row.traits & IOTR_CALL_DIRECT)
 		operations |= call->row.operation == IOTR_VFS_READ ? 1U << IOTR_VFS_DIO_READ :
 								     1U << IOTR_VFS_DIO_WRITE;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libaio: operations begin with io_submit and are seen to end when io_getevents hands over their
+ * events. Functions of their own, verified once, find the call by its thread.
+ */
+#pragma once
+
+#include "iovec.bpf.h"
+#include "pending.bpf.h"
+#include "slots.bpf.h"
+
+#define AIO_MAX	  1024 /* operations looked at in one call */
+#define AIO_CHUNK 32
+
+enum aio_opcode {
+	AIO_PREAD = 0,
+	AIO_PWRITE = 1,
+	AIO_FSYNC = 2,
+	AIO_FDSYNC = 3,
+	AIO_PREADV = 7,
+	AIO_PWRITEV = 8,
+};
+
+/* struct iocb and struct io_event of the kernel's ABI. */
+struct aio_control {
+	__u64 data;
+	__u32 key;
+	__u32 rw_flags;
+	__u16 opcode;
+	__s16 priority;
+	__u32 fd;
+	__u64 buffer;
+	__u64 bytes;
+	__s64 offset;
+};
+
+struct aio_event {
+	__u64 data;
+	__u64 control;
+	__s64 result;
+	__s64 result2;
+};
+
+static __always_inline __u64 aio_key(__u64 control)
+{
+	return mix(mix(1, control), bpf_get_current_pid_tgid() >> 32);
+}
+
+/* What the opcode stands for; false for those that are no file operation. */
+static __always_inline bool aio_operation(__u32 opcode, struct pending *pending)
+{
+	switch (opcode) {
+	case AIO_PREAD:
+	case AIO_PREADV:
+		pending->operation = IOTR_VFS_READ;
+		break;
+	case AIO_PWRITE:
+	case AIO_PWRITEV:
+		pending->operation = IOTR_VFS_WRITE;
+		break;
+	case AIO_FSYNC:
+		pending->operation = IOTR_VFS_FSYNC;
+		return true;
+	case AIO_FDSYNC:
+		pending->operation = IOTR_VFS_FDATASYNC;
+		return true;
+	default:
+		return false;
+	}
+	pending->counts_bytes = 1;
+	return true;
+}
+
+/* One operation of an io_submit; `array` is that call's third argument. */
+__noinline int aio_submit_one(__u32 tid, __u32 index)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	struct aio_control control = {};
+	struct pending pending = {};
+	__u64 user, file;
+
+	if (!page || !slot)
+		return 0;
+	if (bpf_probe_read_user(&user, sizeof(user), (void *)(slot->args[2] + index * sizeof(user))) ||
+	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
+		return 0;
+	if (!aio_operation(control.opcode, &pending))
+		return 0;
+	pending.sessions = slot->sessions;
+	pending.start_ns = slot->start_ns;
+	pending.file.inode = IOTR_UNKNOWN;
+	pending.flag_kind = IOTR_FLAGS_FILE;
+	pending.fd = control.fd;
+	pending.has_fd = 1;
+	pending.index = index;
+	pending.size = pending.offset = IOTR_UNKNOWN;
+	if (pending.counts_bytes) {
+		pending.flags = control.rw_flags;
+		pending.offset = control.offset;
+		pending.size = control.opcode >= AIO_PREADV ? iovec_bytes(control.buffer, control.bytes, 0) :
+							      control.bytes;
+	}
+	file = file_of_fd(current_task(), control.fd);
+	if (file)
+		pending.sessions = pending_file(page, &pending, file, pending.sessions);
+	pending.sessions = pending_wanted(page, &pending, pending.sessions);
+	actor_current(&pending.actor);
+	if (pending.sessions && !command_is_ours(&pending.actor.command))
+		pending_add(aio_key(user), &pending);
+	return 0;
+}
+
+/* An operation that the kernel did not take: its row only when it is the one the error is about. */
+__noinline int aio_refuse_one(__u32 tid, __u32 index, __s32 error)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	struct pending *pending;
+	__u64 user, key;
+
+	if (!page || !slot ||
+	    bpf_probe_read_user(&user, sizeof(user), (void *)(slot->args[2] + index * sizeof(user))))
+		return 0;
+	key = aio_key(user);
+	pending = bpf_map_lookup_elem(&pendings, &key);
+	if (!pending || pending->start_ns != slot->start_ns || pending->index != index)
+		return 0; /* another one of the same address */
+	if (error && !index)
+		pending_emit(page, pending, error);
+	bpf_map_delete_elem(&pendings, &key);
+	return 0;
+}
+
+/* One event of an io_getevents; `array` is that call's fourth argument. */
+__noinline int aio_reap_one(__u32 tid, __u32 index)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	struct aio_event event = {};
+	struct pending *pending;
+	__u64 key;
+
+	if (!page || !slot)
+		return 0;
+	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
+		return 0;
+	key = aio_key(event.control);
+	pending = bpf_map_lookup_elem(&pendings, &key);
+	if (!pending)
+		return 0;
+	pending_emit(page, pending, event.result);
+	bpf_map_delete_elem(&pendings, &key);
+	return 0;
+}
+
+enum aio_step {
+	AIO_SUBMIT,
+	AIO_REFUSE,
+	AIO_REAP,
+};
+
+/* Up to AIO_CHUNK of a call's operations, from the first on. Verified once, as the steps are. */
+__noinline int aio_chunk(__u32 tid, __u32 step, __u32 first, __u32 count, __s32 error)
+{
+	for (__u32 i = 0; i < AIO_CHUNK && i < count; i++) {
+		if (step == AIO_SUBMIT)
+			aio_submit_one(tid, first + i);
+		else if (step == AIO_REFUSE)
+			aio_refuse_one(tid, first + i, error);
+		else
+			aio_reap_one(tid, first + i);
+	}
+	return 0;
+}
+
+/* The call's operations from the first up to the end. */
+__noinline int aio_each(__u32 tid, __u32 step, __u32 first, __u32 end, __s32 error)
+{
+	for (__u32 done = 0; done < AIO_MAX && first + done < end; done += AIO_CHUNK)
+		aio_chunk(tid, step, first + done, end - first - done, done ? 0 : error);
+	return 0;
+}
+
+static __always_inline void aio_begins(struct slot *slot)
+{
+	aio_each(slot->tid, AIO_SUBMIT, 0, slot->args[1], 0);
+}
+
+static __always_inline void aio_ends(const struct iotr_call *call, struct slot *slot, long result)
+{
+	if (call->traits & IOTR_CALL_SUBMITS)
+		aio_each(slot->tid, AIO_REFUSE, result < 0 ? 0 : result, slot->args[1],
+			 result < 0 ? result : 0);
+	else if (result > 0)
+		aio_each(slot->tid, AIO_REAP, 0, result, 0);
+}

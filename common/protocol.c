@@ -16,18 +16,20 @@ void iotr_buffer_done(struct iotr_buffer *buffer)
 	memset(buffer, 0, sizeof(*buffer));
 }
 
+/* Bytes are moved to the front only when at least as many were consumed as are moved. */
 static int buffer_reserve(struct iotr_buffer *buffer, size_t more)
 {
-	size_t needed = buffer->length + more;
 	size_t capacity = buffer->capacity ?: BUFFER_CAPACITY_MIN;
+	size_t needed;
 	char *data;
 
-	if (buffer->begin + needed <= buffer->capacity)
+	if (buffer->begin + buffer->length + more <= buffer->capacity)
 		return 0;
-	if (buffer->begin) {
+	if (buffer->begin >= buffer->length && buffer->begin) {
 		memmove(buffer->data, buffer->data + buffer->begin, buffer->length);
 		buffer->begin = 0;
 	}
+	needed = buffer->begin + buffer->length + more;
 	if (needed <= buffer->capacity)
 		return 0;
 	while (capacity < needed)

@@ -366,3 +366,8 @@ size_t fake_engine_tails(const struct engine *engine)
 		count++;
 	return count;
 }
+
+void fake_engine_quiet(struct engine *engine)
+{
+	engine->ticker = sd_event_source_disable_unref(engine->ticker);
+}

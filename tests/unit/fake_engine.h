@@ -20,5 +20,8 @@ void fake_engine_emit(struct engine *engine, const char *name, unsigned count);
 /* As when its duration is over: tails are told, the session is gone. */
 void fake_engine_end(struct engine *engine, const char *name);
 
+/* No more rows of its own accord. */
+void fake_engine_quiet(struct engine *engine);
+
 /* How many tails are open. */
 size_t fake_engine_tails(const struct engine *engine);

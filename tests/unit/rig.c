@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rig.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "protocol.h"
+
+void rig_init(struct rig *rig)
+{
+	const struct engine_config config = { .log_dir = "/", .state_dir = "/", .level = "auto" };
+	struct engine_error error;
+
+	memset(rig, 0, sizeof(*rig));
+	ck_assert_int_ge(sd_event_new(&rig->control.event), 0);
+	ck_assert_int_eq(engine_new(&config, rig->control.event, &rig->engine, &error), 0);
+	fake_engine_quiet(rig->engine);
+	rig->control.engine = rig->engine;
+	rig->control.group = getgid(); /* so that this process may, whoever runs it */
+	ck_assert_int_eq(server_new(&rig->control, &rig->server), 0);
+}
+
+void rig_done(struct rig *rig)
+{
+	server_free(rig->server);
+	engine_free(rig->engine);
+	sd_event_unref(rig->control.event);
+}
+
+int rig_connect(struct rig *rig)
+{
+	int fds[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
+			 0);
+	server_adopt(rig->server, fds[1]);
+	return fds[0];
+}
+
+void rig_settle(struct rig *rig)
+{
+	while (sd_event_run(rig->control.event, 10000) > 0)
+		;
+}
+
+static void turn(struct rig *rig, unsigned *spent)
+{
+	sd_event_run(rig->control.event, 10000);
+	*spent += 10000;
+	ck_assert_msg(*spent < RIG_TIMEOUT_USEC, "the server does not move");
+}
+
+bool rig_send(struct rig *rig, int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+	unsigned spent = 0;
+
+	while (length) {
+		ssize_t n = send(fd, at, length, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EAGAIN)
+			return false;
+		if (n < 0) {
+			turn(rig, &spent);
+			continue;
+		}
+		at += n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+/* Byte by byte, so that what follows the message stays in the socket. */
+static bool receive_byte(struct rig *rig, int fd, char *byte)
+{
+	unsigned spent = 0;
+	ssize_t n;
+
+	while ((n = recv(fd, byte, 1, 0)) < 0 && errno == EAGAIN)
+		turn(rig, &spent);
+	return n == 1;
+}
+
+struct json_object *rig_receive(struct rig *rig, int fd)
+{
+	_cleanup_(iotr_buffer_done) struct iotr_buffer buffer = { 0 };
+	struct json_object *message = NULL;
+	const char *why;
+	char byte = 'x';
+
+	while (byte) {
+		if (!receive_byte(rig, fd, &byte))
+			return NULL;
+		ck_assert_int_eq(iotr_buffer_append(&buffer, &byte, 1), 0);
+	}
+	ck_assert_int_eq(iotr_message_parse(buffer.data, buffer.length - 1, &message, &why), 0);
+	return message;
+}
+
+struct json_object *rig_call(struct rig *rig, int fd, const char *text)
+{
+	rig_send(rig, fd, text, strlen(text) + 1);
+	return rig_receive(rig, fd);
+}
+
+bool rig_closed(struct rig *rig, int fd)
+{
+	_cleanup_json_ struct json_object *message = rig_receive(rig, fd);
+
+	return !message;
+}
+
+const char *rig_error(struct json_object *reply)
+{
+	struct json_object *error = NULL;
+
+	ck_assert_ptr_nonnull(reply);
+	json_object_object_get_ex(reply, "error", &error);
+	return error ? json_object_get_string(error) : "";
+}
+
+const char *rig_parameter(struct json_object *reply, const char *name)
+{
+	struct json_object *parameters = NULL, *value = NULL;
+
+	ck_assert_ptr_nonnull(reply);
+	json_object_object_get_ex(reply, "parameters", &parameters);
+	json_object_object_get_ex(parameters, name, &value);
+	return value ? json_object_get_string(value) : "";
+}
+
+void rig_expect(struct rig *rig, const char *text, const char *error, const char *name,
+		const char *value)
+{
+	_cleanup_close_ int fd = rig_connect(rig);
+	_cleanup_json_ struct json_object *reply = rig_call(rig, fd, text);
+
+	ck_assert_msg(!strcmp(rig_error(reply), error), "%.200s: %s", text,
+		      json_object_to_json_string(reply));
+	if (name)
+		ck_assert_msg(!strcmp(rig_parameter(reply, name), value), "%.200s: %s", text,
+			      json_object_to_json_string(reply));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The server with the fake engine on a loop that the test turns by hand, and clients at the other
+ * ends of socket pairs. What takes longer than RIG_TIMEOUT_USEC fails the test.
+ */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "control/context.h"
+#include "control/server.h"
+#include "fake_engine.h"
+
+enum { RIG_TIMEOUT_USEC = 20000000 };
+
+struct rig {
+	struct control control;
+	struct server *server;
+	struct engine *engine;
+};
+
+void rig_init(struct rig *rig);
+void rig_done(struct rig *rig);
+
+/* A client's end, not blocking. */
+int rig_connect(struct rig *rig);
+/* Turns the loop until there is nothing left to do. */
+void rig_settle(struct rig *rig);
+/* Sends all of it, turning the loop. Whether the server still took it. */
+bool rig_send(struct rig *rig, int fd, const void *bytes, size_t length);
+/* The next message, NULL when the server has closed the connection. */
+struct json_object *rig_receive(struct rig *rig, int fd);
+/* Sends the text with its NUL, waits for the reply. */
+struct json_object *rig_call(struct rig *rig, int fd, const char *text);
+/* Whether the server closes the connection without a word. */
+bool rig_closed(struct rig *rig, int fd);
+
+/* Of a reply: the error's name or "", a member of its parameters as text or "". */
+const char *rig_error(struct json_object *reply);
+const char *rig_parameter(struct json_object *reply, const char *name);
+
+/* Calls, and asserts which error comes; `name` and `value` are one of its parameters. */
+void rig_expect(struct rig *rig, const char *text, const char *error, const char *name,
+		const char *value);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The end of every test program: runs its cases. */
+#pragma once
+
+#include <check.h>
+#include <stdlib.h>
+
+static inline int run_suite(const char *name, void (*add)(TCase *tests))
+{
+	Suite *suite = suite_create(name);
+	TCase *tests = tcase_create(name);
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tests, 60);
+	add(tests);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "suite.h"
+
+static char folder[64], path[128];
+
+static void write_file(const char *name, const char *text)
+{
+	char file[256];
+	FILE *stream;
+
+	snprintf(file, sizeof(file), "%s%s", path, name);
+	stream = fopen(file, "w");
+	ck_assert_ptr_nonnull(stream);
+	fputs(text, stream);
+	fclose(stream);
+}
+
+static void set_up(void)
+{
+	char drop_ins[256];
+
+	strcpy(folder, "/tmp/iotracer-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/conf", folder);
+	snprintf(drop_ins, sizeof(drop_ins), "%s.d", path);
+	mkdir(drop_ins, 0755);
+}
+
+static void remove_file(const char *name)
+{
+	char file[256];
+
+	snprintf(file, sizeof(file), "%s%s", path, name);
+	if (unlink(file) < 0)
+		rmdir(file);
+}
+
+static void tear_down(void)
+{
+	static const char *const names[] = { ".d/10.conf", ".d/20.conf", ".d/30.txt", ".d", "" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		remove_file(names[i]);
+	rmdir(folder);
+}
+
+/* Loads with stderr caught; the warnings end up in `said`. */
+static int load(struct config *config, char *said, size_t size)
+{
+	_cleanup_fclose_ FILE *caught = tmpfile();
+	int saved = dup(STDERR_FILENO), r;
+
+	dup2(fileno(caught), STDERR_FILENO);
+	r = config_load(path, true, config);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(caught);
+	said[fread(said, 1, size - 1, caught)] = '\0';
+	return r;
+}
+
+START_TEST(knows_defaults)
+{
+	struct config config;
+
+	ck_assert_int_eq(config_load(path, false, &config), 0);
+	ck_assert_int_eq(config.log_level, LOG_INFO);
+	ck_assert_str_eq(config.runtime_dir, "/run/iotracer");
+	ck_assert_str_eq(config.log_dir, "/var/log/iotracer");
+	ck_assert_str_eq(config.state_dir, "/var/lib/iotracer");
+	ck_assert_int_eq(config_load(path, true, &config), -ENOENT);
+}
+END_TEST
+
+START_TEST(reads_ini)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "# comment\n; comment\n\n[Daemon]\n  LogLevel = debug  \n"
+		       "LogDirectory=/a\\\n\nStateDirectory=/old\nStateDirectory=/b\n"
+		       "RuntimeDirectory=/c\nRuntimeDirectory=\n[X-Mine]\nAny=thing");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert_int_eq(config.log_level, LOG_DEBUG);
+	ck_assert_str_eq(config.log_dir, "/a");
+	ck_assert_str_eq(config.state_dir, "/b");
+	ck_assert_str_eq(config.runtime_dir, "/run/iotracer");
+}
+END_TEST
+
+START_TEST(drop_ins_come_later_in_order)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "[Daemon]\nLogLevel=error\nLogDirectory=/main\n");
+	write_file(".d/20.conf", "[Daemon]\nLogLevel=notice\n");
+	write_file(".d/10.conf", "[Daemon]\nLogLevel=debug\nStateDirectory=/ten\n");
+	write_file(".d/30.txt", "[Daemon]\nLogLevel=debug\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_int_eq(config.log_level, LOG_NOTICE);
+	ck_assert_str_eq(config.log_dir, "/main");
+	ck_assert_str_eq(config.state_dir, "/ten");
+}
+END_TEST
+
+/* A bad line is named and ignored; those around it count. */
+static const struct {
+	const char *line;
+	const char *place;
+} bad[] = {
+	{ "LogLevel=loud\n", ":4:" },
+	{ "LogDirectory=relative\n", ":4:" },
+	{ "Nonsense\n", ":4:" },
+	{ "LogLvl=debug\n", ":4:" },
+	{ "[Daemon\n", ":4:" },
+	{ "[Demon]\nLogLevel=error\n", ":4:" },
+	{ "=x\n", ":4:" },
+	{ "[\n", ":4:" },
+};
+
+START_TEST(names_bad_lines)
+{
+	char text[512], place[256], said[4096];
+	struct config config;
+
+	snprintf(text, sizeof(text),
+		 "[Daemon]\nLogDirectory=/before\n\n%s[Daemon]\nStateDirectory=/after\n",
+		 bad[_i].line);
+	write_file("", text);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	snprintf(place, sizeof(place), "%s%s", path, bad[_i].place);
+	ck_assert_msg(strstr(said, place) != NULL, "%s", said);
+	ck_assert_int_eq(config.log_level, LOG_INFO);
+	ck_assert_str_eq(config.log_dir, "/before");
+	ck_assert_str_eq(config.state_dir, "/after");
+}
+END_TEST
+
+START_TEST(survives_garbage)
+{
+	struct config config;
+	char said[65536], text[70000];
+
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		text[i] = (char)(1 + i * 7919 % 255);
+	text[sizeof(text) - 1] = '\0';
+	write_file("", text);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_int_eq(config.log_level, LOG_INFO);
+}
+END_TEST
+
+START_TEST(refuses_a_folder)
+{
+	struct config config;
+
+	snprintf(path, sizeof(path), "%s", folder);
+	ck_assert_int_lt(config_load(path, true, &config), 0);
+	snprintf(path, sizeof(path), "%s/conf", folder);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, knows_defaults);
+	tcase_add_test(tests, reads_ini);
+	tcase_add_test(tests, drop_ins_come_later_in_order);
+	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tests, survives_garbage);
+	tcase_add_test(tests, refuses_a_folder);
+}
+
+int main(void)
+{
+	return run_suite("config", add);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "control/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "cleanup.h"
+#include "control/listener.h"
+#include "protocol.h"
+#include "rig.h"
+#include "suite.h"
+
+enum { NOBODY = 65534 };
+
+static struct rig rig;
+static char folder[64], path[128];
+
+static void set_up(void)
+{
+	int fd = -1;
+
+	strcpy(folder, "/tmp/iotracer-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	chmod(folder, 0755);
+	snprintf(path, sizeof(path), "%s/io.iotracer", folder);
+	rig_init(&rig);
+	ck_assert_int_eq(listener_open(path, rig.control.group, &fd), 0);
+	ck_assert_int_eq(server_listen(rig.server, fd), 0);
+}
+
+static void tear_down(void)
+{
+	rig_done(&rig);
+	unlink(path);
+	rmdir(folder);
+}
+
+static int dial(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	ck_assert_int_eq(iotr_socket_address(path, &address), 0);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : fd;
+}
+
+#define GET_INFO "{\"method\":\"org.varlink.service.GetInfo\"}"
+
+START_TEST(accepts)
+{
+	_cleanup_close_ int fd = dial();
+	_cleanup_json_ struct json_object *reply = rig_call(&rig, fd, GET_INFO);
+
+	ck_assert_str_eq(rig_error(reply), "");
+}
+END_TEST
+
+START_TEST(turns_away_one_too_many)
+{
+	int fds[SERVER_CLIENTS_MAX];
+	_cleanup_close_ int extra = -1, again = -1;
+	_cleanup_json_ struct json_object *refusal = NULL, *reply = NULL;
+
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
+		fds[i] = dial();
+		rig_settle(&rig);
+	}
+	extra = dial();
+	refusal = rig_receive(&rig, extra);
+	ck_assert_str_eq(rig_error(refusal), IOTR_TOO_MANY_CONNECTIONS);
+	ck_assert(rig_closed(&rig, extra));
+
+	close(fds[7]);
+	rig_settle(&rig);
+	again = dial();
+	reply = rig_call(&rig, again, GET_INFO);
+	ck_assert_str_eq(rig_error(reply), "");
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++)
+		if (i != 7)
+			close(fds[i]);
+}
+END_TEST
+
+/* What a user of these groups is told: 0 served, 1 turned away, 2 anything else. */
+static int ask_as(gid_t primary, gid_t supplementary)
+{
+	struct sockaddr_un address;
+	char reply[256] = "";
+	int fd;
+
+	if (setgroups(1, &supplementary) < 0 || setgid(primary) < 0 || setuid(NOBODY) < 0)
+		return 2;
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	iotr_socket_address(path, &address);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return 2;
+	send(fd, GET_INFO, sizeof(GET_INFO), MSG_NOSIGNAL);
+	if (recv(fd, reply, sizeof(reply) - 1, 0) <= 0)
+		return 2;
+	return strstr(reply, IOTR_PERMISSION_DENIED) ? 1 : 0;
+}
+
+static int ask_in_child(gid_t primary, gid_t supplementary)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(ask_as(primary, supplementary));
+	while (!waitpid(child, &status, WNOHANG))
+		sd_event_run(rig.control.event, 10000);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+START_TEST(knows_who_may)
+{
+	if (getuid() != 0)
+		return; /* only root can be somebody else */
+	rig.control.group = 4242;
+	chmod(path, 0666); /* so that it is the server who decides */
+	ck_assert_int_eq(ask_in_child(4242, NOBODY), 0);
+	ck_assert_int_eq(ask_in_child(NOBODY, 4242), 0);
+	ck_assert_int_eq(ask_in_child(NOBODY, NOBODY), 1);
+	rig.control.group = GROUP_NONE;
+	ck_assert_int_eq(ask_in_child(4242, NOBODY), 1);
+}
+END_TEST
+
+START_TEST(closes_the_door)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0660);
+	ck_assert_uint_eq(st.st_gid, rig.control.group);
+}
+END_TEST
+
+START_TEST(replaces_a_stale_socket)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	ck_assert(listener_is_served(path));
+	server_free(rig.server);
+	rig.server = NULL;
+	ck_assert(!listener_is_served(path));
+	ck_assert_int_eq(listener_open(path, GROUP_NONE, &fd), 0);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0600);
+}
+END_TEST
+
+START_TEST(replaces_nothing_else)
+{
+	_cleanup_close_ int file = -1, fd = -1;
+
+	unlink(path);
+	file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	ck_assert_int_eq(listener_open(path, GROUP_NONE, &fd), -ENOTSOCK);
+	ck_assert_int_eq(access(path, F_OK), 0);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, accepts);
+	tcase_add_test(tests, turns_away_one_too_many);
+	tcase_add_test(tests, knows_who_may);
+	tcase_add_test(tests, closes_the_door);
+	tcase_add_test(tests, replaces_a_stale_socket);
+	tcase_add_test(tests, replaces_nothing_else);
+}
+
+int main(void)
+{
+	return run_suite("server", add);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "control/start_arguments.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "events.h"
+#include "suite.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static int read_text(const char *text, struct iotr_session_spec *spec, struct engine_error *error)
+{
+	_cleanup_json_ struct json_object *parameters = json_tokener_parse(text);
+
+	memset(error, 0, sizeof(*error));
+	ck_assert_msg(parameters != NULL, "%.100s is no JSON", text);
+	return start_arguments_read(parameters, spec, error);
+}
+
+#define NAME_64 "a23456789.123456789_123456789-123456789.123456789.123456789.1234"
+
+/* Refused, each with the parameter at fault. */
+static const struct {
+	const char *text;
+	const char *parameter;
+} bad[] = {
+	{ "{}", "streams" },
+	{ "{\"streams\":null}", "streams" },
+	{ "{\"streams\":[]}", "streams" },
+	{ "{\"streams\":\"vfs\"}", "streams" },
+	{ "{\"streams\":{\"vfs\":true}}", "streams" },
+	{ "{\"streams\":[\"zfs\"]}", "streams" },
+	{ "{\"streams\":[\"VFS\"]}", "streams" },
+	{ "{\"streams\":[\"\"]}", "streams" },
+	{ "{\"streams\":[1]}", "streams" },
+	{ "{\"streams\":[null]}", "streams" },
+	{ "{\"streams\":[\"vfs\\u0000\"]}", "streams" },
+	{ "{\"streams\":[\"vfs\"],\"stream\":1}", "stream" },
+	{ "{\"streams\":[\"vfs\"],\"\":1}", "" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":7}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"a/b\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"..\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\".a\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"-a\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"a b\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"a\\n\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"a\\u0000b\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"\xc3\xa4\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"name\":\"" NAME_64 "5\"}", "name" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[0]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[-1]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[4194305]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[18446744073709551617]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[1.5]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[\"1\"]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[[1]]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[]}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":1}", "pids" },
+	{ "{\"streams\":[\"vfs\"],\"tree\":true}", "tree" },
+	{ "{\"streams\":[\"vfs\"],\"pids\":[1],\"tree\":1}", "tree" },
+	{ "{\"streams\":[\"vfs\"],\"commands\":[\"\"]}", "commands" },
+	{ "{\"streams\":[\"vfs\"],\"commands\":[\"sixteen-bytes-no\"]}", "commands" },
+	{ "{\"streams\":[\"vfs\"],\"commands\":[\"a\\u0000b\"]}", "commands" },
+	{ "{\"streams\":[\"vfs\"],\"commands\":[7]}", "commands" },
+	{ "{\"streams\":[\"vfs\"],\"uids\":[\"no such user\"]}", "uids" },
+	{ "{\"streams\":[\"vfs\"],\"uids\":[\"\"]}", "uids" },
+	{ "{\"streams\":[\"vfs\"],\"uids\":[-1]}", "uids" },
+	{ "{\"streams\":[\"vfs\"],\"uids\":[4294967295]}", "uids" },
+	{ "{\"streams\":[\"vfs\"],\"uids\":[true]}", "uids" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"8\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"8:\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\":1\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"8:1:2\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"4096:0\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"8:1048576\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"00000000000000000008:1\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"/dev/no-such-disk\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"/dev/null\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"/\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[\"sda\"]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"devices\":[8]}", "devices" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"FLY\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"DISCARD\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"block.READ\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"zfs.READ\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"vfs.\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\".READ\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"vfs.vfs.READ\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"operations\":[\"\"]}", "operations" },
+	{ "{\"streams\":[\"vfs\"],\"min_latency_ns\":-1}", "min_latency_ns" },
+	{ "{\"streams\":[\"vfs\"],\"min_latency_ns\":1.0}", "min_latency_ns" },
+	{ "{\"streams\":[\"vfs\"],\"min_latency_ns\":\"5ms\"}", "min_latency_ns" },
+	{ "{\"streams\":[\"vfs\"],\"min_size\":9223372036854775808}", "min_size" },
+	{ "{\"streams\":[\"vfs\"],\"min_size\":99999999999999999999999}", "min_size" },
+	{ "{\"streams\":[\"vfs\"],\"errors\":\"yes\"}", "errors" },
+	{ "{\"streams\":[\"vfs\"],\"duration_ns\":[]}", "duration_ns" },
+	{ "{\"streams\":[\"vfs\"],\"output\":\"\"}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"output\":\"/a\\u0000b\"}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
+};
+
+START_TEST(refuses)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	struct engine_error error;
+
+	ck_assert_msg(read_text(bad[_i].text, &spec, &error) < 0, "%s", bad[_i].text);
+	ck_assert_msg(!strcmp(error.parameter, bad[_i].parameter), "%s blames '%s'", bad[_i].text,
+		      error.parameter);
+	ck_assert_str_ne(error.message, "");
+}
+END_TEST
+
+START_TEST(reads_everything)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	struct engine_error error;
+	int r = read_text("{\"name\":\"db-1\",\"streams\":[\"block\",\"vfs\",\"vfs\"],"
+			  "\"pids\":[1,4194304],\"tree\":true,"
+			  "\"commands\":[\"fifteen-bytes-a\",\"b\"],\"uids\":[0,\"root\",\"4711\"],"
+			  "\"devices\":[\"8:17\",\"0:35\"],"
+			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
+			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
+			  "\"duration_ns\":30,\"output\":\"/tmp/x\"}",
+			  &spec, &error);
+
+	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
+	ck_assert_str_eq(spec.name, "db-1");
+	ck_assert_uint_eq(spec.streams, 1u << IOTR_VFS | 1u << IOTR_BLOCK);
+	ck_assert_uint_eq(spec.pid_count, 2);
+	ck_assert_uint_eq(spec.pids[1], 4194304);
+	ck_assert(spec.tree && spec.errors);
+	ck_assert_uint_eq(spec.command_count, 2);
+	ck_assert_str_eq(spec.commands[0], "fifteen-bytes-a");
+	ck_assert_uint_eq(spec.uid_count, 3);
+	ck_assert_uint_eq(spec.uids[1], 0);
+	ck_assert_uint_eq(spec.uids[2], 4711);
+	ck_assert_uint_eq(spec.device_count, 2);
+	ck_assert_uint_eq(spec.devices[0], 8 << 20 | 17);
+	ck_assert_uint_eq(spec.operations[IOTR_VFS], 1u << IOTR_VFS_READ | 1u << IOTR_VFS_OPEN);
+	ck_assert_uint_eq(spec.operations[IOTR_BLOCK],
+			  1u << IOTR_BLOCK_READ | 1u << IOTR_BLOCK_DISCARD);
+	ck_assert_uint_eq(spec.min_latency_ns, 5);
+	ck_assert_uint_eq(spec.min_size, INT64_MAX);
+	ck_assert_uint_eq(spec.duration_ns, 30);
+	ck_assert_str_eq(spec.output, "/tmp/x");
+}
+END_TEST
+
+START_TEST(knows_defaults)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	struct engine_error error;
+
+	ck_assert_int_eq(
+		read_text("{\"streams\":[\"vfs\"],\"name\":null,\"pids\":null}", &spec, &error), 0);
+	ck_assert_str_eq(spec.name, "default");
+	ck_assert_uint_eq(spec.pid_count, 0);
+	ck_assert_uint_eq(spec.operations[IOTR_VFS], 0);
+	ck_assert_str_eq(spec.output, "");
+}
+END_TEST
+
+START_TEST(takes_the_longest_name)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	struct engine_error error;
+
+	ck_assert_uint_eq(strlen(NAME_64), IOTR_SESSION_NAME_MAX);
+	ck_assert_int_eq(
+		read_text("{\"streams\":[\"vfs\"],\"name\":\"" NAME_64 "\"}", &spec, &error), 0);
+	ck_assert_str_eq(spec.name, NAME_64);
+}
+END_TEST
+
+/* {"streams":["vfs"],"pids":[1,1,...]} */
+static int read_pids(size_t count, struct engine_error *error)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	_cleanup_json_ struct json_object *parameters =
+		json_tokener_parse("{\"streams\":[\"vfs\"],\"pids\":[]}");
+	struct json_object *pids = json_object_object_get(parameters, "pids");
+
+	memset(error, 0, sizeof(*error));
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(pids, json_object_new_int(1));
+	return start_arguments_read(parameters, &spec, error);
+}
+
+START_TEST(bounds_lists)
+{
+	struct engine_error error;
+
+	ck_assert_int_eq(read_pids(IOTR_FILTER_VALUES_MAX, &error), 0);
+	ck_assert_int_lt(read_pids(IOTR_FILTER_VALUES_MAX + 1, &error), 0);
+	ck_assert_str_eq(error.parameter, "pids");
+}
+END_TEST
+
+static int read_long(const char *name, size_t length, struct engine_error *error)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	_cleanup_json_ struct json_object *parameters =
+		json_tokener_parse("{\"streams\":[\"vfs\"]}");
+	_cleanup_free_ char *text = malloc(length);
+
+	memset(error, 0, sizeof(*error));
+	memset(text, 'a', length);
+	text[0] = '/';
+	json_object_object_add(parameters, name, json_object_new_string_len(text, (int)length));
+	return start_arguments_read(parameters, &spec, error);
+}
+
+START_TEST(bounds_paths)
+{
+	struct engine_error error;
+
+	ck_assert_int_eq(read_long("output", PATH_MAX - 1, &error), 0);
+	ck_assert_int_lt(read_long("output", PATH_MAX, &error), 0);
+	ck_assert_str_eq(error.parameter, "output");
+	ck_assert_int_lt(read_long("output", 1000000, &error), 0);
+	ck_assert_int_lt(read_long("name", 300, &error), 0);
+	ck_assert_str_eq(error.parameter, "name");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_loop_test(tests, refuses, 0, LENGTH(bad));
+	tcase_add_test(tests, reads_everything);
+	tcase_add_test(tests, knows_defaults);
+	tcase_add_test(tests, takes_the_longest_name);
+	tcase_add_test(tests, bounds_lists);
+	tcase_add_test(tests, bounds_paths);
+}
+
+int main(void)
+{
+	return run_suite("start_arguments", add);
+}

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define ROW(name, type, unit, doc) { #name, IOTR_TYPE_##type, unit, doc },
+/* Takes the name as text: some, as errno, are macros of the library. */
+#define ROW(text, type, unit, doc) { text, IOTR_TYPE_##type, unit, doc },
 
 /* EVENT and COLUMN rows name their stream: only those of the wanted one are kept. */
 #define IF_VFS_VFS(...) __VA_ARGS__
@@ -24,16 +25,16 @@ static const char *const block_operations[] = {
 };
 
 static const struct iotr_column vfs_columns[] = {
-#define FIRST(name, type, unit, doc) ROW(name, type, unit, doc)
-#define COLUMN(stream, name, type, unit, doc) IF_VFS_##stream(ROW(name, type, unit, doc))
-#define LAST(name, type, unit, doc) ROW(name, type, unit, doc)
+#define FIRST(name, type, unit, doc) ROW(#name, type, unit, doc)
+#define COLUMN(stream, name, type, unit, doc) IF_VFS_##stream(ROW(#name, type, unit, doc))
+#define LAST(name, type, unit, doc) ROW(#name, type, unit, doc)
 #include "events.def"
 };
 
 static const struct iotr_column block_columns[] = {
-#define FIRST(name, type, unit, doc) ROW(name, type, unit, doc)
-#define COLUMN(stream, name, type, unit, doc) IF_BLOCK_##stream(ROW(name, type, unit, doc))
-#define LAST(name, type, unit, doc) ROW(name, type, unit, doc)
+#define FIRST(name, type, unit, doc) ROW(#name, type, unit, doc)
+#define COLUMN(stream, name, type, unit, doc) IF_BLOCK_##stream(ROW(#name, type, unit, doc))
+#define LAST(name, type, unit, doc) ROW(#name, type, unit, doc)
 #include "events.def"
 };
 

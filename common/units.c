@@ -213,6 +213,10 @@ char *iotr_format_duration(char *text, size_t size, uint64_t ns)
 	const struct unit *unit = fitting(time_units, LENGTH(time_units), ns);
 	uint64_t rest;
 
+	if (!ns) {
+		snprintf(text, size, "0s");
+		return text;
+	}
 	if (unit->factor <= 1000000000) {
 		format_scaled(text, size, ns, unit, "");
 		return text;

@@ -8,7 +8,6 @@
 
 #include "cleanup.h"
 #include "protocol.h"
-#include "session_options.h"
 #include "verb.h"
 
 static const struct option_row version_row[] = {
@@ -16,95 +15,7 @@ static const struct option_row version_row[] = {
 };
 static const struct option_group version_option = { "Version", version_row, 1 };
 
-static const struct option_row all_row[] = {
-	{ .name = "all", .kind = OPTION_SWITCH, .parameter = "all", .help = "every session" },
-};
-static const struct option_group all_option = { "Sessions", all_row, 1 };
-
-static const struct option_row name_row[] = {
-	{ .name = "name",
-	  .kind = OPTION_TEXT,
-	  .parameter = "name",
-	  .value = "NAME",
-	  .help = "of the session [record-PID]" },
-};
-static const struct option_group name_option = { "Session", name_row, 1 };
-
-static const struct option_row tail_row[] = {
-	{ .name = "stream",
-	  .kind = OPTION_TEXTS,
-	  .parameter = "streams",
-	  .value = "STREAM,...",
-	  .help = "rows of these streams alone" },
-};
-static const struct option_group tail_option = { "Rows", tail_row, 1 };
-
-/* Those of the streams are made at run time, and stand first. */
-static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, NULL };
-static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
-						      &output_options, NULL };
 static const struct option_group *const main_groups[] = { &version_option, NULL };
-static const struct option_group *const stop_groups[] = { &all_option, NULL };
-static const struct option_group *const tail_groups[] = { &tail_option, NULL };
-
-static const struct verb verbs[] = {
-	{ .name = "start",
-	  .run = verb_start,
-	  .synopsis = "[NAME] STREAMS [FILTERS] [OUTPUT]",
-	  .summary = "begin a session",
-	  .groups = start_groups,
-	  .arguments_max = 1 },
-	{ .name = "stop",
-	  .run = verb_stop,
-	  .synopsis = "NAME | --all",
-	  .summary = "end sessions; their files are then complete",
-	  .groups = stop_groups,
-	  .arguments_max = 1 },
-	{ .name = "list", .run = verb_list, .synopsis = "", .summary = "show the sessions" },
-	{ .name = "status",
-	  .run = verb_status,
-	  .synopsis = "[NAME]",
-	  .summary = "show what sessions wrote and lost",
-	  .arguments_max = 1 },
-	{ .name = "record",
-	  .run = verb_record,
-	  .synopsis = "STREAMS [FILTERS] [OUTPUT] -- COMMAND [ARGUMENT...]",
-	  .summary = "record a command and its descendants until it ends",
-	  .groups = record_groups,
-	  .arguments_min = 1,
-	  .arguments_max = -1,
-	  .ends_options_early = true },
-	{ .name = "rotate",
-	  .run = verb_rotate,
-	  .synopsis = "[NAME]",
-	  .summary = "close the files of a session, or of all, and begin new ones",
-	  .arguments_max = 1 },
-	{ .name = "tail",
-	  .run = verb_tail,
-	  .synopsis = "[NAME] [--stream STREAM,...]",
-	  .summary = "show rows as they are written",
-	  .groups = tail_groups,
-	  .arguments_max = 1 },
-	{ .name = "streams",
-	  .run = verb_streams,
-	  .synopsis = "",
-	  .summary = "show what can be recorded, and through which hooks" },
-	{ .name = "doctor",
-	  .run = verb_doctor,
-	  .synopsis = "",
-	  .summary = "show what this kernel lets the daemon do" },
-	{ .name = "reload",
-	  .run = verb_reload,
-	  .synopsis = "",
-	  .summary = "have the daemon read its configuration anew" },
-	{ .name = "version",
-	  .run = verb_version,
-	  .synopsis = "",
-	  .summary = "show the versions of client and daemon" },
-};
-
-enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
 
 void complain(const char *hint, const char *format, ...)
 {
@@ -146,7 +57,7 @@ static int print_help(void)
 	     "Controls iotracerd, which records what the I/O of this machine does.\n"
 	     "\n"
 	     "Verbs (each has a --help of its own):");
-	for (size_t i = 0; i < VERB_COUNT; i++)
+	for (size_t i = 0; i < verb_count; i++)
 		printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
 	options_print_help(&global_options);
 	puts("\n"
@@ -206,14 +117,6 @@ static int run_verb(struct context *context, int argc, char **argv)
 	return verb->run(context, parameters, argc - first, argv + first);
 }
 
-static const struct verb *find_verb(const char *name)
-{
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		if (!strcmp(verbs[i].name, name))
-			return &verbs[i];
-	return NULL;
-}
-
 static int run(int argc, char **argv)
 {
 	struct context context = { .socket = IOTR_SOCKET_PATH };
@@ -226,7 +129,7 @@ static int run(int argc, char **argv)
 		return print_version();
 	if (first == argc)
 		return context.help ? print_help() : complain_usage(&context, "a verb is missing");
-	context.verb = find_verb(argv[first]);
+	context.verb = verb_find(argv[first]);
 	if (!context.verb)
 		return complain_usage(&context, "there is no verb '%s'", argv[first]);
 	return run_verb(&context, argc - first, argv + first);
@@ -245,7 +148,6 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
-	start_groups[0] = stream_options();
-	record_groups[0] = stream_options();
+	verbs_prepare();
 	return finish_output(run(argc, argv));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A verb of the client: one row in main.c, one function in verb_NAME.c. Options are parsed before
+ * A verb of the client: one row in verbs.c, one function in verb_NAME.c. Options are parsed before
  * the function runs; what it returns is the exit code. One thread.
  */
 #pragma once
@@ -53,6 +53,14 @@ int verb_streams(struct context *context, struct json_object *parameters, int ar
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_reload(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_version(struct context *context, struct json_object *parameters, int argc, char **argv);
+
+extern const struct verb verbs[];
+extern const size_t verb_count;
+
+/* Before the table is used: gives the verbs that start sessions a flag per stream. */
+void verbs_prepare(void);
+/* NULL: there is none of that name. */
+const struct verb *verb_find(const char *name);
 
 /* Says on stderr what failed; `hint` says what to do about it, or is NULL. */
 void complain(const char *hint, const char *format, ...) __attribute__((format(printf, 2, 3)));

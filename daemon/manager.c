@@ -2,12 +2,10 @@
 #include "manager.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -19,6 +17,7 @@
 #include "control/listener.h"
 #include "control/server.h"
 #include "engine.h"
+#include "instance.h"
 #include "log.h"
 #include "protocol.h"
 
@@ -42,11 +41,6 @@ static uint64_t now_usec(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static const char *socket_name(const struct manager *manager)
-{
-	return manager->socket;
 }
 
 static int read_config(const struct manager_options *options, struct config *config)
@@ -103,65 +97,25 @@ static int reload(void *userdata)
 	return r;
 }
 
-static int make_folder(const char *path, mode_t mode)
+/* A socket handed in may well be served: by us. */
+static int become_only(struct manager *manager, bool inherited)
 {
-	if (!mkdir(path, mode))
-		return chmod(path, mode) < 0 ? -errno : 0; /* whatever the umask is */
-	return errno == EEXIST ? 0 : -errno;
-}
-
-/* The folder and those above it; those that are there already stay as they are. */
-static int make_folders(const char *path, mode_t mode)
-{
-	char part[PATH_MAX];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (make_folder(part, mode) < 0 && access(part, F_OK) < 0)
-			return -errno;
-	}
-	return make_folder(path, mode);
-}
-
-static int make_runtime_dir(struct manager *manager)
-{
-	const char *path = manager->config.runtime_dir;
-	int r = make_folders(path, 0755);
+	const char *folder = manager->config.runtime_dir;
+	int r = instance_make_folder(folder);
 
 	if (r < 0)
-		log_error("cannot create %s: %s%s", path, strerror(-r),
+		log_error("cannot create %s: %s%s", folder, strerror(-r),
 			  r == -EACCES ? " (iotracerd needs to be root)" : "");
+	if (r < 0)
+		return r;
+	r = !inherited && listener_is_served(manager->socket)
+		    ? -EADDRINUSE
+		    : instance_lock(folder, &manager->lock);
+	if (r == -EADDRINUSE)
+		log_error("a daemon runs already: %s is in use", manager->socket);
+	else if (r < 0)
+		log_error("cannot lock %s: %s", folder, strerror(-r));
 	return r;
-}
-
-static int refuse_second(const struct manager *manager)
-{
-	log_error("a daemon runs already: %s is in use", socket_name(manager));
-	return -EADDRINUSE;
-}
-
-/* One daemon per runtime folder: the lock is held as long as the process lives. */
-static int take_lock(struct manager *manager, bool inherited)
-{
-	char path[PATH_MAX];
-	int r;
-
-	if (!inherited && listener_is_served(manager->socket))
-		return refuse_second(manager);
-	r = snprintf(path, sizeof(path), "%s/iotracerd.lock", manager->config.runtime_dir);
-	if ((size_t)r >= sizeof(path))
-		return -ENAMETOOLONG;
-	manager->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (manager->lock < 0) {
-		log_error("cannot open %s: %m", path);
-		return -errno;
-	}
-	if (!flock(manager->lock, LOCK_EX | LOCK_NB))
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return refuse_second(manager);
-	log_error("cannot lock %s: %m", path);
-	return -errno;
 }
 
 static int load_engine(struct manager *manager)
@@ -208,7 +162,7 @@ static int listen_own(struct manager *manager)
 	int r = listener_open(manager->socket, manager->control.group, &fd);
 
 	if (r < 0) {
-		log_error("cannot listen on %s: %s", socket_name(manager), strerror(-r));
+		log_error("cannot listen on %s: %s", manager->socket, strerror(-r));
 		return r;
 	}
 	manager->socket_ours = true;
@@ -294,10 +248,7 @@ static int start(struct manager *manager)
 	r = load_config(manager);
 	if (r < 0)
 		return r;
-	r = make_runtime_dir(manager);
-	if (r < 0)
-		return r;
-	r = take_lock(manager, inherited > 0);
+	r = become_only(manager, inherited > 0);
 	if (r < 0)
 		return r;
 	r = set_up_loop(manager);
@@ -330,8 +281,8 @@ int manager_run(struct manager *manager)
 {
 	int r;
 
-	log_info("version %s, serving on %s", IOTRACER_VERSION, socket_name(manager));
-	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", socket_name(manager));
+	log_info("version %s, serving on %s", IOTRACER_VERSION, manager->socket);
+	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);
 	r = sd_event_loop(manager->event);
 	sd_notify(false, "STOPPING=1\nSTATUS=Ending sessions");
 	if (r < 0)

@@ -115,7 +115,7 @@ static const struct {
 	uint64_t value;
 	const char *text;
 } shown_durations[] = {
-	{ 0, "0ns" },
+	{ 0, "0s" },
 	{ 999, "999ns" },
 	{ 250000, "250us" },
 	{ 3200000, "3.2ms" },

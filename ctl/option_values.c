@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "option_values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "schema.h"
+#include "units.h"
+#include "verb.h"
+
+static struct json_object *list_of(struct json_object *parameters, const char *name)
+{
+	struct json_object *list = NULL;
+
+	if (!json_object_object_get_ex(parameters, name, &list)) {
+		list = json_object_new_array();
+		json_object_object_add(parameters, name, list);
+	}
+	return list;
+}
+
+static int refuse(const struct context *context, const struct option_row *row, const char *value,
+		  const char *what)
+{
+	return complain_usage(context, "--%s: '%s' is %s", row->name, value, what);
+}
+
+typedef int parser(struct context *context, const struct option_row *row, const char *value,
+		   struct json_object *parameters);
+
+static int set_switch(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	(void)context, (void)value;
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(true));
+	return EXIT_DONE;
+}
+
+static int set_text(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	if (!*value)
+		return refuse(context, row, value, "empty");
+	json_object_object_add(parameters, row->parameter, json_object_new_string(value));
+	return EXIT_DONE;
+}
+
+/* Runs `add` over the parts between commas. */
+static int each_part(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *list,
+		     int (*add)(const struct context *context, const struct option_row *row,
+				const char *part, struct json_object *list))
+{
+	_cleanup_free_ char *copy = strdup(value);
+	char *rest = copy, *part;
+	int r = EXIT_DONE;
+
+	while (r == EXIT_DONE && (part = strsep(&rest, ","))) {
+		if (!*part)
+			return refuse(context, row, value, "a list with an empty part");
+		r = add(context, row, part, list);
+	}
+	return r;
+}
+
+static int add_text(const struct context *context, const struct option_row *row, const char *part,
+		    struct json_object *list)
+{
+	(void)context, (void)row;
+	json_object_array_add(list, json_object_new_string(part));
+	return EXIT_DONE;
+}
+
+static int add_number(const struct context *context, const struct option_row *row, const char *part,
+		      struct json_object *list)
+{
+	uint64_t number;
+
+	if (iotr_parse_number(part, INT64_MAX, &number) < 0)
+		return refuse(context, row, part, "not a number");
+	json_object_array_add(list, json_object_new_int64((int64_t)number));
+	return EXIT_DONE;
+}
+
+static int add_texts(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *parameters)
+{
+	return each_part(context, row, value, list_of(parameters, row->parameter), add_text);
+}
+
+static int add_numbers(struct context *context, const struct option_row *row, const char *value,
+		       struct json_object *parameters)
+{
+	return each_part(context, row, value, list_of(parameters, row->parameter), add_number);
+}
+
+static int set_quantity(struct context *context, const struct option_row *row, const char *value,
+			struct json_object *parameters, int (*parse)(const char *, uint64_t *),
+			const char *what)
+{
+	uint64_t quantity = 0;
+	int r = parse(value, &quantity);
+
+	if (r == -ERANGE || quantity > INT64_MAX)
+		return refuse(context, row, value, "out of range");
+	if (r < 0)
+		return refuse(context, row, value, what);
+	json_object_object_add(parameters, row->parameter,
+			       json_object_new_int64((int64_t)quantity));
+	return EXIT_DONE;
+}
+
+static int set_duration(struct context *context, const struct option_row *row, const char *value,
+			struct json_object *parameters)
+{
+	return set_quantity(context, row, value, parameters, iotr_parse_duration,
+			    "no duration: write 30s, 5m, 1h, 5ms or 250us");
+}
+
+static int set_size(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	return set_quantity(context, row, value, parameters, iotr_parse_size,
+			    "no size: write 4096, 64K, 128M or 1.5G");
+}
+
+static int set_path(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	char folder[PATH_MAX], path[2 * PATH_MAX];
+
+	if (!*value)
+		return refuse(context, row, value, "empty");
+	if (*value == '/')
+		return set_text(context, row, value, parameters);
+	if (!getcwd(folder, sizeof(folder)))
+		return refuse(context, row, value, "relative to a folder that is gone");
+	while (!strncmp(value, "./", 2))
+		value += 2;
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, value) >= sizeof(path))
+		return refuse(context, row, value, "too long");
+	return set_text(context, row, path, parameters);
+}
+
+static void add_once(struct json_object *list, const char *text)
+{
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text))
+			return;
+	json_object_array_add(list, json_object_new_string(text));
+}
+
+static int add_stream(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	(void)context, (void)value;
+	add_once(list_of(parameters, row->parameter), row->name);
+	return EXIT_DONE;
+}
+
+static bool is_member(const char *members, const char *flag)
+{
+	size_t length = strlen(flag);
+
+	for (const char *at = members; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+		if (!strncmp(at, flag, length) && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+static int add_streams(struct context *context, const struct option_row *row, const char *value,
+		       struct json_object *parameters)
+{
+	bool found = false;
+
+	(void)value;
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
+		if (row->members && !is_member(row->members, iotr_schemas[i].flag))
+			continue;
+		add_once(list_of(parameters, row->parameter), iotr_schemas[i].flag);
+		found = true;
+	}
+	return found ? EXIT_DONE
+		     : complain_usage(context, "--%s: this version has none of these streams",
+				      row->name);
+}
+
+static int take_socket(struct context *context, const struct option_row *row, const char *value,
+		       struct json_object *parameters)
+{
+	(void)row, (void)parameters;
+	context->socket = value;
+	return EXIT_DONE;
+}
+
+static int take_json(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *parameters)
+{
+	(void)row, (void)value, (void)parameters;
+	context->json = true;
+	return EXIT_DONE;
+}
+
+static int take_help(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *parameters)
+{
+	(void)row, (void)value, (void)parameters;
+	context->help = true;
+	return EXIT_DONE;
+}
+
+static int take_version(struct context *context, const struct option_row *row, const char *value,
+			struct json_object *parameters)
+{
+	(void)row, (void)value, (void)parameters;
+	context->version = true;
+	return EXIT_DONE;
+}
+
+static parser *const parsers[] = {
+	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
+	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
+	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
+	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
+	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
+	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,
+	[OPTION_VERSION] = take_version,
+};
+_Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");
+
+int option_take(struct context *context, const struct option_row *row, const char *value,
+		struct json_object *parameters)
+{
+	return parsers[row->kind](context, row, value, parameters);
+}

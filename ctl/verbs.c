@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of verbs, and the options that only one of them has. */
+#include "verb.h"
+
+#include <string.h>
+
+#include "session_options.h"
+
+static const struct option_row all_row[] = {
+	{ .name = "all", .kind = OPTION_SWITCH, .parameter = "all", .help = "every session" },
+};
+static const struct option_group all_option = { "Sessions", all_row, 1 };
+
+static const struct option_row name_row[] = {
+	{ .name = "name",
+	  .kind = OPTION_TEXT,
+	  .parameter = "name",
+	  .value = "NAME",
+	  .help = "of the session [record-PID]" },
+};
+static const struct option_group name_option = { "Session", name_row, 1 };
+
+static const struct option_row tail_row[] = {
+	{ .name = "stream",
+	  .kind = OPTION_TEXTS,
+	  .parameter = "streams",
+	  .value = "STREAM,...",
+	  .help = "rows of these streams alone" },
+};
+static const struct option_group tail_option = { "Rows", tail_row, 1 };
+
+/* Those of the streams are made at run time, and stand first. */
+static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
+						     &output_options, NULL };
+static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
+						      &output_options, NULL };
+static const struct option_group *const stop_groups[] = { &all_option, NULL };
+static const struct option_group *const tail_groups[] = { &tail_option, NULL };
+
+const struct verb verbs[] = {
+	{ .name = "start",
+	  .run = verb_start,
+	  .synopsis = "[NAME] STREAMS [FILTERS] [OUTPUT]",
+	  .summary = "begin a session",
+	  .groups = start_groups,
+	  .arguments_max = 1 },
+	{ .name = "stop",
+	  .run = verb_stop,
+	  .synopsis = "NAME | --all",
+	  .summary = "end sessions; their files are then complete",
+	  .groups = stop_groups,
+	  .arguments_max = 1 },
+	{ .name = "list", .run = verb_list, .synopsis = "", .summary = "show the sessions" },
+	{ .name = "status",
+	  .run = verb_status,
+	  .synopsis = "[NAME]",
+	  .summary = "show what sessions wrote and lost",
+	  .arguments_max = 1 },
+	{ .name = "record",
+	  .run = verb_record,
+	  .synopsis = "STREAMS [FILTERS] [OUTPUT] -- COMMAND [ARGUMENT...]",
+	  .summary = "record a command and its descendants until it ends",
+	  .groups = record_groups,
+	  .arguments_min = 1,
+	  .arguments_max = -1,
+	  .ends_options_early = true },
+	{ .name = "rotate",
+	  .run = verb_rotate,
+	  .synopsis = "[NAME]",
+	  .summary = "close the files of a session, or of all, and begin new ones",
+	  .arguments_max = 1 },
+	{ .name = "tail",
+	  .run = verb_tail,
+	  .synopsis = "[NAME] [--stream STREAM,...]",
+	  .summary = "show rows as they are written",
+	  .groups = tail_groups,
+	  .arguments_max = 1 },
+	{ .name = "streams",
+	  .run = verb_streams,
+	  .synopsis = "",
+	  .summary = "show what can be recorded, and through which hooks" },
+	{ .name = "doctor",
+	  .run = verb_doctor,
+	  .synopsis = "",
+	  .summary = "show what this kernel lets the daemon do" },
+	{ .name = "reload",
+	  .run = verb_reload,
+	  .synopsis = "",
+	  .summary = "have the daemon read its configuration anew" },
+	{ .name = "version",
+	  .run = verb_version,
+	  .synopsis = "",
+	  .summary = "show the versions of client and daemon" },
+};
+
+const size_t verb_count = sizeof(verbs) / sizeof(verbs[0]);
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < verb_count; i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+void verbs_prepare(void)
+{
+	start_groups[0] = stream_options();
+	record_groups[0] = stream_options();
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One daemon per runtime folder: the folder, and the lock in it. Main thread only. */
+#pragma once
+
+/* Creates the folder, 0755, and those above it. One that is there stays as it is. */
+int instance_make_folder(const char *path);
+
+/* Locks the folder until `*lock` is closed. -EADDRINUSE: somebody else has. */
+int instance_lock(const char *folder, int *lock);

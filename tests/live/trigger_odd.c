@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { THREADS = 16, EACH = 200 };
@@ -169,6 +170,58 @@ static void run_count(void)
 	row_times(trigger_count);
 }
 
+struct span {
+	uint64_t begin, end;
+};
+
+_Noreturn static void child(struct span *span, int fd, const int ends[2])
+{
+	span->begin = now();
+	close(ends[0]);
+	close(ends[1]);
+	if (pread(fd, space, 10, 20) != 10 || close(fd))
+		_exit(1);
+	span->end = now();
+	_exit(0);
+}
+
+/* The first that a new process does: pipes of its parent closed, a file of its parent read. */
+static void forked(pid_t (*make)(void))
+{
+	struct file file = file_make("inherited", O_RDONLY, 100);
+	struct span *span = mmap(NULL, sizeof(*span), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+	pid_t pid;
+
+	if (span == MAP_FAILED || pipe(ends))
+		die("pipe");
+	pid = make();
+	if (!pid)
+		child(span, file.fd, ends);
+	if (waitpid(pid, NULL, 0) != pid)
+		die("fork");
+	window(pid, pid, span->begin, span->end);
+	row("READ");
+	row_thread(pid, pid);
+	row_within(span->begin, span->end);
+	row_file(&file);
+	row_io(10, 20);
+	row_result(10);
+	row_number("bytes_completed", 10);
+	row("CLOSE");
+	row_thread(pid, pid);
+	row_within(span->begin, span->end);
+	row_file(&file);
+	row_result(0);
+}
+
+static void run_forked(void)
+{
+	forked(fork);
+	forked(vfork);
+}
+
 const struct trigger odd_triggers[] = {
 	{ .name = "bad_pointers",
 	  .operations = "READ,WRITE,OPEN,GETATTR,RENAME,READDIR",
@@ -176,6 +229,7 @@ const struct trigger odd_triggers[] = {
 	{ .name = "bad_descriptors",
 	  .operations = "READ,WRITE,CLOSE,FSYNC,GETATTR,TRUNCATE,OPEN",
 	  .run = run_bad_descriptors },
+	{ .name = "forked", .operations = "READ,CLOSE", .run = run_forked },
 	{ .name = "vectors", .operations = "READ,WRITE", .run = run_vectors },
 	{ .name = "threads", .operations = "READ", .run = run_threads },
 	{ .name = "count", .operations = "READ", .run = run_count },

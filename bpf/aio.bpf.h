@@ -71,43 +71,46 @@ static __always_inline bool aio_operation(__u32 opcode, struct pending *pending)
 	return true;
 }
 
-/* One operation of an io_submit; `array` is that call's third argument. */
+static __always_inline bool aio_control_read(const struct slot *slot, __u32 index, __u64 *user)
+{
+	return !bpf_probe_read_user(user, sizeof(*user),
+				    (void *)(slot->args[2] + index * sizeof(*user)));
+}
+
+/* One operation of an io_submit: its third argument is an array of pointers. */
 __noinline int aio_submit_one(__u32 tid, __u32 index)
 {
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(tid);
 	struct aio_control control = {};
-	struct pending pending = {};
-	__u64 user, file;
+	__u64 user, file, key, sessions;
+	struct pending *pending;
 
-	if (!page || !slot)
-		return 0;
-	if (bpf_probe_read_user(&user, sizeof(user), (void *)(slot->args[2] + index * sizeof(user))) ||
+	if (!page || !slot || !aio_control_read(slot, index, &user) ||
 	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
 		return 0;
-	if (!aio_operation(control.opcode, &pending))
+	key = aio_key(user);
+	sessions = slot->sessions;
+	pending = pending_new(key, sessions);
+	if (!pending)
 		return 0;
-	pending.sessions = slot->sessions;
-	pending.start_ns = slot->start_ns;
-	pending.file.inode = IOTR_UNKNOWN;
-	pending.flag_kind = IOTR_FLAGS_FILE;
-	pending.fd = control.fd;
-	pending.has_fd = 1;
-	pending.index = index;
-	pending.size = pending.offset = IOTR_UNKNOWN;
-	if (pending.counts_bytes) {
-		pending.flags = control.rw_flags;
-		pending.offset = control.offset;
-		pending.size = control.opcode >= AIO_PREADV ? iovec_bytes(control.buffer, control.bytes, 0) :
-							      control.bytes;
+	if (!aio_operation(control.opcode, pending)) {
+		pending_keep(key, pending, 0);
+		return 0;
+	}
+	pending->start_ns = slot->start_ns;
+	pending->index = index;
+	pending->fd = control.fd;
+	pending->has_fd = 1;
+	if (pending->counts_bytes) {
+		pending->flags = control.rw_flags;
+		pending->offset = control.offset;
+		pending->size = control.opcode < AIO_PREADV ? control.bytes :
+							      iovec_bytes(control.buffer, control.bytes, 0);
 	}
 	file = file_of_fd(current_task(), control.fd);
-	if (file)
-		pending.sessions = pending_file(page, &pending, file, pending.sessions);
-	pending.sessions = pending_wanted(page, &pending, pending.sessions);
-	actor_current(&pending.actor);
-	if (pending.sessions && !command_is_ours(&pending.actor.command))
-		pending_add(aio_key(user), &pending);
+	sessions = pending_file(page, pending, file, sessions);
+	pending_keep(key, pending, pending_wanted(page, pending, sessions));
 	return 0;
 }
 
@@ -119,8 +122,7 @@ __noinline int aio_refuse_one(__u32 tid, __u32 index, __s32 error)
 	struct pending *pending;
 	__u64 user, key;
 
-	if (!page || !slot ||
-	    bpf_probe_read_user(&user, sizeof(user), (void *)(slot->args[2] + index * sizeof(user))))
+	if (!page || !slot || !aio_control_read(slot, index, &user))
 		return 0;
 	key = aio_key(user);
 	pending = bpf_map_lookup_elem(&pendings, &key);

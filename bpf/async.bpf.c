@@ -41,37 +41,34 @@ static __always_inline void uring_rw(struct io_kiocb *request, struct pending *p
 				length;
 }
 
-static __always_inline bool uring_operation(struct io_kiocb *request, struct pending *pending,
+static __always_inline void uring_operation(struct io_kiocb *request, struct pending *pending,
 					    __u32 opcode, __u64 file)
 {
-	pending->flag_kind = IOTR_FLAGS_FILE;
 	switch (opcode) {
 	case URING_READ:
 	case URING_READV:
 	case URING_READ_FIXED:
 		pending->operation = IOTR_VFS_READ;
 		uring_rw(request, pending, opcode, file);
-		return true;
+		break;
 	case URING_WRITE:
 	case URING_WRITEV:
 	case URING_WRITE_FIXED:
 		pending->operation = IOTR_VFS_WRITE;
 		uring_rw(request, pending, opcode, file);
-		return true;
+		break;
 	case URING_FSYNC:
 		pending->operation = READ(struct io_sync, request, flags) & FSYNC_DATASYNC ?
 					     IOTR_VFS_FDATASYNC :
 					     IOTR_VFS_FSYNC;
-		return true;
+		break;
 	case URING_FALLOCATE:
 		pending->operation = IOTR_VFS_FALLOCATE;
 		pending->flag_kind = IOTR_FLAGS_FALLOCATE;
 		pending->flags = READ(struct io_sync, request, mode);
 		pending->offset = READ(struct io_sync, request, off);
 		pending->size = READ(struct io_sync, request, len);
-		return true;
-	default:
-		return false;
+		break;
 	}
 }
 
@@ -89,30 +86,50 @@ static __always_inline __u64 uring_file(struct io_kiocb *request, struct pending
 	return file_of_fd(current_task(), pending->fd);
 }
 
+/* Sessions that want an operation that the opcode may be. */
+static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opcode)
+{
+	const __u64 *wanted = page->operation[IOTR_VFS];
+
+	switch (opcode) {
+	case URING_READ:
+	case URING_READV:
+	case URING_READ_FIXED:
+		return wanted[IOTR_VFS_READ] | wanted[IOTR_VFS_DIO_READ];
+	case URING_WRITE:
+	case URING_WRITEV:
+	case URING_WRITE_FIXED:
+		return wanted[IOTR_VFS_WRITE] | wanted[IOTR_VFS_DIO_WRITE];
+	case URING_FSYNC:
+		return wanted[IOTR_VFS_FSYNC] | wanted[IOTR_VFS_FDATASYNC];
+	case URING_FALLOCATE:
+		return wanted[IOTR_VFS_FALLOCATE];
+	default:
+		return 0;
+	}
+}
+
 static __always_inline int uring_submitted(struct io_kiocb *request, __u64 key)
 {
 	struct iotr_control *page = control_page();
-	struct pending pending = {};
-	__u64 file;
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct pending *pending;
+	__u64 file, sessions;
 
 	if (!page || tgid == page->own_tgid)
 		return 0;
-	pending.file.inode = IOTR_UNKNOWN;
-	pending.size = pending.offset = IOTR_UNKNOWN;
-	file = uring_file(request, &pending);
-	if (!uring_operation(request, &pending, READ(struct io_kiocb, request, opcode), file))
+	sessions = filter_task(page, uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
+	if (!sessions)
 		return 0;
-	pending.sessions = filter_task(page, page->operation[IOTR_VFS][pending.operation] |
-						     page->operation[IOTR_VFS][IOTR_VFS_DIO_READ] |
-						     page->operation[IOTR_VFS][IOTR_VFS_DIO_WRITE], tgid);
-	if (file && pending.sessions)
-		pending.sessions = pending_file(page, &pending, file, pending.sessions);
-	if (!pending.sessions)
+	pending = pending_new(key, sessions);
+	if (!pending)
 		return 0;
-	actor_current(&pending.actor);
-	pending.start_ns = bpf_ktime_get_ns();
-	pending_add(key, &pending);
+	file = uring_file(request, pending);
+	uring_operation(request, pending, READ(struct io_kiocb, request, opcode), file);
+	if (file)
+		sessions = pending_wanted(page, pending, pending_file(page, pending, file, sessions));
+	pending->start_ns = bpf_ktime_get_ns();
+	pending_keep(key, pending, sessions);
 	return 0;
 }
 

@@ -314,6 +314,13 @@ static __always_inline bool pseudo_inode(__u64 inode, __u64 sb)
 	return kind == S_IFCHR || kind == S_IFSOCK || pseudo_magic(READ(struct super_block, sb, s_magic));
 }
 
+static __always_inline bool pseudo_place(struct place place)
+{
+	__u64 inode = place.dentry ? (__u64)READ(struct dentry, place.dentry, d_inode) : 0;
+
+	return inode && pseudo_inode(inode, (__u64)READ(struct dentry, place.dentry, d_sb));
+}
+
 /* An open file of the current process, or 0. */
 static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 {

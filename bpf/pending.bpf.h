@@ -28,11 +28,11 @@ HASH_OF(pendings, HASH, __u64, struct pending, IOTR_ASYNC);
 
 #define O_DIRECT 040000
 
-/* The file that an operation works on. Returns the sessions that want it. */
+/* The file that an operation works on, 0: none. Returns the sessions that want it. */
 static __always_inline __u64 pending_file(struct iotr_control *page, struct pending *pending,
 					  __u64 file, __u64 sessions)
 {
-	if (file_fill(file, &pending->file))
+	if (file && file_fill(file, &pending->file))
 		sessions &= page->pseudo_fs;
 	if (pending->file.flags & O_DIRECT) {
 		if (pending->operation == IOTR_VFS_READ)
@@ -41,7 +41,7 @@ static __always_inline __u64 pending_file(struct iotr_control *page, struct pend
 			pending->operation = IOTR_VFS_DIO_WRITE;
 	}
 	sessions = filter_device(page, sessions, pending->file.device);
-	if (sessions)
+	if (sessions && file)
 		pending->file.name = name_of_place(place_of_file(file));
 	return sessions;
 }
@@ -52,15 +52,40 @@ static __always_inline __u64 pending_wanted(struct iotr_control *page, const str
 	return sessions & page->operation[IOTR_VFS][pending->operation & (IOTR_OPERATIONS_MAX - 1)];
 }
 
-/* Notes an operation; one that is there under the same key was never seen to end. */
-static __always_inline void pending_add(__u64 key, const struct pending *pending)
-{
-	struct pending *old = bpf_map_lookup_elem(&pendings, &key);
+ARRAY_OF(pending_blank, struct pending, 1, 0);
 
-	if (old)
-		row_unmatched(IOTR_VFS, old->sessions);
-	if (bpf_map_update_elem(&pendings, &key, pending, BPF_ANY))
+/*
+ * A new operation, filled in where it stays: it is too large for the stack. One that is there
+ * under the same key was never seen to end. NULL, and counted, when there is no room.
+ */
+static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
+{
+	struct pending *pending = bpf_map_lookup_elem(&pendings, &key), *blank;
+	__u32 zero = 0;
+
+	if (pending)
 		row_unmatched(IOTR_VFS, pending->sessions);
+	blank = bpf_map_lookup_elem(&pending_blank, &zero);
+	if (!blank || bpf_map_update_elem(&pendings, &key, blank, BPF_ANY)) {
+		row_unmatched(IOTR_VFS, sessions);
+		return NULL;
+	}
+	pending = bpf_map_lookup_elem(&pendings, &key);
+	if (!pending)
+		return NULL;
+	pending->file.inode = IOTR_UNKNOWN;
+	pending->size = pending->offset = IOTR_UNKNOWN;
+	pending->flag_kind = IOTR_FLAGS_FILE;
+	actor_current(&pending->actor);
+	return pending;
+}
+
+/* Lets the operation be when no session wants it. */
+static __always_inline void pending_keep(__u64 key, struct pending *pending, __u64 sessions)
+{
+	pending->sessions = command_is_ours(&pending->actor.command) ? 0 : sessions;
+	if (!pending->sessions)
+		bpf_map_delete_elem(&pendings, &key);
 }
 
 /* Writes the row of an operation that ended. */

@@ -18,6 +18,8 @@ struct slot {
 	struct iotr_file file;
 	__u64 name2;
 	__u64 offset;
+	__s32 fd; /* of `file`, where has_fd */
+	bool has_fd;
 	__u64 args[8]; /* six are used, so that a position can be masked */
 };
 

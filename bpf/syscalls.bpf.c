@@ -35,7 +35,7 @@ static __always_inline void arguments(__u64 *args, struct pt_regs *regs, __u32 a
 	args[5] = regs->r9;
 }
 
-static __always_inline int call_begins(struct pt_regs *regs)
+static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 {
 	struct iotr_control *page = control_page();
 	__u64 number = regs->orig_ax, pid_tgid, sessions;
@@ -67,19 +67,19 @@ static __always_inline int call_begins(struct pt_regs *regs)
 	slot->tid = (__u32)pid_tgid;
 	slot->number = number;
 	slot->abi = abi;
-	if (call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
+	if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
 		slot->sessions = sessions;
 		slot->start_ns = bpf_ktime_get_ns();
 		if (call->traits & IOTR_CALL_SUBMITS)
 			aio_begins(slot);
 		return 0;
 	}
-	slot->sessions = vfs_begins(page, call, slot, task, sessions);
+	slot->sessions = vfs_begins(page, call, slot, task, sessions, parts);
 	slot->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-static __always_inline int call_ends(struct pt_regs *regs, long result)
+static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 parts)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct slot *slot = slot_find(tid);
@@ -93,10 +93,10 @@ static __always_inline int call_ends(struct pt_regs *regs, long result)
 	page = control_page();
 	if (page && slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number) {
 		call = call_of(page, slot);
-		if (call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
+		if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
 			aio_ends(call, slot, result);
 		else
-			vfs_ends(page, call, slot, result, end);
+			vfs_ends(page, call, slot, result, end, parts);
 	}
 	slot->sessions = 0;
 	return 0;
@@ -105,26 +105,34 @@ static __always_inline int call_ends(struct pt_regs *regs, long result)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
-	return call_begins(regs);
+	return call_begins(regs, PART_FILE | PART_RESULT | PART_AIO);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	return call_ends(regs, result);
+	return call_ends(regs, result, PART_FILE | PART_RESULT | PART_AIO);
 }
 
-/* Loaded once for each system call: the daemon sets the function. */
-SEC("fentry/__x64_sys_read")
-int BPF_PROG(function_enter, struct pt_regs *regs)
-{
-	return call_begins(regs);
-}
+/*
+ * Pairs that are loaded once for each system call: the daemon sets the function, and takes the
+ * pair with just the parts that the call needs, since each copy is verified anew.
+ */
+#define FUNCTION_PAIR(name, parts)                                                              \
+	SEC("fentry/__x64_sys_read")                                                            \
+	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
+	{                                                                                       \
+		return call_begins(regs, parts);                                                \
+	}                                                                                       \
+	SEC("fexit/__x64_sys_read")                                                             \
+	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \
+	{                                                                                       \
+		return call_ends(regs, result, parts);                                          \
+	}
 
-SEC("fexit/__x64_sys_read")
-int BPF_PROG(function_exit, struct pt_regs *regs, long result)
-{
-	return call_ends(regs, result);
-}
+FUNCTION_PAIR(file, PART_FILE)
+FUNCTION_PAIR(result, PART_RESULT)
+FUNCTION_PAIR(both, PART_FILE | PART_RESULT)
+FUNCTION_PAIR(aio, PART_AIO)
 
 char LICENSE[] SEC("license") = "GPL";

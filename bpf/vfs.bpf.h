@@ -16,6 +16,13 @@
 #define ERESTART_LAST  516
 #define PAGE_BYTES   4096
 
+/* What a program can handle; fixed when it is compiled. */
+enum part {
+	PART_FILE = 1,	 /* calls on a descriptor */
+	PART_RESULT = 2, /* calls with paths, or whose result says more about the file */
+	PART_AIO = 4,
+};
+
 struct mapping_key {
 	__u64 address;
 	__u64 tgid;
@@ -70,24 +77,30 @@ static __always_inline __u64 offset_of(const struct iotr_call *call, const struc
 	return offset;
 }
 
+/* Notes the open file of a descriptor in the slot. Returns the file, or 0. */
+static __always_inline __u64 slot_file(struct slot *slot, struct task_struct *task, __s32 fd,
+				       bool *pseudo)
+{
+	__u64 file = file_of_fd(task, fd);
+
+	slot->fd = fd;
+	slot->has_fd = true;
+	*pseudo = file && file_fill(file, &slot->file);
+	return file;
+}
+
 /* The open file a call works on, in the slot. Returns the sessions that want it. */
 static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const struct iotr_call *call,
 					     struct slot *slot, struct task_struct *task,
 					     __u64 sessions)
 {
-	__u64 file = file_of_fd(task, argument(slot, call->fd));
 	__u32 offset = call->offset;
 	bool pseudo;
+	__u64 file = slot_file(slot, task, argument(slot, call->fd), &pseudo);
 
-	if (!file)
-		return sessions;
-	pseudo = file_fill(file, &slot->file);
 	if (pseudo && call->fd_other) {
-		file = file_of_fd(task, argument(slot, call->fd_other));
 		offset = call->offset_other;
-		if (!file)
-			return sessions;
-		pseudo = file_fill(file, &slot->file);
+		file = slot_file(slot, task, argument(slot, call->fd_other), &pseudo);
 	}
 	if (pseudo && !(sessions & page->pseudo_fs) && call->traits & IOTR_CALL_ANY_PSEUDO) {
 		file_unknown(&slot->file);
@@ -99,7 +112,8 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 	if (!sessions)
 		return 0;
 	slot->offset = offset_of(call, slot, file, offset);
-	slot->file.name = name_of(page, place_of_file(file));
+	if (file)
+		slot->file.name = name_of(page, place_of_file(file));
 	return sessions;
 }
 
@@ -117,26 +131,21 @@ static __always_inline void vfs_begins_mapping(const struct iotr_call *call, str
 }
 
 static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct iotr_call *call,
-					struct slot *slot, struct task_struct *task, __u64 sessions)
+					struct slot *slot, struct task_struct *task, __u64 sessions,
+					__u32 parts)
 {
 	slot->operation = call->operation;
 	slot->offset = IOTR_UNKNOWN;
 	slot->pseudo = false;
+	slot->has_fd = false;
 	slot->name2 = 0;
 	file_unknown(&slot->file);
-	if (call->traits & IOTR_CALL_MAPS) {
-		slot->offset = offset_of(call, slot, 0, call->offset);
-		if (argument(slot, call->mapping) & MAP_ANONYMOUS)
-			return sessions;
-	}
 	if (call->traits & IOTR_CALL_MAPPED)
 		vfs_begins_mapping(call, slot);
-	if (call->fd) {
-		__u64 offset = slot->offset;
-
+	if (call->traits & IOTR_CALL_MAPS && argument(slot, call->mapping) & MAP_ANONYMOUS)
+		return sessions & page->operation[IOTR_VFS][IOTR_VFS_MMAP];
+	if (parts & PART_FILE && call->fd) {
 		sessions = vfs_begins_file(page, call, slot, task, sessions);
-		if (call->traits & IOTR_CALL_MAPS)
-			slot->offset = offset;
 		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
 			slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ :
 									     IOTR_VFS_DIO_WRITE;
@@ -199,12 +208,14 @@ static __always_inline bool pseudo_text(const char *text)
 /* The name of a path argument; notes in the slot when it leads to a pseudo file system. */
 static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user)
 {
+	struct place place;
 	char head[8] = {};
 	__u64 base;
 
 	bpf_probe_read_user_str(head, sizeof(head), (void *)user);
-	slot->pseudo |= pseudo_text(head);
-	base = name_of_place(base_of(current_task(), directory, head[0] == '/'));
+	place = base_of(current_task(), directory, head[0] == '/');
+	slot->pseudo |= head[0] == '/' ? pseudo_text(head) : pseudo_place(place);
+	base = name_of_place(place);
 	return user ? name_of_text(base, (void *)user) : base;
 }
 
@@ -314,6 +325,10 @@ __noinline __u64 vfs_path(__u32 tid, __u32 second)
 	call = call_of(page, slot);
 	directory = second ? call->directory2 : call->directory;
 	path = second ? call->path2 : call->path;
+	if (directory && !argument(slot, path)) { /* utimensat: the descriptor itself */
+		slot_file(slot, current_task(), argument(slot, directory), &slot->pseudo);
+		return name_of_path(slot, argument(slot, directory), 0);
+	}
 	if (!second && call->traits & IOTR_CALL_TEXT)
 		return name_of_text(0, (void *)argument(slot, path));
 	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
@@ -348,15 +363,15 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->flags = flags_of(call, slot);
 	row->protection = call->protection ? argument(slot, call->protection) : 0;
 	row->mapping = call->mapping ? argument(slot, call->mapping) : 0;
-	row->fd = call->fd ? argument(slot, call->fd) : result;
+	row->fd = slot->has_fd ? slot->fd : result;
 	row->flag_kind = call->flag_kind;
-	row->has_fd = call->fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
+	row->has_fd = slot->has_fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
 	row->has_mapping = call->mapping != 0;
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
 }
 
 static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
-				     struct slot *slot, long result, __u64 end)
+				     struct slot *slot, long result, __u64 end, __u32 parts)
 {
 	__u64 size = size_of(call, slot), sessions = slot->sessions;
 	struct iotr_command command;
@@ -370,7 +385,7 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 		return;
 	if (result <= -ERESTART_FIRST && result >= -ERESTART_LAST)
 		result = -EINTR;
-	if (!call->fd || call->traits & (IOTR_CALL_STAT | IOTR_CALL_MAPS))
+	if (parts & PART_RESULT && (!call->fd || call->traits & (IOTR_CALL_STAT | IOTR_CALL_MAPS)))
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
 	bpf_get_current_comm(command.text, sizeof(command.text));
 	if (!sessions || command_is_ours(&command))

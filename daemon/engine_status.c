@@ -110,6 +110,19 @@ struct json_object *session_definition(const struct session *session)
 	return definition;
 }
 
+/*
+ * Rows on their way between kernel and file: emitted = written + lost + pending at any instant,
+ * and none is pending once the session has ended. The writer's counters are read before the
+ * kernel's: a row is emitted before it is written.
+ */
+static uint64_t rows_pending(const struct writer_counts *counts, const struct probes_loss *loss)
+{
+	uint64_t done = counts->written + counts->lost_queue + counts->lost_disk + loss->ring +
+			loss->unmatched;
+
+	return loss->emitted > done ? loss->emitted - done : 0;
+}
+
 static struct json_object *stream_status(const struct session *session, enum iotr_stream stream)
 {
 	struct json_object *object = json_object_new_object(), *lost = json_object_new_object();
@@ -117,8 +130,8 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	struct probes_loss loss;
 	char path[PATH_MAX + 32];
 
-	session_loss(session, stream, &loss);
 	writer_counts(session->writer, stream, &counts);
+	session_loss(session, stream, &loss);
 	add_u64(object, "emitted", loss.emitted);
 	add_u64(object, "written", counts.written);
 	add_u64(lost, "ring", loss.ring);
@@ -126,6 +139,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	add_u64(lost, "disk", counts.lost_disk);
 	add_u64(lost, "unmatched", loss.unmatched);
 	json_object_object_add(object, "lost", lost);
+	add_u64(object, "pending", rows_pending(&counts, &loss));
 	add_u64(object, "bytes", counts.bytes);
 	add_u64(object, "segments", counts.segments);
 	if (counts.error)

@@ -106,32 +106,87 @@ static int clone_program(const struct origin *origin, enum bpf_attach_type type,
 			     origin->insn_count, &options);
 }
 
+/* The pairs of programs, by what a call needs of them. */
+enum pair {
+	PAIR_FILE,
+	PAIR_RESULT,
+	PAIR_BOTH,
+	PAIR_AIO,
+	PAIR_COUNT,
+};
+
+static const struct {
+	const char *enter, *exit;
+} pairs[PAIR_COUNT] = {
+	[PAIR_FILE] = { "file_enter", "file_exit" },
+	[PAIR_RESULT] = { "result_enter", "result_exit" },
+	[PAIR_BOTH] = { "both_enter", "both_exit" },
+	[PAIR_AIO] = { "aio_enter", "aio_exit" },
+};
+
+struct origins {
+	struct origin enter[PAIR_COUNT], exit[PAIR_COUNT];
+};
+
+static enum pair pair_of(const struct iotr_call *row)
+{
+	const uint32_t results = IOTR_CALL_STAT | IOTR_CALL_STATX | IOTR_CALL_MAPS;
+
+	if (row->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
+		return PAIR_AIO;
+	if (!row->fd)
+		return PAIR_RESULT;
+	return row->traits & results ? PAIR_BOTH : PAIR_FILE;
+}
+
+static void origins_done(struct origins *origins)
+{
+	for (size_t i = 0; i < PAIR_COUNT; i++) {
+		origin_done(&origins->enter[i]);
+		origin_done(&origins->exit[i]);
+	}
+}
+
+static int origins_init(struct origins *origins, struct bpf_object *object)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < PAIR_COUNT; i++)
+		origins->enter[i].btf_fd = origins->exit[i].btf_fd = -1;
+	for (size_t i = 0; i < PAIR_COUNT && r >= 0; i++) {
+		r = origin_init(&origins->enter[i],
+				bpf_object__find_program_by_name(object, pairs[i].enter));
+		if (r >= 0)
+			r = origin_init(&origins->exit[i],
+					bpf_object__find_program_by_name(object, pairs[i].exit));
+	}
+	return r;
+}
+
 /* A hook that does not load takes away its call, with a line in the log. */
 static void function_load(struct function *function, const struct kernel *kernel,
-			  const struct origin *enter, const struct origin *exit, const char *call)
+			  const struct origins *origins, const struct call *call)
 {
+	enum pair pair = pair_of(&call->row);
 	char name[64];
 	int id;
 
-	snprintf(name, sizeof(name), "__x64_sys_%s", call);
+	snprintf(name, sizeof(name), "__x64_sys_%s", call->name);
 	id = kernel_function(kernel, name);
 	if (id < 0)
 		return; /* the kernel has no such call */
-	function->enter = clone_program(enter, BPF_TRACE_FENTRY, id);
-	function->exit = clone_program(exit, BPF_TRACE_FEXIT, id);
+	function->enter = clone_program(&origins->enter[pair], BPF_TRACE_FENTRY, id);
+	function->exit = clone_program(&origins->exit[pair], BPF_TRACE_FEXIT, id);
 	if (function->enter < 0 || function->exit < 0)
 		log_warning("cannot load the hooks of %s: %s", name, strerror(errno));
 }
 
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
 {
-	_cleanup_(origin_done) struct origin enter = { .btf_fd = -1 }, exit = { .btf_fd = -1 };
+	_cleanup_(origins_done) struct origins origins = { 0 };
 	struct functions *functions;
-	int r;
+	int r = origins_init(&origins, object);
 
-	r = origin_init(&enter, bpf_object__find_program_by_name(object, "function_enter"));
-	if (r >= 0)
-		r = origin_init(&exit, bpf_object__find_program_by_name(object, "function_exit"));
 	if (r < 0)
 		return r;
 	functions = calloc(1, sizeof(*functions) + call_count * sizeof(functions->all[0]));
@@ -140,7 +195,7 @@ int functions_new(const struct kernel *kernel, struct bpf_object *object, struct
 	functions->count = call_count;
 	for (size_t i = 0; i < call_count; i++) {
 		functions->all[i] = (struct function){ -1, -1, -1, -1 };
-		function_load(&functions->all[i], kernel, &enter, &exit, calls[i].name);
+		function_load(&functions->all[i], kernel, &origins, &calls[i]);
 	}
 	*ret = functions;
 	return 0;

@@ -12,7 +12,7 @@
 
 struct functions;
 
-/* Clones function_enter and function_exit of the loaded object for every call of the table. */
+/* Clones the pair of the loaded object that each call of the table needs. */
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret);
 void functions_free(struct functions *functions); /* takes NULL */
 

@@ -29,7 +29,8 @@ def balanced(document, where):
     accounts = streams(document)
     check(accounts, 'no account of emitted, written and lost in %s' % where, str(document)[:400])
     for name, one in accounts.items():
-        check(one['emitted'] == one['written'] + total(one['lost']),
+        pending = one.get('pending', 0)  # on their way, while the session runs
+        check(one['emitted'] == one['written'] + total(one['lost']) + pending,
               '%s, stream %s: emitted is not written + lost' % (where, name), one)
     return accounts
 

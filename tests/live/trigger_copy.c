@@ -58,7 +58,7 @@ static void run_splice(void)
 	row_text("flags", "SPLICE_F_MOVE|SPLICE_F_MORE");
 	SYS(SYS_splice, ends[0], NULL, out.fd, NULL, 3000, SPLICE_F_NONBLOCK);
 	row_end_of("SPLICE", &out);
-	row_io(3000, -1);
+	row_io(3000, 0); /* of the file that the row names */
 	row_text("flags", "SPLICE_F_NONBLOCK");
 	SYS(SYS_splice, in.fd, NULL, ends[1], NULL, 4000, 0);
 	row_end_of("SPLICE", &in);

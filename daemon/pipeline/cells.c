@@ -36,12 +36,8 @@ static void measure_operations(struct cells *cells)
 
 void cells_init(struct cells *cells)
 {
-	cells->realtime_offset = 0;
-	cells->flags_used = 0;
-	cells->fs_type = NULL;
+	memset(cells, 0, offsetof(struct cells, flags_text));
 	measure_operations(cells);
-	memset(cells->flags, 0, sizeof(cells->flags));
-	memset(cells->commands, 0, sizeof(cells->commands));
 	disks_init(&cells->disks, "/sys/dev/block");
 }
 
@@ -50,30 +46,45 @@ struct cell cell_string(const char *text)
 	return cell_bytes(text, strlen(text), false);
 }
 
-static uint64_t mix(uint64_t value)
+uint32_t cells_new_id(struct cells *cells)
 {
-	return value * 0x9e3779b97f4a7c15ULL >> 32;
+	if (!++cells->last_id)
+		++cells->last_id;
+	return cells->last_id;
 }
 
-static void escape_command(struct cells_command *slot, const char *command)
+#define HEAD_TASK offsetof(struct iotr_record, cgroup_id)
+
+_Static_assert(sizeof(struct iotr_record) - HEAD_TASK == sizeof(struct cells_task) &&
+		       offsetof(struct iotr_record, pid) - HEAD_TASK ==
+			       offsetof(struct cells_task, pid) &&
+		       offsetof(struct iotr_record, uid) - HEAD_TASK ==
+			       offsetof(struct cells_task, uid) &&
+		       offsetof(struct iotr_record, command) - HEAD_TASK ==
+			       offsetof(struct cells_task, command),
+	       "the end of a record's head is the task");
+
+static void keep_task(struct cells *cells, struct cells_task_slot *slot,
+		      const struct cells_task *task)
 {
-	memcpy(slot->command, command, IOTR_COMMAND_SIZE);
-	slot->quote = false;
-	slot->length = (uint32_t)escape_text(command, strnlen(command, IOTR_COMMAND_SIZE),
-					     slot->text, &slot->quote);
-	slot->valid = true;
+	bool quote = false;
+	size_t length = strnlen(task->command, IOTR_COMMAND_SIZE);
+
+	slot->task = *task;
+	slot->id = cells_new_id(cells);
+	slot->length = (uint8_t)escape_text(task->command, length, slot->text, &quote);
+	slot->quote = quote;
 }
 
-static struct cell cell_command(struct cells *cells, const char *command)
+static const struct cells_task_slot *find_task(struct cells *cells, const struct iotr_record *head)
 {
-	uint64_t halves[2];
-	struct cells_command *slot;
+	struct cells_task_slot *slot = &cells->tasks[cells_hash(head->tid) % CELLS_TASKS_CACHED];
+	struct cells_task task;
 
-	memcpy(halves, command, sizeof(halves));
-	slot = &cells->commands[mix(halves[0] + 3 * halves[1]) % CELLS_COMMANDS_CACHED];
-	if (memcmp(slot->command, command, IOTR_COMMAND_SIZE) != 0 || !slot->valid)
-		escape_command(slot, command);
-	return cell_bytes(slot->text, slot->length, slot->quote);
+	memcpy(&task, (const char *)head + HEAD_TASK, sizeof(task));
+	if (!slot->id || !cells_same(&slot->task, &task, sizeof(task)))
+		keep_task(cells, slot, &task);
+	return slot;
 }
 
 static size_t decode(enum cells_flags_kind which, enum iotr_flag_kind kind, uint32_t file_flags,
@@ -95,7 +106,7 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 		       uint32_t file_flags, uint32_t flags)
 {
 	uint32_t group = (uint32_t)which << 8 | kind;
-	uint64_t hash = mix(((uint64_t)file_flags << 32 | flags) + group * 0x1000193ULL);
+	uint64_t hash = cells_hash(((uint64_t)file_flags << 32 | flags) + group * 0x1000193ULL);
 	struct cells_flags *slot = &cells->flags[hash % CELLS_FLAGS_CACHED];
 	char *text = cells->flags_text + cells->flags_used;
 	size_t length;
@@ -123,33 +134,39 @@ static struct cell cell_operation(const struct cells *cells, const struct iotr_r
 			  cells->operation_lengths[head->stream][head->operation], false);
 }
 
-static void fill_head(struct cells *cells, const struct iotr_record *head, struct cell *cell)
+static void fill_head(struct cells *cells, const struct iotr_record *head,
+		      const struct cells_task_slot *task, struct cell *cell)
 {
 	cell[VFS_timestamp] =
 		cell_number(CELL_TIME, head->start_ns + (uint64_t)cells->realtime_offset);
 	cell[VFS_operation] = cell_operation(cells, head);
-	cell[VFS_pid] = cell_number(CELL_U64, head->pid);
+	cell[VFS_pid] = cell_span(cell_number(CELL_U64, head->pid), task->id, 3);
 	cell[VFS_tid] = cell_number(CELL_U64, head->tid);
-	cell[VFS_command] = cell_command(cells, head->command);
+	cell[VFS_command] = cell_bytes(task->text, task->length, task->quote);
 }
 
-static void fill_tail(const struct iotr_record *head, struct cell *last)
+static void fill_tail(const struct iotr_record *head, const struct cells_task_slot *task,
+		      struct cell *last)
 {
-	last[VFS_ppid - VFS_ppid] = cell_number(CELL_U64, head->ppid);
+	last[VFS_ppid - VFS_ppid] = cell_span(cell_number(CELL_U64, head->ppid), task->id, 3);
 	last[VFS_uid - VFS_ppid] = cell_number(CELL_U64, head->uid);
 	last[VFS_cgroup_id - VFS_ppid] = cell_known(CELL_U64, head->cgroup_id);
-	last[VFS_cpu_id - VFS_ppid] = cell_number(CELL_U64, head->cpu);
+	last[VFS_cpu_id - VFS_ppid] = cell_steady(cell_number(CELL_U64, head->cpu));
 	last[VFS_mono_ns - VFS_ppid] = cell_number(CELL_U64, head->start_ns);
 }
+
+_Static_assert(VFS_command - VFS_pid == 2 && VFS_cgroup_id - VFS_ppid == 2,
+	       "the columns of a task stand together");
 
 size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
 {
 	const struct iotr_record *head = row->record;
+	const struct cells_task_slot *task = find_task(cells, head);
 	size_t count = column_counts[head->stream];
 
 	cells->flags_used = 0;
-	fill_head(cells, head, cell);
+	fill_head(cells, head, task, cell);
 	fillers[head->stream](cells, row, cell);
-	fill_tail(head, cell + count - LAST_COUNT);
+	fill_tail(head, task, cell + count - LAST_COUNT);
 	return count;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "disks.h"
 #include "flags.h"
@@ -20,7 +21,7 @@ enum cell_kind {
 	CELL_EMPTY,
 	CELL_TEXT,   /* escaped already */
 	CELL_U64,
-	CELL_S64,
+	CELL_S64,    /* of those below zero */
 	CELL_HEX,
 	CELL_MS,     /* number is in nanoseconds */
 	CELL_DEVICE, /* number is major << 20 | minor */
@@ -30,13 +31,20 @@ enum cell_kind {
 
 struct cell {
 	uint8_t kind;
-	bool quote; /* the text holds a comma or a quote */
-	uint32_t length;
+	bool quote;   /* the text holds a comma or a quote */
+	bool steady;  /* the number is likely that of the row before: its digits are worth keeping */
+	uint8_t span; /* this cell, a number, and the next span - 1 are known as one by `id`; 0: no */
+	union {
+		uint32_t length; /* of the text */
+		uint32_t id;	 /* of what the span shows: the same cells as ever under this id */
+	};
 	union {
 		uint64_t number;
 		const char *text;
 	};
 };
+
+_Static_assert(sizeof(struct cell) == 16, "cells are copied as two words");
 
 /* Most columns a stream has. */
 #define CELLS_MAX 32
@@ -67,9 +75,10 @@ _Static_assert((int)VFS_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
 _Static_assert((int)BLOCK_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
 
 enum {
-	CELLS_FLAGS_CACHED = 64, /* decoded flags that are kept */
+	CELLS_FLAGS_CACHED = 32, /* decoded flags that are kept */
 	CELLS_FLAGS_SIZE = 112,	 /* bytes of one; a longer one is decoded each time */
-	CELLS_COMMANDS_CACHED = 64,
+	CELLS_TASKS_CACHED = 64,
+	CELLS_FILES_CACHED = 128,
 };
 
 struct cells_flags {
@@ -81,20 +90,46 @@ struct cells_flags {
 	char text[CELLS_FLAGS_SIZE];
 };
 
-struct cells_command {
+/* Who did it, as the end of a record's head has it. */
+struct cells_task {
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t ppid;
+	uint32_t uid;
 	char command[IOTR_COMMAND_SIZE];
-	bool valid;
+};
+
+struct cells_task_slot {
+	struct cells_task task;
+	uint32_t id; /* 0: free */
 	bool quote;
-	uint32_t length;
-	char text[4 * IOTR_COMMAND_SIZE];
+	uint8_t length;
+	char text[4 * IOTR_COMMAND_SIZE]; /* the command, escaped */
+};
+
+/* What it was done to, and how. */
+struct cells_file {
+	uint64_t inode;
+	uint32_t device;
+	uint32_t file_flags;
+	uint32_t flags;
+	uint32_t flag_kind;
+};
+
+struct cells_file_slot {
+	struct cells_file file;
+	uint32_t id; /* 0: free */
 };
 
 /* What lasts from row to row. */
 struct cells {
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, set by the owner */
+	uint32_t last_id;	 /* of a span */
 	struct disks disks;
+	struct cells_task_slot tasks[CELLS_TASKS_CACHED];
+	struct cells_file_slot files[CELLS_FILES_CACHED];
 	struct cells_flags flags[CELLS_FLAGS_CACHED];
-	struct cells_command commands[CELLS_COMMANDS_CACHED];
 	uint8_t operation_lengths[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
 	const char *fs_type; /* of the last row, and its length */
 	size_t fs_type_length;
@@ -132,9 +167,28 @@ static inline struct cell cell_known(enum cell_kind kind, uint64_t number)
 	return cell_number(number == IOTR_UNKNOWN ? CELL_EMPTY : kind, number);
 }
 
+static inline struct cell cell_steady(struct cell cell)
+{
+	cell.steady = true;
+	return cell;
+}
+
+static inline struct cell cell_signed(int64_t number)
+{
+	return cell_number(number < 0 ? CELL_S64 : CELL_U64, (uint64_t)number);
+}
+
 static inline struct cell cell_device(uint32_t device)
 {
-	return cell_number(device ? CELL_DEVICE : CELL_EMPTY, device);
+	return cell_steady(cell_number(device ? CELL_DEVICE : CELL_EMPTY, device));
+}
+
+/* The number begins a span. */
+static inline struct cell cell_span(struct cell cell, uint32_t id, uint8_t columns)
+{
+	cell.id = id;
+	cell.span = columns;
+	return cell;
 }
 
 static inline struct cell cell_bytes(const char *text, size_t length, bool quote)
@@ -146,6 +200,27 @@ static inline struct cell cell_bytes(const char *text, size_t length, bool quote
 }
 
 struct cell cell_string(const char *text);
+
+/* A new id of a span. */
+uint32_t cells_new_id(struct cells *cells);
+
+/* memcmp() of a few words without a call. */
+static inline bool cells_same(const void *left, const void *right, size_t size)
+{
+	uint64_t difference = 0, words[2];
+
+	for (size_t at = 0; at < size; at += sizeof(words[0])) {
+		memcpy(&words[0], (const char *)left + at, sizeof(words[0]));
+		memcpy(&words[1], (const char *)right + at, sizeof(words[1]));
+		difference |= words[0] ^ words[1];
+	}
+	return !difference;
+}
+
+static inline uint64_t cells_hash(uint64_t value)
+{
+	return value * 0x9e3779b97f4a7c15ULL >> 32;
+}
 
 /* Flags by way of the cache. */
 enum cells_flags_kind {

@@ -53,7 +53,8 @@ static struct cell bytes_completed(const struct iotr_vfs_record *record)
 {
 	if (!record->counts_bytes)
 		return cell_empty();
-	return cell_number(CELL_U64, record->result > 0 ? (uint64_t)record->result : 0);
+	return cell_steady(cell_number(CELL_U64,
+				       record->result > 0 ? (uint64_t)record->result : 0));
 }
 
 static void fill_mapping(struct cells *cells, const struct iotr_vfs_record *record,
@@ -67,32 +68,64 @@ static void fill_mapping(struct cells *cells, const struct iotr_vfs_record *reco
 	cell[VFS_mmap_flags] = cell_flags(cells, CELLS_FLAGS_MAPPING, 0, 0, record->mapping);
 }
 
-static struct cell flags(struct cells *cells, const struct iotr_vfs_record *record)
+static struct cell flags(struct cells *cells, const struct cells_file *file)
 {
-	uint32_t file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0;
-
-	if (record->flag_kind == IOTR_FLAGS_NONE)
+	if (file->flag_kind == IOTR_FLAGS_NONE)
 		return cell_empty();
-	return cell_flags(cells, CELLS_FLAGS_VFS, record->flag_kind, file_flags, record->flags);
+	return cell_flags(cells, CELLS_FLAGS_VFS, file->flag_kind, file->file_flags, file->flags);
 }
+
+static struct cells_file file_of(const struct iotr_vfs_record *record)
+{
+	return (struct cells_file){
+		.inode = record->file.inode,
+		.device = record->file.device,
+		.file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0,
+		.flags = record->flag_kind == IOTR_FLAGS_NONE ? 0 : record->flags,
+		.flag_kind = record->flag_kind,
+	};
+}
+
+/* The id under which the three columns of this file were shown before, or a new one. */
+static uint32_t file_id(struct cells *cells, const struct cells_file *file)
+{
+	uint64_t hash = cells_hash(file->inode + 31 * (uint64_t)file->flags);
+	struct cells_file_slot *slot = &cells->files[hash % CELLS_FILES_CACHED];
+
+	if (slot->id && cells_same(&slot->file, file, sizeof(*file)))
+		return slot->id;
+	slot->file = *file;
+	slot->id = cells_new_id(cells);
+	return slot->id;
+}
+
+static void fill_file(struct cells *cells, const struct iotr_vfs_record *record,
+		      struct cell *cell)
+{
+	struct cells_file file = file_of(record);
+	struct cell inode = cell_known(CELL_U64, file.inode);
+
+	cell[VFS_inode] = cell_span(inode, file_id(cells, &file), 3);
+	cell[VFS_device] = cell_device(file.device);
+	cell[VFS_flags] = flags(cells, &file);
+}
+
+_Static_assert(VFS_flags - VFS_inode == 2, "the columns of a file stand together");
 
 void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cell)
 {
 	const struct iotr_vfs_record *record = (const void *)row->record;
 
 	cell[VFS_filename] = filename(cells, row);
-	cell[VFS_size] = cell_known(CELL_U64, record->size);
+	cell[VFS_size] = cell_steady(cell_known(CELL_U64, record->size));
 	cell[VFS_offset] = cell_known(CELL_U64, record->offset);
 	cell[VFS_bytes_completed] = bytes_completed(record);
-	cell[VFS_inode] = cell_known(CELL_U64, record->file.inode);
-	cell[VFS_device] = cell_device(record->file.device);
-	cell[VFS_flags] = flags(cells, record);
+	fill_file(cells, record, cell);
 	cell[VFS_latency_ns] = cell_known(CELL_U64, record->head.latency_ns);
-	cell[VFS_return_value] = cell_number(CELL_S64, (uint64_t)record->result);
-	cell[VFS_errno] = cell_number(CELL_U64, error_of(record->result));
+	cell[VFS_return_value] = cell_steady(cell_signed(record->result));
+	cell[VFS_errno] = cell_steady(cell_number(CELL_U64, error_of(record->result)));
 	fill_mapping(cells, record, cell);
 	cell[VFS_address] = cell_known(CELL_HEX, record->address);
-	cell[VFS_fd] = record->has_fd ? cell_number(CELL_S64, (uint64_t)(int64_t)record->fd) :
-					cell_empty();
+	cell[VFS_fd] = record->has_fd ? cell_signed(record->fd) : cell_empty();
 	cell[VFS_fs_type] = fs_type(cells, row);
 }

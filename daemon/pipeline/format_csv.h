@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cells as RFC 4180 lines that end in LF. No field holds a line break: control characters come
- * escaped. One object per writer thread.
+ * escaped. One object per stream and writer thread.
  */
 #pragma once
 
@@ -15,11 +15,29 @@
 enum {
 	FORMAT_CSV_DATE_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.") - 1,
 	FORMAT_CSV_HEADER_MAX = 4096,
+	FORMAT_CSV_SPANS = 256,
+};
+
+/* The digits of a column's last number. */
+struct format_csv_number {
+	uint64_t number;
+	char text[23];
+	uint8_t length; /* 0: free */
+};
+
+/* The text of several columns, with a comma after each. */
+struct format_csv_span {
+	uint32_t id; /* 0: free */
+	uint8_t column;
+	uint8_t length;
+	char text[74];
 };
 
 struct format_csv {
-	int64_t second; /* that `date` is of */
+	uint64_t second_ns; /* that `date` is of */
 	char date[FORMAT_CSV_DATE_SIZE + DIGITS_SLACK];
+	struct format_csv_number numbers[CELLS_MAX];
+	struct format_csv_span spans[FORMAT_CSV_SPANS];
 };
 
 void format_csv_init(struct format_csv *csv);

@@ -35,6 +35,7 @@
 /* Of one stream; the counters have one writing thread each. */
 struct writer_stream {
 	struct sink sink;
+	struct format_csv csv;
 	bool failing; /* the log has been told */
 	_Atomic uint64_t received; /* consumer thread */
 	_Atomic uint64_t lost_queue;
@@ -56,7 +57,6 @@ struct writer {
 	bool stopped;
 	/* The writer thread's. */
 	struct cells cells;
-	struct format_csv csv;
 	struct clocks clocks;
 	struct manifest manifest;
 	bool manifest_due; /* it could not be written, or hashes are missing */
@@ -99,16 +99,15 @@ void writer_queue_wake(struct writer *writer)
 
 static void write_row(struct writer *writer, const struct row *row)
 {
-	enum iotr_stream stream = row->record->stream;
-	struct sink *sink = &writer->streams[stream].sink;
+	struct writer_stream *stream = &writer->streams[row->record->stream];
 	struct cell cell[CELLS_MAX];
-	char *line = sink_reserve(sink, format_csv_bound(row));
+	char *line = sink_reserve(&stream->sink, format_csv_bound(row));
 	size_t columns = cells_fill(&writer->cells, row, cell);
-	size_t length = format_csv_row(&writer->csv, cell, columns, line);
+	size_t length = format_csv_row(&stream->csv, cell, columns, line);
 
-	sink_commit(sink, length, row->record->start_ns);
+	sink_commit(&stream->sink, length, row->record->start_ns);
 	if (writer->tap)
-		writer->tap(stream, line, length, writer->tap_userdata);
+		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
 }
 
 static size_t write_batch(struct writer *writer)
@@ -303,6 +302,7 @@ static int open_sinks(struct writer *writer)
 	int error = 0;
 
 	FOR_EACH_STREAM (writer, stream) {
+		format_csv_init(&stream->csv);
 		error = sink_init(&stream->sink, writer->output_fd,
 				  (enum iotr_stream)(stream - writer->streams));
 		if (error < 0)
@@ -355,7 +355,6 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	writer->eventfd = -1;
 	writer->mask = config->streams;
 	cells_init(&writer->cells);
-	format_csv_init(&writer->csv);
 	error = open_writer(writer, config);
 	mailbox_init(&writer->mailbox, writer->eventfd);
 	if (!error)

@@ -5,6 +5,8 @@
  *   bench_pipeline [ROWS [FOLDER]]
  *
  * Rows come in drains of 4096 as fast as the writer takes them; a session's queue never overflows.
+ * They are reads and writes of 16 threads on CPUs of their own, four files each, in runs of 16 rows
+ * of one thread, as a ring has them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -85,26 +87,28 @@ static void add_names(struct names *names)
 
 static void make_sample(struct iotr_vfs_record *record, unsigned int number)
 {
+	unsigned int thread = number / 16, file = number % 4;
+
 	*record = (struct iotr_vfs_record){
 		.head = { .size = sizeof(*record), .stream = IOTR_VFS, .sessions = 1 },
 		.result = 4096, .size = 4096, .offset = (uint64_t)number * 4096 * 1031,
-		.address = IOTR_UNKNOWN, .fd = 3 + (int)number % 60, .has_fd = 1,
+		.address = IOTR_UNKNOWN, .fd = 3 + (int)(4 * thread + file), .has_fd = 1,
 		.counts_bytes = 1, .flag_kind = IOTR_FLAGS_FILE,
 	};
 	record->head.operation = number % 3 ? IOTR_VFS_READ : IOTR_VFS_WRITE;
-	record->head.cpu = number % 16;
+	record->head.cpu = thread;
 	record->head.start_ns = 1234567890123456ULL + number * 1777;
 	record->head.latency_ns = 800 + number * 37;
 	record->head.cgroup_id = 12345;
 	record->head.pid = 4242;
-	record->head.tid = 4242 + number % 16;
+	record->head.tid = 4242 + thread;
 	record->head.ppid = 1;
 	record->head.uid = 1000;
 	strcpy(record->head.command, "database");
-	record->file.name = 10 + number * 7 % FILES;
+	record->file.name = 10 + (thread * 61 + file) % FILES;
 	record->file.inode = 1000000 + record->file.name;
 	record->file.device = 254 << 20 | 1;
-	record->file.flags = number % 2 ? 0102002 : 0100000;
+	record->file.flags = file % 2 ? 0102002 : 0100000;
 }
 
 /* A consumer's work: drains, with the rows' times going on. */

@@ -349,6 +349,17 @@ static __always_inline bool file_fill(__u64 file, struct iotr_file *ret)
 	return pseudo_inode(inode, sb);
 }
 
+/* The same of a place. */
+static __always_inline void place_fill(struct place place, struct iotr_file *ret)
+{
+	struct inode *inode = place.dentry ? READ(struct dentry, place.dentry, d_inode) : NULL;
+
+	if (!inode)
+		return;
+	ret->inode = READ(struct inode, inode, i_ino);
+	ret->device = READ(struct super_block, READ(struct dentry, place.dentry, d_sb), s_dev);
+}
+
 static __always_inline struct place place_of_file(__u64 file)
 {
 	struct place place = {

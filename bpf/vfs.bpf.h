@@ -292,6 +292,7 @@ __noinline int vfs_result(__u32 tid, __u64 result)
 	struct task_struct *task = current_task();
 	struct slot *slot = slot_find(tid);
 	const struct iotr_call *call;
+	struct place place;
 	__u64 file;
 
 	if (!page || !slot)
@@ -306,8 +307,11 @@ __noinline int vfs_result(__u32 tid, __u64 result)
 	}
 	if (call->traits & (IOTR_CALL_STAT | IOTR_CALL_STATX))
 		file_of_stat(call, slot, &slot->file);
-	if (call->traits & IOTR_CALL_CHDIR)
-		slot->file.name = name_of_place(base_of(task, AT_FDCWD, false));
+	if (call->traits & IOTR_CALL_CHDIR) {
+		place = base_of(task, AT_FDCWD, false);
+		place_fill(place, &slot->file);
+		slot->file.name = name_of_place(place);
+	}
 	remember_mapping(call, slot, result);
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 /* Groups of programs that a stream needs. */
 static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_ASYNC,
+	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
 	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
 };
 

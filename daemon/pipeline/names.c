@@ -395,6 +395,17 @@ static bool describe(struct names *names, struct name *name, struct names_path *
 	return true;
 }
 
+void names_resend(struct names *names, uint64_t id)
+{
+	const struct name *name;
+
+	for (unsigned int depth = 0; id && depth < DEPTH_MAX; depth++) {
+		forget(names, id);
+		name = table_get(&names->by_id, id);
+		id = name ? name->parent : 0;
+	}
+}
+
 bool names_resolve(struct names *names, uint64_t id, struct names_path *path)
 {
 	struct name *name = table_get(&names->by_id, id);

@@ -57,6 +57,9 @@ bool names_resolve(struct names *names, uint64_t id, struct names_path *path);
 /* Path of the name last added for an inode; false when there is none. */
 bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct names_path *path);
 
+/* Asks for a name again, and for its parents: one of them got lost on its way. */
+void names_resend(struct names *names, uint64_t id);
+
 /* Drops a transient name; others stay. */
 void names_drop(struct names *names, uint64_t id);
 

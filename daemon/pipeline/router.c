@@ -132,8 +132,10 @@ static bool resolve_late(struct router *router, uint64_t id, struct names_path *
 	if (router->config.drain_names)
 		router->config.drain_names(router->config.userdata);
 	known = names_resolve(router->config.names, id, path);
-	if (!known || !path->complete)
+	if (!known || !path->complete) {
+		names_resend(router->config.names, id);
 		count(&router->names_missing);
+	}
 	return known;
 }
 

@@ -16,5 +16,6 @@ OBJECT(syscalls)
 OBJECT(block)
 OBJECT(process)
 OBJECT(async)
+OBJECT(inodes)
 
 .section .note.GNU-stack,"",@progbits

@@ -21,7 +21,8 @@
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
-	OBJECT_SYSCALLS,
+	OBJECT_SYSCALLS, /* its slots are shared, too */
+	OBJECT_INODES,
 	OBJECT_ASYNC,
 	OBJECT_BLOCK,
 	OBJECT_PROCESS,
@@ -32,6 +33,7 @@ enum object {
 	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[]
 OBJECT_BYTES(shared);
 OBJECT_BYTES(syscalls);
+OBJECT_BYTES(inodes);
 OBJECT_BYTES(async);
 OBJECT_BYTES(block);
 OBJECT_BYTES(process);
@@ -43,11 +45,12 @@ static const struct {
 #define OBJECT(name) { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end }
 	[OBJECT_SHARED] = OBJECT(shared),   [OBJECT_SYSCALLS] = OBJECT(syscalls),
 	[OBJECT_ASYNC] = OBJECT(async),	    [OBJECT_BLOCK] = OBJECT(block),
-	[OBJECT_PROCESS] = OBJECT(process),
+	[OBJECT_PROCESS] = OBJECT(process), [OBJECT_INODES] = OBJECT(inodes),
 };
 
 static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_CALLS] = OBJECT_SYSCALLS,
+	[PROBES_INODES] = OBJECT_INODES,
 	[PROBES_ASYNC] = OBJECT_ASYNC,
 	[PROBES_BLOCK] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
@@ -94,8 +97,9 @@ static bool program_fits(const struct kernel *kernel, const struct bpf_program *
 	int arity;
 
 	if (strncmp(section, "tp_btf/", 7))
-		return !suffix || kernel_function_arity(kernel, hook) == atoi(suffix + 2);
-	arity = kernel_tracepoint_arity(kernel, hook);
+		arity = kernel_function_arity(kernel, hook);
+	else
+		arity = kernel_tracepoint_arity(kernel, hook);
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
 }
 
@@ -152,14 +156,25 @@ static int rodata_set(struct bpf_object *object, const struct probes *probes)
 	return bpf_map__set_initial_value(map, bytes, size);
 }
 
-static int maps_share(struct bpf_object *object, struct bpf_object *shared)
+/* The map of that name in an object loaded before: the shared ones first, then the slots. */
+static struct bpf_map *map_find(const struct probes *probes, const char *name)
+{
+	struct bpf_map *map = NULL;
+
+	for (size_t i = 0; i < OBJECT_COUNT && !map; i++)
+		if (probes->objects[i])
+			map = bpf_object__find_map_by_name(probes->objects[i], name);
+	return map;
+}
+
+static int maps_share(const struct probes *probes, struct bpf_object *object)
 {
 	struct bpf_map *map, *from;
 	int r;
 
 	bpf_object__for_each_map(map, object) {
-		from = bpf_object__find_map_by_name(shared, bpf_map__name(map));
-		if (!from || bpf_map__is_internal(map))
+		from = bpf_map__is_internal(map) ? NULL : map_find(probes, bpf_map__name(map));
+		if (!from)
 			continue;
 		r = bpf_map__reuse_fd(map, bpf_map__fd(from));
 		if (r < 0)
@@ -192,7 +207,7 @@ static int object_load(struct probes *probes, enum object which)
 	r = rodata_set(object, probes);
 	if (r >= 0)
 		r = which == OBJECT_SHARED ? shared_sizes(probes, object) :
-					     maps_share(object, probes->objects[OBJECT_SHARED]);
+					     maps_share(probes, object);
 	if (r >= 0)
 		r = bpf_object__load(object);
 	if (r < 0) {
@@ -297,6 +312,8 @@ static int all_load(struct probes *probes, enum probes_level level, char *why, s
 	if (r < 0)
 		return r;
 	for (enum object which = OBJECT_SHARED + 1; which < OBJECT_COUNT; which++) {
+		if (which == OBJECT_INODES && probes->level != PROBES_FUNCTION)
+			continue;
 		probes->errors[which] = object_load(probes, which);
 		if (probes->errors[which] < 0)
 			log_warning("the kernel refuses %s programs: %s", objects[which].name,
@@ -443,8 +460,7 @@ uint64_t probes_memory(const struct probes *probes)
 		if (!probes->objects[i])
 			continue;
 		bpf_object__for_each_map(map, probes->objects[i])
-			if (i == OBJECT_SHARED || !bpf_object__find_map_by_name(
-							  probes->objects[OBJECT_SHARED], bpf_map__name(map)))
+			if (map_find(probes, bpf_map__name(map)) == map)
 				bytes += map_memory(bpf_map__fd(map));
 	}
 	for (size_t i = 0; i < probes->ring_count; i++)

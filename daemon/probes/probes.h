@@ -23,6 +23,7 @@ enum probes_level {
 /* Groups of programs that are attached and detached together. */
 enum probes_group {
 	PROBES_CALLS,	/* system calls */
+	PROBES_INODES,	/* inodes of calls on paths, at function level */
 	PROBES_ASYNC,	/* libaio and io_uring */
 	PROBES_BLOCK,
 	PROBES_PROCESS, /* births and ends of processes, for --tree */

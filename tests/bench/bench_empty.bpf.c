@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Programs that do nothing: what it costs to be called at all. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+SEC("tp_btf/sys_enter")
+int tracepoint_enter(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int tracepoint_exit(void *arguments)
+{
+	return 0;
+}
+
+SEC("fentry/__x64_sys_pread64")
+int function_enter(void *arguments)
+{
+	return 0;
+}
+
+SEC("fexit/__x64_sys_pread64")
+int function_exit(void *arguments)
+{
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The machine that is measured on, and who else disturbs it."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+
+TAXING = re.compile(r'sys_enter|sys_exit|sys_pread64')
+PATIENCE = 60
+
+
+def read(path, default=''):
+    try:
+        with open(path, errors='replace') as file:
+            return file.read()
+    except OSError:
+        return default
+
+
+def describe():
+    found = re.search(r'model name\s*: (.*)', read('/proc/cpuinfo'))
+    memory = re.search(r'MemTotal:\s*(\d+)', read('/proc/meminfo'))
+    uname = os.uname()
+    print('kernel   %s %s' % (uname.release, uname.machine))
+    print('CPUs     %d x %s' % (os.cpu_count(), found[1] if found else 'unknown'))
+    print('memory   %d MiB' % (int(memory[1]) // 1024 if memory else 0))
+    print('load     %s' % ' '.join(read('/proc/loadavg').split()[:3]), flush=True)
+
+
+def cpus():
+    """A CPU for who makes I/O and one for who records it, the same when there is no other."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[-1], allowed[0]
+
+
+def mount_tracing():
+    """Peers look for tracefs and debugfs; mounted in a namespace of our own, where they are not there."""
+    for kind, path in (('debugfs', '/sys/kernel/debug'), ('tracefs', '/sys/kernel/tracing')):
+        if os.path.isdir(path) and not os.listdir(path):
+            subprocess.run(['mount', '-t', kind, kind, path], check=False, stderr=subprocess.DEVNULL)
+
+
+def links():
+    """BPF links of the machine as bpftool shows them, None without bpftool."""
+    if not shutil.which('bpftool'):
+        return None
+    done = subprocess.run(['bpftool', '-j', 'link', 'list'], capture_output=True, text=True, check=False)
+    try:
+        found = json.loads(done.stdout or '[]')
+    except ValueError:
+        return []
+    return [link for link in found if 'id' in link]
+
+
+def taxes():
+    """How many BPF links tax the system calls that are measured."""
+    return sum(1 for link in links() or [] if TAXING.search(json.dumps(link)))
+
+
+def await_quiet():
+    """Waits until nobody else traces system calls; False when somebody goes on."""
+    end = time.monotonic() + PATIENCE
+    while taxes():
+        if time.monotonic() > end:
+            return False
+        time.sleep(1)
+    return True
+
+
+def take_precedence(nice):
+    """For this process and all that it starts, whoever else uses the machine."""
+    os.setsid()  # the kernel shares CPUs among sessions first
+    try:
+        with open('/proc/self/autogroup', 'w') as file:
+            file.write(str(nice))
+    except OSError:
+        pass
+    os.nice(nice)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What recording block requests takes from the throughput of a disk that lies in memory."""
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import tempfile
+
+from lib import tracers
+from lib.daemon import Daemon
+from lib.programs import Missing
+from lib.table import Table, median, note
+
+SIZE = 256 << 20
+RUNTIME = 3
+
+
+@contextlib.contextmanager
+def loop_device():
+    with tempfile.NamedTemporaryFile(dir='/dev/shm', prefix='iotracer-bench.') as file:
+        file.truncate(SIZE)
+        os.posix_fallocate(file.fileno(), 0, SIZE)
+        done = subprocess.run(['losetup', '--find', '--show', file.name], capture_output=True, text=True,
+                              check=False)
+        if done.returncode:
+            raise Missing('no loop device: ' + done.stderr.strip())
+        try:
+            yield done.stdout.strip()
+        finally:
+            subprocess.run(['losetup', '--detach', done.stdout.strip()], check=True)
+
+
+def run_fio(world, device, words):
+    """Requests a second."""
+    tracers.require('fio')
+    done = subprocess.run(
+        words + ['fio', '--name=bench', '--filename=' + device, '--rw=randread', '--bs=4k', '--direct=1',
+                 '--ioengine=libaio', '--iodepth=16', '--time_based', '--runtime=%d' % RUNTIME,
+                 '--cpus_allowed=%d' % world.cpu, '--output-format=json'],
+        cwd=world.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing('fio: ' + (done.stderr.strip().splitlines() or ['it failed'])[0])
+    return json.loads(done.stdout[done.stdout.index('{'):])['jobs'][0]['read']['iops']
+
+
+def measure(world, device, variants):
+    """By name of the variant: requests a second of every round, or why there are none."""
+    found = {name: [] for name in variants}
+    for _ in range(world.rounds):
+        for name, tracer in variants.items():
+            if isinstance(found[name], str):
+                continue
+            try:
+                with tracer() as words:
+                    found[name].append(run_fio(world, device, words))
+            except Missing as error:
+                found[name] = str(error)
+    return found
+
+
+def show(found, lost):
+    table = Table('Block: random reads of 4 KiB, 16 under way, loop device in memory', '', 'requests/s, best',
+                  'median', 'of untraced, best', 'median')
+    base = found['untraced']
+    for name, samples in found.items():
+        if isinstance(samples, str) or isinstance(base, str):
+            table.add(name, None, None, None, None)
+            continue
+        table.add(name, max(samples), median(samples), '%.1f %%' % (100 * max(samples) / max(base)),
+                  '%.1f %%' % (100 * median(samples) / median(base)))
+    table.show()
+    for name, samples in found.items():
+        if isinstance(samples, str):
+            note('%s is missing: %s' % (name, samples))
+    note('rows lost by iotracer: %d; no bar' % sum(lost))
+
+
+def part(world):
+    lost = []
+    with loop_device() as device, Daemon(world) as daemon:
+        show(measure(world, device, {
+            'untraced': tracers.nothing,
+            'iotracer': functools.partial(tracers.iotracer, daemon, 'block', lost),
+            'bpftrace, as biosnoop': functools.partial(tracers.bpftrace, world, tracers.BLOCK_SCRIPT),
+            'blktrace': functools.partial(tracers.blktrace, world, device),
+        }), lost)

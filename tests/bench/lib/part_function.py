@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A row's cost at function level, in a virtual machine whose clock counts instructions."""
+import os
+import subprocess
+
+from lib.programs import HERE
+from lib.table import BARS, note
+
+GUEST = '/opt/iotracer-bench'
+KERNEL = '6.12'
+
+
+def command(world):
+    words = [os.path.join(HERE, '..', 'vm', 'exec'), '--icount', '--add', '%s:%s/tests' % (HERE, GUEST)]
+    build = world.build
+    for path in (build.daemon, build.ctl, build.pread, build.empty, build.empty_object):
+        words += ['--add', '%s:%s/build/%s' % (path, GUEST, os.path.relpath(path, build.folder))]
+    return words + [KERNEL, 'PYTHONDONTWRITEBYTECODE=1 %s/tests/run --build %s/build --rounds 3 function-here'
+                    % (GUEST, GUEST)]
+
+
+def part(world):
+    print('\nFunction level, kernel %s in a virtual machine: a nanosecond of its clock is an instruction'
+          % KERNEL, flush=True)
+    done = subprocess.run(command(world), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env={**os.environ, 'IOTRACER_VM_TIMEOUT': '1800'}, check=False)
+    text = done.stdout.replace('\r', '')
+    for line in text.partition('\nBars\n')[0].splitlines():
+        print('  ' + line)
+        if '(bar ' in line and line.startswith('  iotracer'):
+            BARS.append('function level: ' + line.strip())
+    if done.returncode:
+        note('missing: the machine ended with %d: %s' % (
+            done.returncode, (done.stderr.strip().splitlines() or [''])[0]))
+        BARS.append('function level: not measured')

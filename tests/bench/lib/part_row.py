@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a recorded 1-byte pread costs the program that makes it."""
+import functools
+import os
+
+from lib import machine, tracers
+from lib.daemon import Daemon
+from lib.programs import Missing, run_pread
+from lib.table import Table, bar, median, note, quartile
+
+PAUSE = 1000  # us between batches: whoever records is to keep up
+BARS = (('bpftrace', 15), ('perf trace', 50), ('strace', 200))
+
+
+class Variant:
+    """One way to watch, its samples of every round, and why there are none."""
+
+    def __init__(self, name, tracer, calls=100, batches=200):
+        self.name, self.tracer, self.calls, self.batches = name, tracer, calls, batches
+        self.samples, self.why = [], None
+
+    def measure(self, world):
+        command = [world.build.pread, '-c', str(world.cpu), '-n', str(self.calls),
+                   '-b', str(self.batches), '-p', str(PAUSE), world.data]
+        try:
+            with self.tracer() as words:
+                return run_pread(words + command)
+        except Missing as error:
+            self.why = str(error)
+            return None
+
+    def figure(self, name='quartile'):
+        return quartile([sample[name] for sample in self.samples]) if self.samples else None
+
+
+def peers(world):
+    front = functools.partial(functools.partial, tracers.in_front, world)
+    record = os.path.join(world.folder, 'perf.data')
+    events = 'syscalls:sys_enter_pread64,syscalls:sys_exit_pread64'
+    return [
+        Variant('perf record', front('perf', 'record', '-q', '-e', events, '-o', record, '--')),
+        Variant('bpftrace', functools.partial(tracers.bpftrace, world, tracers.PREAD_SCRIPT)),
+        Variant('perf trace', front('perf', 'trace', '-e', 'pread64', '-o', '/dev/null', '--'), 50, 50),
+        Variant('strace', front('strace', '-e', 'pread64', '-o', '/dev/null', '--'), 20, 30),
+    ]
+
+
+def measure(world, variants):
+    """Rounds in which all take their turn; one that somebody else taxed counts only if all were."""
+    rounds = []
+    for _ in range(world.rounds):
+        quiet = machine.await_quiet()
+        found = [(variant, variant.measure(world)) for variant in variants if not variant.why]
+        rounds.append((quiet and not machine.taxes(), found))
+    clean = [found for quiet, found in rounds if quiet]
+    for found in clean or [found for _, found in rounds]:
+        for variant, sample in found:
+            if sample:
+                variant.samples.append(sample)
+    if len(clean) < len(rounds):
+        note('%d of %d rounds while others traced system calls: %s' % (
+            len(rounds) - len(clean), len(rounds), 'left out' if clean else 'taken, as there are no others'))
+
+
+def show(title, variants, unit):
+    base, floor = variants[0].figure(), variants[1].figure()
+    table = Table(title, '', 'call, ' + unit, 'least', 'median', 'added', 'of empty pair')
+    added = {}
+    for variant in variants:
+        if not variant.samples:
+            table.add(variant.name, None, None, None, None, None)
+            continue
+        more = variant.figure() - base
+        added[variant.name] = more
+        ratio = more / (floor - base) if floor and variant is not variants[0] else None
+        table.add(variant.name, variant.figure(), min(one['min'] for one in variant.samples),
+                  median([one['median'] for one in variant.samples]),
+                  None if variant is variants[0] else more, ratio)
+    table.show()
+    for variant in variants:
+        if variant.why:
+            note('%s is missing: %s' % (variant.name, variant.why))
+    return added
+
+
+def ratio(added, over, under):
+    return added[over] / added[under] if over in added and under in added else None
+
+
+def part(world):
+    lost = []
+    with Daemon(world) as daemon:
+        variants = [
+            Variant('untraced', tracers.nothing),
+            Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+            Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost)),
+        ] + peers(world)
+        measure(world, variants)
+    added = show('Cost of a row: pread of 1 byte, tracer on another CPU, ns (lower quartiles)', variants, 'ns')
+    note('rows lost by iotracer while measured: %d' % sum(lost))
+    bar('iotracer, of the empty pair', ratio(added, 'iotracer', 'empty pair'), '<=', 3.5, 'x')
+    for peer, limit in BARS:
+        bar('%s, of iotracer' % peer, ratio(added, peer, 'iotracer'), '>=', float(limit), 'x')
+
+
+def function_here(world):
+    """The same at function level, without peers."""
+    lost = []
+    world.level = 'function'
+    variants = [
+        Variant('untraced', tracers.nothing, 50),
+        Variant('empty pair', functools.partial(tracers.empty_pair, world, 'function'), 50),
+    ]
+    with Daemon(world) as daemon:
+        variants.append(Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost), 50))
+        measure(world, variants)
+    added = show('Cost of a row at function level: pread of 1 byte (lower quartiles)', variants, 'ns')
+    note('rows lost by iotracer while measured: %d' % sum(lost))
+    bar('iotracer, of the empty pair', ratio(added, 'iotracer', 'empty pair'), '<=', 2.0, 'x')

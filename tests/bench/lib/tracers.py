@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whatever can watch a workload: context managers that give the words to put before its command."""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from lib.programs import Missing
+
+PATIENCE = 60
+RING_PAGES = 4096  # for all rows of a sample: to lose one is cheaper than to write it
+
+PREAD_SCRIPT = '''
+BEGIN { system("touch %s"); }
+tracepoint:syscalls:sys_enter_pread64 {
+    @start[tid] = nsecs; @size[tid] = args->count; @offset[tid] = args->pos;
+}
+tracepoint:syscalls:sys_exit_pread64 /@start[tid]/ {
+    printf("%%d %%d %%s %%d %%d %%d %%d\\n", tid, pid, comm, @size[tid], @offset[tid], args->ret,
+           nsecs - @start[tid]);
+    delete(@start[tid]); delete(@size[tid]); delete(@offset[tid]);
+}
+'''
+
+BLOCK_SCRIPT = '''
+BEGIN { system("touch %s"); }
+tracepoint:block:block_rq_issue {
+    @start[args->dev, args->sector] = nsecs; @pid[args->dev, args->sector] = pid;
+    @comm[args->dev, args->sector] = comm;
+}
+tracepoint:block:block_rq_complete /@start[args->dev, args->sector]/ {
+    printf("%%llu %%s %%d %%d %%s %%d %%d %%d\\n", nsecs, @comm[args->dev, args->sector],
+           @pid[args->dev, args->sector], args->dev, args->rwbs, args->sector,
+           args->nr_sector * 512, nsecs - @start[args->dev, args->sector]);
+    delete(@start[args->dev, args->sector]); delete(@pid[args->dev, args->sector]);
+    delete(@comm[args->dev, args->sector]);
+}
+'''
+
+
+def require(program):
+    if not shutil.which(program):
+        raise Missing('%s is not installed' % program)
+
+
+def words_on(cpu, *words):
+    return ['taskset', '-c', str(cpu), *words]
+
+
+def end(process, number=signal.SIGINT):
+    process.send_signal(number)
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def nothing():
+    yield []
+
+
+@contextlib.contextmanager
+def empty_pair(world, level):
+    process = subprocess.Popen([world.build.empty, level, world.build.empty_object], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        if process.stdout.readline() != 'ready\n':
+            raise Missing(process.stderr.read().strip())
+        yield []
+    finally:
+        process.communicate('')
+
+
+@contextlib.contextmanager
+def iotracer(daemon, stream, lost):
+    """Adds to `lost` what the session lost."""
+    with daemon.session('--' + stream) as session:
+        yield []
+        lost.append(sum(session.stop(stream)['lost'].values()))
+
+
+@contextlib.contextmanager
+def bpftrace(world, script):
+    require('bpftrace')
+    mark = os.path.join(world.folder, 'bpftrace-runs')
+    process = subprocess.Popen(words_on(world.other_cpu, 'bpftrace', '--unsafe', '-e', script % mark),
+                               env={**os.environ, 'BPFTRACE_PERF_RB_PAGES': str(RING_PAGES)}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not os.path.exists(mark):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise Missing('bpftrace: ' + (process.stderr.read().splitlines() or ['no answer'])[-1])
+            time.sleep(0.1)
+        time.sleep(1)  # what follows BEGIN is attached after it has run
+        os.remove(mark)
+        yield []
+    finally:
+        end(process)
+        process.stderr.close()
+
+
+@contextlib.contextmanager
+def in_front(world, program, *arguments):
+    """A tracer that starts what it watches."""
+    require(program)
+    yield words_on(world.other_cpu, program, *arguments)
+
+
+@contextlib.contextmanager
+def blktrace(world, device):
+    require('blktrace')
+    process = subprocess.Popen(words_on(world.other_cpu, 'blktrace', '-d', device, '-D', world.folder,
+                                        '-o', 'blktrace'),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(1)
+        if process.poll() is not None:
+            raise Missing((process.stderr.read().strip().splitlines() or ['it ended'])[0])
+        yield []
+    finally:
+        end(process)
+        process.stderr.close()

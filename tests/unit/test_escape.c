@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "escape.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static void check(const char *text, size_t length, const char *expected, bool quote)
+{
+	char out[256];
+	bool quoted = false;
+	size_t written = escape_text(text, length, out, &quoted);
+
+	ck_assert_uint_le(written, ESCAPE_MAX(length));
+	ck_assert_uint_eq(written, strlen(expected));
+	ck_assert_mem_eq(out, expected, written);
+	ck_assert_int_eq(quoted, quote);
+}
+
+START_TEST(escapes_each_byte)
+{
+	char byte = (char)_i, expected[8];
+	bool plain = _i >= 0x20 && _i < 0x7f && _i != '\\';
+
+	snprintf(expected, sizeof(expected), plain ? "%c" : "\\x%02x", _i);
+	check(&byte, 1, expected, _i == ',' || _i == '"');
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	const char *expected;
+} sequences[] = {
+	{ "", "" },
+	{ "plain name.txt", "plain name.txt" },
+	{ "\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9" },
+	{ "\xc2\x80", "\xc2\x80" },			/* the least of two bytes */
+	{ "\xc0\xaf", "\\xc0\\xaf" },			/* overlong */
+	{ "\xc1\xbf", "\\xc1\\xbf" },
+	{ "\xe0\xa0\x80", "\xe0\xa0\x80" },		/* the least of three */
+	{ "\xe0\x9f\xbf", "\\xe0\\x9f\\xbf" },		/* overlong */
+	{ "\xed\x9f\xbf", "\xed\x9f\xbf" },		/* before the surrogates */
+	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },		/* a surrogate */
+	{ "\xef\xbf\xbf", "\xef\xbf\xbf" },
+	{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },	/* the least of four */
+	{ "\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf" },	/* overlong */
+	{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },	/* the last of all */
+	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+	{ "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80" },
+	{ "\xc3", "\\xc3" },				/* cut */
+	{ "\xe2\x82", "\\xe2\\x82" },
+	{ "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
+	{ "\xc3(", "\\xc3(" },
+	{ "\xe2\x82(", "\\xe2\\x82(" },
+	{ "\x80", "\\x80" },
+	{ "a\nb\tc\\d", "a\\x0ab\\x09c\\x5cd" },
+};
+
+START_TEST(escapes_sequences)
+{
+	check(sequences[_i].text, strlen(sequences[_i].text), sequences[_i].expected, false);
+}
+END_TEST
+
+/* The next byte would continue the sequence, but it is not ours. */
+START_TEST(stays_within_its_length)
+{
+	check("\xc3\xa9", 1, "\\xc3", false);
+	check("\xf0\x9f\x98\x80", 3, "\\xf0\\x9f\\x98", false);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_loop_test(tests, escapes_each_byte, 0, 256);
+	tcase_add_loop_test(tests, escapes_sequences, 0, LENGTH(sequences));
+	tcase_add_test(tests, stays_within_its_length);
+}
+
+int main(void)
+{
+	return run_suite("escape", add);
+}

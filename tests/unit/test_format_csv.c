@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rows of both streams against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
+ * are written anew; what changed is for a reader of the diff to judge.
+ */
+#include "format_csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+#define HEAD(stream_id, operation_id, record_type)                                                 \
+	.head = { .size = sizeof(struct record_type), .stream = IOTR_##stream_id,                  \
+		  .operation = IOTR_##stream_id##_##operation_id, .cpu = 3,                        \
+		  .start_ns = 86399999999999, .latency_ns = 1234, .cgroup_id = 77, .pid = 100,     \
+		  .tid = 101, .ppid = 1, .uid = 1000, .command = "cat" }
+#define VFS(operation_id) HEAD(VFS, operation_id, iotr_vfs_record)
+#define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
+#define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
+#define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
+#define NO_FILE .file = { .inode = IOTR_UNKNOWN }
+#define PATH(bytes) .path = { bytes, sizeof(bytes) - 1, false }
+#define PATH2(bytes) .path2 = { bytes, sizeof(bytes) - 1, false }
+
+static const struct vfs_row {
+	struct iotr_vfs_record record;
+	struct row_text path;
+	struct row_text path2;
+	const char *fs_type;
+} vfs_rows[] = {
+	{ .record = { VFS(READ), FILE_ID, .result = 4096, .size = 8192, .offset = 0, .address = IOTR_UNKNOWN,
+	    .flag_kind = IOTR_FLAGS_FILE, .fd = 3, .has_fd = 1, .counts_bytes = 1 },
+	  PATH("/home/user/file"), .fs_type = "ext4" },
+	{ .record = { VFS(WRITE), FILE_ID, .result = -ENOSPC, .size = 1, .offset = 18446744073709551614ULL,
+	    .address = IOTR_UNKNOWN, .flags = 2, .flag_kind = IOTR_FLAGS_FILE, .fd = 0,
+	    .has_fd = 1, .counts_bytes = 1 },
+	  .path = { "/a, \"quoted\" name", 17, true }, .fs_type = "xfs" },
+	{ .record = { VFS(OPEN), NO_FILE, .result = -ENOENT, NOTHING,
+	    .flags = O_WRONLY | O_CREAT | O_CLOEXEC, .flag_kind = IOTR_FLAGS_OPEN },
+	  PATH("/missing\\x0aname"), .fs_type = "" },
+	{ .record = { VFS(SYNC), NO_FILE, NOTHING }, .fs_type = "" },
+	{ .record = { VFS(CLOSE), .file = { .inode = 0, .device = 1 }, NOTHING, .fd = -1, .has_fd = 1 },
+	  PATH("/home/user/file (deleted)"), .fs_type = "tmpfs" },
+	{ .record = { VFS(MMAP), FILE_ID, .result = 0x7f0012345000, .size = 4096, .offset = 0,
+	    .address = 0x7f0012345000, .protection = 5, .mapping = 2, .has_mapping = 1, .fd = 4,
+	    .has_fd = 1 }, PATH("/lib/libc.so"), .fs_type = "ext4" },
+	{ .record = { VFS(MMAP), NO_FILE, .result = -ENOMEM, .size = 4096, .offset = IOTR_UNKNOWN,
+	    .address = 0, .has_mapping = 1 }, .fs_type = "" },
+	{ .record = { VFS(MADVISE), FILE_ID, .size = 4096, .offset = 0, .address = 0x1000, .flags = 4,
+	    .flag_kind = IOTR_FLAGS_MADVISE }, PATH("/data"), .fs_type = "ext4" },
+	{ .record = { VFS(RENAME), FILE_ID, NOTHING, .name2 = 1, .flag_kind = IOTR_FLAGS_RENAME },
+	  PATH("/old"), PATH2("/new"), .fs_type = "ext4" },
+	{ .record = { VFS(LINK), FILE_ID, NOTHING, .name2 = 1, .flags = AT_SYMLINK_FOLLOW,
+	    .flag_kind = IOTR_FLAGS_AT },
+	  PATH("/old"), .path2 = { "/b,c", 4, true }, .fs_type = "ext4" },
+	{ .record = { VFS(SYMLINK), NO_FILE, NOTHING, .name2 = 1 }, PATH2("/new"), .fs_type = "" },
+	{ .record = { VFS(RENAME), NO_FILE, .result = -EACCES, NOTHING }, .fs_type = "" },
+	{ .record = { VFS(COPY_FILE_RANGE), FILE_ID, .result = 0, .size = 0, .offset = 0,
+	    .address = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_SPLICE, .counts_bytes = 1 },
+	  PATH("/empty"), .fs_type = "ext4" },
+	{ .record = { VFS(READ), FILE_ID, .result = 5, .size = 8192, .offset = 99999999,
+	    .address = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_FILE, .fd = 3, .has_fd = 1,
+	    .counts_bytes = 1 }, PATH("/home/user/file"), .fs_type = "ext4" },
+};
+
+static const struct block_row {
+	struct iotr_block_record record;
+	struct row_text path;
+} block_rows[] = {
+	{ .record = { BLOCK(READ), .sector = 2048, .size = 4096, .queue_latency_ns = 1, .inode = 4711,
+	    .request_id = 7, .inode_device = 1, .device = 8 << 20 | 1, .disk = 8 << 20,
+	    .attribution = IOTR_ATTRIBUTION_SUBMITTER }, PATH("/home/user/file") },
+	{ .record = { BLOCK(WRITE), .sector = 8589934592, .size = 1048576, .queue_latency_ns = IOTR_UNKNOWN,
+	    .inode = IOTR_UNKNOWN, .request_id = 0, .device = 259 << 20, .disk = 259 << 20,
+	    .flags = 1 << 3 | 1 << 5, .error = EIO } },
+	{ .record = { BLOCK(FLUSH), .sector = 0, .size = 0, .queue_latency_ns = 1000000,
+	    .inode = IOTR_UNKNOWN, .request_id = 1, .device = 8 << 20, .disk = 4000U << 20,
+	    .flags = 1 << 5 } },
+	{ .record = { BLOCK(ZONE_RESET_ALL), .sector = IOTR_UNKNOWN, .queue_latency_ns = 999999999999,
+	    .inode = 0, .attribution = 9 }, PATH("/b") },
+};
+
+static struct cells cells;
+static struct format_csv csv;
+static char actual[65536];
+static size_t actual_size;
+
+static void begin(enum iotr_stream stream)
+{
+	static const char *const bits[32] = { [3] = "SYNC" };
+
+	flags_set_block_bits(bits);
+	cells_init(&cells);
+	disks_init(&cells.disks, "/nonexistent");
+	cells.disks.disks[8] = (struct disk){ 8 << 20, "sda" };
+	cells.disks.disks[(259 ^ 259 << 20) % DISKS_MAX] = (struct disk){ 259 << 20, "nvme0n1" };
+	cells.realtime_offset = 1700000000000000000;
+	format_csv_init(&csv);
+	actual_size = format_csv_header(stream, actual);
+}
+
+static void add_row(const struct row *row)
+{
+	struct cell cell[CELLS_MAX];
+	size_t count, length;
+
+	/* A cell that nobody fills would be seen. */
+	memset(cell, 0xff, sizeof(cell));
+	count = cells_fill(&cells, row, cell);
+	ck_assert_uint_eq(count, iotr_schemas[row->record->stream].column_count);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_msg(cell[i].kind < CELL_KIND_COUNT, "column %s is not filled",
+			      iotr_schemas[row->record->stream].columns[i].name);
+	length = format_csv_row(&csv, cell, count, actual + actual_size);
+	ck_assert_uint_le(length, format_csv_bound(row));
+	actual_size += length;
+}
+
+static void compare(const char *stream)
+{
+	static char expected[sizeof(actual)];
+	char path[4096];
+	FILE *file;
+	size_t size;
+
+	snprintf(path, sizeof(path), GOLDEN_FOLDER "/%s.csv", stream);
+	if (getenv("IOTRACER_UPDATE_GOLDEN")) {
+		file = fopen(path, "we");
+		ck_assert_ptr_nonnull(file);
+		fwrite(actual, 1, actual_size, file);
+		fclose(file);
+	}
+	file = fopen(path, "re");
+	ck_assert_msg(file, "%s", path);
+	size = fread(expected, 1, sizeof(expected) - 1, file);
+	fclose(file);
+	actual[actual_size] = '\0';
+	expected[size] = '\0';
+	ck_assert_str_eq(actual, expected);
+}
+
+/* Twice, so that what is kept from row to row is used too. */
+START_TEST(writes_vfs_rows)
+{
+	begin(IOTR_VFS);
+	for (int i = 0; i < 2 * LENGTH(vfs_rows); i++) {
+		const struct vfs_row *from = &vfs_rows[i % LENGTH(vfs_rows)];
+		struct iotr_vfs_record record = from->record;
+		struct row row = { &record.head, from->path, from->path2, from->fs_type };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("vfs");
+}
+END_TEST
+
+START_TEST(writes_block_rows)
+{
+	begin(IOTR_BLOCK);
+	for (int i = 0; i < 2 * LENGTH(block_rows); i++) {
+		const struct block_row *from = &block_rows[i % LENGTH(block_rows)];
+		struct iotr_block_record record = from->record;
+		struct row row = { .record = &record.head, .path = from->path, .fs_type = "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("block");
+}
+END_TEST
+
+/* The longest there can be stays within what was promised. */
+START_TEST(bounds_rows)
+{
+	static char path[NAMES_PATH_MAX], line[8 * NAMES_PATH_MAX];
+	struct iotr_vfs_record record = {
+		HEAD(VFS, RENAME, iotr_vfs_record), .file = { .inode = 1ULL << 63, .device = ~0U,
+		.flags = ~0U }, .result = INT64_MIN, .size = 1ULL << 63, .offset = 1ULL << 63,
+		.address = 1ULL << 63, .flags = ~0U, .protection = ~0U, .mapping = ~0U,
+		.fd = INT32_MIN, .flag_kind = IOTR_FLAGS_FILE, .has_fd = 1, .has_mapping = 1,
+		.counts_bytes = 1,
+	};
+	struct row row = { &record.head, { path, sizeof(path), true }, { path, sizeof(path), true },
+			   "0123456789abcdef" };
+	struct cell cell[CELLS_MAX];
+
+	begin(IOTR_VFS);
+	memset(path, '"', sizeof(path));
+	memset(record.head.command, 1, sizeof(record.head.command));
+	record.head.start_ns = 1ULL << 62;
+	record.head.latency_ns = record.head.cgroup_id = 1ULL << 63;
+	ck_assert_uint_le(format_csv_bound(&row), sizeof(line));
+	for (int i = 0; i < 2; i++)
+		ck_assert_uint_le(format_csv_row(&csv, cell, cells_fill(&cells, &row, cell), line),
+				  format_csv_bound(&row));
+}
+END_TEST
+
+START_TEST(shows_commands_as_they_are)
+{
+	static const char names[][IOTR_COMMAND_SIZE] = { "a,b", "x\"y", "\xff\n", "", "cat" };
+	static const char *const expected[] = { "\"a,b\"", "\"x\"\"y\"", "\\xff\\x0a", "", "cat" };
+	struct iotr_block_record record = block_rows[0].record;
+	struct row row = { .record = &record.head, .fs_type = "" };
+
+	begin(IOTR_BLOCK);
+	for (int i = 0; i < 3 * LENGTH(names); i++) {
+		char part[64];
+
+		memcpy(record.head.command, names[i % LENGTH(names)], IOTR_COMMAND_SIZE);
+		actual_size = 0;
+		add_row(&row);
+		actual[actual_size] = '\0';
+		snprintf(part, sizeof(part), ",100,101,%s,2048,", expected[i % LENGTH(names)]);
+		ck_assert_ptr_nonnull(strstr(actual, part));
+	}
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_test(tests, writes_vfs_rows);
+	tcase_add_test(tests, writes_block_rows);
+	tcase_add_test(tests, bounds_rows);
+	tcase_add_test(tests, shows_commands_as_they_are);
+}
+
+int main(void)
+{
+	return run_suite("format_csv", add);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queue.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+enum {
+	SIZE = 4 * QUEUE_ENTRY_MAX,
+	ROWS = 300000,
+};
+
+static struct queue *queue;
+static char text[1024];
+
+static void begin(void)
+{
+	queue = aligned_alloc(64, sizeof(*queue));
+	ck_assert_int_eq(queue_init(queue, SIZE, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), 0);
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 23);
+}
+
+static void end(void)
+{
+	close(queue->eventfd);
+	queue_done(queue);
+	free(queue);
+}
+
+/* Lengths of all kinds, so that entries end everywhere. */
+static uint32_t length_of(uint64_t number)
+{
+	return (uint32_t)(number * 2654435761U >> 7) % 700;
+}
+
+static bool push(uint64_t number)
+{
+	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs), .start_ns = number } };
+	struct iotr_block_record block = {
+		.head = { .size = sizeof(block), .stream = IOTR_BLOCK, .start_ns = number },
+	};
+	struct row row = {
+		.record = number % 3 ? &vfs.head : &block.head,
+		.path = { text, length_of(number), number % 2 },
+		.path2 = { text + 1, number % 5 ? 0 : length_of(number + 1), number % 4 == 1 },
+		.fs_type = text,
+	};
+
+	return queue_push(queue, &row);
+}
+
+static void check(const struct row *row, uint64_t number)
+{
+	ck_assert_uint_eq(row->record->start_ns, number);
+	ck_assert_uint_eq(row->record->stream, number % 3 ? IOTR_VFS : IOTR_BLOCK);
+	ck_assert_uint_eq(row->path.length, length_of(number));
+	ck_assert_mem_eq(row->path.text, text, row->path.length);
+	ck_assert_int_eq(row->path.quote, number % 2);
+	ck_assert_uint_eq(row->path2.length, number % 5 ? 0 : length_of(number + 1));
+	ck_assert_mem_eq(row->path2.text, text + 1, row->path2.length);
+	ck_assert_int_eq(row->path2.quote, number % 4 == 1);
+	ck_assert_ptr_eq(row->fs_type, text);
+}
+
+START_TEST(keeps_rows_in_order)
+{
+	struct row row;
+
+	begin();
+	ck_assert(!queue_front(queue, &row));
+	for (uint64_t number = 0; number < 100; number++)
+		ck_assert(push(number));
+	for (uint64_t number = 0; number < 100; number++) {
+		ck_assert(queue_front(queue, &row));
+		check(&row, number);
+		queue_pop(queue);
+	}
+	ck_assert(!queue_front(queue, &row));
+	end();
+}
+END_TEST
+
+START_TEST(goes_round)
+{
+	uint64_t pushed = 0, popped = 0;
+	struct row row;
+
+	begin();
+	while (popped < 20000) {
+		while (push(pushed))
+			pushed++;
+		for (int i = 0; i < 37 && queue_front(queue, &row); i++) {
+			check(&row, popped++);
+			queue_pop(queue);
+		}
+	}
+	end();
+}
+END_TEST
+
+START_TEST(refuses_when_full)
+{
+	uint64_t pushed = 0;
+	struct row row;
+
+	begin();
+	while (push(pushed))
+		pushed++;
+	ck_assert_uint_gt(pushed, SIZE / 2000);
+	for (uint64_t number = 0; number < pushed; number++) {
+		ck_assert(queue_front(queue, &row));
+		check(&row, number);
+		queue_pop(queue);
+	}
+	ck_assert(!queue_front(queue, &row));
+	ck_assert(push(0));
+	end();
+}
+END_TEST
+
+START_TEST(takes_the_longest_paths)
+{
+	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs) } };
+	static char path[QUEUE_ENTRY_MAX];
+	struct row row = { .record = &vfs.head, .path = { path, 40000, false },
+			   .path2 = { path, 40000, false }, .fs_type = "" };
+
+	begin();
+	ck_assert(queue_push(queue, &row));
+	row.path2.length = QUEUE_ENTRY_MAX;
+	ck_assert(!queue_push(queue, &row));
+	end();
+}
+END_TEST
+
+static bool is_woken(void)
+{
+	struct pollfd pollfd = { .fd = queue->eventfd, .events = POLLIN };
+	eventfd_t value;
+
+	if (poll(&pollfd, 1, 0) != 1)
+		return false;
+	eventfd_read(queue->eventfd, &value);
+	return true;
+}
+
+START_TEST(wakes_once_a_drain)
+{
+	struct row row;
+
+	begin();
+	ck_assert(queue_idle(queue));
+	queue_wake(queue);
+	ck_assert(!is_woken());
+	for (uint64_t number = 0; number < 10; number++)
+		push(number);
+	ck_assert(!is_woken());
+	ck_assert(!queue_front(queue, &row));
+	ck_assert(queue_idle(queue));
+	queue_wake(queue);
+	ck_assert(is_woken());
+	queue_wake(queue);
+	ck_assert(!is_woken());
+	ck_assert(!queue_idle(queue));
+	for (uint64_t number = 0; number < 10; number++) {
+		ck_assert(queue_front(queue, &row));
+		check(&row, number);
+		queue_pop(queue);
+	}
+	push(10);
+	queue_wake(queue);
+	ck_assert(!is_woken());
+	ck_assert(!queue_idle(queue));
+	end();
+}
+END_TEST
+
+START_TEST(touches_little_when_kept_empty)
+{
+	unsigned char resident[SIZE / 4096];
+	size_t pages = 0;
+	struct row row;
+
+	begin();
+	for (uint64_t number = 0; number < 20000; number++) {
+		ck_assert(queue_idle(queue));
+		push(number);
+		queue_wake(queue);
+		ck_assert(queue_front(queue, &row));
+		check(&row, number);
+		queue_pop(queue);
+	}
+	ck_assert_int_eq(mincore(queue->ring, SIZE, resident), 0);
+	for (size_t i = 0; i < sizeof(resident); i++)
+		pages += resident[i] & 1;
+	ck_assert_uint_le(pages, 2);
+	end();
+}
+END_TEST
+
+/* A writer thread as there is one: takes what there is, then waits. */
+static void *consume(void *argument)
+{
+	struct pollfd pollfd = { .fd = queue->eventfd, .events = POLLIN };
+	uint64_t *received = argument, last = 0;
+	eventfd_t value;
+	struct row row;
+
+	while (last != ROWS) {
+		while (queue_front(queue, &row)) {
+			ck_assert_uint_gt(row.record->start_ns, last);
+			last = row.record->start_ns;
+			check(&row, last);
+			queue_pop(queue);
+			++*received;
+		}
+		if (last != ROWS && queue_idle(queue)) {
+			ck_assert_int_eq(poll(&pollfd, 1, 20000), 1);
+			eventfd_read(queue->eventfd, &value);
+		}
+	}
+	return NULL;
+}
+
+START_TEST(loses_nothing_between_threads)
+{
+	uint64_t received = 0, refused = 0;
+	pthread_t thread;
+
+	begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, consume, &received), 0);
+	for (uint64_t number = 1; number < ROWS; number++) {
+		refused += !push(number);
+		if (number % (1 + number % 97) == 0)
+			queue_wake(queue);
+	}
+	while (!push(ROWS))
+		usleep(100);
+	queue_wake(queue);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(received + refused, ROWS);
+	end();
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_test(tests, keeps_rows_in_order);
+	tcase_add_test(tests, goes_round);
+	tcase_add_test(tests, refuses_when_full);
+	tcase_add_test(tests, takes_the_longest_paths);
+	tcase_add_test(tests, wakes_once_a_drain);
+	tcase_add_test(tests, touches_little_when_kept_empty);
+	tcase_add_test(tests, loses_nothing_between_threads);
+}
+
+int main(void)
+{
+	return run_suite("queue", add);
+}

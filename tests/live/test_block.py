@@ -54,7 +54,8 @@ def request(one, row, operation, device, disk, start=0):
     """Every column of a row for one request of the trigger."""
     expected = {
         'operation': operation, 'sector': str(start + one['offset'] // 512),
-        'size': str(one['length']), 'device': device_number(device), 'disk': disk, 'error': '0',
+        'size': str(one['length']), 'device': device_number(device), 'disk': disk,
+        'error': str(one['errno']),
         'pid': str(one['pid']), 'tid': str(one['pid']), 'command': 'iotr-trigger', 'uid': '0',
         'attribution': 'submitter',
     }
@@ -90,20 +91,30 @@ def loop(world):
     read_and_write(world, world.loop())
 
 
-@test
-def blank_disk(world):
-    """A spare NVMe disk, when there is one and nothing is on it."""
-    device = '/dev/nvme1n1'
-    if not os.path.exists(device):
-        raise Skip('no %s' % device)
-    world.need('wipefs')
+def blank(device):
+    """Nobody's: writable, not part of anything, and nothing but zeros where data would begin."""
     disk = disk_of(device)
-    inner = [name for name in os.listdir('/sys/block/' + disk) if name.startswith(disk)]
+    folder = '/sys/block/%s/' % disk
     with open('/proc/mounts', encoding='utf-8') as file:
         used = device in file.read()
-    if inner or used or os.listdir('/sys/block/%s/holders' % disk) or \
-            world.command('wipefs', device).stdout.strip():
+    with open(folder + 'ro', encoding='ascii') as file:
+        used = used or file.read().strip() != '0'
+    if used or os.listdir(folder + 'holders') or [
+            name for name in os.listdir(folder) if name.startswith(disk)]:
+        return False
+    with open(device, 'rb') as file:
+        return not any(file.read(8 << 20))
+
+
+@test
+def blank_disk(world):
+    """A spare disk, when there is one and nothing is on it; it is blank again afterwards."""
+    device = os.path.realpath(os.environ.get('IOTRACER_SCRATCH_DISK', '/dev/nvme1n1'))
+    if not os.path.exists(device):
+        raise Skip('no %s' % device)
+    if not blank(device):
         raise Skip('%s is in use' % device)
+    world.undo.callback(world.trigger.block, device, 'zero:0:8388608')
     read_and_write(world, device)
 
 
@@ -127,7 +138,8 @@ def flush(world):
     pairs, _ = during(world, device, 'write:0:4096', 'flush')
     rows = [row for row in pairs[1][1] if row['operation'] == 'FLUSH']
     equal(len(rows), 1, 'FLUSH rows of one fsync')
-    equal(len(pairs[1][1]), 1, 'rows of one fsync')
+    equal([(row['operation'], row['size']) for row in pairs[1][1]], [('FLUSH', '0')],
+          'rows of one fsync')
     check(re.fullmatch(MS, rows[0]['latency_ms']), 'latency_ms', rows[0])
     equal((rows[0]['size'], rows[0]['disk']), ('0', disk_of(device)), 'size and disk')
 
@@ -311,8 +323,7 @@ def blktrace(world):
         world.trigger.block(device, *['write:%d:4096' % (index * 8192) for index in range(20)],
                             *['read:%d:8192' % (index * 8192) for index in range(20)])
         end = time.monotonic_ns()
-        tracer.send_signal(signal.SIGINT)
-        tracer.communicate(timeout=PATIENCE)
+        end_tracing(tracer)
     parsed = world.command('blkparse', '-q', '-i', os.path.join(folder, 'trace'), '-f',
                            '%a %d %S %N\n', '-a', 'complete', check=False)
     events = [line.split() for line in parsed.stdout.splitlines() if line.startswith('C ')]
@@ -322,6 +333,20 @@ def blktrace(world):
     rows = sorted((int(row['sector']), int(row['size'])) for row in of_device(session, device)
                   if row['size'] != '0' and begin <= int(row['mono_ns']) <= end)
     equal(rows, events, 'sectors and sizes')
+
+
+def end_tracing(tracer):
+    """One that has only just begun does not hear the first signal."""
+    for _ in range(30):
+        tracer.send_signal(signal.SIGINT)
+        try:
+            tracer.communicate(timeout=2)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+    tracer.kill()
+    tracer.communicate()
+    raise Skip('blktrace did not end')
 
 
 def wait_tracing(tracer, device):

@@ -82,14 +82,16 @@ make_payload() { # TREE FILE
 # With --icount a guest's clock counts its instructions: times repeat on a busy machine.
 vm_icount=
 
-# Emulation unless asked otherwise: within a virtual machine /dev/kvm may be there and yet boot nothing.
+# Emulation unless asked otherwise: within a virtual machine /dev/kvm may be there and yet boot nothing. One thread
+# emulates both CPUs: with a thread for each, a CPU may go on seeing the breakpoint through which the kernel switches a
+# tracepoint on or off after it has been taken away, and trap there for ever.
 cpu_options() {
     if [[ -n $vm_icount ]]; then
         echo -accel tcg -icount shift=0,sleep=off -cpu max -smp 1
     elif [[ ${IOTRACER_VM_ACCEL:-tcg} == kvm ]]; then
         echo -accel kvm -cpu host -smp 2
     else
-        echo -accel tcg,thread=multi -cpu max -smp 2
+        echo -accel tcg,thread=single -cpu max -smp 2
     fi
 }
 
@@ -110,8 +112,8 @@ compose_machine() { # KERNEL DIR APPEND...
     read -ra cpu < <(cpu_options)
     mapfile -t disks < <(
         disk_option root "$kernel/disk.img" snapshot=on
-        disk_option payload "$dir/payload.tar" readonly=on
         disk_option scratch "$dir/scratch.img" cache=unsafe
+        disk_option payload "$dir/payload.tar" readonly=on
     )
     qemu_command=(
         qemu-system-x86_64 "${cpu[@]}" -m 2048 -display none -nodefaults -no-user-config -no-reboot
@@ -144,7 +146,7 @@ cause_of_death() { # DIR QEMU_STATUS TIMEOUT
 
 console_tail() { # DIR
     tail -n 60 "$1/console" | tr -d '\r'
-    cat "$1/qemu"
+    tail -n 5 "$1/qemu"
 }
 
 # Options that exec and shell have in common. Sets tree and operands.

@@ -32,7 +32,8 @@ static __always_inline void uring_rw(struct io_kiocb *request, struct pending *p
 	__u32 length = READ(struct io_rw, request, len);
 
 	pending->counts_bytes = 1;
-	pending->flags = READ(struct io_rw, request, flags);
+	if (bpf_core_field_exists(struct io_rw, flags)) /* since 584b0180f0f4, v5.19 */
+		pending->flags = READ(struct io_rw, request, flags);
 	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
 	if (pending->offset == IOTR_UNKNOWN && file)
 		pending->offset = READ(struct file, file, f_pos);

@@ -24,6 +24,8 @@ static const enum probes_group stream_needs[IOTR_STREAM_COUNT] = {
 	[IOTR_BLOCK] = PROBES_BLOCK,
 };
 
+#define RELEASE_US 1000000 /* after the last session that wanted a hook */
+
 static int fail(struct engine_error *error, int r, const char *parameter, const char *message)
 {
 	snprintf(error->parameter, sizeof(error->parameter), "%s", parameter);
@@ -107,6 +109,7 @@ void engine_free(struct engine *engine)
 			json_object_put(session_end(engine->sessions[i], "shutdown"));
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
+	sd_event_source_disable_unref(engine->release);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
 	sd_event_unref(engine->event);
@@ -148,13 +151,26 @@ static void groups_attach(struct engine *engine, uint32_t groups)
 			probes_attach(engine->probes, group);
 }
 
-static void groups_release(struct engine *engine)
+static int groups_release(sd_event_source *source, uint64_t now, void *userdata)
 {
+	struct engine *engine = userdata;
 	uint32_t wanted = groups_wanted(engine);
 
+	(void)source;
+	(void)now;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (!(wanted >> group & 1))
 			probes_detach(engine->probes, group);
+	return 0;
+}
+
+/* Hooks stay a moment, so that sessions in a row do not pay for attaching again. */
+static void groups_release_later(struct engine *engine)
+{
+	engine->release = sd_event_source_disable_unref(engine->release);
+	if (sd_event_add_time_relative(engine->event, &engine->release, CLOCK_MONOTONIC, RELEASE_US,
+				       RELEASE_US / 10, groups_release, engine) < 0)
+		groups_release(NULL, 0, engine);
 }
 
 /* ---- sessions ---- */
@@ -398,7 +414,7 @@ static struct json_object *session_end(struct session *session, const char *reas
 	tail_hub_end(session);
 	status = session_status(session, reason);
 	engine->sessions[session->bit] = NULL;
-	groups_release(engine);
+	groups_release_later(engine);
 	consumer_run(engine->consumer, groups_wanted(engine) != 0);
 	session_free(session);
 	return status;

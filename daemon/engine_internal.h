@@ -42,6 +42,7 @@ struct engine {
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	const char *block_flags[32];
+	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
 struct session *engine_find(struct engine *engine, const char *name);

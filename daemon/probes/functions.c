@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 #include "log.h"
 #include "probes/calls.h"
 
-enum { SUBPROGRAMS_MAX = 32 };
+enum {
+	SUBPROGRAMS_MAX = 32,
+	VERIFIER_LOG_BYTES = 1 << 20,
+};
 
 /* Programs and links of one function; -1 when there is none. */
 struct function {
@@ -21,6 +25,8 @@ struct function {
 };
 
 struct functions {
+	pthread_t thread; /* while detaching: the links belong to it */
+	bool detaching;
 	size_t count;
 	struct function all[];
 };
@@ -95,12 +101,14 @@ static int origin_init(struct origin *origin, struct bpf_program *program)
 	return 0;
 }
 
-static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function)
+static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function,
+			 char *log, size_t log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
 		    .attach_btf_id = function, .prog_btf_fd = origin->btf_fd,
 		    .func_info = origin->infos, .func_info_cnt = origin->info_count,
-		    .func_info_rec_size = sizeof(*origin->infos));
+		    .func_info_rec_size = sizeof(*origin->infos), .log_buf = log,
+		    .log_size = log_size, .log_level = log ? 1 : 0);
 
 	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
 			     origin->insn_count, &options);
@@ -163,6 +171,23 @@ static int origins_init(struct origins *origins, struct bpf_object *object)
 	return r;
 }
 
+/* Loads a copy; a second try has the verifier say why the first was refused. */
+static int function_clone(const struct origin *origin, enum bpf_attach_type type, int function,
+			  const char *name)
+{
+	_cleanup_free_ char *log = NULL;
+	int fd = clone_program(origin, type, function, NULL, 0);
+
+	if (fd >= 0)
+		return fd;
+	log_warning("cannot load a hook on %s: %s", name, strerror(errno));
+	log = calloc(1, VERIFIER_LOG_BYTES);
+	fd = log ? clone_program(origin, type, function, log, VERIFIER_LOG_BYTES) : -1;
+	if (log)
+		log_debug("the verifier says: %s", log);
+	return fd;
+}
+
 /* A hook that does not load takes away its call, with a line in the log. */
 static void function_load(struct function *function, const struct kernel *kernel,
 			  const struct origins *origins, const struct call *call)
@@ -175,10 +200,8 @@ static void function_load(struct function *function, const struct kernel *kernel
 	id = kernel_function(kernel, name);
 	if (id < 0)
 		return; /* the kernel has no such call */
-	function->enter = clone_program(&origins->enter[pair], BPF_TRACE_FENTRY, id);
-	function->exit = clone_program(&origins->exit[pair], BPF_TRACE_FEXIT, id);
-	if (function->enter < 0 || function->exit < 0)
-		log_warning("cannot load the hooks of %s: %s", name, strerror(errno));
+	function->enter = function_clone(&origins->enter[pair], BPF_TRACE_FENTRY, id, name);
+	function->exit = function_clone(&origins->exit[pair], BPF_TRACE_FEXIT, id, name);
 }
 
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
@@ -201,11 +224,37 @@ int functions_new(const struct kernel *kernel, struct bpf_object *object, struct
 	return 0;
 }
 
+static void detach(int *link)
+{
+	closep(link);
+	*link = -1;
+}
+
+static void *detach_thread(void *userdata)
+{
+	struct functions *functions = userdata;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		detach(&functions->all[i].enter_link);
+		detach(&functions->all[i].exit_link);
+	}
+	return NULL;
+}
+
+/* Waits for a detaching under way. */
+static void detach_finish(struct functions *functions)
+{
+	if (functions->detaching)
+		pthread_join(functions->thread, NULL);
+	functions->detaching = false;
+}
+
 void functions_free(struct functions *functions)
 {
 	if (!functions)
 		return;
 	functions_detach(functions);
+	detach_finish(functions);
 	for (size_t i = 0; i < functions->count; i++) {
 		closep(&functions->all[i].enter);
 		closep(&functions->all[i].exit);
@@ -226,6 +275,7 @@ int functions_attach(struct functions *functions)
 {
 	int failed = 0, r;
 
+	detach_finish(functions);
 	for (size_t i = 0; i < functions->count; i++) {
 		struct function *function = &functions->all[i];
 
@@ -239,25 +289,24 @@ int functions_attach(struct functions *functions)
 	return functions_attached(functions) ? 0 : failed;
 }
 
-static void detach(int *link)
-{
-	closep(link);
-	*link = -1;
-}
-
+/* In a thread: the kernel waits for its own readers at every hook, seconds in all. */
 void functions_detach(struct functions *functions)
 {
-	for (size_t i = 0; i < functions->count; i++) {
-		detach(&functions->all[i].enter_link);
-		detach(&functions->all[i].exit_link);
-	}
+	detach_finish(functions);
+	if (!functions_attached(functions))
+		return;
+	functions->detaching = !pthread_create(&functions->thread, NULL, detach_thread, functions);
+	if (!functions->detaching)
+		detach_thread(functions);
 }
 
 size_t functions_attached(const struct functions *functions)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < functions->count; i++)
-		count += (functions->all[i].enter_link >= 0) + (functions->all[i].exit_link >= 0);
+	for (size_t i = 0; i < functions->count; i++) {
+		count += __atomic_load_n(&functions->all[i].enter_link, __ATOMIC_RELAXED) >= 0;
+		count += __atomic_load_n(&functions->all[i].exit_link, __ATOMIC_RELAXED) >= 0;
+	}
 	return count;
 }

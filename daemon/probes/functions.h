@@ -17,5 +17,8 @@ int functions_new(const struct kernel *kernel, struct bpf_object *object, struct
 void functions_free(struct functions *functions); /* takes NULL */
 
 int functions_attach(struct functions *functions);
+
+/* Returns at once; functions_attached() tells how far it is. Attaching waits for it. */
 void functions_detach(struct functions *functions);
+
 size_t functions_attached(const struct functions *functions);

@@ -37,16 +37,34 @@ static int try_read_kernel(void)
 	return load(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, sizeof(insns) / sizeof(insns[0]), NULL);
 }
 
-static int try_function_hooks(const struct kernel *kernel)
+static int attach_once(int program)
+{
+	int link = bpf_raw_tracepoint_open(NULL, program);
+
+	if (link < 0)
+		return -errno;
+	close(link);
+	return 0;
+}
+
+/* A hook on a call that nobody makes while it is there, attached twice. */
+static int try_function_hooks(struct kernel *kernel)
 {
 	const struct bpf_insn insns[] = { EXIT_INSNS };
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
-	int id = kernel_function(kernel, "__x64_sys_read");
+	int id = kernel_function(kernel, "__x64_sys_sync"), program, r;
 
 	if (id < 0)
 		return id;
 	options.attach_btf_id = id;
-	return load(BPF_PROG_TYPE_TRACING, insns, sizeof(insns) / sizeof(insns[0]), &options);
+	program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_probe", "GPL", insns,
+				sizeof(insns) / sizeof(insns[0]), &options);
+	if (program < 0)
+		return program;
+	r = attach_once(program);
+	kernel->attach_again = r >= 0 && attach_once(program) >= 0;
+	close(program);
+	return r;
 }
 
 int kernel_open(struct kernel *kernel)

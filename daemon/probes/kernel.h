@@ -14,6 +14,7 @@ struct kernel {
 	bool read_kernel;     /* bpf_probe_read_kernel */
 	bool function_hooks;  /* fentry and fexit load */
 	int function_error;   /* why not, negative errno */
+	bool attach_again;    /* a function hook that was detached can be attached again */
 };
 
 /* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. */

@@ -1,59 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names.h"
+#include "names_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-
-#include "cleanup.h"
-#include "mounts.h"
-#include "path.h"
-#include "table.h"
-
-#define DELETED	       " (deleted)"
-#define DELETED_LENGTH (sizeof(DELETED) - 1)
-#define DEPTH_MAX      256 /* parents of a name that are followed */
-
-struct name {
-	uint64_t id;
-	uint64_t parent;
-	uint64_t inode;
-	const char *fs_type;
-	char *path;	      /* built at first use */
-	uint64_t path_epoch;  /* of the parents that it was built from */
-	uint32_t path_length; /* with the mark of a deleted file */
-	uint32_t base_length; /* without: what children continue */
-	uint32_t position;    /* in ring */
-	uint32_t device;
-	uint16_t flags;
-	uint16_t length;
-	bool path_quote;
-	bool used;	  /* since the hand of the clock came by */
-	bool dying;	  /* evicted, but rows may be on their way */
-	uint64_t died_in; /* cycle */
-	TAILQ_ENTRY(name) dying_entry;
-	char text[];
-};
-
-struct names {
-	struct names_config config;
-	struct table by_id;
-	struct table by_inode;
-	struct mounts mounts;
-	struct name **ring; /* all names, in no order: the clock's face */
-	uint32_t room;	    /* of ring */
-	uint32_t count;
-	uint32_t dying_count;
-	uint32_t hand;
-	size_t bytes;
-	size_t dying_bytes;
-	uint64_t cycle;
-	uint64_t epoch; /* counted up when cached paths may have become wrong */
-	TAILQ_HEAD(, name) dying; /* eldest first */
-	struct names_counts counts;
-	struct path path; /* the one that is being built */
-};
 
 int names_new(const struct names_config *config, struct names **ret)
 {
@@ -77,11 +27,6 @@ int names_new(const struct names_config *config, struct names **ret)
 	}
 	*ret = names;
 	return 0;
-}
-
-static size_t size_of(const struct name *name)
-{
-	return sizeof(*name) + name->length + (name->path ? name->path_length : 0);
 }
 
 static uint64_t inode_key(uint32_t device, uint64_t inode)
@@ -116,11 +61,11 @@ static void set_dying(struct names *names, struct name *name, bool dying)
 	if (dying) {
 		name->died_in = names->cycle;
 		names->dying_count++;
-		names->dying_bytes += size_of(name);
+		names->dying_bytes += name_size(name);
 		TAILQ_INSERT_TAIL(&names->dying, name, dying_entry);
 	} else {
 		names->dying_count--;
-		names->dying_bytes -= size_of(name);
+		names->dying_bytes -= name_size(name);
 		TAILQ_REMOVE(&names->dying, name, dying_entry);
 	}
 }
@@ -133,7 +78,7 @@ static void remove_name(struct names *names, struct name *name)
 	set_dying(names, name, false);
 	names->ring[name->position] = last;
 	last->position = name->position;
-	names->bytes -= size_of(name);
+	names->bytes -= name_size(name);
 	table_remove(&names->by_id, name->id);
 	if (table_get(&names->by_inode, key) == name)
 		table_remove(&names->by_inode, key);
@@ -232,7 +177,7 @@ static int insert(struct names *names, struct name *name)
 		table_set(&names->by_inode, inode_key(name->device, name->inode), name);
 	name->position = names->count;
 	names->ring[names->count++] = name;
-	names->bytes += size_of(name);
+	names->bytes += name_size(name);
 	names->counts.added++;
 	return 0;
 }
@@ -285,121 +230,11 @@ int names_add(struct names *names, const struct iotr_name_record *record, size_t
 	return 0;
 }
 
-static void set_unknown(struct path *path)
-{
-	path_set(path, PATH_UNKNOWN, strlen(PATH_UNKNOWN), false);
-}
-
-static bool build(struct names *names, struct name *name, unsigned int depth);
-
-/* Begins the path with that of the parent; false when a part of it is unknown for now. */
-static bool build_parent(struct names *names, const struct name *name, unsigned int depth)
-{
-	struct name *parent = table_get(&names->by_id, name->parent);
-
-	if (!parent || depth >= DEPTH_MAX) {
-		set_unknown(&names->path);
-		return parent;
-	}
-	parent->used = true;
-	if (parent->path_epoch == names->epoch) {
-		path_set(&names->path, parent->path, parent->base_length, parent->path_quote);
-		return true;
-	}
-	return build(names, parent, depth + 1);
-}
-
-/* A name without a parent: a root, a file that is in no folder, or the text of a symbolic link. */
-static void build_orphan(struct path *path, const struct name *name)
-{
-	path_set_text(path, name->text, name->length);
-	if (!name->length && !(name->flags & IOTR_NAME_TRANSIENT))
-		path_set(path, "/", 1, false);
-}
-
-static bool build_base(struct names *names, const struct name *name, unsigned int depth)
-{
-	bool complete = true;
-
-	if (!name->parent && !(name->flags & IOTR_NAME_CUT)) {
-		build_orphan(&names->path, name);
-		return true;
-	}
-	if (name->flags & IOTR_NAME_CUT)
-		set_unknown(&names->path);
-	else
-		complete = build_parent(names, name, depth);
-	if (name->flags & IOTR_NAME_TRANSIENT)
-		path_append_user(&names->path, name->text, name->length);
-	else if (name->length)
-		path_append(&names->path, name->text, name->length);
-	return complete;
-}
-
-static void keep_path(struct names *names, struct name *name, char *copy, size_t length)
-{
-	size_t before = size_of(name), grown;
-
-	free(name->path);
-	name->path = copy;
-	name->path_length = (uint32_t)length;
-	grown = size_of(name) - before;
-	names->bytes += grown;
-	if (name->dying)
-		names->dying_bytes += grown;
-}
-
-/* Keeps the built path with its name; one that is not complete is built anew at the next use. */
-static void cache(struct names *names, struct name *name, bool complete)
-{
-	const struct path *path = &names->path;
-	size_t mark = name->flags & IOTR_NAME_DELETED ? DELETED_LENGTH : 0;
-	char *copy = malloc(path->length + mark + 1);
-
-	if (!copy)
-		return;
-	memcpy(copy, path->text, path->length);
-	memcpy(copy + path->length, DELETED, mark);
-	keep_path(names, name, copy, path->length + mark);
-	name->base_length = path->length;
-	name->path_quote = path->quote;
-	name->path_epoch = complete ? names->epoch : 0;
-}
-
-/* Builds the path, without the mark in names->path, with it in the name. */
-static bool build(struct names *names, struct name *name, unsigned int depth)
-{
-	bool complete = build_base(names, name, depth);
-
-	cache(names, name, complete);
-	return complete;
-}
-
-static bool describe(struct names *names, struct name *name, struct names_path *path)
-{
-	bool complete = name->path_epoch == names->epoch || build(names, name, 0);
-
-	if (!name->path)
-		return false;
-	*path = (struct names_path){
-		.text = name->path,
-		.length = name->path_length,
-		.quote = name->path_quote,
-		.device = name->device,
-		.fs_type = name->fs_type,
-		.complete = complete,
-		.transient = name->flags & IOTR_NAME_TRANSIENT,
-	};
-	if (!name->used)
-		name->used = true;
-	return true;
-}
-
 void names_resend(struct names *names, uint64_t id)
 {
 	const struct name *name;
 
-	for (unsigned int depth = 0; id && depth < DEPTH_MAX; depth++) {
+	for (unsigned int depth = 0; id && depth < NAMES_DEPTH_MAX; depth++) {
 		forget(names, id);
 		name = table_get(&names->by_id, id);
 		id = name ? name->parent : 0;
@@ -410,7 +245,7 @@ bool names_resolve(struct names *names, uint64_t id, struct names_path *path)
 {
 	struct name *name = table_get(&names->by_id, id);
 
-	return name && describe(names, name, path);
+	return name && name_describe(names, name, path);
 }
 
 bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct names_path *path)
@@ -418,7 +253,7 @@ bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct na
 	struct name *name = table_get(&names->by_inode, inode_key(device, inode));
 
 	return name && name->device == device && name->inode == inode &&
-	       describe(names, name, path);
+	       name_describe(names, name, path);
 }
 
 void names_drop(struct names *names, uint64_t id)

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DELETED	       " (deleted)"
+#define DELETED_LENGTH (sizeof(DELETED) - 1)
+
+static void set_unknown(struct path *path)
+{
+	path_set(path, PATH_UNKNOWN, strlen(PATH_UNKNOWN), false);
+}
+
+static bool build(struct names *names, struct name *name, unsigned int depth);
+
+/* Begins the path with that of the parent; false when a part of it is unknown for now. */
+static bool build_parent(struct names *names, const struct name *name, unsigned int depth)
+{
+	struct name *parent = table_get(&names->by_id, name->parent);
+
+	if (!parent || depth >= NAMES_DEPTH_MAX) {
+		set_unknown(&names->path);
+		return parent;
+	}
+	parent->used = true;
+	if (parent->path_epoch == names->epoch) {
+		path_set(&names->path, parent->path, parent->base_length, parent->path_quote);
+		return true;
+	}
+	return build(names, parent, depth + 1);
+}
+
+/* A name without a parent: a root, a file that is in no folder, or the text of a symbolic link. */
+static void build_orphan(struct path *path, const struct name *name)
+{
+	path_set_text(path, name->text, name->length);
+	if (!name->length && !(name->flags & IOTR_NAME_TRANSIENT))
+		path_set(path, "/", 1, false);
+}
+
+static bool build_base(struct names *names, const struct name *name, unsigned int depth)
+{
+	bool complete = true;
+
+	if (!name->parent && !(name->flags & IOTR_NAME_CUT)) {
+		build_orphan(&names->path, name);
+		return true;
+	}
+	if (name->flags & IOTR_NAME_CUT)
+		set_unknown(&names->path);
+	else
+		complete = build_parent(names, name, depth);
+	if (name->flags & IOTR_NAME_TRANSIENT)
+		path_append_user(&names->path, name->text, name->length);
+	else if (name->length)
+		path_append(&names->path, name->text, name->length);
+	return complete;
+}
+
+static void keep_path(struct names *names, struct name *name, char *copy, size_t length)
+{
+	size_t before = name_size(name), grown;
+
+	free(name->path);
+	name->path = copy;
+	name->path_length = (uint32_t)length;
+	grown = name_size(name) - before;
+	names->bytes += grown;
+	if (name->dying)
+		names->dying_bytes += grown;
+}
+
+/* Keeps the built path with its name; one that is not complete is built anew at the next use. */
+static void cache(struct names *names, struct name *name, bool complete)
+{
+	const struct path *path = &names->path;
+	size_t mark = name->flags & IOTR_NAME_DELETED ? DELETED_LENGTH : 0;
+	char *copy = malloc(path->length + mark + 1);
+
+	if (!copy)
+		return;
+	memcpy(copy, path->text, path->length);
+	memcpy(copy + path->length, DELETED, mark);
+	keep_path(names, name, copy, path->length + mark);
+	name->base_length = path->length;
+	name->path_quote = path->quote;
+	name->path_epoch = complete ? names->epoch : 0;
+}
+
+/* Builds the path, without the mark in names->path, with it in the name. */
+static bool build(struct names *names, struct name *name, unsigned int depth)
+{
+	bool complete = build_base(names, name, depth);
+
+	cache(names, name, complete);
+	return complete;
+}
+
+bool name_describe(struct names *names, struct name *name, struct names_path *path)
+{
+	bool complete = name->path_epoch == names->epoch || build(names, name, 0);
+
+	if (!name->path)
+		return false;
+	*path = (struct names_path){
+		.text = name->path,
+		.length = name->path_length,
+		.quote = name->path_quote,
+		.device = name->device,
+		.fs_type = name->fs_type,
+		.complete = complete,
+		.transient = name->flags & IOTR_NAME_TRANSIENT,
+	};
+	if (!name->used)
+		name->used = true;
+	return true;
+}

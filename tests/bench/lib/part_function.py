@@ -25,7 +25,7 @@ def part(world):
     done = subprocess.run(command(world), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env={**os.environ, 'IOTRACER_VM_TIMEOUT': '1800'}, check=False)
     text = done.stdout.replace('\r', '')
-    for line in text.partition('\nBars\n')[0].splitlines():
+    for line in text.partition('\nload at the end')[0].partition('load ')[2].partition('\n')[2].splitlines():
         print('  ' + line)
         if '(bar ' in line and line.startswith('  iotracer'):
             BARS.append('function level: ' + line.strip())

@@ -3,11 +3,28 @@
 import glob
 import os
 import subprocess
+import tempfile
 import time
 
 from lib.daemon import MIB, Daemon
 from lib.programs import Producer
 from lib.table import Table, bar, note
+
+
+PLAIN_CHUNK = 128 << 10
+PLAIN_MOST = 1 << 30
+
+
+def plain_write_ns(folder, size):
+    """CPU time of writing so many bytes to a new file, whoever writes them."""
+    chunk, chunks = bytes(PLAIN_CHUNK), min(size, PLAIN_MOST) // PLAIN_CHUNK
+    if not chunks:
+        return 0
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        before = time.process_time_ns()
+        for _ in range(chunks):
+            file.write(chunk)
+        return (time.process_time_ns() - before) * size / (chunks * PLAIN_CHUNK)
 
 
 class Run:
@@ -22,6 +39,7 @@ class Run:
                 self.record(daemon, session, producer)
                 self.daemon_ns = daemon.cpu_ns() - before
                 self.rows, self.own_rows = count_rows(session.output, producer.pid)
+            self.plain_ns = plain_write_ns(world.folder, self.account['bytes'])
         finally:
             producer.end()
 
@@ -60,7 +78,8 @@ def show_rows(runs):
         one, seconds = run.account, run.producer['seconds']
         lost = one['lost']
         table.add(number, int(run.producer['calls']),
-                  '%.0f %%' % (100 * run.producer['cpu'] / seconds), one['emitted'], one['written'], run.rows, run.own_rows,
+                  '%.0f %%' % (100 * run.producer['cpu'] / seconds), one['emitted'], one['written'],
+                  run.rows, run.own_rows,
                   lost['ring'], lost['queue'], lost['disk'], lost['unmatched'], one['written'] / seconds,
                   one['bytes'] / seconds / 1e6, run.stop_s)
     table.show()
@@ -76,12 +95,13 @@ def show_rows(runs):
 
 
 def show_cpu(runs):
-    table = Table('CPU of the daemon, ring to file, in these runs', 'run', 'ns/row', 'of it by thread (user + kernel)')
+    table = Table('CPU of the daemon, ring to file, in these runs', 'run', 'ns/row', 'plain write of the bytes',
+                  'by thread (user + kernel)')
     for number, run in enumerate(runs, 1):
         rows = run.account['written'] or 1
         busy = ['%.0f + %.0f' % (user / rows, kernel / rows) for user, kernel in run.threads.values()
                 if user + kernel > rows]
-        table.add(number, run.daemon_ns / rows, ', '.join(busy))
+        table.add(number, run.daemon_ns / rows, run.plain_ns / rows, ', '.join(busy))
     table.show()
     bar('daemon CPU per row', min(run.daemon_ns / (run.account['written'] or 1) for run in runs), '<=', 200.0, ' ns')
 

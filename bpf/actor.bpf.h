@@ -16,16 +16,15 @@ struct actor {
 
 static __always_inline void actor_current(struct actor *actor)
 {
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = current_task();
 
-	actor->cgroup_id = bpf_get_current_cgroup_id();
-	actor->pid = pid_tgid >> 32;
-	actor->tid = (__u32)pid_tgid;
-	actor->ppid = parent_of(task);
-	actor->uid = (__u32)bpf_get_current_uid_gid();
+	actor->cgroup_id = task_cgroup(task);
+	actor->pid = task_tgid(task);
+	actor->tid = task_tid(task);
+	actor->ppid = task_ppid(task);
+	actor->uid = task_uid(task);
 	actor->known = !(READ(struct task_struct, task, flags) & PF_KTHREAD) && actor->pid;
-	bpf_get_current_comm(actor->command.text, sizeof(actor->command.text));
+	task_command(task, &actor->command);
 }
 
 static __always_inline void actor_head(struct iotr_record *head, const struct actor *actor)

@@ -113,13 +113,15 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 static __always_inline int uring_submitted(struct io_kiocb *request, __u64 key)
 {
 	struct iotr_control *page = control_page();
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct task_struct *task = current_task();
+	__u32 tgid = task_tgid(task);
 	struct pending *pending;
 	__u64 file, sessions;
 
 	if (!page || tgid == page->own_tgid)
 		return 0;
-	sessions = filter_task(page, uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
+	sessions = filter_task(page, task,
+			       uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
 	if (!sessions)
 		return 0;
 	pending = pending_new(key, sessions);

@@ -101,6 +101,56 @@ static __always_inline struct task_struct *current_task(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
+/*
+ * Who runs now. Where fields are typed loads, they are read from the task: a helper each would
+ * cost more than all the rest of a row.
+ */
+static __always_inline __u32 task_tid(struct task_struct *task)
+{
+	return typed_reads ? (__u32)READ(struct task_struct, task, pid) :
+			     (__u32)bpf_get_current_pid_tgid();
+}
+
+static __always_inline __u32 task_tgid(struct task_struct *task)
+{
+	return typed_reads ? (__u32)READ(struct task_struct, task, tgid) :
+			     (__u32)(bpf_get_current_pid_tgid() >> 32);
+}
+
+static __always_inline __u32 task_ppid(struct task_struct *task)
+{
+	return READ(struct task_struct, READ(struct task_struct, task, real_parent), tgid);
+}
+
+static __always_inline __u32 task_uid(struct task_struct *task)
+{
+	return typed_reads ? READ(struct cred, READ(struct task_struct, task, cred), uid.val) :
+			     (__u32)bpf_get_current_uid_gid();
+}
+
+static __always_inline __u64 task_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup;
+
+	if (!typed_reads)
+		return bpf_get_current_cgroup_id();
+	cgroup = READ(struct css_set, READ(struct task_struct, task, cgroups), dfl_cgrp);
+	return READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
+}
+
+static __always_inline void task_command(struct task_struct *task, struct iotr_command *command)
+{
+	struct task_struct *typed;
+
+	if (!typed_reads) {
+		bpf_get_current_comm(command->text, sizeof(command->text));
+		return;
+	}
+	typed = bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+	((__u64 *)command->text)[0] = *(__u64 *)__builtin_preserve_access_index(&typed->comm[0]);
+	((__u64 *)command->text)[1] = *(__u64 *)__builtin_preserve_access_index(&typed->comm[8]);
+}
+
 /* Which of struct iotr_counters to count in. */
 enum counter {
 	COUNT_EMITTED,
@@ -139,7 +189,8 @@ __noinline int count_sessions(__u32 stream, __u32 counter, __u64 sessions)
 		(sessions) & ~users_;                                                           \
 	})
 
-static __always_inline __u64 filter_task(struct iotr_control *page, __u64 sessions, __u32 tgid)
+static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
+					 __u64 sessions, __u32 tgid)
 {
 	struct iotr_command command = {};
 	__u32 uid;
@@ -148,11 +199,11 @@ static __always_inline __u64 filter_task(struct iotr_control *page, __u64 sessio
 		return sessions;
 	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &tgid);
 	if (sessions & page->filtered[IOTR_FILTER_UID]) {
-		uid = (__u32)bpf_get_current_uid_gid();
+		uid = task_uid(task);
 		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
 	}
 	if (sessions & page->filtered[IOTR_FILTER_COMMAND]) {
-		bpf_get_current_comm(command.text, sizeof(command.text));
+		task_command(task, &command);
 		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
 	}
 	return sessions;
@@ -224,11 +275,6 @@ static __always_inline void row_unmatched(__u32 stream, __u64 sessions)
 	count_sessions(stream, COUNT_UNMATCHED, sessions);
 }
 
-static __always_inline __u32 parent_of(struct task_struct *task)
-{
-	return READ(struct task_struct, READ(struct task_struct, task, real_parent), tgid);
-}
-
 static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
 				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
 {
@@ -251,15 +297,13 @@ static __always_inline bool command_is_ours(const struct iotr_command *command)
 }
 
 /* Fills the actor's part of a head with the current thread. */
-static __always_inline void head_fill_current(struct iotr_record *head,
+static __always_inline void head_fill_current(struct iotr_record *head, struct task_struct *task,
 					      const struct iotr_command *command)
 {
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-
-	head->cgroup_id = bpf_get_current_cgroup_id();
-	head->pid = pid_tgid >> 32;
-	head->tid = (__u32)pid_tgid;
-	head->ppid = parent_of(current_task());
-	head->uid = (__u32)bpf_get_current_uid_gid();
+	head->cgroup_id = task_cgroup(task);
+	head->pid = task_tgid(task);
+	head->tid = task_tid(task);
+	head->ppid = task_ppid(task);
+	head->uid = task_uid(task);
 	__builtin_memcpy(head->command, command->text, sizeof(head->command));
 }

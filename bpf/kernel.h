@@ -95,12 +95,35 @@ struct fs_struct {
 	struct path root, pwd;
 };
 
+struct kuid {
+	__u32 val;
+};
+
+struct cred {
+	struct kuid uid;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
+	const struct cred *cred;
+	struct css_set *cgroups;
+	char comm[16];
 	struct files_struct *files;
 	struct fs_struct *fs;
 };

@@ -38,33 +38,33 @@ static __always_inline void arguments(__u64 *args, struct pt_regs *regs, __u32 a
 static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 {
 	struct iotr_control *page = control_page();
-	__u64 number = regs->orig_ax, pid_tgid, sessions;
+	__u64 number = regs->orig_ax, sessions;
 	struct task_struct *task;
 	struct iotr_call *call;
 	struct slot *slot;
-	__u32 abi;
+	__u32 abi, tgid;
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
 	if (!page->calls[IOTR_ABI_NATIVE][number].sessions &&
 	    !page->calls[IOTR_ABI_COMPAT][number].sessions)
 		return 0;
-	pid_tgid = bpf_get_current_pid_tgid();
-	if (pid_tgid >> 32 == page->own_tgid)
-		return 0;
 	task = current_task();
+	tgid = task_tgid(task);
+	if (tgid == page->own_tgid)
+		return 0;
 	abi = abi_of(task);
 	call = &page->calls[abi][number];
 	sessions = call->sessions;
 	if (sessions)
-		sessions = filter_task(page, sessions, pid_tgid >> 32);
+		sessions = filter_task(page, task, sessions, tgid);
 	if (!sessions)
 		return 0;
-	slot = slot_take(page, (__u32)pid_tgid);
+	slot = slot_take(page, task_tid(task));
 	if (!slot)
 		return 0;
 	arguments(slot->args, regs, abi);
-	slot->tid = (__u32)pid_tgid;
+	slot->tid = task_tid(task);
 	slot->number = number;
 	slot->abi = abi;
 	if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
@@ -81,8 +81,8 @@ static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 
 static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 parts)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct slot *slot = slot_find(tid);
+	struct task_struct *task = current_task();
+	struct slot *slot = slot_find(task_tid(task));
 	const struct iotr_call *call;
 	struct iotr_control *page;
 	__u64 end;
@@ -96,7 +96,7 @@ static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 pa
 		if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
 			aio_ends(call, slot, result);
 		else
-			vfs_ends(page, call, slot, result, end, parts);
+			vfs_ends(page, call, slot, task, result, end, parts);
 	}
 	slot->sessions = 0;
 	return 0;

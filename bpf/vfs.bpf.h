@@ -375,7 +375,8 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 }
 
 static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
-				     struct slot *slot, long result, __u64 end, __u32 parts)
+				     struct slot *slot, struct task_struct *task, long result,
+				     __u64 end, __u32 parts)
 {
 	__u64 size = size_of(call, slot), sessions = slot->sessions;
 	struct iotr_command command;
@@ -391,14 +392,14 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 		result = -EINTR;
 	if (parts & PART_RESULT && (!call->fd || call->traits & (IOTR_CALL_STAT | IOTR_CALL_MAPS)))
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
-	bpf_get_current_comm(command.text, sizeof(command.text));
+	task_command(task, &command);
 	if (!sessions || command_is_ours(&command))
 		return;
 	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
 	if (!row)
 		return;
 	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
-	head_fill_current(&row->head, &command);
+	head_fill_current(&row->head, task, &command);
 	vfs_fill(row, call, slot, result, size);
 	row_commit(row);
 }

@@ -194,10 +194,8 @@ static void function_load(struct function *function, const struct kernel *kernel
 {
 	enum pair pair = pair_of(&call->row);
 	char name[64];
-	int id;
+	int id = kernel_call(kernel, call->name, name, sizeof(name));
 
-	snprintf(name, sizeof(name), "__x64_sys_%s", call->name);
-	id = kernel_function(kernel, name);
 	if (id < 0)
 		return; /* the kernel has no such call */
 	function->enter = function_clone(&origins->enter[pair], BPF_TRACE_FENTRY, id, name);

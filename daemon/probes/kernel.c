@@ -52,7 +52,8 @@ static int try_function_hooks(struct kernel *kernel)
 {
 	const struct bpf_insn insns[] = { EXIT_INSNS };
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
-	int id = kernel_function(kernel, "__x64_sys_sync"), program, r;
+	char name[64];
+	int id = kernel_call(kernel, "syncfs", name, sizeof(name)), program, r;
 
 	if (id < 0)
 		return id;
@@ -89,6 +90,18 @@ void kernel_done(struct kernel *kernel)
 int kernel_function(const struct kernel *kernel, const char *name)
 {
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC);
+}
+
+int kernel_call(const struct kernel *kernel, const char *call, char *name, size_t size)
+{
+	int id;
+
+	snprintf(name, size, "__x64_sys_%s", call);
+	id = kernel_function(kernel, name);
+	if (id > 0)
+		return id;
+	snprintf(name, size, "__do_sys_%s", call);
+	return kernel_function_arity(kernel, name) == 1 ? kernel_function(kernel, name) : -ENOENT;
 }
 
 int kernel_tracepoint_arity(const struct kernel *kernel, const char *name)

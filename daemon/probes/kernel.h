@@ -7,6 +7,7 @@
 
 #include <bpf/btf.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct kernel {
 	struct btf *btf;
@@ -23,6 +24,12 @@ void kernel_done(struct kernel *kernel);
 
 /* BTF id of a function, or -ENOENT. */
 int kernel_function(const struct kernel *kernel, const char *name);
+
+/*
+ * The function of a system call that takes its registers, and its name: __x64_sys_CALL, or, for a
+ * call without arguments, __do_sys_CALL, which the other is an alias of. -ENOENT.
+ */
+int kernel_call(const struct kernel *kernel, const char *call, char *name, size_t size);
 
 /* Number of arguments of a tracepoint, or -ENOENT. */
 int kernel_tracepoint_arity(const struct kernel *kernel, const char *name);

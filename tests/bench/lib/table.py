@@ -4,11 +4,6 @@
 BARS = []
 
 
-def quartile(values):
-    """The lower quartile: what a thing costs when little else disturbs it."""
-    return sorted(values)[len(values) // 4]
-
-
 def median(values):
     return sorted(values)[len(values) // 2]
 

@@ -30,7 +30,8 @@ static void measure_operations(struct cells *cells)
 		const struct iotr_schema *schema = &iotr_schemas[stream];
 
 		for (size_t i = 0; i < schema->operation_count; i++)
-			cells->operation_lengths[stream][i] = (uint8_t)strlen(schema->operations[i]);
+			cells->operation_lengths[stream][i] =
+				(uint8_t)strlen(schema->operations[i]);
 	}
 }
 
@@ -118,8 +119,11 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 	cells->flags_used += length;
 	if (length > sizeof(slot->text))
 		return cell_bytes(text, length, false);
-	*slot = (struct cells_flags){ .valid = true, .group = group, .file_flags = file_flags,
-				      .flags = flags, .length = (uint32_t)length };
+	*slot = (struct cells_flags){ .valid = true,
+				      .group = group,
+				      .file_flags = file_flags,
+				      .flags = flags,
+				      .length = (uint32_t)length };
 	memcpy(slot->text, text, length);
 	return cell_bytes(text, length, false);
 }

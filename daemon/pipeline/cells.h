@@ -19,9 +19,9 @@
 
 enum cell_kind {
 	CELL_EMPTY,
-	CELL_TEXT,   /* escaped already */
+	CELL_TEXT, /* escaped already */
 	CELL_U64,
-	CELL_S64,    /* of those below zero */
+	CELL_S64, /* of those below zero */
 	CELL_HEX,
 	CELL_MS,     /* number is in nanoseconds */
 	CELL_DEVICE, /* number is major << 20 | minor */
@@ -31,9 +31,9 @@ enum cell_kind {
 
 struct cell {
 	uint8_t kind;
-	bool quote;   /* the text holds a comma or a quote */
-	bool steady;  /* the number is likely that of the row before: its digits are worth keeping */
-	uint8_t span; /* this cell, a number, and the next span - 1 are known as one by `id`; 0: no */
+	bool quote;  /* the text holds a comma or a quote */
+	bool steady; /* the number is likely that of the row before: its digits are worth keeping */
+	uint8_t span; /* columns from this one, a number, that are known as one by `id`; 0: none */
 	union {
 		uint32_t length; /* of the text */
 		uint32_t id;	 /* of what the span shows: the same cells as ever under this id */
@@ -56,17 +56,17 @@ _Static_assert(sizeof(struct cell) == 16, "cells are copied as two words");
 #define CELL_IF_BLOCK_BLOCK(...) __VA_ARGS__
 
 enum vfs_column {
-#define FIRST(name, type, unit, doc) VFS_##name,
+#define FIRST(name, type, unit, doc)	      VFS_##name,
 #define COLUMN(stream, name, type, unit, doc) CELL_IF_VFS_##stream(VFS_##name, )
-#define LAST(name, type, unit, doc) VFS_##name,
+#define LAST(name, type, unit, doc)	      VFS_##name,
 #include "events.def"
 	VFS_COLUMN_COUNT,
 };
 
 enum block_column {
-#define FIRST(name, type, unit, doc) BLOCK_##name,
+#define FIRST(name, type, unit, doc)	      BLOCK_##name,
 #define COLUMN(stream, name, type, unit, doc) CELL_IF_BLOCK_##stream(BLOCK_##name, )
-#define LAST(name, type, unit, doc) BLOCK_##name,
+#define LAST(name, type, unit, doc)	      BLOCK_##name,
 #include "events.def"
 	BLOCK_COLUMN_COUNT,
 };

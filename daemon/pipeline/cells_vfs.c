@@ -53,8 +53,8 @@ static struct cell bytes_completed(const struct iotr_vfs_record *record)
 {
 	if (!record->counts_bytes)
 		return cell_empty();
-	return cell_steady(cell_number(CELL_U64,
-				       record->result > 0 ? (uint64_t)record->result : 0));
+	return cell_steady(
+		cell_number(CELL_U64, record->result > 0 ? (uint64_t)record->result : 0));
 }
 
 static void fill_mapping(struct cells *cells, const struct iotr_vfs_record *record,
@@ -99,8 +99,7 @@ static uint32_t file_id(struct cells *cells, const struct cells_file *file)
 	return slot->id;
 }
 
-static void fill_file(struct cells *cells, const struct iotr_vfs_record *record,
-		      struct cell *cell)
+static void fill_file(struct cells *cells, const struct iotr_vfs_record *record, struct cell *cell)
 {
 	struct cells_file file = file_of(record);
 	struct cell inode = cell_known(CELL_U64, file.inode);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct clocks {
-	uint64_t mono_ns; /* when it was measured */
+	uint64_t mono_ns;  /* when it was measured */
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 };
 

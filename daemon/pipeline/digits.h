@@ -39,14 +39,20 @@ static inline char *digits_store8(char *out, uint64_t digits)
 	return out + sizeof(digits);
 }
 
+/* Comparisons, which wait for no digit, are twice as fast as counting the zeros in front. */
+static inline unsigned int digits_width(uint32_t number)
+{
+	return 1U + (number >= 10) + (number >= 100) + (number >= 1000) + (number >= 10000) +
+	       (number >= 100000) + (number >= 1000000) + (number >= 10000000);
+}
+
 /* Below 10^8, without leading zeros. */
 static inline char *digits_u27(char *out, uint32_t number)
 {
-	uint64_t digits = digits_of(number);
-	unsigned int zeros = (unsigned int)__builtin_ctzll(digits | 1ULL << 56) / 8;
+	unsigned int width = digits_width(number);
 
-	digits_store8(out, (digits | DIGITS_ASCII) >> 8 * zeros);
-	return out + 8 - zeros;
+	digits_store8(out, (digits_of(number) | DIGITS_ASCII) >> (64 - 8 * width));
+	return out + width;
 }
 
 /* Below 10^8, with them. */

@@ -14,9 +14,15 @@ enum class {
 };
 
 static const uint8_t classes[256] = {
-	[0x00 ... 0x1f] = CLASS_ESCAPE, ['"'] = CLASS_QUOTE,		[','] = CLASS_QUOTE,
-	['\\'] = CLASS_ESCAPE,		[0x7f] = CLASS_ESCAPE,		[0x80 ... 0xc1] = CLASS_ESCAPE,
-	[0xc2 ... 0xdf] = CLASS_LEAD2,	[0xe0 ... 0xef] = CLASS_LEAD3,	[0xf0 ... 0xf4] = CLASS_LEAD4,
+	[0x00 ... 0x1f] = CLASS_ESCAPE,
+	['"'] = CLASS_QUOTE,
+	[','] = CLASS_QUOTE,
+	['\\'] = CLASS_ESCAPE,
+	[0x7f] = CLASS_ESCAPE,
+	[0x80 ... 0xc1] = CLASS_ESCAPE,
+	[0xc2 ... 0xdf] = CLASS_LEAD2,
+	[0xe0 ... 0xef] = CLASS_LEAD3,
+	[0xf0 ... 0xf4] = CLASS_LEAD4,
 	[0xf5 ... 0xff] = CLASS_ESCAPE,
 };
 

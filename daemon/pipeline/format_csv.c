@@ -4,6 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+/* The loop over the columns is the hottest of all: what is rare stays out of it. */
+#define INLINE	 __attribute__((always_inline)) static inline
+#define NOINLINE __attribute__((noinline))
+
 #define SECOND_NS     1000000000
 #define CELL_SIZE_MAX 40 /* bytes of a cell that is no text, with its comma */
 #define FIXED_MAX     (CELLS_MAX * CELL_SIZE_MAX + 3 * FLAGS_TEXT_MAX + 512)
@@ -92,8 +96,7 @@ static char *write_text(char *out, const struct cell *cell)
 	return mempcpy(out, cell->text, cell->length);
 }
 
-__attribute__((noinline))
-static char *write_number(char *out, const struct cell *cell)
+NOINLINE static char *write_number(char *out, const struct cell *cell)
 {
 	switch (cell->kind) {
 	case CELL_U64:
@@ -112,8 +115,7 @@ static char *write_number(char *out, const struct cell *cell)
 }
 
 /* By way of the digits that were kept: a copy instead of multiplications. */
-static inline char *write_steady(struct format_csv_number *kept, char *out,
-				 const struct cell *cell)
+static inline char *write_steady(struct format_csv_number *kept, char *out, const struct cell *cell)
 {
 	if (kept->number != cell->number || !kept->length) {
 		char text[64];
@@ -126,9 +128,7 @@ static inline char *write_steady(struct format_csv_number *kept, char *out,
 	return out + kept->length;
 }
 
-__attribute__((always_inline))
-static inline char *write_cell(struct format_csv *csv, char *out, const struct cell *cell,
-			       size_t column)
+INLINE char *write_cell(struct format_csv *csv, char *out, const struct cell *cell, size_t column)
 {
 	if (cell->kind == CELL_EMPTY)
 		return out;
@@ -144,9 +144,8 @@ static inline char *write_cell(struct format_csv *csv, char *out, const struct c
 }
 
 /* Writes the columns of a span, and keeps what it wrote when that is short. */
-__attribute__((noinline))
-static char *write_new_span(struct format_csv *csv, struct format_csv_span *span, char *out,
-			    const struct cell *cell, size_t column)
+NOINLINE static char *write_new_span(struct format_csv *csv, struct format_csv_span *span,
+				     char *out, const struct cell *cell, size_t column)
 {
 	uint32_t id = cell->id;
 	char *at = out;

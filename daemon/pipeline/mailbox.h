@@ -13,7 +13,7 @@ typedef int (*mailbox_work)(void *owner, void *argument);
 struct mailbox {
 	pthread_mutex_t lock;
 	pthread_cond_t done;
-	int eventfd; /* not owned */
+	int eventfd;		    /* not owned */
 	_Atomic(mailbox_work) work; /* NULL: none */
 	void *argument;
 	int result;

@@ -172,7 +172,7 @@ static void add_segments(struct json_object *array, const struct sink *sink,
 {
 	const struct segment *segment;
 
-	TAILQ_FOREACH(segment, &sink->segments, entry)
+	TAILQ_FOREACH (segment, &sink->segments, entry)
 		json_object_array_add(array, segment_object(sink, segment, clocks));
 }
 
@@ -259,8 +259,9 @@ int manifest_write(const struct manifest *manifest, const struct manifest_state 
 	if (json_object_deep_copy(manifest->constant, &object, NULL) < 0)
 		return -ENOMEM;
 	add_changing(object, manifest, state);
-	text = json_object_to_json_string_length(object, JSON_C_TO_STRING_PRETTY |
-						 JSON_C_TO_STRING_SPACED |
-						 JSON_C_TO_STRING_NOSLASHESCAPE, &size);
+	text = json_object_to_json_string_length(object,
+						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+							 JSON_C_TO_STRING_NOSLASHESCAPE,
+						 &size);
 	return text ? replace(manifest->folder_fd, text, size) : -ENOMEM;
 }

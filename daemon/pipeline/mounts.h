@@ -27,7 +27,8 @@ struct mounts {
 int mounts_init(struct mounts *mounts, const char *mountinfo);
 void mounts_done(struct mounts *mounts);
 
-/* Learns that the device has this type (NUL padded, cut at MOUNTS_TYPE_SIZE - 1); returns the kept text. */
+/* Learns that the device has this type (NUL padded, cut at MOUNTS_TYPE_SIZE - 1); returns the kept
+ * text. */
 const char *mounts_learn(struct mounts *mounts, uint32_t device, const char *type);
 
 /* "" when unknown, and for device 0. */

@@ -70,8 +70,8 @@ const char *names_device_fs(struct names *names, uint32_t device);
 void names_cycle_end(struct names *names);
 
 struct names_counts {
-	uint64_t names;	  /* now in the dictionary */
-	uint64_t bytes;	  /* and what they take */
+	uint64_t names;			  /* now in the dictionary */
+	uint64_t bytes;			  /* and what they take */
 	uint64_t added, evicted, refused; /* since the beginning */
 };
 

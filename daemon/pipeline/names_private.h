@@ -45,7 +45,7 @@ struct names {
 	size_t bytes;
 	size_t dying_bytes;
 	uint64_t cycle;
-	uint64_t epoch; /* counted up when cached paths may have become wrong */
+	uint64_t epoch;		  /* counted up when cached paths may have become wrong */
 	TAILQ_HEAD(, name) dying; /* eldest first */
 	struct names_counts counts;
 	struct path path; /* the one that is being built */

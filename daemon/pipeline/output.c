@@ -23,8 +23,8 @@ struct message {
 	size_t size;
 };
 
-__attribute__((format(printf, 3, 4)))
-static int fail(const struct message *message, int error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail(const struct message *message, int error,
+						      const char *format, ...)
 {
 	va_list arguments;
 
@@ -116,8 +116,8 @@ static int create_parents(const char *path, const struct message *message)
 }
 
 /* LOG_DIR/NAME/START with its number, when that is above one. */
-static bool write_path(char path[PATH_MAX], const char *folder, const char *name,
-		       const char *start, int number)
+static bool write_path(char path[PATH_MAX], const char *folder, const char *name, const char *start,
+		       int number)
 {
 	char suffix[16] = "";
 

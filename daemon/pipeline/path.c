@@ -31,7 +31,8 @@ void path_append(struct path *path, const char *text, size_t length)
 		path_set(path, PATH_UNKNOWN, UNKNOWN_LENGTH, false);
 	if (!is_root(path))
 		path->text[path->length++] = '/';
-	path->length += (uint32_t)escape_text(text, length, path->text + path->length, &path->quote);
+	path->length +=
+		(uint32_t)escape_text(text, length, path->text + path->length, &path->quote);
 }
 
 /* Takes the last component away, but nothing of the first `floor` bytes. */

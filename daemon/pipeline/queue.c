@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#define KEEP	   (1024 * 1024) /* bytes of the ring that are not given back */
-#define CALM_TRIM  256		 /* fresh starts that need no more than that, until the rest is */
+#define KEEP	  (1024 * 1024) /* bytes of the ring that are not given back */
+#define CALM_TRIM 256		/* fresh starts that need no more than that, until the rest is */
 
 #define load(position)	       atomic_load_explicit(&(position), memory_order_relaxed)
 #define load_acquire(position) atomic_load_explicit(&(position), memory_order_acquire)
@@ -197,6 +197,13 @@ void queue_pop(struct queue *queue)
 
 	queue->available -= size;
 	store(queue->tail, tail + size);
+}
+
+size_t queue_waiting(const struct queue *queue)
+{
+	if (load(queue->state) != QUEUE_RUNNING)
+		return 0;
+	return load(queue->head) - load(queue->tail);
 }
 
 bool queue_idle(struct queue *queue)

@@ -47,10 +47,10 @@ struct queue {
 	int eventfd; /* not owned */
 	/* The producer's. */
 	_Alignas(64) _Atomic uint64_t head;
-	uint64_t seen_tail; /* as last looked at */
+	uint64_t seen_tail;  /* as last looked at */
 	uint64_t woken_head; /* when it last woke the consumer */
-	uint64_t highest;   /* bytes of the ring that were in use since it was trimmed */
-	unsigned int calm;  /* fresh starts in a row that used little */
+	uint64_t highest;    /* bytes of the ring that were in use since it was trimmed */
+	unsigned int calm;   /* fresh starts in a row that used little */
 	/* The consumer's, and the producer's when the state is not QUEUE_RUNNING. */
 	_Alignas(64) _Atomic uint64_t tail;
 	uint64_t available; /* bytes that are known to be filled */
@@ -75,6 +75,9 @@ bool queue_front(struct queue *queue, struct row *row);
 
 /* Removes the oldest entry: call only after queue_front() returned it. */
 void queue_pop(struct queue *queue);
+
+/* The consumer's: bytes that wait. */
+size_t queue_waiting(const struct queue *queue);
 
 /*
  * The consumer is about to wait for the eventfd. False: there are entries, do not wait. After

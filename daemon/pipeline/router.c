@@ -15,11 +15,11 @@
 
 struct router {
 	struct router_config config;
-	pthread_mutex_t lock;	 /* of writers and attached; held during a drain */
-	_Atomic int waiting;	 /* threads that want the lock */
-	uint64_t attached;	 /* sessions that have a writer */
+	pthread_mutex_t lock; /* of writers and attached; held during a drain */
+	_Atomic int waiting;  /* threads that want the lock */
+	uint64_t attached;    /* sessions that have a writer */
 	struct writer *writers[SESSIONS];
-	bool transient;		 /* the row in hand has a name that is to be dropped */
+	bool transient; /* the row in hand has a name that is to be dropped */
 	/* Written by the consumer thread alone. */
 	_Atomic uint64_t rows;
 	_Atomic uint64_t malformed;
@@ -215,8 +215,8 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	if (atomic_load_explicit(&router->waiting, memory_order_relaxed))
 		lend_lock(router);
 	count(&router->rows);
-	if (size < sizeof(*record) || record->stream >= IOTR_STREAM_COUNT ||
-	    record->size > size || record->size != record_sizes[record->stream]) {
+	if (size < sizeof(*record) || record->stream >= IOTR_STREAM_COUNT || record->size > size ||
+	    record->size != record_sizes[record->stream]) {
 		count(&router->malformed);
 		return 0;
 	}

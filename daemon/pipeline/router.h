@@ -21,7 +21,8 @@ struct writer;
 
 struct router_config {
 	struct names *names;
-	/* Called inside router_row() for a name that is unknown: drain the name ring, names_add(). */
+	/* Called inside router_row() for a name that is unknown: drain the name ring, names_add().
+	 */
 	void (*drain_names)(void *userdata); /* may be NULL */
 	void *userdata;
 };
@@ -35,7 +36,8 @@ int router_attach(struct router *router, unsigned int session, struct writer *wr
 /* When it returns, the writer gets no more rows; what was queued has been made known to it. */
 void router_detach(struct router *router, unsigned int session);
 
-/* Around one drain of the rings: the writers are woken in router_end(), and when much has piled up. */
+/* Around one drain of the rings: the writers are woken in router_end(), and when much has piled up.
+ */
 void router_begin(struct router *router);
 void router_end(struct router *router);
 

@@ -19,7 +19,7 @@ static int write_header(struct segment *segment, const char *header, size_t size
 
 	if (segment_write(segment, header, size, &error) != size)
 		return error;
-	segment->bytes = size;
+	segment_accept(segment, header, size, true);
 	return 0;
 }
 
@@ -29,8 +29,8 @@ static int create(struct segment *segment, int folder_fd, const char *header, si
 	int error;
 
 	snprintf(part, sizeof(part), "%s" PART, segment->name);
-	segment->fd = openat(folder_fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			     MODE);
+	segment->fd =
+		openat(folder_fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
 	if (segment->fd < 0)
 		return -errno;
 	error = write_header(segment, header, size);
@@ -87,6 +87,15 @@ size_t segment_write(struct segment *segment, const char *data, size_t size, int
 		done += (size_t)written;
 	}
 	return done;
+}
+
+void segment_accept(struct segment *segment, const char *data, size_t size, bool hash)
+{
+	if (hash && segment->hashed == segment->bytes) {
+		sha256_update(&segment->hash, size, (const uint8_t *)data);
+		segment->hashed += size;
+	}
+	segment->bytes += size;
 }
 
 int segment_close(struct segment *segment, int folder_fd)

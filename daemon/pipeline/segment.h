@@ -3,8 +3,9 @@
  * A segment: one file of a stream, PREFIX_NNNNNN.csv.part while it is written and without .part
  * when closed, and what the manifest says of it. Writer thread only.
  *
- * Its SHA-256 is computed from the file (that is, from the page cache), piece by piece when there
- * is time, and behind the writing; the descriptor stays open until that is done.
+ * Its SHA-256 is computed while the bytes are at hand, or, once that has been put off, from the
+ * file (that is, from the page cache) piece by piece when there is time; the descriptor stays open
+ * until that is done.
  */
 #pragma once
 
@@ -44,6 +45,9 @@ void segment_free(struct segment *segment);
 
 /* Writes at the end; returns how many bytes went, with *error what stopped it (0: nothing). */
 size_t segment_write(struct segment *segment, const char *data, size_t size, int *error);
+
+/* These bytes, whole lines, have been written; hashed now if `hash`, and if those before are. */
+void segment_accept(struct segment *segment, const char *data, size_t size, bool hash);
 
 /* Cuts what is behind the whole lines, and gives the file its final name. */
 int segment_close(struct segment *segment, int folder_fd);

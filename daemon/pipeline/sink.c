@@ -101,7 +101,7 @@ static void account(struct sink *sink, size_t size, uint64_t rows)
 
 	if (!rows)
 		return;
-	segment->bytes += size;
+	segment_accept(segment, sink->buffer, size, sink->hash_at_once);
 	segment->rows += rows;
 	if (sink->first_ns < segment->first_ns)
 		segment->first_ns = sink->first_ns;

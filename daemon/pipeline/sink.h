@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,10 +24,11 @@ enum {
 struct sink {
 	enum iotr_stream stream;
 	int folder_fd;
-	unsigned int number; /* of the current segment */
+	unsigned int number;	 /* of the current segment */
 	struct segment *segment; /* the last of the list */
 	struct segment_list segments;
 	struct segment *unhashed; /* the first that is not hashed to its end, or NULL */
+	bool hash_at_once;	  /* there is time: no need to read what was written */
 	char *buffer;
 	size_t used;
 	uint64_t buffered_rows;

@@ -153,7 +153,8 @@ void writer_paths_done(struct writer_paths *paths)
 int writer_rotate(struct writer *writer, struct writer_paths *paths)
 {
 	memset(paths, 0, sizeof(*paths));
-	return writer->stopped ? -ESHUTDOWN : mailbox_call(&writer->mailbox, writer_do_rotate, paths);
+	return writer->stopped ? -ESHUTDOWN
+			       : mailbox_call(&writer->mailbox, writer_do_rotate, paths);
 }
 
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths)

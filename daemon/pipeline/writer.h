@@ -9,8 +9,8 @@
  *
  * A row is in its file 200 ms after it came at the latest. Where the file cannot be written (a
  * full disk), rows wait in the buffer, then are lost and counted; the file has only whole rows,
- * and rows flow again when there is room. SHA-256 of the segments is computed while the writer
- * has nothing else to do; at the stop what is left of it.
+ * and rows flow again when there is room. SHA-256 of the segments is computed as they are written
+ * while the writer keeps up, else when it has nothing else to do, and at the stop what is left.
  */
 #pragma once
 
@@ -77,7 +77,8 @@ struct writer_counts {
 	int error;	     /* negative errno of the last write when it failed, else 0 */
 };
 
-void writer_counts(const struct writer *writer, enum iotr_stream stream, struct writer_counts *counts);
+void writer_counts(const struct writer *writer, enum iotr_stream stream,
+		   struct writer_counts *counts);
 
 /* CPU time that the writer thread has used. */
 uint64_t writer_cpu_ns(const struct writer *writer);
@@ -89,6 +90,7 @@ uint64_t writer_cpu_ns(const struct writer *writer);
 typedef void (*writer_tap)(enum iotr_stream stream, const char *row, size_t size, void *userdata);
 void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata);
 
-/* Consumer thread: a row for the queue (lost and counted when that is full); the wake-up after many. */
+/* Consumer thread: a row for the queue (lost and counted when that is full); the wake-up after
+ * many. */
 void writer_queue_row(struct writer *writer, const struct row *row);
 void writer_queue_wake(struct writer *writer);

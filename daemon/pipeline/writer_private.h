@@ -21,7 +21,7 @@
 struct writer_stream {
 	struct sink sink;
 	struct format_csv csv;
-	bool failing; /* the log has been told */
+	bool failing;		   /* the log has been told */
 	_Atomic uint64_t received; /* consumer thread */
 	_Atomic uint64_t lost_queue;
 	_Atomic uint64_t emitted; /* main thread */

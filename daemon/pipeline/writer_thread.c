@@ -11,6 +11,7 @@
 #include "schema.h"
 
 #define BATCH_ROWS	 1024
+#define BUSY_SHARE	 4 /* a queue filled to that part of it is busy */
 #define FLUSH_NS	 200000000ULL
 #define MEASURE_NS	 1000000000ULL
 #define OFFSET_NOISE_NS	 1000 /* a smaller change of the clocks' offset is the measurement's */
@@ -30,11 +31,21 @@ static void write_row(struct writer *writer, const struct row *row)
 		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
 }
 
+/* Hashing waits while the queue fills. */
+static void choose_hashing(struct writer *writer)
+{
+	bool has_time = queue_waiting(&writer->queue) < writer->queue.size / BUSY_SHARE;
+
+	FOR_EACH_STREAM (writer, stream)
+		stream->sink.hash_at_once = has_time;
+}
+
 static size_t write_batch(struct writer *writer)
 {
 	struct row row;
 	size_t rows = 0;
 
+	choose_hashing(writer);
 	while (rows < BATCH_ROWS && queue_front(&writer->queue, &row)) {
 		write_row(writer, &row);
 		queue_pop(&writer->queue);

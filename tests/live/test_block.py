@@ -32,6 +32,11 @@ def of_device(session, device):
     return [row for row in session.rows('block') if row['device'] == number]
 
 
+def without_udev(rows):
+    """It looks at a device whenever somebody who could write has closed it."""
+    return [row for row in rows if 'udev' not in row['command']]
+
+
 def settle(world):
     """What udev does with a new device is not the test's."""
     world.command('sh', '-c', 'udevadm settle --timeout=30 2>/dev/null || :')
@@ -42,7 +47,7 @@ def during(world, device, *operations, options=()):
     settle(world)
     with world.session('--block', *options) as session:
         done = world.trigger.block(device, *operations)
-    rows = of_device(session, device)
+    rows = without_udev(of_device(session, device))
     return [(one, [row for row in rows if inside(one, row)]) for one in done], session
 
 
@@ -267,7 +272,7 @@ def device_mapper(world):
     device = '/dev/mapper/' + name
     pairs, session = during(world, device, 'write:4096:8192', 'read:65536:4096')
     exactly(pairs, device, 'dm-%d' % os.minor(os.stat(device).st_rdev))
-    lower = of_device(session, below)
+    lower = without_udev(of_device(session, below))
     for one, _ in pairs:
         rows = [row for row in lower if row['operation'] == one['name'].upper() and
                 row['sector'] == str(2048 + one['offset'] // 512)]
@@ -291,7 +296,7 @@ def raid(world, level):
     exactly(pairs, device, disk_of(device))
     wanted = {'write': 1 if level == 0 else 2, 'read': 1}
     for one, _ in pairs:
-        rows = [row for loop_device in loops for row in of_device(session, loop_device)
+        rows = [row for loop_device in loops for row in without_udev(of_device(session, loop_device))
                 if row['operation'] == one['name'].upper() and row['size'] == '4096'
                 and inside(one, row)]
         equal(len(rows), wanted[one['name']], '%s rows of the devices below' % one['name'])
@@ -314,25 +319,34 @@ def blktrace(world):
     if not os.path.isdir('/sys/kernel/debug/block'):
         world.command('mount', '-t', 'debugfs', 'none', '/sys/kernel/debug', check=False)
         world.later('umount', '/sys/kernel/debug')
-    device, folder = world.loop(), world.make('blktrace')
+    for wait in (0.2, 3, 15):  # nothing tells when blktrace has really begun
+        events, rows = trace_both(world, world.loop(), wait)
+        if events:
+            equal(rows, events, 'sectors and sizes')
+            return
+    raise Skip('blktrace saw nothing')
+
+
+def trace_both(world, device, wait):
+    """Sorted sectors and sizes of the completions that blktrace saw, and of the rows."""
+    folder = world.make('blktrace')
     settle(world)
     with world.session('--block') as session:
         tracer = subprocess.Popen(['blktrace', '-d', device, '-D', folder, '-o', 'trace'],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        begin = wait_tracing(tracer, device)
+        wait_tracing(tracer, device)
+        time.sleep(wait)
+        begin = time.monotonic_ns()
         world.trigger.block(device, *['write:%d:4096' % (index * 8192) for index in range(20)],
                             *['read:%d:8192' % (index * 8192) for index in range(20)])
-        end = time.monotonic_ns()
+        settle(world)
         end_tracing(tracer)
     parsed = world.command('blkparse', '-q', '-i', os.path.join(folder, 'trace'), '-f',
                            '%a %d %S %N\n', '-a', 'complete', check=False)
     events = [line.split() for line in parsed.stdout.splitlines() if line.startswith('C ')]
-    events = sorted((int(words[2]), int(words[3])) for words in events if words[3] != '0')
-    if not events:
-        raise Skip('blktrace saw nothing')
-    rows = sorted((int(row['sector']), int(row['size'])) for row in of_device(session, device)
-                  if row['size'] != '0' and begin <= int(row['mono_ns']) <= end)
-    equal(rows, events, 'sectors and sizes')
+    rows = [(int(row['sector']), int(row['size'])) for row in of_device(session, device)
+            if row['size'] != '0' and begin <= int(row['mono_ns'])]
+    return sorted((int(words[2]), int(words[3])) for words in events if words[3] != '0'), sorted(rows)
 
 
 def end_tracing(tracer):
@@ -357,7 +371,7 @@ def wait_tracing(tracer, device):
         if tracer.poll() is not None:
             raise Skip('blktrace: %s' % tracer.stderr.read().strip())
         if os.path.exists(path):
-            return time.monotonic_ns()
+            return
         time.sleep(0.05)
     tracer.kill()
     raise Skip('blktrace did not begin')

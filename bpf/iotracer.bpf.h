@@ -176,6 +176,20 @@ __noinline int count_sessions(__u32 stream, __u32 counter, __u64 sessions)
 	return 0;
 }
 
+/* The usual case without a loop: one session, the first. */
+static __always_inline void count_emitted(__u32 stream, __u64 sessions)
+{
+	struct iotr_counters *counts;
+
+	if (sessions != 1) {
+		count_sessions(stream, COUNT_EMITTED, sessions);
+		return;
+	}
+	counts = bpf_map_lookup_elem(&counters, &stream);
+	if (counts)
+		counts->emitted[0]++;
+}
+
 /* ---- filters: each narrows a mask of sessions ---- */
 
 /* Sessions of the mask that either do not filter by this kind or accept the key. */
@@ -257,7 +271,7 @@ static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
 	void *ring = bpf_map_lookup_elem(&rings, &index);
 	void *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
-	count_sessions(stream, COUNT_EMITTED, sessions);
+	count_emitted(stream, sessions);
 	if (!row)
 		count_sessions(stream, COUNT_RING, sessions);
 	return row;

@@ -16,6 +16,10 @@ struct thread_info {
 	__u32 status;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct super_block;
 struct file_system_type {
 	const char *name;

@@ -304,11 +304,7 @@ static void check_capabilities(const struct engine *engine, struct json_object *
 	uname(&host);
 	check(checks, "kernel", true, host.release);
 	check(checks, "level", true, level_name(probes_level(engine->probes)));
-	snprintf(detail, sizeof(detail), "%s",
-		 !kernel->function_hooks ? strerror(-kernel->function_error) :
-		 kernel->attach_again	 ? "fentry and fexit load" :
-					   "fentry and fexit load, but once detached cannot be attached again");
-	check(checks, "function hooks", kernel->function_hooks, detail);
+	check(checks, "function hooks", kernel->function_hooks, kernel->function_reason);
 	check(checks, "typed reads", kernel->typed_reads,
 	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
 	check(checks, "read kernel memory", kernel->read_kernel,

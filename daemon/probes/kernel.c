@@ -47,8 +47,11 @@ static int attach_once(int program)
 	return 0;
 }
 
-/* A hook on a call that nobody makes while it is there, attached twice. */
-static int try_function_hooks(struct kernel *kernel)
+/*
+ * A hook on a call that hardly anybody makes, attached twice: where that fails, hooks would have
+ * to stay when no session wants them any more. -EALREADY says so.
+ */
+static int try_function_hooks(const struct kernel *kernel)
 {
 	const struct bpf_insn insns[] = { EXIT_INSNS };
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
@@ -63,21 +66,28 @@ static int try_function_hooks(struct kernel *kernel)
 	if (program < 0)
 		return program;
 	r = attach_once(program);
-	kernel->attach_again = r >= 0 && attach_once(program) >= 0;
+	if (r >= 0 && attach_once(program) < 0)
+		r = -EALREADY;
 	close(program);
 	return r;
 }
 
 int kernel_open(struct kernel *kernel)
 {
+	int r;
+
 	memset(kernel, 0, sizeof(*kernel));
 	kernel->btf = btf__load_vmlinux_btf();
 	if (!kernel->btf)
 		return -ENOENT;
-	kernel->typed_reads = kernel_function(kernel, "bpf_rdonly_cast") > 0;
 	kernel->read_kernel = try_read_kernel() == 0;
-	kernel->function_error = try_function_hooks(kernel);
-	kernel->function_hooks = kernel->function_error == 0;
+	/* Never a way around a policy that forbids the helper. */
+	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
+	r = try_function_hooks(kernel);
+	kernel->function_hooks = r == 0;
+	kernel->function_reason = r == 0       ? "fentry and fexit load, and can be attached again" :
+				  r == -EALREADY ? "a hook that was detached cannot be attached again" :
+						   strerror(-r);
 	return 0;
 }
 

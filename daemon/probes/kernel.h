@@ -13,9 +13,8 @@ struct kernel {
 	struct btf *btf;
 	bool typed_reads;     /* bpf_rdonly_cast */
 	bool read_kernel;     /* bpf_probe_read_kernel */
-	bool function_hooks;  /* fentry and fexit load */
-	int function_error;   /* why not, negative errno */
-	bool attach_again;    /* a function hook that was detached can be attached again */
+	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
+	const char *function_reason; /* why not */
 };
 
 /* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. */

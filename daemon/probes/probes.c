@@ -273,14 +273,13 @@ static int pages_map(struct probes *probes)
 static int level_choose(struct probes *probes, enum probes_level level, char *why, size_t why_size)
 {
 	if (level == PROBES_FUNCTION && !probes->kernel.function_hooks) {
-		snprintf(why, why_size, "this kernel refuses function hooks: %s",
-			 strerror(-probes->kernel.function_error));
+		snprintf(why, why_size, "this kernel has no function level: %s",
+			 probes->kernel.function_reason);
 		return -EOPNOTSUPP;
 	}
-	/* Hooks that cannot be attached again would have to stay when nobody wants them. */
-	probes->level = level != PROBES_AUTO					       ? level :
-			probes->kernel.function_hooks && probes->kernel.attach_again ? PROBES_FUNCTION :
-										       PROBES_TRACEPOINT;
+	probes->level = level != PROBES_AUTO	      ? level :
+			probes->kernel.function_hooks ? PROBES_FUNCTION :
+							PROBES_TRACEPOINT;
 	return 0;
 }
 
@@ -345,14 +344,12 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 	return 0;
 }
 
-static void group_detach(struct probes *probes, enum probes_group group);
-
 void probes_free(struct probes *probes)
 {
 	if (!probes)
 		return;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
-		group_detach(probes, group);
+		probes_detach(probes, group);
 	functions_free(probes->functions);
 	if (probes->page)
 		munmap(probes->page, page_round(sizeof(*probes->page)));
@@ -406,20 +403,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	return probes->link_count[group] ? 0 : failed;
 }
 
-static bool group_stays(const struct probes *probes, enum probes_group group)
-{
-	return !probes->kernel.attach_again &&
-	       ((group == PROBES_CALLS && probes->functions) || group == PROBES_INODES);
-}
-
 void probes_detach(struct probes *probes, enum probes_group group)
-{
-	if (!probes->attached[group] || group_stays(probes, group))
-		return;
-	group_detach(probes, group);
-}
-
-static void group_detach(struct probes *probes, enum probes_group group)
 {
 	if (group == PROBES_CALLS && probes->functions)
 		functions_detach(probes->functions);

@@ -45,20 +45,32 @@ class World:
             self.level_found = self.find_level()
         return self.level_found
 
+    def refused(self):
+        """Why the kernel has no such level, or None."""
+        try:
+            self.ctl  # starts the daemon that all tests share
+        except Failure as failure:
+            if any('no function level' in str(line) for line in failure.lines):
+                return str(failure.lines[-1])
+        return None
+
     def find_level(self):
         with self.session('--vfs', '--pid', os.getpid(), name='level') as session:
             pass
         return find_key(session.started, 'level') or 'tracepoint'
 
-    def new_daemon(self, *options, start=True):
+    def new_daemon(self, *options, start=True, level=None):
         folder = self.path('daemon')
         os.makedirs(folder)
-        daemon = Daemon(self.daemon_program, folder, self.level_asked, options)
+        daemon = Daemon(self.daemon_program, folder, level or self.level_asked, options)
         return daemon.start() if start else daemon
 
     def own_daemon(self, *options, **more):
-        """A daemon for one test, which ends with it."""
-        daemon = self.new_daemon(*options, **more)
+        """
+        A daemon for one test, which ends with it. At the level that is loaded soon: what is asked
+        of it is the same at both, and loading the other takes a minute on an emulated machine.
+        """
+        daemon = self.new_daemon(*options, level='tracepoint', **more)
         self.undo.callback(daemon.stop)
         return daemon, Ctl(self.ctl_program, daemon.socket)
 

@@ -20,7 +20,7 @@
 #include "row.h"
 
 enum {
-	QUEUE_SIZE = 32 * 1024 * 1024,
+	QUEUE_SIZE = 16 * 1024 * 1024,
 	QUEUE_ENTRY_MAX = 128 * 1024, /* a row with two paths of the greatest length fits */
 };
 

@@ -28,7 +28,7 @@ struct writer_config {
 	const char *output; /* absolute path of the folder, for answers */
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
 	uint32_t streams;   /* bit per enum iotr_stream */
-	size_t queue_size;  /* bytes, 0: 32 MiB; memory is used as the queue fills */
+	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
 	/* What the manifest tells besides; the objects are copied, and may be NULL. */
 	const char *session;
 	const char *level;

@@ -72,6 +72,8 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
 	__u64 now = bpf_ktime_get_ns(), sessions;
 	struct iotr_block_record *row;
 
+	if (pending->issue_ns < page->attached_ns)
+		return;
 	sessions = filter_end(page, pending->sessions & wanted(page, pending->operation),
 			      now - pending->issue_ns, pending->size, error);
 	if (!sessions)

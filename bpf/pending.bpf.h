@@ -95,6 +95,8 @@ static __always_inline void pending_emit(struct iotr_control *page, const struct
 	__u64 now = bpf_ktime_get_ns(), sessions = pending_wanted(page, pending, pending->sessions);
 	struct iotr_vfs_record *row;
 
+	if (pending->start_ns < page->attached_ns)
+		return;
 	sessions = filter_end(page, sessions, now - pending->start_ns, pending->size, result < 0);
 	if (!sessions)
 		return;

@@ -95,7 +95,7 @@ struct iotr_control {
 	__u64 tree;	     /* sessions that follow descendants */
 	__u64 pseudo_fs;     /* sessions that want pseudo file systems */
 	__u64 epoch;	     /* changes when a rename or rmdir may make names wrong */
-	__u64 attached_ns;   /* calls that began earlier are not rows */
+	__u64 attached_ns;   /* what began earlier is not a row */
 	__u64 min_latency_ns[IOTR_SESSION_SLOTS];
 	__u64 min_size[IOTR_SESSION_SLOTS];
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */

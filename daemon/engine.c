@@ -142,9 +142,19 @@ static uint64_t monotonic_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
+static size_t sessions_running(const struct engine *engine)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		count += engine->sessions[i] != NULL;
+	return count;
+}
+
+/* What is under way when the first session begins is not a row, were hooks there already or not. */
 static void groups_attach(struct engine *engine, uint32_t groups)
 {
-	if (!probes_attached(engine->probes))
+	if (sessions_running(engine) <= 1)
 		probes_page(engine->probes)->attached_ns = monotonic_ns();
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)

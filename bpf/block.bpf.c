@@ -20,8 +20,11 @@ struct pending {
 	__u32 disk;
 	__u32 flags;
 	__u32 operation;
-	__u32 by_bio; /* of a device without requests */
+	__u16 by_bio; /* of a device without requests */
+	__u16 stacked; /* a request made of such a bio itself, not of a copy */
 };
+
+#define STACKED_MAX 64 /* bios of one request that are looked at */
 
 HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
 HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_REQUESTS); /* merged ones are never asked for */
@@ -176,12 +179,14 @@ static __always_inline void request_origin(struct request *request, struct pendi
 	struct actor *flusher;
 
 	pending->inode = IOTR_UNKNOWN;
-	if (from && !from->by_bio && from->sector == pending->sector) {
+	pending->stacked = from && from->by_bio;
+	if (from && (from->by_bio || from->sector == pending->sector)) {
 		pending->actor = from->actor;
 		pending->queued_ns = from->queued_ns;
 		pending->inode = from->inode;
 		pending->inode_device = from->inode_device;
-		bpf_map_delete_elem(&bios, &bio);
+		if (!from->by_bio)
+			bpf_map_delete_elem(&bios, &bio);
 		return;
 	}
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &pending->disk);
@@ -273,19 +278,45 @@ REQUEST_HOOK(rq_issue, block_rq_issue, request_begins(request, false, true))
 REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
 REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
 
+/*
+ * A device that passes a bio on as it is, as md did until it came to copy them, never sees the bio
+ * complete by itself: it ends with the request.
+ */
+static __always_inline void stacked_complete(struct iotr_control *page, struct request *request,
+					     __u32 error)
+{
+	struct bio *bio = READ(struct request, request, bio);
+	struct pending *pending;
+
+	for (int i = 0; i < STACKED_MAX && bio; i++) {
+		__u64 key = (__u64)bio;
+
+		pending = bpf_map_lookup_elem(&bios, &key);
+		if (pending && pending->by_bio) {
+			emit(page, pending, key, error);
+			bpf_map_delete_elem(&bios, &key);
+		}
+		bio = READ(struct bio, bio, bi_next);
+	}
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
 	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+	__u32 failed;
 
 	if (!page || !pending)
 		return 0;
 	if (!error && bytes && bytes < READ(struct request, request, __data_len))
 		return 0; /* a part: the rest follows */
+	failed = error < 0 ? -error : status_errno(error);
+	if (pending->stacked)
+		stacked_complete(page, request, failed);
 	if (pending->issue_ns) /* else a flush that another request carried out */
-		emit(page, pending, key, error < 0 ? -error : status_errno(error));
+		emit(page, pending, key, failed);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }

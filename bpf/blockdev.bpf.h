@@ -25,11 +25,12 @@ static __always_inline __u32 bio_disk(struct bio *bio)
 	return disk_number(READ(struct bio___510, bio, bi_disk));
 }
 
+/* Before that, a bio has lost its partition by the time it is queued. */
 static __always_inline __u32 bio_device(struct bio *bio, __u32 disk)
 {
 	if (bpf_core_field_exists(struct bio, bi_bdev))
 		return READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_dev);
-	return disk + READ(struct bio___510, bio, bi_partno);
+	return disk;
 }
 
 static __always_inline bool bio_has_requests(struct bio *bio)
@@ -67,7 +68,7 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 		return part ? READ(struct block_device, part, bd_dev) : disk;
 	}
 	old = READ(struct request___510, request, part);
-	return old ? disk + READ(struct hd_struct___510, old, partno) : disk;
+	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;
 }
 
 /* The inode whose page a bio begins with; the pages of direct I/O belong to none. */

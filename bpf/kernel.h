@@ -180,14 +180,16 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+struct device {
+	__u32 devt;
+};
+
 struct hd_struct___510 {
-	__u64 start_sect;
-	int partno;
+	struct device __dev;
 };
 
 struct bio___510 {
 	struct gendisk *bi_disk;
-	__u8 bi_partno;
 };
 
 struct request {

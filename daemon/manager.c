@@ -229,8 +229,6 @@ static int set_up_loop(struct manager *manager)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]) && r >= 0; i++)
 		r = sd_event_add_signal(manager->event, NULL, signals[i].number, signals[i].handler,
 					manager);
-	if (r >= 0)
-		r = sd_event_set_watchdog(manager->event, true);
 	if (r < 0)
 		log_error("cannot set up the event loop: %s", strerror(-r));
 	return r;
@@ -282,6 +280,8 @@ int manager_run(struct manager *manager)
 	int r;
 
 	log_info("version %s, serving on %s", IOTRACER_VERSION, manager->socket);
+	/* Not before: from the first sign of life on, systemd wants more, and loading may take long. */
+	sd_event_set_watchdog(manager->event, true);
 	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);
 	r = sd_event_loop(manager->event);
 	sd_notify(false, "STOPPING=1\nSTATUS=Ending sessions");

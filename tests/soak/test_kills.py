@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Killed at any instant: files stay readable, the kernel is clean, the next one works."""
+import collections
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+from lib import account, rows
+from lib.registry import check, equal, test
+
+import ground
+
+ID = re.compile(r'^(prog|map)_id:\s*(\d+)$', re.MULTILINE)
+
+
+def kernel_objects(pid):
+    """What the daemon has in the kernel: {('prog', 12), ('map', 7), ...}."""
+    found = set()
+    for path in glob.glob('/proc/%d/fdinfo/*' % pid):
+        try:
+            with open(path, encoding='ascii') as file:
+                found.update((kind, int(number)) for kind, number in ID.findall(file.read()))
+        except OSError:
+            continue
+    return found
+
+
+def in_kernel():
+    found = set()
+    for kind in ('prog', 'map'):
+        done = subprocess.run(['bpftool', '--json', kind, 'list'], capture_output=True, check=True)
+        found.update((kind, one['id']) for one in json.loads(done.stdout))
+    return found
+
+
+def kernel_clean(objects):
+    """Programs and maps go with the process; the kernel frees them a moment later."""
+    if not shutil.which('bpftool'):
+        return
+    check(objects, 'the daemon has no programs and no maps')
+    end = time.monotonic() + 10
+    while True:
+        left = objects & in_kernel()
+        if not left:
+            return
+        check(time.monotonic() < end, 'left in the kernel', sorted(left))
+        time.sleep(0.2)
+
+
+def rotate_until(ctl, ended):
+    while not ended.wait(0.05):
+        ctl.run('rotate')
+
+
+def kill_in_midst(world, daemon, ctl):
+    """Two sessions under load, then SIGKILL; the folders of the sessions."""
+    folders = [world.path('trace') for _ in range(2)]
+    ctl.json('start', 'files', '--vfs', '--output', folders[0])
+    ctl.json('start', 'both', '--vfs', '--block', '--output', folders[1])
+    objects, ended = kernel_objects(daemon.process.pid), threading.Event()
+    rotator = threading.Thread(target=rotate_until, args=(ctl, ended))
+    rotator.start()
+    time.sleep(world.random.uniform(0.0, 0.8))
+    daemon.process.send_signal(signal.SIGKILL)
+    daemon.process.wait()
+    ended.set()
+    rotator.join()
+    kernel_clean(objects)
+    return folders
+
+
+def judge_part(path):
+    """How a segment that was being written ends."""
+    lines, rest = ground.cut(path)
+    if not lines:
+        return 'without a header'
+    ground.judge_lines(path, lines)
+    return 'within their last row' if rest else 'at a whole row'
+
+
+def judge(folder, seen):
+    """What a killed daemon left of one session."""
+    closed = ground.closed(folder)
+    for path in closed:
+        ground.whole(path)
+    for path in rows.parts(folder):
+        seen[judge_part(path)] += 1
+    named = [one for one in account.segment_list(rows.manifest(folder)) if one.get('closed')]
+    for one in named:
+        ground.segment_true(folder, one)
+    seen['closed'] += len(closed)
+    seen['unnamed'] += len(closed) - len(named)
+
+
+def next_records(world, ctl):
+    load = ground.Load(world, rate=5000)
+    session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', ctl=ctl,
+                            lossless=False).start()
+    load.go()
+    time.sleep(0.2)
+    done = load.end()
+    session.running = False
+    one = ground.trace_true(session.output, ctl.json('stop', session.name))['vfs']
+    equal(one['emitted'], done, 'operations that the next daemon recorded')
+    shutil.rmtree(session.output)
+
+
+@test
+def under_load(world):
+    """SIGKILL again and again, on the same folders."""
+    daemon, ctl = ground.begin(world)
+    for _ in range(os.cpu_count()):
+        ground.Load(world, sync=20000).go()
+    seen = collections.Counter()
+    for _ in range(world.amounts['kills']):
+        for folder in kill_in_midst(world, daemon, ctl):
+            judge(folder, seen)
+            shutil.rmtree(folder)
+        daemon.start()
+        next_records(world, ctl)
+    ground.note('%d kills, %d closed segments whole, %d of them not yet in a manifest'
+                % (world.amounts['kills'], seen.pop('closed'), seen.pop('unnamed')))
+    ground.note('segments being written ended: '
+                + ', '.join('%d %s' % (count, how) for how, count in sorted(seen.items())))
+    if not shutil.which('bpftool'):
+        ground.note('bpftool is not installed: nobody looked for what stays in the kernel')

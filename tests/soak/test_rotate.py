@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rotation under load: no row lost, none twice, none split."""
+import os
+import time
+
+from lib.registry import check, equal, test
+
+import ground
+
+INTERVAL = 0.1
+
+
+def rotate_for(ctl, seconds):
+    """How often it was rotated."""
+    count, begin = 0, time.monotonic()
+    while time.monotonic() - begin < seconds:
+        closed = ctl.json('rotate', 'rotated')['closed']
+        check(all(os.path.exists(path) or os.path.exists(path + '.gz') for path in closed),
+              'a closed segment is not there', closed)
+        count += bool(closed)
+        time.sleep(INTERVAL)
+    return count
+
+
+def rotated(world, rate):
+    _, ctl = ground.begin(world)
+    load = ground.Load(world, rate)
+    session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE',
+                            name='rotated', ctl=ctl, lossless=False).start()
+    load.go()
+    count = rotate_for(ctl, world.amounts['rotate'])
+    done = load.end()
+    session.running = False
+    one = ground.trace_true(session.output, ctl.json('stop', 'rotated'))['vfs']
+    equal(one['emitted'], done, 'emitted, and what the load did')
+    found = ground.offsets(session.output)
+    ground.no_duplicates(found, 'all segments')
+    check(len(ground.closed(session.output)) >= count, 'fewer segments than rotations')
+    ground.note('%d rotations, %d operations, %d rows, lost: %s'
+                % (count, done, len(found), ground.lost(one) or 'none'))
+    return one, found
+
+
+@test
+def at_full_speed(world):
+    """Of what the machine can give: a full ring may lose rows, and says so; a rotation may not."""
+    one, found = rotated(world, 0)
+    equal(set(ground.lost(one)) - {'ring', 'queue'}, set(), 'where rows were lost')
+    equal(len(found), one['written'], 'rows')
+
+
+@test
+def lossless(world):
+    """Of what is well below the limit, every row is there."""
+    one, found = rotated(world, 10000)
+    equal(ground.lost(one), {}, 'lost rows')
+    equal(sorted(found), list(range(one['emitted'])), 'offsets')

@@ -8,7 +8,7 @@
 
 #include "iotracer.bpf.h"
 
-#define NAME_LEVELS 40	    /* folders a walk goes up at most */
+#define NAME_LEVELS 256	    /* folders a walk goes up at most */
 #define NAME_SHORT  32	    /* bytes of text in the small kind of name record */
 #define NAME_LONG   256	    /* and in the one that holds any component */
 
@@ -260,7 +260,7 @@ static __always_inline __u64 name_of_text(__u64 parent, const void *user)
 			return 0;
 		length = bpf_probe_read_user_str(name->text, IOTR_NAME_TEXT_MAX, user);
 	}
-	if (length <= 0) {
+	if (length < 0) {
 		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
@@ -269,7 +269,7 @@ static __always_inline __u64 name_of_text(__u64 parent, const void *user)
 	name->id = id;
 	name->parent = parent;
 	name->flags = IOTR_NAME_TRANSIENT;
-	name->length = length - 1;
+	name->length = length ? length - 1 : 0; /* older kernels do not count the end of an empty string */
 	bpf_ringbuf_submit(name, BPF_RB_NO_WAKEUP);
 	return id;
 }

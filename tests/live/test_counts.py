@@ -28,8 +28,8 @@ ROUNDS = 300
 
 @test
 def many(world):
-    """A hundred thousand reads, one row for each."""
-    count = 100000
+    """Ten thousand reads, one row for each."""
+    count = 10000
     with world.session('--vfs', '--command', 'iotr-trigger', '--operation', 'READ') as session:
         _, expected = world.trigger.run('count', world.path('count'), '--count', str(count))
     window = expected.windows[0]

@@ -6,6 +6,7 @@ from lib.ctl import Ctl, Session
 from lib.match import Matcher
 from lib.registry import Skip, check, equal, test
 
+DROP_IN = '/run/systemd/system/iotracerd.service.d'
 SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
 
 
@@ -32,6 +33,17 @@ def record(world, ctl):
     check(not lines, *lines)
 
 
+def load_soon(world):
+    """The service at the level that is loaded soon: `works` has it as it is installed."""
+    os.makedirs(DROP_IN, exist_ok=True)
+    with open(os.path.join(DROP_IN, 'level.conf'), 'w', encoding='ascii') as file:
+        file.write('[Service]\nExecStart=\nExecStart=%s --level tracepoint\n'
+                   % world.daemon_program)
+    world.later('systemctl', 'daemon-reload')
+    world.later('rm', '-r', DROP_IN)
+    systemctl(world, 'daemon-reload')
+
+
 def show(world, unit, name):
     return systemctl(world, 'show', '-P', name, unit).stdout.strip()
 
@@ -46,12 +58,14 @@ def works(world):
     systemctl(world, 'stop', 'iotracerd')
     equal(show(world, 'iotracerd', 'Result'), 'success', 'result of the service')
     journal = world.command('journalctl', '-u', 'iotracerd', '-n', '50', '-o', 'cat').stdout
-    check(journal.strip(), 'nothing in the journal')
+    for line in ('serving on ' + SOCKET, 'terminated: ending'):
+        check(line in journal, 'the journal does not tell: ' + line, *journal.splitlines())
 
 
 @test
 def watched(world):
     service(world)
+    load_soon(world)
     world.later('systemctl', 'stop', 'iotracerd.service')
     systemctl(world, 'start', 'iotracerd')
     equal(show(world, 'iotracerd', 'Type'), 'notify', 'type')
@@ -64,6 +78,7 @@ def activated(world):
     ctl = service(world)
     if systemctl(world, 'cat', 'iotracerd.socket', check_exit=False).returncode:
         raise Skip('no iotracerd.socket')
+    load_soon(world)
     systemctl(world, 'stop', 'iotracerd.service', 'iotracerd.socket', check_exit=False)
     world.later('systemctl', 'stop', 'iotracerd.socket', 'iotracerd.service')
     systemctl(world, 'start', 'iotracerd.socket')
@@ -79,6 +94,7 @@ def survives(world):
     ctl = service(world)
     if show(world, 'iotracerd', 'Restart') == 'no':
         raise Skip('not restarted by its unit')
+    load_soon(world)
     world.later('systemctl', 'stop', 'iotracerd.service')
     systemctl(world, 'start', 'iotracerd')
     world.command('kill', '-9', show(world, 'iotracerd', 'MainPID'))

@@ -125,15 +125,15 @@ def rows_on_full_disk(output):
 @test
 def output_full(world):
     """A session on a full disk counts what it lost; another goes on."""
-    mount = world.tmpfs(2 << 20)
+    mount = world.tmpfs(1 << 20)
     options = ('--vfs', '--command', 'iotr-trigger', '--operation', 'READ')
     full = world.session(*options, output=os.path.join(mount, 'trace')).start()
     with world.session(*options) as good:
         world.undo.callback(lambda: world.ctl.run('stop', full.name))
-        _, expected = world.trigger.run('count', world.path('work'), '--count', '50000')
+        _, expected = world.trigger.run('count', world.path('work'), '--count', '10000')
         early = account.streams(full.status())['vfs']
         check(early['written'] + account.total(early['lost']) <= early['emitted'], early)
-    check(len(good.rows()) >= 50000, 'rows of the other session', len(good.rows()))
+    check(len(good.rows()) >= 10000, 'rows of the other session', len(good.rows()))
     complete(world, expected, good.rows(), 'the other session')
     final = world.ctl.json('stop', full.name, code=(0, 1, 6))
     accounts = account.balanced(final, 'status')
@@ -182,7 +182,7 @@ def rotate_busy(world):
     """Rotated while rows come; not one is lost."""
     folder = world.path('work')
     with world.session('--vfs', '--command', 'iotr-trigger', '--operation', 'READ') as session:
-        process = world.trigger.begin('count', folder, '--count', '50000')
+        process = world.trigger.begin('count', folder, '--count', '20000')
         process.stdin.write(b'\n')
         process.stdin.flush()
         for _ in range(5):

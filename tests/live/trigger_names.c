@@ -95,6 +95,15 @@ static void run_long_path(void)
 	long_path_names(here);
 }
 
+/* As many folders as a name may be sent of at once, but for those above the working directory. */
+static void run_deep_path(void)
+{
+	for (int level = 0; level < 200; level++)
+		if (mkdir("d", 0755) || chdir("d"))
+			die("going down");
+	use(AT_FDCWD, "file");
+}
+
 /* Deeper than a path can say: the rows must be there all the same. */
 static void run_too_long_path(void)
 {
@@ -303,6 +312,7 @@ const struct trigger names_triggers[] = {
 	{ .name = "long_name",
 	  .operations = "OPEN,READ,CLOSE,RENAME,UNLINK",
 	  .run = run_long_name },
+	{ .name = "deep_path", .operations = "OPEN,READ,CLOSE", .run = run_deep_path },
 	{ .name = "long_path", .operations = "OPEN,READ,CLOSE,MKDIR,UNLINK", .run = run_long_path },
 	{ .name = "too_long_path", .operations = "OPEN,READ,CLOSE", .run = run_too_long_path },
 	{ .name = "strange_names", .operations = "OPEN,READ,CLOSE,LINK", .run = run_strange_names },

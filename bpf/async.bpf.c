@@ -8,6 +8,7 @@
 
 #define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
 #define FSYNC_DATASYNC 1
+#define ENTRY_BYTES 64
 
 enum uring_opcode {
 	URING_READV = 1,
@@ -73,13 +74,31 @@ static __always_inline void uring_operation(struct io_kiocb *request, struct pen
 	}
 }
 
+/* The descriptor in the entry that the kernel took last, for kernels whose request has lost it. */
+static __always_inline void uring_entry(void *ring, struct pending *pending)
+{
+	void *entries = READ(struct io_ring_ctx, ring, sq_sqes);
+	__u32 *order = READ(struct io_ring_ctx, ring, sq_array);
+	__u32 mask = READ(struct io_ring_ctx, ring, sq_entries) - 1, index;
+
+	if (bpf_probe_read_kernel(&index, sizeof(index),
+				  order + ((READ(struct io_ring_ctx, ring, cached_sq_head) - 1) & mask)))
+		return;
+	pending->fd = READ(struct io_uring_sqe, entries + (index & mask) * ENTRY_BYTES, fd);
+	pending->has_fd = 1;
+}
+
 /* The file, where the request knows it already, or its descriptor tells. */
-static __always_inline __u64 uring_file(struct io_kiocb *request, struct pending *pending)
+static __always_inline __u64 uring_file(void *ring, struct io_kiocb *request,
+					struct pending *pending)
 {
 	__u64 file = (__u64)READ(struct io_kiocb, request, file);
 
-	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+	if (!bpf_core_field_exists(struct io_kiocb, cqe)) {
+		if (ring && !(READ(struct io_kiocb, request, flags) & FIXED_FILE))
+			uring_entry(ring, pending);
 		return file;
+	}
 	if (READ(struct io_kiocb, request, flags) & FIXED_FILE)
 		return 0; /* set when it is issued: looked up at its end */
 	pending->fd = READ(struct io_kiocb, request, cqe.fd);
@@ -110,7 +129,7 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 	}
 }
 
-static __always_inline int uring_submitted(struct io_kiocb *request, __u64 key)
+static __always_inline int uring_submitted(void *ring, struct io_kiocb *request, __u64 key)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
@@ -127,7 +146,7 @@ static __always_inline int uring_submitted(struct io_kiocb *request, __u64 key)
 	pending = pending_new(key, sessions);
 	if (!pending)
 		return 0;
-	file = uring_file(request, pending);
+	file = uring_file(ring, request, pending);
 	uring_operation(request, pending, READ(struct io_kiocb, request, opcode), file);
 	if (file)
 		sessions = pending_wanted(page, pending, pending_file(page, pending, file, sessions));
@@ -157,20 +176,20 @@ static __always_inline int uring_completed(struct io_kiocb *request, __u64 key, 
 SEC("tp_btf/io_uring_submit_req")
 int BPF_PROG(uring_submit_req__1, struct io_kiocb *request)
 {
-	return uring_submitted(request, uring_key((__u64)request));
+	return uring_submitted(NULL, request, uring_key((__u64)request));
 }
 
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(uring_submit_sqe__2, struct io_kiocb *request)
 {
-	return uring_submitted(request, uring_key((__u64)request));
+	return uring_submitted(NULL, request, uring_key((__u64)request));
 }
 
 /* The oldest: the completion knows only the ring and the user's data. */
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(uring_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
 {
-	return uring_submitted(request, mix(mix(3, low_half((__u64)ring)), user_data));
+	return uring_submitted(ring, request, mix(mix(3, low_half((__u64)ring)), user_data));
 }
 
 SEC("tp_btf/io_uring_complete")

@@ -236,6 +236,17 @@ struct io_kiocb {
 	struct io_cqe cqe;
 };
 
+struct io_uring_sqe {
+	__s32 fd;
+};
+
+struct io_ring_ctx {
+	__u32 *sq_array;
+	struct io_uring_sqe *sq_sqes;
+	unsigned int cached_sq_head;
+	unsigned int sq_entries;
+};
+
 struct io_uring_cqe {
 	int res;
 };

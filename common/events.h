@@ -9,33 +9,22 @@
 #include <linux/types.h>
 #endif
 
-enum iotr_stream {
-#define STREAM(id, flag, folder, doc) IOTR_##id,
 #include "events.def"
+
+enum iotr_stream {
+#define IOTR_STREAM_NUMBER(id, name, flag, folder, doc) IOTR_##id,
+	IOTR_STREAMS(IOTR_STREAM_NUMBER)
 	IOTR_STREAM_COUNT,
 };
 
-enum iotr_vfs_operation {
-#define EVENT(stream, id, name) IOTR_OPERATION_##stream(id)
-#define IOTR_OPERATION_VFS(id) IOTR_VFS_##id,
-#define IOTR_OPERATION_BLOCK(id)
-#include "events.def"
-#undef IOTR_OPERATION_VFS
-#undef IOTR_OPERATION_BLOCK
-	IOTR_VFS_COUNT,
-};
-
-enum iotr_block_operation {
-#define EVENT(stream, id, name) IOTR_OPERATION_##stream(id)
-#define IOTR_OPERATION_VFS(id)
-#define IOTR_OPERATION_BLOCK(id) IOTR_BLOCK_##id,
-#include "events.def"
-#undef IOTR_OPERATION_VFS
-#undef IOTR_OPERATION_BLOCK
-	IOTR_BLOCK_COUNT,
-};
-
 /* Most operations a stream may have: the control page has a slot for each. */
-#define IOTR_OPERATIONS_MAX 32
-_Static_assert((int)IOTR_VFS_COUNT <= IOTR_OPERATIONS_MAX, "more operations than slots");
-_Static_assert((int)IOTR_BLOCK_COUNT <= IOTR_OPERATIONS_MAX, "more operations than slots");
+#define IOTR_OPERATIONS_MAX 128
+
+/* enum iotr_vfs_operation { IOTR_VFS_READ, ..., IOTR_VFS_COUNT }, and so for every stream */
+#define IOTR_EVENT_NUMBER(stream, id, text) IOTR_##stream##_##id,
+#define IOTR_STREAM_EVENTS(id, name, flag, folder, doc)                                         \
+	enum iotr_##name##_operation {                                                          \
+		IOTR_##id##_EVENTS(IOTR_EVENT_NUMBER) IOTR_##id##_COUNT,                        \
+	};                                                                                      \
+	_Static_assert((int)IOTR_##id##_COUNT <= IOTR_OPERATIONS_MAX, "more operations than slots");
+IOTR_STREAMS(IOTR_STREAM_EVENTS)

@@ -6,46 +6,21 @@
 #include <strings.h>
 
 /* Takes the name as text: some, as errno, are macros of the library. */
-#define ROW(text, type, unit, doc) { text, IOTR_TYPE_##type, unit, doc },
+#define COLUMN(stream, name, type, unit, doc) { #name, IOTR_TYPE_##type, unit, doc },
+#define OPERATION(stream, id, text) text,
 
-/* EVENT and COLUMN rows name their stream: only those of the wanted one are kept. */
-#define IF_VFS_VFS(...) __VA_ARGS__
-#define IF_VFS_BLOCK(...)
-#define IF_BLOCK_VFS(...)
-#define IF_BLOCK_BLOCK(...) __VA_ARGS__
-
-static const char *const vfs_operations[] = {
-#define EVENT(stream, id, name) IF_VFS_##stream(name, )
-#include "events.def"
-};
-
-static const char *const block_operations[] = {
-#define EVENT(stream, id, name) IF_BLOCK_##stream(name, )
-#include "events.def"
-};
-
-static const struct iotr_column vfs_columns[] = {
-#define FIRST(name, type, unit, doc) ROW(#name, type, unit, doc)
-#define COLUMN(stream, name, type, unit, doc) IF_VFS_##stream(ROW(#name, type, unit, doc))
-#define LAST(name, type, unit, doc) ROW(#name, type, unit, doc)
-#include "events.def"
-};
-
-static const struct iotr_column block_columns[] = {
-#define FIRST(name, type, unit, doc) ROW(#name, type, unit, doc)
-#define COLUMN(stream, name, type, unit, doc) IF_BLOCK_##stream(ROW(#name, type, unit, doc))
-#define LAST(name, type, unit, doc) ROW(#name, type, unit, doc)
-#include "events.def"
-};
+#define TABLES(id, name, flag, folder, doc)                                                     \
+	static const char *const name##_operations[] = { IOTR_##id##_EVENTS(OPERATION) };       \
+	static const struct iotr_column name##_columns[] = { IOTR_FIRST_COLUMNS(COLUMN)         \
+		IOTR_##id##_COLUMNS(COLUMN) IOTR_LAST_COLUMNS(COLUMN) };
+IOTR_STREAMS(TABLES)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define VFS_TABLES vfs_operations, LENGTH(vfs_operations), vfs_columns, LENGTH(vfs_columns)
-#define BLOCK_TABLES block_operations, LENGTH(block_operations), block_columns, LENGTH(block_columns)
+#define SCHEMA(id, name, flag, folder, doc)                                                     \
+	[IOTR_##id] = { flag, folder, doc, name##_operations, LENGTH(name##_operations),        \
+			name##_columns, LENGTH(name##_columns) },
 
-const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = {
-#define STREAM(id, flag, folder, doc) [IOTR_##id] = { flag, folder, doc, id##_TABLES },
-#include "events.def"
-};
+const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA) };
 
 const char *iotr_type_name(enum iotr_type type)
 {

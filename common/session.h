@@ -19,6 +19,11 @@ enum {
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
 };
 
+/* Operations of one stream. */
+struct iotr_operations {
+	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
+};
+
 struct iotr_session_spec {
 	char name[IOTR_SESSION_NAME_MAX + 1];
 	uint32_t streams; /* bit per enum iotr_stream, at least one */
@@ -33,7 +38,7 @@ struct iotr_session_spec {
 	size_t uid_count;
 	uint32_t *devices;         /* kernel encoding: major << 20 | minor */
 	size_t device_count;
-	uint32_t operations[IOTR_STREAM_COUNT]; /* bit per operation; all bits clear in all streams: no filter */
+	struct iotr_operations operations[IOTR_STREAM_COUNT]; /* all empty: no filter */
 	uint64_t min_latency_ns;   /* 0: no filter */
 	uint64_t min_size;         /* bytes, 0: no filter */
 	bool errors;               /* only operations that failed */
@@ -41,6 +46,25 @@ struct iotr_session_spec {
 	uint64_t duration_ns;      /* 0: until stopped */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
 };
+
+static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)
+{
+	operations->bits[operation / 64] |= 1ULL << operation % 64;
+}
+
+static inline bool iotr_operations_have(const struct iotr_operations *operations, unsigned int operation)
+{
+	return operations->bits[operation / 64] >> operation % 64 & 1;
+}
+
+static inline bool iotr_operations_any(const struct iotr_operations *operations)
+{
+	uint64_t any = 0;
+
+	for (size_t i = 0; i < IOTR_OPERATIONS_MAX / 64; i++)
+		any |= operations->bits[i];
+	return any;
+}
 
 /* Releases what the spec owns and clears it; takes an all-zero spec too. */
 void iotr_session_spec_done(struct iotr_session_spec *spec);

@@ -57,7 +57,7 @@ static struct json_object *operation_array(const struct iotr_session_spec *spec)
 
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
-			if (!(spec->operations[stream] >> i & 1))
+			if (!iotr_operations_have(&spec->operations[stream], i))
 				continue;
 			snprintf(text, sizeof(text), "%s.%s", iotr_schemas[stream].flag,
 				 iotr_schemas[stream].operations[i]);

@@ -215,7 +215,7 @@ static bool set_operation(struct iotr_session_spec *spec, uint32_t streams, cons
 
 		if (!(streams & 1u << stream) || operation < 0)
 			continue;
-		spec->operations[stream] |= 1u << operation;
+		iotr_operations_add(&spec->operations[stream], (unsigned int)operation);
 		found = true;
 	}
 	return found;

@@ -5,24 +5,11 @@
 
 #include "escape.h"
 
-static const cells_filler fillers[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = cells_fill_vfs,
-	[IOTR_BLOCK] = cells_fill_block,
-};
+#define FILLER(id, name, flag, folder, doc)   [IOTR_##id] = cells_fill_##name,
+#define END(id, name, flag, folder, doc)      [IOTR_##id] = id##_END,
 
-/* The columns that all streams begin and end with stand at the same places from either end. */
-enum {
-	FIRST_COUNT = VFS_command + 1,
-	LAST_COUNT = VFS_COLUMN_COUNT - VFS_ppid,
-};
-
-static const size_t column_counts[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = VFS_COLUMN_COUNT,
-	[IOTR_BLOCK] = BLOCK_COLUMN_COUNT,
-};
-
-_Static_assert((int)BLOCK_command + 1 == FIRST_COUNT, "streams begin alike");
-_Static_assert(BLOCK_COLUMN_COUNT - BLOCK_ppid == LAST_COUNT, "streams end alike");
+static const cells_filler fillers[IOTR_STREAM_COUNT] = { IOTR_STREAMS(FILLER) };
+static const size_t ends[IOTR_STREAM_COUNT] = { IOTR_STREAMS(END) }; /* of a stream's own columns */
 
 static void measure_operations(struct cells *cells)
 {
@@ -141,36 +128,36 @@ static struct cell cell_operation(const struct cells *cells, const struct iotr_r
 static void fill_head(struct cells *cells, const struct iotr_record *head,
 		      const struct cells_task_slot *task, struct cell *cell)
 {
-	cell[VFS_timestamp] =
+	cell[FIRST_timestamp] =
 		cell_number(CELL_TIME, head->start_ns + (uint64_t)cells->realtime_offset);
-	cell[VFS_operation] = cell_operation(cells, head);
-	cell[VFS_pid] = cell_span(cell_number(CELL_U64, head->pid), task->id, 3);
-	cell[VFS_tid] = cell_number(CELL_U64, head->tid);
-	cell[VFS_command] = cell_bytes(task->text, task->length, task->quote);
+	cell[FIRST_operation] = cell_operation(cells, head);
+	cell[FIRST_pid] = cell_span(cell_number(CELL_U64, head->pid), task->id, 3);
+	cell[FIRST_tid] = cell_number(CELL_U64, head->tid);
+	cell[FIRST_command] = cell_bytes(task->text, task->length, task->quote);
 }
 
 static void fill_tail(const struct iotr_record *head, const struct cells_task_slot *task,
 		      struct cell *last)
 {
-	last[VFS_ppid - VFS_ppid] = cell_span(cell_number(CELL_U64, head->ppid), task->id, 3);
-	last[VFS_uid - VFS_ppid] = cell_number(CELL_U64, head->uid);
-	last[VFS_cgroup_id - VFS_ppid] = cell_known(CELL_U64, head->cgroup_id);
-	last[VFS_cpu_id - VFS_ppid] = cell_steady(cell_number(CELL_U64, head->cpu));
-	last[VFS_mono_ns - VFS_ppid] = cell_number(CELL_U64, head->start_ns);
+	last[LAST_ppid] = cell_span(cell_number(CELL_U64, head->ppid), task->id, 3);
+	last[LAST_uid] = cell_number(CELL_U64, head->uid);
+	last[LAST_cgroup_id] = cell_known(CELL_U64, head->cgroup_id);
+	last[LAST_cpu_id] = cell_steady(cell_number(CELL_U64, head->cpu));
+	last[LAST_mono_ns] = cell_number(CELL_U64, head->start_ns);
 }
 
-_Static_assert(VFS_command - VFS_pid == 2 && VFS_cgroup_id - VFS_ppid == 2,
+_Static_assert(FIRST_command - FIRST_pid == 2 && LAST_cgroup_id - LAST_ppid == 2,
 	       "the columns of a task stand together");
 
 size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
 {
 	const struct iotr_record *head = row->record;
 	const struct cells_task_slot *task = find_task(cells, head);
-	size_t count = column_counts[head->stream];
+	size_t end = ends[head->stream];
 
 	cells->flags_used = 0;
 	fill_head(cells, head, task, cell);
 	fillers[head->stream](cells, row, cell);
-	fill_tail(head, task, cell + count - LAST_COUNT);
-	return count;
+	fill_tail(head, task, cell + end);
+	return end + LAST_COUNT;
 }

@@ -49,30 +49,24 @@ _Static_assert(sizeof(struct cell) == 16, "cells are copied as two words");
 /* Most columns a stream has. */
 #define CELLS_MAX 32
 
-/* Columns by name, in the order of the schema: VFS_timestamp ... VFS_mono_ns. */
-#define CELL_IF_VFS_VFS(...) __VA_ARGS__
-#define CELL_IF_VFS_BLOCK(...)
-#define CELL_IF_BLOCK_VFS(...)
-#define CELL_IF_BLOCK_BLOCK(...) __VA_ARGS__
+/*
+ * Cells by the name of their column: FIRST_timestamp and so on are at the same place in every row,
+ * then come those of the stream, VFS_filename and so on, and LAST_ppid counts from VFS_END.
+ */
+#define CELLS_FIRST(each, column, type, unit, doc)    FIRST_##column,
+#define CELLS_LAST(each, column, type, unit, doc)     LAST_##column,
+#define CELLS_COLUMN(stream, column, type, unit, doc) stream##_##column,
 
-enum vfs_column {
-#define FIRST(name, type, unit, doc)	      VFS_##name,
-#define COLUMN(stream, name, type, unit, doc) CELL_IF_VFS_##stream(VFS_##name, )
-#define LAST(name, type, unit, doc)	      VFS_##name,
-#include "events.def"
-	VFS_COLUMN_COUNT,
-};
+enum first_column { IOTR_FIRST_COLUMNS(CELLS_FIRST) FIRST_COUNT };
+enum last_column { IOTR_LAST_COLUMNS(CELLS_LAST) LAST_COUNT };
 
-enum block_column {
-#define FIRST(name, type, unit, doc)	      BLOCK_##name,
-#define COLUMN(stream, name, type, unit, doc) CELL_IF_BLOCK_##stream(BLOCK_##name, )
-#define LAST(name, type, unit, doc)	      BLOCK_##name,
-#include "events.def"
-	BLOCK_COLUMN_COUNT,
-};
-
-_Static_assert((int)VFS_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
-_Static_assert((int)BLOCK_COLUMN_COUNT <= CELLS_MAX, "more columns than cells");
+#define CELLS_STREAM(id, name, flag, folder, doc)                                               \
+	enum name##_column {                                                                    \
+		id##_BEGIN = FIRST_COUNT - 1,                                                   \
+		IOTR_##id##_COLUMNS(CELLS_COLUMN) id##_END,                                     \
+	};                                                                                      \
+	_Static_assert(id##_END + (int)LAST_COUNT <= CELLS_MAX, "more columns than cells");
+IOTR_STREAMS(CELLS_STREAM)
 
 enum {
 	CELLS_FLAGS_CACHED = 32, /* decoded flags that are kept */
@@ -148,8 +142,9 @@ size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[C
 
 /* For the streams' own files. */
 typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct cell *cell);
-void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cell);
-void cells_fill_block(struct cells *cells, const struct row *row, struct cell *cell);
+#define CELLS_FILLER(id, name, flag, folder, doc)                                               \
+	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell);
+IOTR_STREAMS(CELLS_FILLER)
 
 static inline struct cell cell_empty(void)
 {

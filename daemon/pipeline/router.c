@@ -26,10 +26,9 @@ struct router {
 	_Atomic uint64_t names_missing;
 };
 
-static const size_t record_sizes[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = sizeof(struct iotr_vfs_record),
-	[IOTR_BLOCK] = sizeof(struct iotr_block_record),
-};
+#define RECORD_SIZE(id, name, flag, folder, doc) [IOTR_##id] = sizeof(struct iotr_##name##_record),
+
+static const size_t record_sizes[IOTR_STREAM_COUNT] = { IOTR_STREAMS(RECORD_SIZE) };
 
 int router_new(const struct router_config *config, struct router **ret)
 {
@@ -193,6 +192,7 @@ static void describe_block(struct router *router, struct row *row)
 		row->path = text_of(&path);
 }
 
+/* Of streams whose rows name files. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
 	[IOTR_VFS] = describe_vfs,
 	[IOTR_BLOCK] = describe_block,
@@ -220,7 +220,8 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 		count(&router->malformed);
 		return 0;
 	}
-	describers[record->stream](router, &row);
+	if (describers[record->stream])
+		describers[record->stream](router, &row);
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	if (router->transient)

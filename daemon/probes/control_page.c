@@ -82,7 +82,7 @@ static void page_summarise(struct iotr_control *page)
 static bool operations_filtered(const struct iotr_session_spec *spec)
 {
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->operations[stream])
+		if (iotr_operations_any(&spec->operations[stream]))
 			return true;
 	return false;
 }
@@ -91,7 +91,7 @@ static bool operation_wanted(const struct iotr_session_spec *spec, size_t stream
 {
 	if (!(spec->streams >> stream & 1))
 		return false;
-	return !operations_filtered(spec) || spec->operations[stream] >> operation & 1;
+	return !operations_filtered(spec) || iotr_operations_have(&spec->operations[stream], operation);
 }
 
 /* Which sessions a system call concerns: those that want any operation it may become. */

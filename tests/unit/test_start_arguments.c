@@ -141,8 +141,8 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.uids[2], 4711);
 	ck_assert_uint_eq(spec.device_count, 2);
 	ck_assert_uint_eq(spec.devices[0], 8 << 20 | 17);
-	ck_assert_uint_eq(spec.operations[IOTR_VFS], 1u << IOTR_VFS_READ | 1u << IOTR_VFS_OPEN);
-	ck_assert_uint_eq(spec.operations[IOTR_BLOCK],
+	ck_assert_uint_eq(spec.operations[IOTR_VFS].bits[0], 1u << IOTR_VFS_READ | 1u << IOTR_VFS_OPEN);
+	ck_assert_uint_eq(spec.operations[IOTR_BLOCK].bits[0],
 			  1u << IOTR_BLOCK_READ | 1u << IOTR_BLOCK_DISCARD);
 	ck_assert_uint_eq(spec.min_latency_ns, 5);
 	ck_assert_uint_eq(spec.min_size, INT64_MAX);
@@ -160,7 +160,7 @@ START_TEST(knows_defaults)
 		read_text("{\"streams\":[\"vfs\"],\"name\":null,\"pids\":null}", &spec, &error), 0);
 	ck_assert_str_eq(spec.name, "default");
 	ck_assert_uint_eq(spec.pid_count, 0);
-	ck_assert_uint_eq(spec.operations[IOTR_VFS], 0);
+	ck_assert_uint_eq(spec.operations[IOTR_VFS].bits[0], 0);
 	ck_assert_str_eq(spec.output, "");
 }
 END_TEST

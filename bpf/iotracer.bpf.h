@@ -143,6 +143,7 @@ static __always_inline void task_command(struct task_struct *task, struct iotr_c
 	struct task_struct *typed;
 
 	if (!typed_reads) {
+		__builtin_memset(command, 0, sizeof(*command)); /* 6.1 writes nothing behind the end of a name */
 		bpf_get_current_comm(command->text, sizeof(command->text));
 		return;
 	}

@@ -61,6 +61,18 @@ struct {
 	__uint(max_entries, 1 << 20); /* the daemon sets the size */
 } names SEC(".maps");
 
+/* Programs of the streams that system calls go on to, by stream: filled in by the daemon. */
+#define PROGRAMS_OF(name_)                                 \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);     \
+		__uint(max_entries, IOTR_STREAM_COUNT);    \
+		__type(key, __u32);                        \
+		__type(value, __u32);                      \
+	} name_ SEC(".maps")
+
+PROGRAMS_OF(plug_enters);
+PROGRAMS_OF(plug_exits);
+
 HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_KEYS);

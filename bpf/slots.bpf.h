@@ -7,6 +7,11 @@
 
 #include "iotracer.bpf.h"
 
+#ifndef SLOTS
+#define SLOTS	    slots
+#define SLOTS_COUNT IOTR_SLOTS
+#endif
+
 struct slot {
 	__u64 start_ns;
 	__u64 sessions; /* 0: free */
@@ -14,22 +19,29 @@ struct slot {
 	__u16 number;
 	__u8 abi;
 	__u8 operation;
+	__u8 stream;
+	__u8 kind; /* enum iotr_plug_kind */
 	bool pseudo; /* on a pseudo file system, as far as its end shows */
-	struct iotr_file file;
-	__u64 name2;
-	__u64 offset;
+	union {
+		struct {
+			struct iotr_file file;
+			__u64 name2;
+			__u64 offset;
+		};
+		__u64 own[5]; /* what a stream other than VFS notes */
+	};
 	__s32 fd; /* of `file`, where has_fd */
 	bool has_fd;
 	__u64 args[8]; /* six are used, so that a position can be masked */
 };
 
-ARRAY_OF(slots, struct slot, IOTR_SLOTS, 0);
+ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 
 static __always_inline struct slot *slot_at(__u32 tid, __u32 way)
 {
-	__u32 index = (tid ^ way) & (IOTR_SLOTS - 1);
+	__u32 index = (tid ^ way) & (SLOTS_COUNT - 1);
 
-	return bpf_map_lookup_elem(&slots, &index);
+	return bpf_map_lookup_elem(&SLOTS, &index);
 }
 
 /* The slot of the thread's call under way, or NULL. */
@@ -60,6 +72,6 @@ static __always_inline struct slot *slot_take(struct iotr_control *page, __u32 t
 		return slot;
 	slot = slot_at(tid, 1);
 	if (slot && !slot_free(page, slot, tid))
-		row_unmatched(IOTR_VFS, slot->sessions);
+		row_unmatched(slot->stream, slot->sessions);
 	return slot;
 }

@@ -6,34 +6,8 @@
  * stands in the control page.
  */
 #include "aio.bpf.h"
+#include "calls.bpf.h"
 #include "vfs.bpf.h"
-
-#define TS_COMPAT 0x2
-
-static __always_inline __u32 abi_of(struct task_struct *task)
-{
-	return READ(struct task_struct, task, thread_info.status) & TS_COMPAT ? IOTR_ABI_COMPAT :
-										IOTR_ABI_NATIVE;
-}
-
-static __always_inline void arguments(__u64 *args, struct pt_regs *regs, __u32 abi)
-{
-	if (abi == IOTR_ABI_COMPAT) {
-		args[0] = (__u32)regs->bx;
-		args[1] = (__u32)regs->cx;
-		args[2] = (__u32)regs->dx;
-		args[3] = (__u32)regs->si;
-		args[4] = (__u32)regs->di;
-		args[5] = (__u32)regs->bp;
-		return;
-	}
-	args[0] = regs->di;
-	args[1] = regs->si;
-	args[2] = regs->dx;
-	args[3] = regs->r10;
-	args[4] = regs->r8;
-	args[5] = regs->r9;
-}
 
 static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 {
@@ -67,6 +41,7 @@ static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 	slot->tid = task_tid(task);
 	slot->number = number;
 	slot->abi = abi;
+	slot->stream = IOTR_VFS;
 	if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
 		slot->sessions = sessions;
 		slot->start_ns = bpf_ktime_get_ns();
@@ -102,16 +77,58 @@ static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 pa
 	return 0;
 }
 
+/* ---- the other streams: each has programs of its own, which go on from here ---- */
+
+/* The stream that a call goes on to, or IOTR_VFS: none. */
+static __always_inline __u32 plug_stream(struct pt_regs *regs)
+{
+	struct iotr_control *page = control_page();
+	__u64 number = regs->orig_ax;
+	const struct iotr_plug *plug;
+
+	if (!page || number >= IOTR_CALLS)
+		return IOTR_VFS;
+	if (!page->plugs[IOTR_ABI_NATIVE][number].sessions &&
+	    !page->plugs[IOTR_ABI_COMPAT][number].sessions)
+		return IOTR_VFS;
+	plug = &page->plugs[abi_of(current_task())][number];
+	return plug->sessions ? plug->stream : IOTR_VFS;
+}
+
+#define PLUG_GO_ON(ctx, programs, regs)                                                         \
+	({                                                                                      \
+		__u32 stream_ = plug_stream(regs);                                              \
+		if (stream_ != IOTR_VFS)                                                        \
+			bpf_tail_call(ctx, programs, stream_);                                  \
+		0;                                                                              \
+	})
+
+/* Where function hooks do the file system. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
+{
+	return PLUG_GO_ON(ctx, &plug_enters, regs);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
+{
+	return PLUG_GO_ON(ctx, &plug_exits, regs);
+}
+
+/* Where nothing else does. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
-	return call_begins(regs, PART_FILE | PART_RESULT | PART_AIO);
+	call_begins(regs, PART_FILE | PART_RESULT | PART_AIO);
+	return PLUG_GO_ON(ctx, &plug_enters, regs);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	return call_ends(regs, result, PART_FILE | PART_RESULT | PART_AIO);
+	call_ends(regs, result, PART_FILE | PART_RESULT | PART_AIO);
+	return PLUG_GO_ON(ctx, &plug_exits, regs);
 }
 
 /*

@@ -12,6 +12,7 @@
 #define IOTR_SESSION_SLOTS 64
 #define IOTR_CALLS	   512 /* system call numbers per ABI */
 #define IOTR_SLOTS	   16384 /* calls under way, two-way associative by thread; a power of two */
+#define IOTR_PLUGGED	   4096 /* the same, of all streams but VFS; a power of two */
 #define IOTR_KNOWN	   131072 /* marks of names that were sent; a power of two */
 #define IOTR_REQUESTS	   16384 /* block requests and bios under way */
 #define IOTR_MAPPINGS	   16384 /* file mappings remembered for MUNMAP and its like */
@@ -88,6 +89,22 @@ struct iotr_call {
 	__u8 pad[3];
 };
 
+/* What a system call is to a stream other than VFS, of which there is one at most. */
+struct iotr_plug {
+	__u64 sessions; /* mask: who wants it */
+	__u8 stream;
+	__u8 operation;
+	__u8 kind; /* tells the calls of one operation apart: enum iotr_plug_kind */
+	__u8 pad[5];
+};
+
+/* By the way in which arguments are passed. */
+enum iotr_plug_kind {
+	IOTR_PLUG_PLAIN,
+	IOTR_PLUG_TIMESPEC, /* the timeout is a struct timespec */
+	IOTR_PLUG_TIMEVAL,
+};
+
 struct iotr_control {
 	__u64 filtered[IOTR_FILTER_COUNT];
 	__u64 filtered_task; /* union of the kinds decided when a call begins */
@@ -103,6 +120,7 @@ struct iotr_control {
 	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */
 	__u32 request_preflush;	   /* the kernel's bit of a request with a flush before it */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
+	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 };
 
 /* Counters of one stream, per CPU. */
@@ -113,5 +131,7 @@ struct iotr_counters {
 };
 
 _Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");
+_Static_assert(sizeof(struct iotr_plug) == 16, "hole in the table of plugs");
+_Static_assert((IOTR_PLUGGED & (IOTR_PLUGGED - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_SLOTS & (IOTR_SLOTS - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_KNOWN & (IOTR_KNOWN - 1)) == 0, "marks are masked");

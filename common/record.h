@@ -51,6 +51,7 @@ enum iotr_flag_kind {
 	IOTR_FLAGS_MREMAP,
 	IOTR_FLAGS_SYNC_RANGE,
 	IOTR_FLAGS_CLOSE_RANGE,
+	IOTR_FLAGS_EPOLL,
 	IOTR_FLAGS_COUNT,
 };
 
@@ -96,6 +97,21 @@ struct iotr_block_record {
 	__u8 pad[3];
 };
 
+/* A row of the EPOLL stream. */
+struct iotr_epoll_record {
+	struct iotr_record head;
+	__s64 result; /* return value, negative errno */
+	__s64 timeout_ms; /* -1: for ever; valid when waits */
+	__u32 events; /* EPOLL*, valid when has_events */
+	__u32 max_events; /* valid when waits */
+	__s32 epoll_fd; /* -1: none */
+	__s32 target_fd; /* -1: none */
+	__u8 op; /* EPOLL_CTL_*, 0: none */
+	__u8 has_events;
+	__u8 waits;
+	__u8 pad[5];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -122,4 +138,5 @@ _Static_assert(sizeof(struct iotr_record) == 72, "hole in the record head");
 _Static_assert(sizeof(struct iotr_file) == 24, "hole in the file identity");
 _Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
 _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
+_Static_assert(sizeof(struct iotr_epoll_record) == 112, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -16,12 +16,7 @@
 static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
 	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
-};
-
-/* The one without which the stream has no rows at all. */
-static const enum probes_group stream_needs[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = PROBES_CALLS,
-	[IOTR_BLOCK] = PROBES_BLOCK,
+	[IOTR_EPOLL] = 1U << PROBES_PLUGS | 1U << PROBES_EPOLL,
 };
 
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */
@@ -131,7 +126,7 @@ static uint32_t groups_wanted(const struct engine *engine)
 		if (session && session->spec.tree)
 			groups |= 1U << PROBES_PROCESS;
 	}
-	return groups;
+	return probes_groups(engine->probes, groups);
 }
 
 static uint64_t monotonic_ns(void)
@@ -318,7 +313,12 @@ static int session_begin(struct session *session, struct engine_error *error)
 
 static bool stream_possible(const struct engine *engine, enum iotr_stream stream)
 {
-	return probes_group_loaded(engine->probes, stream_needs[stream]);
+	const char *reason;
+
+	for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++)
+		if (probes_hook(engine->probes, stream, i, &reason))
+			return true;
+	return false;
 }
 
 static int check_start(struct engine *engine, const struct iotr_session_spec *spec,

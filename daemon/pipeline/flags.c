@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flags.h"
 
+#include <linux/eventpoll.h>
 #include <linux/falloc.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -109,6 +110,13 @@ static const struct flag mapping_flags[] = {
 	NAMED(MAP_HUGETLB), NAMED(MAP_SYNC), NAMED(MAP_FIXED_NOREPLACE),
 };
 
+static const struct flag epoll_flags[] = {
+	NAMED(EPOLLIN), NAMED(EPOLLPRI), NAMED(EPOLLOUT), NAMED(EPOLLERR), NAMED(EPOLLHUP),
+	NAMED(EPOLLNVAL), NAMED(EPOLLRDNORM), NAMED(EPOLLRDBAND), NAMED(EPOLLWRNORM),
+	NAMED(EPOLLWRBAND), NAMED(EPOLLMSG), NAMED(EPOLLRDHUP), NAMED(EPOLLEXCLUSIVE),
+	NAMED(EPOLLWAKEUP), NAMED(EPOLLONESHOT), NAMED(EPOLLET),
+};
+
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
@@ -121,6 +129,7 @@ static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_MREMAP] = { TABLE(mremap_flags), .zero = "0" },
 	[IOTR_FLAGS_SYNC_RANGE] = { TABLE(sync_range_flags), .zero = "0" },
 	[IOTR_FLAGS_CLOSE_RANGE] = { TABLE(close_range_flags), .zero = "0" },
+	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = "0" },
 };
 
 static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = "0" };

@@ -10,6 +10,16 @@ const struct call calls[] = {
 #include "probes/calls.def"
 };
 
+const struct plug plugs[] = {
+#define PLUG(native, compat, stream_, operation_, kind_)                                        \
+	{ native, compat,                                                                       \
+	  { .stream = IOTR_##stream_,                                                           \
+	    .operation = IOTR_##stream_##_##operation_,                                         \
+	    .kind = IOTR_PLUG_##kind_ } },
+#include "probes/plugs.def"
+};
+
+const size_t plug_count = sizeof(plugs) / sizeof(plugs[0]);
 const size_t call_count = sizeof(calls) / sizeof(calls[0]);
 
 unsigned int call_operations(const struct call *call)

@@ -12,6 +12,14 @@ struct call {
 	struct iotr_call row; /* sessions is 0 */
 };
 
+struct plug {
+	int native, compat;	/* numbers, -1: none */
+	struct iotr_plug row;	/* sessions is 0 */
+};
+
+extern const struct plug plugs[];
+extern const size_t plug_count;
+
 extern const struct call calls[];
 extern const size_t call_count;
 

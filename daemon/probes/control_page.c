@@ -116,6 +116,19 @@ static void calls_update(struct iotr_control *page)
 	}
 }
 
+static void plugs_update(struct iotr_control *page)
+{
+	for (size_t i = 0; i < plug_count; i++) {
+		struct iotr_plug row = plugs[i].row;
+
+		row.sessions = page->operation[row.stream][row.operation];
+		if (plugs[i].native >= 0)
+			page->plugs[IOTR_ABI_NATIVE][plugs[i].native] = row;
+		if (plugs[i].compat >= 0)
+			page->plugs[IOTR_ABI_COMPAT][plugs[i].compat] = row;
+	}
+}
+
 static void operations_set(struct iotr_control *page, uint64_t bit, const struct iotr_session_spec *spec)
 {
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
@@ -126,6 +139,7 @@ static void operations_set(struct iotr_control *page, uint64_t bit, const struct
 				page->operation[stream][operation] &= ~bit;
 		}
 	calls_update(page);
+	plugs_update(page);
 }
 
 static int filters_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec)

@@ -17,5 +17,6 @@ OBJECT(block)
 OBJECT(process)
 OBJECT(async)
 OBJECT(inodes)
+OBJECT(epoll)
 
 .section .note.GNU-stack,"",@progbits

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "probes/functions.h"
+#include "probes/hooks.h"
 
 #define NAMES_BYTES   (8U << 20)
 #define RINGS_BYTES   (32U << 20) /* over all row rings */
@@ -19,41 +20,48 @@
 #define CPUS_PER_RING 8
 #define LINKS_MAX     32
 
+/* The order in which they are loaded: one that shares a map comes after the one that has it. */
+#define OBJECTS(X) \
+	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
+	X(EPOLL, epoll)
+
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
-	OBJECT_SYSCALLS, /* its slots are shared, too */
-	OBJECT_INODES,
-	OBJECT_ASYNC,
-	OBJECT_BLOCK,
-	OBJECT_PROCESS,
+#define OBJECT_NUMBER(id, name) OBJECT_##id,
+	OBJECTS(OBJECT_NUMBER)
 	OBJECT_COUNT,
 };
 
-#define OBJECT_BYTES(name)                                                                      \
-	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[]
-OBJECT_BYTES(shared);
-OBJECT_BYTES(syscalls);
-OBJECT_BYTES(inodes);
-OBJECT_BYTES(async);
-OBJECT_BYTES(block);
-OBJECT_BYTES(process);
+#define OBJECT_BYTES(id, name)                                                                  \
+	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
+OBJECT_BYTES(SHARED, shared)
+OBJECTS(OBJECT_BYTES)
 
 static const struct {
 	const char *name;
 	const unsigned char *begin, *end;
 } objects[OBJECT_COUNT] = {
-#define OBJECT(name) { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end }
-	[OBJECT_SHARED] = OBJECT(shared),   [OBJECT_SYSCALLS] = OBJECT(syscalls),
-	[OBJECT_ASYNC] = OBJECT(async),	    [OBJECT_BLOCK] = OBJECT(block),
-	[OBJECT_PROCESS] = OBJECT(process), [OBJECT_INODES] = OBJECT(inodes),
+#define OBJECT_ROW(id, name) [OBJECT_##id] = { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end },
+	OBJECT_ROW(SHARED, shared)
+	OBJECTS(OBJECT_ROW)
 };
 
 static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_CALLS] = OBJECT_SYSCALLS,
+	[PROBES_PLUGS] = OBJECT_SYSCALLS,
 	[PROBES_INODES] = OBJECT_INODES,
 	[PROBES_ASYNC] = OBJECT_ASYNC,
 	[PROBES_BLOCK] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
+	[PROBES_EPOLL] = OBJECT_EPOLL,
+};
+
+/* Streams whose programs system calls go on to: see plug.bpf.h. */
+static const struct {
+	enum object object;
+	enum iotr_stream stream;
+} plugged[] = {
+	{ OBJECT_EPOLL, IOTR_EPOLL },
 };
 
 struct probes {
@@ -111,7 +119,7 @@ static bool program_wanted(const struct probes *probes, const struct bpf_program
 
 	if (function && probes->level != PROBES_FUNCTION)
 		return false;
-	if (probes->level == PROBES_FUNCTION && !strncmp(name, "sys_", 4))
+	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
 		return false;
 	return program_fits(&probes->kernel, program);
 }
@@ -218,6 +226,56 @@ static int object_load(struct probes *probes, enum object which)
 	return 0;
 }
 
+/* ---- programs that others go on to ---- */
+
+/* Of a plugged stream, those on sys_enter and sys_exit are not attached by themselves. */
+static const char *plug_map(const struct probes *probes, enum object object, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {
+		if (plugged[i].object != object || !probes->objects[object])
+			continue;
+		if (!strcmp(section, "tp_btf/sys_enter"))
+			return "plug_enters";
+		if (!strcmp(section, "tp_btf/sys_exit"))
+			return "plug_exits";
+	}
+	return NULL;
+}
+
+static int plug(const struct probes *probes, enum object object, enum iotr_stream stream)
+{
+	struct bpf_program *program;
+	uint32_t key = stream;
+
+	bpf_object__for_each_program(program, probes->objects[object]) {
+		const char *map = plug_map(probes, object, program);
+		int fd = bpf_program__fd(program);
+
+		if (map && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A stream whose programs are not accepted is one that was not loaded. */
+static void plug_all(struct probes *probes)
+{
+	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {
+		enum object object = plugged[i].object;
+		int r = probes->objects[object] ? plug(probes, object, plugged[i].stream) : 0;
+
+		if (r >= 0)
+			continue;
+		log_warning("the kernel does not go on to %s programs: %s", objects[object].name,
+			    strerror(-r));
+		probes->errors[object] = r;
+		bpf_object__close(probes->objects[object]);
+		probes->objects[object] = NULL;
+	}
+}
+
 /* ---- rings and pages ---- */
 
 static int rings_create(struct probes *probes)
@@ -319,6 +377,7 @@ static int all_load(struct probes *probes, enum probes_level level, char *why, s
 			log_warning("the kernel refuses %s programs: %s", objects[which].name,
 				    strerror(-probes->errors[which]));
 	}
+	plug_all(probes);
 	if (probes->level == PROBES_FUNCTION && probes->objects[OBJECT_SYSCALLS])
 		return functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS],
 				     &probes->functions);
@@ -379,6 +438,12 @@ static int program_attach(struct probes *probes, enum probes_group group,
 	return 0;
 }
 
+/* Programs of which functions.c attaches copies. */
+static bool is_template(enum probes_group group, const struct bpf_program *program)
+{
+	return group == PROBES_PLUGS && strncmp(bpf_program__section_name(program), "tp_btf/", 7);
+}
+
 int probes_attach(struct probes *probes, enum probes_group group)
 {
 	struct bpf_object *object = probes->objects[group_object[group]];
@@ -393,7 +458,8 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {
-		if (!bpf_program__autoload(program) || probes->link_count[group] == LINKS_MAX)
+		if (!bpf_program__autoload(program) || probes->link_count[group] == LINKS_MAX ||
+		    plug_map(probes, group_object[group], program) || is_template(group, program))
 			continue;
 		r = program_attach(probes, group, program);
 		failed = failed ?: r;
@@ -431,9 +497,13 @@ void probes_quiesce(struct probes *probes)
 
 /* ---- what the rest of the daemon sees ---- */
 
-bool probes_group_loaded(const struct probes *probes, enum probes_group group)
+uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 {
-	return probes->objects[group_object[group]];
+	const uint32_t plugs = 1U << PROBES_PLUGS;
+
+	if (probes->level == PROBES_TRACEPOINT && groups & plugs)
+		groups = (groups & ~plugs) | 1U << PROBES_CALLS;
+	return groups;
 }
 
 /* What the kernel says a map holds: "memlock" of its fdinfo. */
@@ -516,20 +586,25 @@ void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned 
 	}
 }
 
+static bool program_loaded(const char *name, const void *userdata)
+{
+	const struct probes *probes = userdata;
+	const struct bpf_program *program;
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		if (!probes->objects[i])
+			continue;
+		program = bpf_object__find_program_by_name(probes->objects[i], name);
+		if (program)
+			return bpf_program__fd(program) >= 0;
+	}
+	return false;
+}
+
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason)
 {
-	(void)operation;
-	*reason = NULL;
-	if (stream == IOTR_BLOCK) {
-		if (probes->objects[OBJECT_BLOCK])
-			return "tp_btf/block_rq_issue, block_rq_complete";
-		*reason = "the kernel refuses the programs of the block layer";
-		return NULL;
-	}
-	if (!probes->objects[OBJECT_SYSCALLS]) {
-		*reason = "the kernel refuses the programs on system calls";
-		return NULL;
-	}
-	return probes->functions ? "fentry, fexit of the system call" : "tp_btf/sys_enter, sys_exit";
+	const struct hook *hook = hooks_find(stream, operation, program_loaded, probes, reason);
+
+	return hook ? hook->text : NULL;
 }

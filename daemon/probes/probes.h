@@ -22,11 +22,13 @@ enum probes_level {
 
 /* Groups of programs that are attached and detached together. */
 enum probes_group {
-	PROBES_CALLS,	/* system calls */
+	PROBES_CALLS,	/* system calls of the file system */
+	PROBES_PLUGS,	/* system calls of the other streams; where PROBES_CALLS are tracepoints, the same */
 	PROBES_INODES,	/* inodes of calls on paths, at function level */
 	PROBES_ASYNC,	/* libaio and io_uring */
 	PROBES_BLOCK,
 	PROBES_PROCESS, /* births and ends of processes, for --tree */
+	PROBES_EPOLL,
 	PROBES_GROUP_COUNT,
 };
 
@@ -56,8 +58,8 @@ const int *probes_rings(const struct probes *probes, size_t *count);
 /* Bytes of memory that the maps and rings hold. */
 uint64_t probes_memory(const struct probes *probes);
 
-/* Whether the kernel took the group's programs. */
-bool probes_group_loaded(const struct probes *probes, enum probes_group group);
+/* The groups, a bit each, that do at this level what the given ones are wanted for. */
+uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 
 /* Attaches or detaches a group; does nothing when it is so already. `missing` hooks are logged. */
 int probes_attach(struct probes *probes, enum probes_group group);

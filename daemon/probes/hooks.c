@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/hooks.h"
+
+#include <stddef.h>
+
+/* Best first. */
+static const struct hook hooks[] = {
+	{ IOTR_VFS, HOOKS_ANY, "file_exit", "fentry, fexit of the system call" },
+	{ IOTR_VFS, HOOKS_ANY, "sys_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_BLOCK, HOOKS_ANY, "rq_complete", "tp_btf/block_rq_issue, block_rq_complete" },
+	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit", "tp_btf/sys_enter, sys_exit" },
+};
+
+#define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
+
+const struct hook *hooks_find(enum iotr_stream stream, unsigned int operation,
+			      bool (*loaded)(const char *program, const void *userdata),
+			      const void *userdata, const char **reason)
+{
+	bool own = false;
+
+	for (size_t i = 0; i < HOOKS && !own; i++)
+		own = hooks[i].stream == stream && hooks[i].operation == operation;
+	*reason = NULL;
+	for (size_t i = 0; i < HOOKS; i++) {
+		if (hooks[i].stream != stream || hooks[i].operation != (own ? operation : HOOKS_ANY))
+			continue;
+		if (loaded(hooks[i].program, userdata))
+			return &hooks[i];
+		*reason = "the kernel lacks or refuses the hooks of this operation";
+	}
+	if (!*reason)
+		*reason = "no hook of this kernel shows this operation";
+	return NULL;
+}

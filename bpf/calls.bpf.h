@@ -1,10 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of a system call. */
+/* A system call as its hooks show it. */
 #pragma once
+
+#include <stddef.h>
 
 #include "iotracer.bpf.h"
 
 #define TS_COMPAT 0x2
+
+/* What a program on the classic tracepoint is given. */
+struct raw_enter {
+	__u64 common;
+	long number;
+	__u64 args[6];
+};
+
+struct raw_exit {
+	__u64 common;
+	long number;
+	long result;
+};
+
+/* Either the registers or what a classic tracepoint has; which is known when a program is compiled. */
+struct call_context {
+	struct pt_regs *regs;
+	const struct raw_enter *enter;
+	__u64 number;
+};
+
+/* The verifier wants such loads at a constant offset from where the context begins. */
+#define CONTEXT_WORD(context, offset)                                                           \
+	({                                                                                      \
+		__u64 word_;                                                                    \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(word_) : "r"(context), "i"(offset)); \
+		word_;                                                                          \
+	})
+
+#define OF_REGS(regs_)	 ((struct call_context){ .regs = regs_, .number = (regs_)->orig_ax })
+#define OF_ENTER(enter_)                                                                        \
+	((struct call_context){ .enter = enter_,                                                \
+				.number = CONTEXT_WORD(enter_, offsetof(struct raw_enter, number)) })
+#define OF_EXIT(exit_)                                                                          \
+	((struct call_context){ .number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
+#define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
 static __always_inline __u32 abi_of(struct task_struct *task)
 {
@@ -12,22 +50,30 @@ static __always_inline __u32 abi_of(struct task_struct *task)
 										IOTR_ABI_NATIVE;
 }
 
-static __always_inline void arguments(__u64 *args, struct pt_regs *regs, __u32 abi)
+static __always_inline void arguments(__u64 *args, struct call_context context, __u32 abi)
 {
-	if (abi == IOTR_ABI_COMPAT) {
+	struct pt_regs *regs = context.regs;
+
+	if (!regs) {
+		args[0] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[0]));
+		args[1] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[1]));
+		args[2] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[2]));
+		args[3] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[3]));
+		args[4] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[4]));
+		args[5] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[5]));
+	} else if (abi == IOTR_ABI_COMPAT) {
 		args[0] = (__u32)regs->bx;
 		args[1] = (__u32)regs->cx;
 		args[2] = (__u32)regs->dx;
 		args[3] = (__u32)regs->si;
 		args[4] = (__u32)regs->di;
 		args[5] = (__u32)regs->bp;
-		return;
+	} else {
+		args[0] = regs->di;
+		args[1] = regs->si;
+		args[2] = regs->dx;
+		args[3] = regs->r10;
+		args[4] = regs->r8;
+		args[5] = regs->r9;
 	}
-	args[0] = regs->di;
-	args[1] = regs->si;
-	args[2] = regs->dx;
-	args[3] = regs->r10;
-	args[4] = regs->r8;
-	args[5] = regs->r9;
 }
-

@@ -101,17 +101,15 @@ static __always_inline void fill(struct iotr_epoll_record *row, const struct slo
 	}
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(epoll_enter, struct pt_regs *regs, long number)
+static __always_inline int epoll_begins(struct call_context context)
 {
-	plug_begins(regs);
+	plug_begins(context);
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(epoll_exit, struct pt_regs *regs, long result)
+static __always_inline int epoll_ends(struct call_context context, long result)
 {
-	struct slot *slot = plug_ends(regs);
+	struct slot *slot = plug_ends(context);
 	struct iotr_epoll_record *row;
 
 	if (!slot)
@@ -124,5 +122,7 @@ int BPF_PROG(epoll_exit, struct pt_regs *regs, long result)
 	plug_done(slot);
 	return 0;
 }
+
+PLUG_PROGRAMS(epoll, epoll_begins, epoll_ends)
 
 char LICENSE[] SEC("license") = "GPL";

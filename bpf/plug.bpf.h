@@ -14,11 +14,11 @@
 #include "slots.bpf.h"
 
 /* The slot of a call that begins, with its arguments and start; NULL when no session wants it. */
-static __always_inline struct slot *plug_begins(struct pt_regs *regs)
+static __always_inline struct slot *plug_begins(struct call_context context)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	__u64 number = regs->orig_ax, sessions;
+	__u64 number = context.number, sessions;
 	__u32 abi = abi_of(task), tgid = task_tgid(task);
 	const struct iotr_plug *plug;
 	struct slot *slot;
@@ -33,7 +33,7 @@ static __always_inline struct slot *plug_begins(struct pt_regs *regs)
 	slot = slot_take(page, task_tid(task));
 	if (!slot)
 		return NULL;
-	arguments(slot->args, regs, abi);
+	arguments(slot->args, context, abi);
 	slot->tid = task_tid(task);
 	slot->number = number;
 	slot->abi = abi;
@@ -46,14 +46,14 @@ static __always_inline struct slot *plug_begins(struct pt_regs *regs)
 }
 
 /* The slot of the call that ends, to be given back with plug_done(); NULL when it has none. */
-static __always_inline struct slot *plug_ends(struct pt_regs *regs)
+static __always_inline struct slot *plug_ends(struct call_context context)
 {
 	struct slot *slot = slot_find(task_tid(current_task()));
 	struct iotr_control *page = control_page();
 
 	if (!page || !slot || !slot->sessions)
 		return NULL;
-	if (slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number)
+	if (slot->start_ns >= page->attached_ns && context.number == slot->number)
 		return slot;
 	slot->sessions = 0;
 	return NULL;
@@ -95,3 +95,29 @@ static __always_inline bool plug_failed(long result)
 {
 	return (__u64)result >= (__u64)-4095;
 }
+
+/*
+ * The programs of a stream: `begins` and `ends` are functions that take a call's context, `ends`
+ * with its result.
+ */
+#define PLUG_PROGRAMS(stream, begins, ends)                                                     \
+	SEC("tp_btf/sys_enter")                                                                 \
+	int BPF_PROG(stream##_enter, struct pt_regs *regs, long number)                         \
+	{                                                                                       \
+		return begins(OF_REGS(regs));                                                   \
+	}                                                                                       \
+	SEC("tp_btf/sys_exit")                                                                  \
+	int BPF_PROG(stream##_exit, struct pt_regs *regs, long result)                          \
+	{                                                                                       \
+		return ends(OF_REGS(regs), result);                                             \
+	}                                                                                       \
+	SEC("tp/raw_syscalls/sys_enter")                                                        \
+	int stream##_enter_raw(struct raw_enter *ctx)                                           \
+	{                                                                                       \
+		return begins(OF_ENTER(ctx));                                                   \
+	}                                                                                       \
+	SEC("tp/raw_syscalls/sys_exit")                                                         \
+	int stream##_exit_raw(struct raw_exit *ctx)                                             \
+	{                                                                                       \
+		return ends(OF_EXIT(ctx), RESULT_OF(ctx));                                         \
+	}

@@ -9,10 +9,10 @@
 #include "calls.bpf.h"
 #include "vfs.bpf.h"
 
-static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
+static __always_inline int call_begins(struct call_context context, __u32 parts)
 {
 	struct iotr_control *page = control_page();
-	__u64 number = regs->orig_ax, sessions;
+	__u64 number = context.number, sessions;
 	struct task_struct *task;
 	struct iotr_call *call;
 	struct slot *slot;
@@ -37,7 +37,7 @@ static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 	slot = slot_take(page, task_tid(task));
 	if (!slot)
 		return 0;
-	arguments(slot->args, regs, abi);
+	arguments(slot->args, context, abi);
 	slot->tid = task_tid(task);
 	slot->number = number;
 	slot->abi = abi;
@@ -54,7 +54,7 @@ static __always_inline int call_begins(struct pt_regs *regs, __u32 parts)
 	return 0;
 }
 
-static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 parts)
+static __always_inline int call_ends(struct call_context context, long result, __u32 parts)
 {
 	struct task_struct *task = current_task();
 	struct slot *slot = slot_find(task_tid(task));
@@ -66,7 +66,7 @@ static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 pa
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
-	if (page && slot->start_ns >= page->attached_ns && regs->orig_ax == slot->number) {
+	if (page && slot->start_ns >= page->attached_ns && context.number == slot->number) {
 		call = call_of(page, slot);
 		if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
 			aio_ends(call, slot, result);
@@ -80,10 +80,10 @@ static __always_inline int call_ends(struct pt_regs *regs, long result, __u32 pa
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
 /* The stream that a call goes on to, or IOTR_VFS: none. */
-static __always_inline __u32 plug_stream(struct pt_regs *regs)
+static __always_inline __u32 plug_stream(struct call_context context)
 {
 	struct iotr_control *page = control_page();
-	__u64 number = regs->orig_ax;
+	__u64 number = context.number;
 	const struct iotr_plug *plug;
 
 	if (!page || number >= IOTR_CALLS)
@@ -95,40 +95,60 @@ static __always_inline __u32 plug_stream(struct pt_regs *regs)
 	return plug->sessions ? plug->stream : IOTR_VFS;
 }
 
-#define PLUG_GO_ON(ctx, programs, regs)                                                         \
+#define PLUG_GO_ON(ctx, programs, context)                                                      \
 	({                                                                                      \
-		__u32 stream_ = plug_stream(regs);                                              \
+		__u32 stream_ = plug_stream(context);                                           \
 		if (stream_ != IOTR_VFS)                                                        \
 			bpf_tail_call(ctx, programs, stream_);                                  \
 		0;                                                                              \
 	})
 
+#define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
+
 /* Where function hooks do the file system. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 {
-	return PLUG_GO_ON(ctx, &plug_enters, regs);
+	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs));
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 {
-	return PLUG_GO_ON(ctx, &plug_exits, regs);
+	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs));
 }
 
 /* Where nothing else does. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
-	call_begins(regs, PART_FILE | PART_RESULT | PART_AIO);
-	return PLUG_GO_ON(ctx, &plug_enters, regs);
+	call_begins(OF_REGS(regs), PARTS_ALL);
+	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs));
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	call_ends(regs, result, PART_FILE | PART_RESULT | PART_AIO);
-	return PLUG_GO_ON(ctx, &plug_exits, regs);
+	call_ends(OF_REGS(regs), result, PARTS_ALL);
+	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs));
+}
+
+/*
+ * Where the kernel preempts programs: it leaves one out for all other threads of a CPU until the
+ * thread that was preempted in it goes on. On a classic tracepoint it does not preempt.
+ */
+SEC("tp/raw_syscalls/sys_enter")
+int sys_enter_raw(struct raw_enter *ctx)
+{
+	call_begins(OF_ENTER(ctx), PARTS_ALL);
+	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx));
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int sys_exit_raw(struct raw_exit *ctx)
+{
+	call_ends(OF_EXIT(ctx), RESULT_OF(ctx), PARTS_ALL);
+	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx));
 }
 
 /*
@@ -139,12 +159,12 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
 	{                                                                                       \
-		return call_begins(regs, parts);                                                \
+		return call_begins(OF_REGS(regs), parts);                                               \
 	}                                                                                       \
 	SEC("fexit/__x64_sys_read")                                                             \
 	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \
 	{                                                                                       \
-		return call_ends(regs, result, parts);                                          \
+		return call_ends(OF_REGS(regs), result, parts);                                         \
 	}
 
 FUNCTION_PAIR(file, PART_FILE)

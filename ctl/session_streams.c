@@ -113,6 +113,22 @@ static void add_stream(struct table *table, const char *flag, struct json_object
 		  format_count(segments, sizeof(segments), number_of(stream, "segments")));
 }
 
+static void print_missed(struct json_object *streams, FILE *out)
+{
+	char count[32];
+
+	json_object_object_foreach(streams, flag, stream)
+	{
+		uint64_t missed = number_of(stream, "missed");
+
+		if (missed)
+			fprintf(out,
+				"  %s: the kernel left out our programs %s times, since it had preempted them; "
+				"rows may be missing\n",
+				flag, format_count(count, sizeof(count), missed));
+	}
+}
+
 void print_session_streams(struct json_object *session, FILE *stream)
 {
 	static const char *const heads[] = { "STREAM", "EMITTED", "WRITTEN",
@@ -129,4 +145,5 @@ void print_session_streams(struct json_object *session, FILE *stream)
 	json_object_object_foreach(streams, flag, value) add_stream(&table, flag, value);
 	table_print(&table, stream);
 	table_done(&table);
+	print_missed(streams, stream);
 }

@@ -291,8 +291,10 @@ static int session_begin(struct session *session, struct engine_error *error)
 	struct engine *engine = session->engine;
 	int r;
 
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		probes_loss(engine->probes, stream, session->bit, &session->before[stream]);
+		session->missed_before[stream] = probes_missed(engine->probes, stream_groups[stream]);
+	}
 	r = router_attach(consumer_router(engine->consumer), session->bit, session->writer);
 	if (r < 0)
 		return fail(error, r, "", "cannot route rows to the session");
@@ -392,6 +394,12 @@ void session_loss(const struct session *session, enum iotr_stream stream, struct
 	loss->unmatched -= session->before[stream].unmatched;
 }
 
+uint64_t session_missed(const struct session *session, enum iotr_stream stream)
+{
+	return probes_missed(session->engine->probes, stream_groups[stream]) -
+	       session->missed_before[stream];
+}
+
 static void session_report(struct session *session)
 {
 	struct probes_loss loss;
@@ -400,7 +408,11 @@ static void session_report(struct session *session)
 		if (!(session->spec.streams >> stream & 1))
 			continue;
 		session_loss(session, stream, &loss);
-		writer_report(session->writer, stream, loss.emitted, loss.ring, loss.unmatched);
+		writer_report(session->writer, stream,
+			      &(struct writer_probes){ .emitted = loss.emitted,
+						       .ring = loss.ring,
+						       .unmatched = loss.unmatched,
+						       .missed = session_missed(session, stream) });
 	}
 }
 

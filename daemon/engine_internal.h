@@ -29,6 +29,7 @@ struct session {
 	struct writer *writer;
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
+	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
 };
@@ -48,6 +49,7 @@ struct engine {
 struct session *engine_find(struct engine *engine, const char *name);
 
 /* Since the session began. */
+uint64_t session_missed(const struct session *session, enum iotr_stream stream);
 void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss);
 
 /* New objects. `reason` NULL: it runs. */

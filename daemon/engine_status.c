@@ -139,6 +139,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	add_u64(lost, "disk", counts.lost_disk);
 	add_u64(lost, "unmatched", loss.unmatched);
 	json_object_object_add(object, "lost", lost);
+	add_u64(object, "missed", session_missed(session, stream));
 	add_u64(object, "pending", rows_pending(&counts, &loss));
 	add_u64(object, "bytes", counts.bytes);
 	add_u64(object, "segments", counts.segments);

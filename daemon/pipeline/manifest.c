@@ -181,6 +181,7 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	struct json_object *lost = json_object_new_object();
 
 	add_u64(object, "emitted", stream->emitted);
+	add_u64(object, "missed", stream->missed);
 	add_u64(object, "received", stream->received);
 	add_u64(object, "written", atomic_load(&stream->sink->written));
 	add_u64(object, "bytes", atomic_load(&stream->sink->bytes));

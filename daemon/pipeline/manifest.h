@@ -39,7 +39,7 @@ struct manifest_config {
 /* What changes. The arrays are indexed by stream. */
 struct manifest_stream {
 	const struct sink *sink;
-	uint64_t emitted, received, lost_ring, lost_queue, lost_unmatched;
+	uint64_t emitted, received, missed, lost_ring, lost_queue, lost_unmatched;
 };
 
 struct manifest_state {

@@ -172,12 +172,14 @@ int writer_stop(struct writer *writer, const char *reason, struct writer_paths *
 	return error;
 }
 
-void writer_report(struct writer *writer, enum iotr_stream stream, uint64_t emitted,
-		   uint64_t lost_ring, uint64_t lost_unmatched)
+void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes)
 {
-	atomic_store(&writer->streams[stream].emitted, emitted);
-	atomic_store(&writer->streams[stream].lost_ring, lost_ring);
-	atomic_store(&writer->streams[stream].lost_unmatched, lost_unmatched);
+	struct writer_stream *of = &writer->streams[stream];
+
+	atomic_store(&of->emitted, probes->emitted);
+	atomic_store(&of->lost_ring, probes->ring);
+	atomic_store(&of->lost_unmatched, probes->unmatched);
+	atomic_store(&of->missed, probes->missed);
 }
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,

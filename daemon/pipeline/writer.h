@@ -63,9 +63,15 @@ int writer_rotate(struct writer *writer, struct writer_paths *paths);
  */
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths);
 
-/* What the probes know of a stream, for the manifest: call before a rotation and the stop. */
-void writer_report(struct writer *writer, enum iotr_stream stream, uint64_t emitted,
-		   uint64_t lost_ring, uint64_t lost_unmatched);
+/* What the probes know of a stream since the session began. */
+struct writer_probes {
+	uint64_t emitted;
+	uint64_t ring, unmatched; /* lost rows */
+	uint64_t missed;	  /* programs that were left out: see probes_missed() */
+};
+
+/* For the manifest: call before a rotation and the stop. */
+void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes);
 
 struct writer_counts {
 	uint64_t received;   /* rows from the router */

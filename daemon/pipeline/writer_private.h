@@ -27,6 +27,7 @@ struct writer_stream {
 	_Atomic uint64_t emitted; /* main thread */
 	_Atomic uint64_t lost_ring;
 	_Atomic uint64_t lost_unmatched;
+	_Atomic uint64_t missed;
 };
 
 struct writer {

@@ -126,6 +126,7 @@ int writer_write_manifest(struct writer *writer)
 			.sink = &stream->sink,
 			.emitted = atomic_load(&stream->emitted),
 			.received = atomic_load(&stream->received),
+			.missed = atomic_load(&stream->missed),
 			.lost_ring = atomic_load(&stream->lost_ring),
 			.lost_queue = atomic_load(&stream->lost_queue),
 			.lost_unmatched = atomic_load(&stream->lost_unmatched),

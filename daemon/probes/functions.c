@@ -12,16 +12,19 @@
 #include "cleanup.h"
 #include "log.h"
 #include "probes/calls.h"
+#include "probes/clone.h"
 
-enum {
-	SUBPROGRAMS_MAX = 32,
-	VERIFIER_LOG_BYTES = 1 << 20,
+/* In the order in which they are attached: an entry without its exit would leave a slot behind. */
+enum side {
+	SIDE_EXIT,
+	SIDE_ENTER,
+	SIDE_COUNT,
 };
 
 /* Programs and links of one function; -1 when there is none. */
 struct function {
-	int enter, exit;
-	int enter_link, exit_link;
+	int programs[SIDE_COUNT];
+	int links[SIDE_COUNT];
 };
 
 struct functions {
@@ -30,89 +33,6 @@ struct functions {
 	size_t count;
 	struct function all[];
 };
-
-/* The function information of a loaded program: what the verifier needs to know its subprograms. */
-struct origin {
-	const struct bpf_insn *insns;
-	size_t insn_count;
-	struct bpf_func_info *infos;
-	uint32_t info_count;
-	int btf_fd;
-};
-
-static void origin_done(struct origin *origin)
-{
-	free(origin->infos);
-	closep(&origin->btf_fd);
-}
-
-/* Where the subprograms begin: the targets of calls, in ascending order, after the program itself. */
-static size_t subprograms_find(const struct origin *origin, uint32_t *starts, size_t max)
-{
-	size_t count = 1;
-
-	starts[0] = 0;
-	for (size_t i = 0; i < origin->insn_count; i++) {
-		const struct bpf_insn *insn = &origin->insns[i];
-		uint32_t target = i + insn->imm + 1;
-		size_t at = 0;
-
-		if (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg != BPF_PSEUDO_CALL)
-			continue;
-		while (at < count && starts[at] < target)
-			at++;
-		if ((at < count && starts[at] == target) || count == max)
-			continue;
-		memmove(starts + at + 1, starts + at, (count++ - at) * sizeof(*starts));
-		starts[at] = target;
-	}
-	return count;
-}
-
-/*
- * The kernel tells which functions a loaded program consists of, but counts their instructions as
- * it rewrote them; the positions before that are found in the program.
- */
-static int origin_init(struct origin *origin, struct bpf_program *program)
-{
-	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info), starts[SUBPROGRAMS_MAX];
-
-	*origin = (struct origin){ .insns = bpf_program__insns(program),
-				   .insn_count = bpf_program__insn_cnt(program),
-				   .btf_fd = -1 };
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
-		return -errno;
-	origin->info_count = info.nr_func_info;
-	if (subprograms_find(origin, starts, SUBPROGRAMS_MAX) != origin->info_count)
-		return -EINVAL;
-	origin->infos = calloc(info.nr_func_info, sizeof(*origin->infos));
-	if (!origin->infos)
-		return -ENOMEM;
-	origin->btf_fd = bpf_btf_get_fd_by_id(info.btf_id);
-	memset(&info, 0, sizeof(info));
-	info.nr_func_info = origin->info_count;
-	info.func_info_rec_size = sizeof(*origin->infos);
-	info.func_info = (uintptr_t)origin->infos;
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
-		return -errno;
-	for (size_t i = 0; i < origin->info_count; i++)
-		origin->infos[i].insn_off = starts[i];
-	return 0;
-}
-
-static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function,
-			 char *log, size_t log_size)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
-		    .attach_btf_id = function, .prog_btf_fd = origin->btf_fd,
-		    .func_info = origin->infos, .func_info_cnt = origin->info_count,
-		    .func_info_rec_size = sizeof(*origin->infos), .log_buf = log,
-		    .log_size = log_size, .log_level = log ? 1 : 0);
-
-	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
-			     origin->insn_count, &options);
-}
 
 /* The pairs of programs, by what a call needs of them. */
 enum pair {
@@ -171,23 +91,6 @@ static int origins_init(struct origins *origins, struct bpf_object *object)
 	return r;
 }
 
-/* Loads a copy; a second try has the verifier say why the first was refused. */
-static int function_clone(const struct origin *origin, enum bpf_attach_type type, int function,
-			  const char *name)
-{
-	_cleanup_free_ char *log = NULL;
-	int fd = clone_program(origin, type, function, NULL, 0);
-
-	if (fd >= 0)
-		return fd;
-	log_warning("cannot load a hook on %s: %s", name, strerror(errno));
-	log = calloc(1, VERIFIER_LOG_BYTES);
-	fd = log ? clone_program(origin, type, function, log, VERIFIER_LOG_BYTES) : -1;
-	if (log)
-		log_debug("the verifier says: %s", log);
-	return fd;
-}
-
 /* A hook that does not load takes away its call, with a line in the log. */
 static void function_load(struct function *function, const struct kernel *kernel,
 			  const struct origins *origins, const struct call *call)
@@ -198,8 +101,8 @@ static void function_load(struct function *function, const struct kernel *kernel
 
 	if (id < 0)
 		return; /* the kernel has no such call */
-	function->enter = function_clone(&origins->enter[pair], BPF_TRACE_FENTRY, id, name);
-	function->exit = function_clone(&origins->exit[pair], BPF_TRACE_FEXIT, id, name);
+	function->programs[SIDE_EXIT] = origin_clone(&origins->exit[pair], BPF_TRACE_FEXIT, id, name);
+	function->programs[SIDE_ENTER] = origin_clone(&origins->enter[pair], BPF_TRACE_FENTRY, id, name);
 }
 
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
@@ -215,7 +118,7 @@ int functions_new(const struct kernel *kernel, struct bpf_object *object, struct
 		return -ENOMEM;
 	functions->count = call_count;
 	for (size_t i = 0; i < call_count; i++) {
-		functions->all[i] = (struct function){ -1, -1, -1, -1 };
+		memset(&functions->all[i], -1, sizeof(functions->all[i]));
 		function_load(&functions->all[i], kernel, &origins, &calls[i]);
 	}
 	*ret = functions;
@@ -232,10 +135,9 @@ static void *detach_thread(void *userdata)
 {
 	struct functions *functions = userdata;
 
-	for (size_t i = 0; i < functions->count; i++) {
-		detach(&functions->all[i].enter_link);
-		detach(&functions->all[i].exit_link);
-	}
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = SIDE_COUNT; side-- > 0;)
+			detach(&functions->all[i].links[side]);
 	return NULL;
 }
 
@@ -253,10 +155,9 @@ void functions_free(struct functions *functions)
 		return;
 	functions_detach(functions);
 	detach_finish(functions);
-	for (size_t i = 0; i < functions->count; i++) {
-		closep(&functions->all[i].enter);
-		closep(&functions->all[i].exit);
-	}
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			closep(&functions->all[i].programs[side]);
 	free(functions);
 }
 
@@ -268,7 +169,6 @@ static int attach(int program, int *link)
 	return *link < 0 ? -errno : 0;
 }
 
-/* The exit first: an entry without its exit would leave a slot behind. */
 int functions_attach(struct functions *functions)
 {
 	int failed = 0, r;
@@ -277,9 +177,9 @@ int functions_attach(struct functions *functions)
 	for (size_t i = 0; i < functions->count; i++) {
 		struct function *function = &functions->all[i];
 
-		r = attach(function->exit, &function->exit_link);
-		if (r >= 0)
-			r = attach(function->enter, &function->enter_link);
+		r = 0;
+		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
+			r = attach(function->programs[side], &function->links[side]);
 		if (r < 0)
 			log_warning("cannot attach to __x64_sys_%s: %s", calls[i].name, strerror(-r));
 		failed = failed ?: r;
@@ -302,9 +202,18 @@ size_t functions_attached(const struct functions *functions)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < functions->count; i++) {
-		count += __atomic_load_n(&functions->all[i].enter_link, __ATOMIC_RELAXED) >= 0;
-		count += __atomic_load_n(&functions->all[i].exit_link, __ATOMIC_RELAXED) >= 0;
-	}
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			count += __atomic_load_n(&functions->all[i].links[side], __ATOMIC_RELAXED) >= 0;
 	return count;
+}
+
+uint64_t functions_missed(const struct functions *functions)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			missed += program_missed(functions->all[i].programs[side]);
+	return missed;
 }

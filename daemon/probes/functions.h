@@ -21,4 +21,7 @@ int functions_attach(struct functions *functions);
 /* Returns at once; functions_attached() tells how far it is. Attaching waits for it. */
 void functions_detach(struct functions *functions);
 
+/* How often the kernel left out a program, over all of them. */
+uint64_t functions_missed(const struct functions *functions);
+
 size_t functions_attached(const struct functions *functions);

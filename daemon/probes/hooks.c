@@ -7,8 +7,10 @@
 static const struct hook hooks[] = {
 	{ IOTR_VFS, HOOKS_ANY, "file_exit", "fentry, fexit of the system call" },
 	{ IOTR_VFS, HOOKS_ANY, "sys_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_VFS, HOOKS_ANY, "sys_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 	{ IOTR_BLOCK, HOOKS_ANY, "rq_complete", "tp_btf/block_rq_issue, block_rq_complete" },
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

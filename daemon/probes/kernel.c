@@ -6,7 +6,9 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define EXIT_INSNS                                                                            \
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 }, { .code = BPF_JMP | BPF_EXIT }
@@ -72,6 +74,31 @@ static int try_function_hooks(const struct kernel *kernel)
 	return r;
 }
 
+/* The model in use is the one in brackets or, where that cannot be read, what the kernel was built for. */
+static bool may_preempt(void)
+{
+	char line[256] = "", path[128];
+	gzFile file = gzopen("/sys/kernel/debug/sched/preempt", "re");
+	struct utsname host;
+	bool preempts = false;
+
+	if (file && gzgets(file, line, sizeof(line))) {
+		gzclose(file);
+		return strstr(line, "(full)") || strstr(line, "(lazy)");
+	}
+	if (file)
+		gzclose(file);
+	uname(&host);
+	snprintf(path, sizeof(path), "/boot/config-%s", host.release);
+	file = gzopen("/proc/config.gz", "re") ?: gzopen(path, "re");
+	while (file && gzgets(file, line, sizeof(line)))
+		preempts |= !strcmp(line, "CONFIG_PREEMPT=y\n") || !strcmp(line, "CONFIG_PREEMPT_LAZY=y\n") ||
+			    !strcmp(line, "CONFIG_PREEMPT_RT=y\n");
+	if (file)
+		gzclose(file);
+	return preempts;
+}
+
 int kernel_open(struct kernel *kernel)
 {
 	int r;
@@ -83,9 +110,11 @@ int kernel_open(struct kernel *kernel)
 	kernel->read_kernel = try_read_kernel() == 0;
 	/* Never a way around a policy that forbids the helper. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
-	r = try_function_hooks(kernel);
+	kernel->preempts = may_preempt();
+	r = kernel->preempts ? -EAGAIN : try_function_hooks(kernel);
 	kernel->function_hooks = r == 0;
 	kernel->function_reason = r == 0       ? "fentry and fexit load, and can be attached again" :
+				  r == -EAGAIN ? "the kernel preempts programs there, and leaves them out meanwhile" :
 				  r == -EALREADY ? "a hook that was detached cannot be attached again" :
 						   strerror(-r);
 	return 0;
@@ -114,14 +143,19 @@ int kernel_call(const struct kernel *kernel, const char *call, char *name, size_
 	return kernel_function_arity(kernel, name) == 1 ? kernel_function(kernel, name) : -ENOENT;
 }
 
-int kernel_tracepoint_arity(const struct kernel *kernel, const char *name)
+int kernel_tracepoint(const struct kernel *kernel, const char *name)
 {
 	char type[128];
-	const struct btf_type *proto;
-	int id;
 
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(kernel->btf, type, BTF_KIND_TYPEDEF);
+	return btf__find_by_name_kind(kernel->btf, type, BTF_KIND_TYPEDEF);
+}
+
+int kernel_tracepoint_arity(const struct kernel *kernel, const char *name)
+{
+	const struct btf_type *proto;
+	int id = kernel_tracepoint(kernel, name);
+
 	if (id < 0)
 		return -ENOENT;
 	proto = btf__type_by_id(kernel->btf, id);

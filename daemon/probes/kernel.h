@@ -15,6 +15,7 @@ struct kernel {
 	bool read_kernel;     /* bpf_probe_read_kernel */
 	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
 	const char *function_reason; /* why not */
+	bool preempts;	      /* programs too, but not on classic tracepoints */
 };
 
 /* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. */
@@ -29,6 +30,9 @@ int kernel_function(const struct kernel *kernel, const char *name);
  * call without arguments, __do_sys_CALL, which the other is an alias of. -ENOENT.
  */
 int kernel_call(const struct kernel *kernel, const char *call, char *name, size_t size);
+
+/* BTF id of a tracepoint, or -ENOENT. */
+int kernel_tracepoint(const struct kernel *kernel, const char *name);
 
 /* Number of arguments of a tracepoint, or -ENOENT. */
 int kernel_tracepoint_arity(const struct kernel *kernel, const char *name);

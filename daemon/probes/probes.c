@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "log.h"
+#include "probes/clone.h"
 #include "probes/functions.h"
 #include "probes/hooks.h"
 
@@ -104,11 +105,21 @@ static bool program_fits(const struct kernel *kernel, const struct bpf_program *
 	const char *hook = strchr(section, '/') + 1;
 	int arity;
 
+	if (!strncmp(section, "tp/", 3))
+		return true;
 	if (strncmp(section, "tp_btf/", 7))
 		arity = kernel_function_arity(kernel, hook);
 	else
 		arity = kernel_tracepoint_arity(kernel, hook);
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
+}
+
+/* Of system calls in general, not of one function. */
+static bool on_system_calls(const char *section)
+{
+	const char *hook = strrchr(section, '/');
+
+	return hook && (!strcmp(hook, "/sys_enter") || !strcmp(hook, "/sys_exit"));
 }
 
 static bool program_wanted(const struct probes *probes, const struct bpf_program *program)
@@ -118,6 +129,8 @@ static bool program_wanted(const struct probes *probes, const struct bpf_program
 	const char *name = bpf_program__name(program);
 
 	if (function && probes->level != PROBES_FUNCTION)
+		return false;
+	if (on_system_calls(section) && !strncmp(section, "tp/", 3) != probes->kernel.preempts)
 		return false;
 	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
 		return false;
@@ -236,10 +249,8 @@ static const char *plug_map(const struct probes *probes, enum object object, con
 	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {
 		if (plugged[i].object != object || !probes->objects[object])
 			continue;
-		if (!strcmp(section, "tp_btf/sys_enter"))
-			return "plug_enters";
-		if (!strcmp(section, "tp_btf/sys_exit"))
-			return "plug_exits";
+		if (on_system_calls(section))
+			return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
 	}
 	return NULL;
 }
@@ -253,7 +264,7 @@ static int plug(const struct probes *probes, enum object object, enum iotr_strea
 		const char *map = plug_map(probes, object, program);
 		int fd = bpf_program__fd(program);
 
-		if (map && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
+		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
 			return -errno;
 	}
 	return 0;
@@ -584,6 +595,32 @@ void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned 
 		loss->ring += counters[cpu].ring[session];
 		loss->unmatched += counters[cpu].unmatched[session];
 	}
+}
+
+static uint64_t group_missed(const struct probes *probes, enum probes_group group)
+{
+	struct bpf_object *object = probes->objects[group_object[group]];
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	if (!object)
+		return 0;
+	bpf_object__for_each_program(program, object)
+		missed += program_missed(bpf_program__fd(program));
+	return missed;
+}
+
+uint64_t probes_missed(const struct probes *probes, uint32_t groups)
+{
+	uint64_t missed = 0;
+
+	groups = probes_groups(probes, groups);
+	if (groups >> PROBES_CALLS & 1 && probes->functions)
+		missed += functions_missed(probes->functions);
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
+		if (groups >> group & 1)
+			missed += group_missed(probes, group);
+	return missed;
 }
 
 static bool program_loaded(const char *name, const void *userdata)

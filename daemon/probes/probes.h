@@ -75,6 +75,12 @@ void probes_quiesce(struct probes *probes);
 void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
 		 struct probes_loss *loss);
 
+/*
+ * How often since they were loaded the kernel left out a program of the groups, as the one that it
+ * ran on that CPU had been preempted half-way: what these would have seen is unknown.
+ */
+uint64_t probes_missed(const struct probes *probes, uint32_t groups);
+
 /* The hook that an operation uses, or NULL with the reason why there is none. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/clone.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "log.h"
+
+enum {
+	SUBPROGRAMS_MAX = 32,
+	VERIFIER_LOG_BYTES = 1 << 20,
+};
+
+void origin_done(struct origin *origin)
+{
+	free(origin->infos);
+	closep(&origin->btf_fd);
+}
+
+/* Where the subprograms begin: the targets of calls, in ascending order, after the program itself. */
+static size_t subprograms_find(const struct origin *origin, uint32_t *starts, size_t max)
+{
+	size_t count = 1;
+
+	starts[0] = 0;
+	for (size_t i = 0; i < origin->insn_count; i++) {
+		const struct bpf_insn *insn = &origin->insns[i];
+		uint32_t target = i + insn->imm + 1;
+		size_t at = 0;
+
+		if (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg != BPF_PSEUDO_CALL)
+			continue;
+		while (at < count && starts[at] < target)
+			at++;
+		if ((at < count && starts[at] == target) || count == max)
+			continue;
+		memmove(starts + at + 1, starts + at, (count++ - at) * sizeof(*starts));
+		starts[at] = target;
+	}
+	return count;
+}
+
+/*
+ * The kernel tells which functions a loaded program consists of, but counts their instructions as
+ * it rewrote them; the positions before that are found in the program.
+ */
+int origin_init(struct origin *origin, struct bpf_program *program)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info), starts[SUBPROGRAMS_MAX];
+
+	*origin = (struct origin){ .insns = bpf_program__insns(program),
+				   .insn_count = bpf_program__insn_cnt(program),
+				   .btf_fd = -1 };
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
+		return -errno;
+	origin->info_count = info.nr_func_info;
+	if (subprograms_find(origin, starts, SUBPROGRAMS_MAX) != origin->info_count)
+		return -EINVAL;
+	origin->infos = calloc(info.nr_func_info, sizeof(*origin->infos));
+	if (!origin->infos)
+		return -ENOMEM;
+	origin->btf_fd = bpf_btf_get_fd_by_id(info.btf_id);
+	memset(&info, 0, sizeof(info));
+	info.nr_func_info = origin->info_count;
+	info.func_info_rec_size = sizeof(*origin->infos);
+	info.func_info = (uintptr_t)origin->infos;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
+		return -errno;
+	for (size_t i = 0; i < origin->info_count; i++)
+		origin->infos[i].insn_off = starts[i];
+	return 0;
+}
+
+static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function,
+			 char *log, size_t log_size)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
+		    .attach_btf_id = function, .prog_btf_fd = origin->btf_fd,
+		    .func_info = origin->infos, .func_info_cnt = origin->info_count,
+		    .func_info_rec_size = sizeof(*origin->infos), .log_buf = log,
+		    .log_size = log_size, .log_level = log ? 1 : 0);
+
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
+			     origin->insn_count, &options);
+}
+
+/* Loads a copy; a second try has the verifier say why the first was refused. */
+int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, const char *name)
+{
+	_cleanup_free_ char *log = NULL;
+	int fd = clone_program(origin, type, hook, NULL, 0);
+
+	if (fd >= 0)
+		return fd;
+	log_warning("cannot load a hook on %s: %s", name, strerror(errno));
+	log = calloc(1, VERIFIER_LOG_BYTES);
+	fd = log ? clone_program(origin, type, hook, log, VERIFIER_LOG_BYTES) : -ENOMEM;
+	if (log)
+		log_debug("the verifier says: %s", log);
+	return fd;
+}
+
+uint64_t program_missed(int fd)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.recursion_misses;
+}

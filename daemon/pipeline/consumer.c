@@ -12,7 +12,9 @@
 #include "pipeline/ring.h"
 #include "pipeline/router.h"
 
-#define LOOK_NS	  2000000L /* between two looks when the last found little */
+/* Between two looks: the least when the last found rows but few, up to the most while there are none. */
+#define PAUSE_LEAST_NS 2000000L
+#define PAUSE_MOST_NS  16000000L
 #define BUSY_ROWS 4096	   /* rows of one look after which the next follows at once */
 
 struct consumer {
@@ -76,7 +78,7 @@ static bool look(struct consumer *consumer, size_t *rows)
 }
 
 /* Sleeps until the next look is due. Returns the drains wanted by then, or -1 at the end. */
-static int64_t wait_turn(struct consumer *consumer, bool busy)
+static int64_t wait_turn(struct consumer *consumer, long pause_ns)
 {
 	struct timespec until;
 	int64_t wanted;
@@ -84,9 +86,9 @@ static int64_t wait_turn(struct consumer *consumer, bool busy)
 	pthread_mutex_lock(&consumer->lock);
 	while (!consumer->run && !consumer->end && consumer->drains_wanted == consumer->drains_done)
 		pthread_cond_wait(&consumer->changed, &consumer->lock);
-	if (!busy && !consumer->end && consumer->drains_wanted == consumer->drains_done) {
+	if (pause_ns && !consumer->end && consumer->drains_wanted == consumer->drains_done) {
 		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += LOOK_NS;
+		until.tv_nsec += pause_ns;
 		if (until.tv_nsec >= 1000000000L) {
 			until.tv_nsec -= 1000000000L;
 			until.tv_sec++;
@@ -108,18 +110,27 @@ static void drains_report(struct consumer *consumer, int64_t done)
 	pthread_mutex_unlock(&consumer->lock);
 }
 
+static long next_pause(long pause_ns, size_t rows)
+{
+	if (rows >= BUSY_ROWS)
+		return 0;
+	if (rows || !pause_ns)
+		return PAUSE_LEAST_NS;
+	return pause_ns < PAUSE_MOST_NS ? 2 * pause_ns : PAUSE_MOST_NS;
+}
+
 static void *consumer_thread(void *userdata)
 {
 	struct consumer *consumer = userdata;
-	bool busy = false;
+	long pause_ns = PAUSE_LEAST_NS;
 	int64_t wanted;
 	size_t rows;
 
-	while ((wanted = wait_turn(consumer, busy)) >= 0) {
+	while ((wanted = wait_turn(consumer, pause_ns)) >= 0) {
 		rows = 0;
 		if (look(consumer, &rows))
 			drains_report(consumer, wanted);
-		busy = rows >= BUSY_ROWS;
+		pause_ns = next_pause(pause_ns, rows);
 	}
 	return NULL;
 }

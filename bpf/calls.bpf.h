@@ -77,3 +77,13 @@ static __always_inline void arguments(__u64 *args, struct call_context context, 
 		args[5] = regs->r9;
 	}
 }
+
+#define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
+#define ERESTART_LAST  516
+#define EINTR	       4
+
+/* What a program sees that is not made to begin the call again. */
+static __always_inline long result_seen(long result)
+{
+	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
+}

@@ -2,88 +2,135 @@
 /* Waits for descriptors: epoll, poll and select. */
 #include "plug.bpf.h"
 
-#define MASKS_MAX	 16 /* descriptors or events whose masks are looked at */
+#define MASKS_MAX	 64 /* descriptors or events whose masks are looked at */
 #define CTL_DEL		 2
 #define EPOLL_EVENT_SIZE 12 /* struct epoll_event is packed */
 #define POLL_FD_SIZE	 8  /* struct pollfd */
+#define SECONDS_MAX	 ((1ULL << 63) / 1000 - 1)
+#define TIMEOUT_MAX	 ((__s64)(~0ULL >> 1)) /* of all that is longer */
 
-static __always_inline __s64 timeout_ms(const struct slot *slot, __u64 argument)
+/* What a slot notes of a wait: the call may leave in the user's memory what was left of the time. */
+enum {
+	OWN_HAS_TIMEOUT,
+	OWN_TIMEOUT,
+};
+
+/* Seconds, and what `kind` says, from the user's memory; false: they cannot be read. */
+static __always_inline bool read_time(const struct slot *slot, __u64 argument, __s64 time[2])
 {
-	__s64 time[2] = { 0, 0 };
 	__s32 compat[2];
 
-	if (slot->kind == IOTR_PLUG_PLAIN)
-		return (__s32)argument < 0 ? -1 : (__s32)argument;
-	if (!argument)
-		return -1;
-	if (slot->abi == IOTR_ABI_COMPAT) {
-		if (bpf_probe_read_user(compat, sizeof(compat), (void *)argument))
-			return -1;
-		time[0] = compat[0];
-		time[1] = compat[1];
-	} else if (bpf_probe_read_user(time, sizeof(time), (void *)argument)) {
-		return -1;
-	}
-	if (slot->kind == IOTR_PLUG_TIMEVAL)
-		return time[0] * 1000 + ((__u64)time[1] + 999) / 1000;
-	return time[0] * 1000 + ((__u64)time[1] + 999999) / 1000000;
+	if (slot->abi == IOTR_ABI_NATIVE || slot->kind == IOTR_PLUG_TIMESPEC64)
+		return !bpf_probe_read_user(time, 2 * sizeof(time[0]), (void *)argument);
+	if (bpf_probe_read_user(compat, sizeof(compat), (void *)argument))
+		return false;
+	time[0] = compat[0];
+	time[1] = compat[1];
+	return true;
 }
 
-/* Masks of an array in the user's memory, all together. */
-static __always_inline __u32 masks(__u64 array, __u32 count, __u32 stride, __u32 width)
+/* The timeout in milliseconds, -1: for ever; false: it is not known, or is no time. */
+static __always_inline bool timeout_ms(const struct slot *slot, __u64 argument, __s64 *timeout)
 {
-	__u32 together = 0;
+	__s64 time[2] = { 0, 0 };
+
+	*timeout = -1;
+	if (slot->kind == IOTR_PLUG_PLAIN && (__s32)argument >= 0)
+		*timeout = (__s32)argument;
+	if (slot->kind == IOTR_PLUG_PLAIN || !argument)
+		return true;
+	if (!read_time(slot, argument, time) || time[0] < 0 || time[1] < 0)
+		return false;
+	*timeout = TIMEOUT_MAX;
+	if ((__u64)time[0] >= SECONDS_MAX || (__u64)time[1] >= SECONDS_MAX)
+		return true;
+	if (slot->kind == IOTR_PLUG_TIMEVAL)
+		*timeout = time[0] * 1000 + ((__u64)time[1] + 999) / 1000;
+	else
+		*timeout = time[0] * 1000 + ((__u64)time[1] + 999999) / 1000000;
+	return true;
+}
+
+static __always_inline void note_timeout(struct slot *slot)
+{
+	__u64 argument = slot->operation == IOTR_EPOLL_EPOLL_WAIT ? slot->args[3] :
+			 slot->operation == IOTR_EPOLL_POLL	  ? slot->args[2] :
+								    slot->args[4];
+	__s64 timeout;
+
+	slot->own[OWN_HAS_TIMEOUT] = timeout_ms(slot, argument, &timeout);
+	slot->own[OWN_TIMEOUT] = timeout;
+}
+
+static __always_inline bool waits(const struct slot *slot)
+{
+	return slot->operation >= IOTR_EPOLL_EPOLL_WAIT;
+}
+
+/* Masks of an array in the user's memory, all together; false: none could be read. */
+static __always_inline bool masks(__u64 array, __u32 count, __u32 stride, __u32 width, __u32 *together)
+{
+	bool any = false;
 
 	for (__u32 i = 0; i < MASKS_MAX && i < count; i++) {
 		__u32 mask = 0;
 
 		if (bpf_probe_read_user(&mask, width, (void *)(array + i * stride)))
 			break;
-		together |= mask;
+		*together |= mask;
+		any = true;
 	}
-	return together;
+	return any;
+}
+
+static __always_inline void fill_epoll(struct iotr_epoll_record *row, __s32 fd)
+{
+	row->epoll_fd = fd;
+	row->has_epoll = true;
 }
 
 static __always_inline void fill_ctl(struct iotr_epoll_record *row, const struct slot *slot)
 {
-	row->epoll_fd = slot->args[0];
+	fill_epoll(row, slot->args[0]);
 	row->op = slot->args[1];
 	row->target_fd = slot->args[2];
+	row->has_target = true;
 	row->has_events = row->op != CTL_DEL &&
 			  !bpf_probe_read_user(&row->events, sizeof(row->events), (void *)slot->args[3]);
 }
 
 static __always_inline void fill_wait(struct iotr_epoll_record *row, const struct slot *slot, long result)
 {
-	row->epoll_fd = slot->args[0];
-	row->max_events = slot->args[2];
-	row->timeout_ms = timeout_ms(slot, slot->args[3]);
-	row->has_events = result > 0;
+	fill_epoll(row, slot->args[0]);
+	row->max_events = (__s32)slot->args[2];
 	if (result > 0)
-		row->events = masks(slot->args[1], result, EPOLL_EVENT_SIZE, sizeof(__u32));
+		row->has_events = masks(slot->args[1], result, EPOLL_EVENT_SIZE, sizeof(__u32),
+					&row->events);
 }
 
 static __always_inline void fill_poll(struct iotr_epoll_record *row, const struct slot *slot)
 {
-	row->max_events = slot->args[1];
-	row->timeout_ms = timeout_ms(slot, slot->args[2]);
-	row->has_events = row->max_events > 0;
-	row->events = masks(slot->args[0] + 4, row->max_events, POLL_FD_SIZE, sizeof(__u16));
-	if (row->max_events == 1)
-		bpf_probe_read_user(&row->target_fd, sizeof(row->target_fd), (void *)slot->args[0]);
+	__u32 count = slot->args[1];
+
+	row->max_events = count;
+	row->has_events = masks(slot->args[0] + 4, count, POLL_FD_SIZE, sizeof(__u16), &row->events);
+	row->has_target = count == 1 && !bpf_probe_read_user(&row->target_fd, sizeof(row->target_fd),
+							     (void *)slot->args[0]);
 }
 
 static __always_inline void fill(struct iotr_epoll_record *row, const struct slot *slot, long result)
 {
+	__builtin_memset((void *)row + sizeof(row->head), 0, sizeof(*row) - sizeof(row->head));
 	row->result = result;
-	row->waits = slot->operation >= IOTR_EPOLL_EPOLL_WAIT;
-	row->timeout_ms = -1;
-	row->events = row->max_events = 0;
-	row->epoll_fd = row->target_fd = -1;
-	row->op = row->has_events = 0;
+	row->waits = waits(slot);
+	if (row->waits) {
+		row->has_timeout = slot->own[OWN_HAS_TIMEOUT];
+		row->timeout_ms = slot->own[OWN_TIMEOUT];
+	}
 	switch (slot->operation) {
 	case IOTR_EPOLL_EPOLL_CREATE:
-		row->epoll_fd = result < 0 ? -1 : result;
+		if (result >= 0)
+			fill_epoll(row, result);
 		break;
 	case IOTR_EPOLL_EPOLL_CTL:
 		fill_ctl(row, slot);
@@ -95,15 +142,17 @@ static __always_inline void fill(struct iotr_epoll_record *row, const struct slo
 		fill_poll(row, slot);
 		break;
 	case IOTR_EPOLL_SELECT:
-		row->max_events = slot->args[0];
-		row->timeout_ms = timeout_ms(slot, slot->args[4]);
+		row->max_events = (__s32)slot->args[0];
 		break;
 	}
 }
 
 static __always_inline int epoll_begins(struct call_context context)
 {
-	plug_begins(context);
+	struct slot *slot = plug_begins(context);
+
+	if (slot && waits(slot))
+		note_timeout(slot);
 	return 0;
 }
 
@@ -114,9 +163,11 @@ static __always_inline int epoll_ends(struct call_context context, long result)
 
 	if (!slot)
 		return 0;
+	if (slot->operation == IOTR_EPOLL_EPOLL_WAIT && !slot->own[OWN_HAS_TIMEOUT])
+		note_timeout(slot); /* its page was not in memory; this call leaves the time alone */
 	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
-		fill(row, slot, result);
+		fill(row, slot, result_seen(result));
 		row_commit(row);
 	}
 	plug_done(slot);

@@ -2,6 +2,7 @@
 /* File system operations: what is remembered when a call begins, and its row when it ends. */
 #pragma once
 
+#include "calls.bpf.h"
 #include "files.bpf.h"
 #include "iovec.bpf.h"
 #include "pending.bpf.h"
@@ -11,9 +12,6 @@
 #define AT_REMOVEDIR 0x200
 #define MAP_ANONYMOUS 0x20
 #define OPEN_CREAT_FLAGS 01101 /* O_CREAT|O_WRONLY|O_TRUNC, what creat(2) stands for */
-#define EINTR	     4
-#define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
-#define ERESTART_LAST  516
 #define PAGE_BYTES   4096
 
 /* What a program can handle; fixed when it is compiled. */
@@ -388,8 +386,7 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 	sessions = filter_end(page, sessions, end - slot->start_ns, size, call_failed(result));
 	if (!sessions)
 		return;
-	if (result <= -ERESTART_FIRST && result >= -ERESTART_LAST)
-		result = -EINTR;
+	result = result_seen(result);
 	if (parts & PART_RESULT && (!call->fd || call->traits & (IOTR_CALL_STAT | IOTR_CALL_MAPS)))
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
 	task_command(task, &command);

@@ -102,6 +102,7 @@ struct iotr_plug {
 enum iotr_plug_kind {
 	IOTR_PLUG_PLAIN,
 	IOTR_PLUG_TIMESPEC, /* the timeout is a struct timespec */
+	IOTR_PLUG_TIMESPEC64, /* the same in 64 bits, whatever the ABI */
 	IOTR_PLUG_TIMEVAL,
 };
 

@@ -101,15 +101,18 @@ struct iotr_block_record {
 struct iotr_epoll_record {
 	struct iotr_record head;
 	__s64 result; /* return value, negative errno */
-	__s64 timeout_ms; /* -1: for ever; valid when waits */
+	__s64 timeout_ms; /* -1: for ever; valid when has_timeout */
+	__s64 max_events; /* valid when waits */
 	__u32 events; /* EPOLL*, valid when has_events */
-	__u32 max_events; /* valid when waits */
-	__s32 epoll_fd; /* -1: none */
-	__s32 target_fd; /* -1: none */
-	__u8 op; /* EPOLL_CTL_*, 0: none */
+	__s32 epoll_fd; /* valid when has_epoll */
+	__s32 target_fd; /* valid when has_target */
+	__s32 op; /* EPOLL_CTL_*, as passed */
 	__u8 has_events;
+	__u8 has_epoll;
+	__u8 has_target;
+	__u8 has_timeout;
 	__u8 waits;
-	__u8 pad[5];
+	__u8 pad[3];
 };
 
 /*
@@ -138,5 +141,5 @@ _Static_assert(sizeof(struct iotr_record) == 72, "hole in the record head");
 _Static_assert(sizeof(struct iotr_file) == 24, "hole in the file identity");
 _Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
 _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
-_Static_assert(sizeof(struct iotr_epoll_record) == 112, "hole in the epoll record");
+_Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

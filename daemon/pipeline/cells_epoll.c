@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cells.h"
 
-static struct cell op_name(uint8_t op)
+/* ADD, DEL or MOD; any other as the number that was passed. */
+static struct cell op_name(int32_t op)
 {
-	static const char *const names[] = { "", "ADD", "DEL", "MOD" };
+	static const char *const names[] = { "0", "ADD", "DEL", "MOD" };
 
-	return cell_string(op < sizeof(names) / sizeof(names[0]) ? names[op] : "");
+	if (op >= 0 && op < (int32_t)(sizeof(names) / sizeof(names[0])))
+		return cell_string(names[op]);
+	return cell_signed(op);
 }
 
-static struct cell descriptor(int32_t fd)
+static struct cell signed_if(bool known, int64_t number)
 {
-	return fd < 0 ? cell_empty() : cell_number(CELL_U64, (uint64_t)fd);
+	return known ? cell_signed(number) : cell_empty();
 }
 
 void cells_fill_epoll(struct cells *cells, const struct row *row, struct cell *cell)
 {
 	const struct iotr_epoll_record *record = (const void *)row->record;
 	bool ready = record->waits && record->result >= 0;
+	bool ctl = record->head.operation == IOTR_EPOLL_EPOLL_CTL;
 
-	cell[EPOLL_epoll_fd] = descriptor(record->epoll_fd);
-	cell[EPOLL_target_fd] = descriptor(record->target_fd);
-	cell[EPOLL_epoll_op] = op_name(record->op);
+	cell[EPOLL_epoll_fd] = signed_if(record->has_epoll, record->epoll_fd);
+	cell[EPOLL_target_fd] = signed_if(record->has_target, record->target_fd);
+	cell[EPOLL_epoll_op] = ctl ? op_name(record->op) : cell_empty();
 	cell[EPOLL_event_mask] = record->has_events ? cell_flags(cells, CELLS_FLAGS_VFS, IOTR_FLAGS_EPOLL,
 								 0, record->events) :
 						      cell_empty();
-	cell[EPOLL_max_events] = record->waits ? cell_number(CELL_U64, record->max_events) : cell_empty();
-	cell[EPOLL_ready_count] = ready ? cell_signed(record->result) : cell_empty();
-	cell[EPOLL_timeout_ms] = record->waits ? cell_signed(record->timeout_ms) : cell_empty();
+	cell[EPOLL_max_events] = signed_if(record->waits, record->max_events);
+	cell[EPOLL_ready_count] = signed_if(ready, record->result);
+	cell[EPOLL_timeout_ms] = signed_if(record->has_timeout, record->timeout_ms);
 	cell[EPOLL_latency_ns] = cell_number(CELL_U64, record->head.latency_ns);
 	cell[EPOLL_return_value] = cell_signed(record->result);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of both streams against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
+ * Rows of every stream against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
  * are written anew; what changed is for a reader of the diff to judge.
  */
 #include "format_csv.h"
@@ -22,6 +22,7 @@
 		  .tid = 101, .ppid = 1, .uid = 1000, .command = "cat" }
 #define VFS(operation_id) HEAD(VFS, operation_id, iotr_vfs_record)
 #define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
+#define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -84,6 +85,27 @@ static const struct block_row {
 	    .flags = 1 << 5 } },
 	{ .record = { BLOCK(ZONE_RESET_ALL), .sector = IOTR_UNKNOWN, .queue_latency_ns = 999999999999,
 	    .inode = 0, .attribution = 9 }, PATH("/b") },
+};
+
+static const struct iotr_epoll_record epoll_rows[] = {
+	{ EPOLL(EPOLL_CREATE), .result = 5, .epoll_fd = 5, .has_epoll = 1 },
+	{ EPOLL(EPOLL_CREATE), .result = -EMFILE },
+	{ EPOLL(EPOLL_CTL), .epoll_fd = 5, .has_epoll = 1, .target_fd = 0, .has_target = 1, .op = 1,
+	  .events = 0x80000001, .has_events = 1 },
+	{ EPOLL(EPOLL_CTL), .epoll_fd = 5, .has_epoll = 1, .target_fd = 7, .has_target = 1, .op = 2 },
+	{ EPOLL(EPOLL_CTL), .result = -EFAULT, .epoll_fd = 5, .has_epoll = 1, .target_fd = -1,
+	  .has_target = 1, .op = 3 },
+	{ EPOLL(EPOLL_CTL), .result = -EINVAL, .epoll_fd = -1, .has_epoll = 1, .target_fd = 7,
+	  .has_target = 1, .op = 257, .has_events = 1 },
+	{ EPOLL(EPOLL_CTL), .result = -EINVAL, .epoll_fd = 5, .has_epoll = 1, .op = 0 },
+	{ EPOLL(EPOLL_WAIT), .result = 2, .waits = 1, .epoll_fd = 5, .has_epoll = 1, .max_events = 64,
+	  .timeout_ms = -1, .has_timeout = 1, .events = 5, .has_events = 1 },
+	{ EPOLL(EPOLL_WAIT), .result = -EINVAL, .waits = 1, .epoll_fd = 5, .has_epoll = 1,
+	  .max_events = -1, .timeout_ms = 0, .has_timeout = 1 },
+	{ EPOLL(POLL), .result = 0, .waits = 1, .target_fd = 3, .has_target = 1, .max_events = 1,
+	  .timeout_ms = INT64_MAX, .has_timeout = 1, .events = 0, .has_events = 1 },
+	{ EPOLL(POLL), .result = -EFAULT, .waits = 1, .max_events = 4294967295, .timeout_ms = -1 },
+	{ EPOLL(SELECT), .result = 1, .waits = 1, .max_events = 1024, .timeout_ms = 1, .has_timeout = 1 },
 };
 
 static struct cells cells;
@@ -176,6 +198,31 @@ START_TEST(writes_block_rows)
 }
 END_TEST
 
+/* Rows of a stream that has no paths, as an array of its records. */
+static void write_plain(enum iotr_stream stream, const void *records, size_t size, int count)
+{
+	union {
+		struct iotr_record head;
+		char bytes[512];
+	} record;
+	struct row row = { .record = &record.head, .fs_type = "" };
+
+	begin(stream);
+	ck_assert_uint_le(size, sizeof(record));
+	for (int i = 0; i < 2 * count; i++) {
+		memcpy(&record, (const char *)records + (size_t)(i % count) * size, size);
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare(iotr_schemas[stream].flag);
+}
+
+START_TEST(writes_epoll_rows)
+{
+	write_plain(IOTR_EPOLL, epoll_rows, sizeof(epoll_rows[0]), LENGTH(epoll_rows));
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -228,6 +275,7 @@ static void add(TCase *tests)
 {
 	tcase_add_test(tests, writes_vfs_rows);
 	tcase_add_test(tests, writes_block_rows);
+	tcase_add_test(tests, writes_epoll_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+System calls by number in a process of their own, which says what rows they must make.
+
+The script of a Caller is Python with these at hand: call(number, *arguments), which returns the
+result or the negative error number; row(operation, number, *arguments, **columns), which makes the
+call and notes the row it must make; anything of ctypes, os, socket, struct and time.
+"""
+import calendar
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from lib.registry import Failure, check, equal
+
+PATIENCE = 300
+PRELUDE = r'''
+import ctypes, json, os, socket, struct, sys, time
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.syscall.restype = ctypes.c_long
+NOTED = []
+BAD = 0x10  # an address where nothing is
+
+def address(argument):
+    return argument if isinstance(argument, int) else ctypes.addressof(argument)
+
+def call(number, *arguments):
+    result = LIBC.syscall(*[ctypes.c_long(address(one)) for one in (number, *arguments)])
+    return -ctypes.get_errno() if result == -1 else result
+
+def row(operation, number, *arguments, **columns):
+    begin = time.monotonic_ns()
+    result = call(number, *arguments)
+    columns = {name: value(result) if callable(value) else value for name, value in columns.items()}
+    columns.setdefault('return_value', result)
+    NOTED.append({'within': [begin, time.monotonic_ns()], 'operation': operation, **columns})
+    return result
+
+print('READY', flush=True)
+sys.stdin.readline()
+'''
+EPILOGUE = "\nprint(json.dumps(NOTED))\n"
+
+
+class Caller:
+    def __init__(self, script, prefix=(), **options):
+        self.process = subprocess.Popen([*prefix, sys.executable, '-c', PRELUDE + script + EPILOGUE],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        check(self.process.stdout.readline() == b'READY\n', 'the calling process did not get ready')
+        with open('/proc/%d/comm' % self.process.pid, encoding='utf-8') as file:
+            self.command = file.read().rstrip('\n')
+        with open('/proc/%d/status' % self.process.pid, encoding='utf-8') as file:
+            self.uid = re.search(r'^Uid:\s+(\d+)', file.read(), re.M).group(1)
+        self.pid = self.process.pid
+        self.cgroup = cgroup_of(self.pid)
+
+    def go(self):
+        """Lets it make its calls; the rows that they must make."""
+        out, _ = self.process.communicate(b'\n', timeout=PATIENCE)
+        check(self.process.returncode == 0, 'the calling process ended with %d' %
+              self.process.returncode)
+        return json.loads(out)
+
+    def judge(self, noted, rows):
+        """One row for each that was noted, in their order, with every column as it must be."""
+        rows = sorted(rows, key=lambda row: int(row['mono_ns']))
+        equal([row['operation'] for row in rows], [one['operation'] for one in noted], 'operations')
+        for number, (one, row) in enumerate(zip(noted, rows), 1):
+            wrong = self.differences(one, row)
+            check(not wrong, '%s, row %d' % (one['operation'], number), *wrong)
+
+    def head(self):
+        return {'pid': self.pid, 'tid': self.pid, 'command': self.command, 'ppid': os.getpid(),
+                'uid': self.uid, 'cgroup_id': self.cgroup}
+
+    def differences(self, one, row):
+        expected = {**self.head(), **one}
+        begin, end = expected.pop('within')
+        least = expected.pop('latency_least', 0)
+        text = {name: '' if value is None else str(value) for name, value in expected.items()}
+        wrong = ['%s: expected %s, got %s' % (name, want, row[name])
+                 for name, want in text.items() if row[name] != want]
+        at, latency = int(row['mono_ns']), int(row.get('latency_ns') or 0)
+        if not begin <= at <= at + latency <= end:
+            wrong.append('from %d for %d, not within %d to %d' % (at, latency, begin, end))
+        if 'latency_ns' in row and (latency < least or not latency):
+            wrong.append('latency_ns: at least %d, got %s' % (least, row['latency_ns']))
+        if abs(real_time(row) - at - (time.time_ns() - time.monotonic_ns())) > 10**9:
+            wrong.append('timestamp: %s' % row['timestamp'])
+        if not 0 <= int(row['cpu_id']) < os.cpu_count():
+            wrong.append('cpu_id: %s' % row['cpu_id'])
+        unnamed = set(row) - set(expected) - {'mono_ns', 'latency_ns', 'timestamp', 'cpu_id'}
+        return wrong + ['%s: nothing says what it must be' % name for name in sorted(unnamed)]
+
+
+def real_time(row):
+    """The timestamp in nanoseconds since 1970."""
+    seconds, fraction = row['timestamp'].split('.')
+    return calendar.timegm(time.strptime(seconds, '%Y-%m-%d %H:%M:%S')) * 10**9 + int(fraction)
+
+
+def cgroup_of(pid):
+    """The inode number of the process's cgroup of version 2."""
+    with open('/proc/%d/cgroup' % pid, encoding='utf-8') as file:
+        path = next(line[3:].rstrip('\n') for line in file if line.startswith('0:'))
+    with open('/proc/mounts', encoding='utf-8') as file:
+        mounts = [line.split()[1] for line in file if line.split()[2] == 'cgroup2']
+    for mount in mounts:
+        if os.path.isdir(mount + path):
+            return os.stat(mount + path).st_ino
+    raise Failure('no cgroup2 file system is mounted')
+
+
+def judged(world, script, options, stream, **more):
+    """Runs a script in a session of its process alone, and judges its rows; the session."""
+    caller = Caller(script, **more)
+    with world.session('--' + stream, '--pid', caller.pid, *options) as session:
+        noted = caller.go()
+    caller.judge(noted, session.rows(stream))
+    return session, noted

@@ -115,6 +115,22 @@ struct iotr_epoll_record {
 	__u8 pad[3];
 };
 
+#define IOTR_SOCKOPT_VALUE 64 /* bytes of an option's value that a row carries */
+
+/* A row of the SOCKOPT stream. */
+struct iotr_sockopt_record {
+	struct iotr_record head;
+	__s64 result; /* return value, negative errno */
+	__s32 fd;
+	__s32 level;
+	__s32 option;
+	__u32 length; /* bytes of the value, as passed or returned */
+	__u8 value[IOTR_SOCKOPT_VALUE]; /* what there is of it, then zeros */
+	__u8 size; /* bytes of it in `value` */
+	__u8 compat; /* structures are those of the 32-bit ABI */
+	__u8 pad[6];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -142,4 +158,5 @@ _Static_assert(sizeof(struct iotr_file) == 24, "hole in the file identity");
 _Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
 _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
 _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
+_Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

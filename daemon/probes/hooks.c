@@ -11,6 +11,8 @@ static const struct hook hooks[] = {
 	{ IOTR_BLOCK, HOOKS_ANY, "rq_complete", "tp_btf/block_rq_issue, block_rq_complete" },
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit", "tp_btf/sys_enter, sys_exit" },
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

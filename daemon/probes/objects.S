@@ -18,5 +18,6 @@ OBJECT(process)
 OBJECT(async)
 OBJECT(inodes)
 OBJECT(epoll)
+OBJECT(sockopt)
 
 .section .note.GNU-stack,"",@progbits

@@ -24,7 +24,7 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -55,6 +55,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_BLOCK] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
 	[PROBES_EPOLL] = OBJECT_EPOLL,
+	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
@@ -63,6 +64,7 @@ static const struct {
 	enum iotr_stream stream;
 } plugged[] = {
 	{ OBJECT_EPOLL, IOTR_EPOLL },
+	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
 };
 
 struct probes {

@@ -23,6 +23,7 @@
 #define VFS(operation_id) HEAD(VFS, operation_id, iotr_vfs_record)
 #define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
 #define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
+#define SOCKOPT(operation_id) HEAD(SOCKOPT, operation_id, iotr_sockopt_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -106,6 +107,19 @@ static const struct iotr_epoll_record epoll_rows[] = {
 	  .timeout_ms = INT64_MAX, .has_timeout = 1, .events = 0, .has_events = 1 },
 	{ EPOLL(POLL), .result = -EFAULT, .waits = 1, .max_events = 4294967295, .timeout_ms = -1 },
 	{ EPOLL(SELECT), .result = 1, .waits = 1, .max_events = 1024, .timeout_ms = 1, .has_timeout = 1 },
+};
+
+static const struct iotr_sockopt_record sockopt_rows[] = {
+	{ SOCKOPT(SET), .fd = 3, .level = 1, .option = 2, .length = 4, .value = { 1 }, .size = 4 },
+	{ SOCKOPT(GET), .fd = 3, .level = 6, .option = 11, .length = 232, .value = { 1, 2, 0xff },
+	  .size = 64 },
+	{ SOCKOPT(GET), .result = -EBADF, .fd = -1, .level = 1, .option = 13 },
+	{ SOCKOPT(SET), .fd = 3, .level = 1, .option = 13, .length = 8, .value = { 1, 0, 0, 0, 30 }, .size = 8 },
+	{ SOCKOPT(SET), .result = -ENOENT, .fd = 3, .level = 6, .option = 13, .length = 5,
+	  .value = "a,\"\n\xff", .size = 5 },
+	{ SOCKOPT(SET), .result = -ENOPROTOOPT, .fd = 3, .level = -7, .option = 77777, .length = 2,
+	  .value = { 5, 6 }, .size = 2 },
+	{ SOCKOPT(SET), .result = -EFAULT, .fd = 3, .level = 41, .option = 26, .length = 4 },
 };
 
 static struct cells cells;
@@ -223,6 +237,12 @@ START_TEST(writes_epoll_rows)
 }
 END_TEST
 
+START_TEST(writes_sockopt_rows)
+{
+	write_plain(IOTR_SOCKOPT, sockopt_rows, sizeof(sockopt_rows[0]), LENGTH(sockopt_rows));
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -276,6 +296,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_vfs_rows);
 	tcase_add_test(tests, writes_block_rows);
 	tcase_add_test(tests, writes_epoll_rows);
+	tcase_add_test(tests, writes_sockopt_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

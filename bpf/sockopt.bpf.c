@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Options of sockets that are set and read. */
+#include "plug.bpf.h"
+
+#define LEVEL_TCP	 6
+#define LEVEL_ALG	 279
+#define LEVEL_TLS	 282
+#define TCP_FASTOPEN_KEY 33
+
+static __always_inline __u32 at_most(__u32 value, __u32 most)
+{
+	return value > most ? most : value;
+}
+
+/* How long the value is: what was offered to SET, what GET gave; 0: none that can be read. */
+static __always_inline __u32 length_of(const struct slot *slot, bool failed)
+{
+	__s32 length = slot->args[4];
+
+	if (slot->operation == IOTR_SOCKOPT_GET &&
+	    (failed || bpf_probe_read_user(&length, sizeof(length), (void *)slot->args[4])))
+		return 0;
+	return length < 0 ? 0 : length;
+}
+
+/* Whose values are keys: they do not leave the kernel by this way. */
+static __always_inline bool is_secret(__s32 level, __s32 option)
+{
+	return level == LEVEL_TLS || level == LEVEL_ALG ||
+	       (level == LEVEL_TCP && option == TCP_FASTOPEN_KEY);
+}
+
+static __always_inline void fill_value(struct iotr_sockopt_record *row, const struct slot *slot, bool failed)
+{
+	__u32 size;
+
+	row->length = length_of(slot, failed);
+	size = at_most(row->length, sizeof(row->value));
+	if (!bpf_probe_read_user(row->value, size, (void *)slot->args[3]))
+		row->size = size;
+}
+
+static __always_inline void fill(struct iotr_sockopt_record *row, const struct slot *slot, long result)
+{
+	__builtin_memset((void *)row + sizeof(row->head), 0, sizeof(*row) - sizeof(row->head));
+	row->result = result;
+	row->fd = slot->args[0];
+	row->level = slot->args[1];
+	row->option = slot->args[2];
+	row->compat = slot->abi == IOTR_ABI_COMPAT;
+	if (!is_secret(row->level, row->option))
+		fill_value(row, slot, result < 0);
+}
+
+static __always_inline int sockopt_begins(struct call_context context)
+{
+	plug_begins(context);
+	return 0;
+}
+
+static __always_inline int sockopt_ends(struct call_context context, long result)
+{
+	struct slot *slot = plug_ends(context);
+	struct iotr_sockopt_record *row;
+
+	if (!slot)
+		return 0;
+	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
+	if (row) {
+		fill(row, slot, result_seen(result));
+		row_commit(row);
+	}
+	plug_done(slot);
+	return 0;
+}
+
+PLUG_PROGRAMS(sockopt, sockopt_begins, sockopt_ends)
+
+char LICENSE[] SEC("license") = "GPL";

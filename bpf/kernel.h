@@ -251,4 +251,36 @@ struct io_uring_cqe {
 	int res;
 };
 
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	struct {
+		__u32 skc_daddr;
+		__u32 skc_rcv_saddr;
+	};
+	struct {
+		__u16 skc_dport;
+		__u16 skc_num;
+	};
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct kuid sk_uid;
+};
+
+struct request_sock;
+
+struct sk_buff {
+	unsigned int len;
+};
+
 #pragma clang attribute pop

@@ -131,6 +131,19 @@ struct iotr_sockopt_record {
 	__u8 pad[6];
 };
 
+/* A row of the DROP stream; its head has the owner of the socket as uid, and no process. */
+struct iotr_drop_record {
+	struct iotr_record head;
+	__u8 source[16]; /* addresses in the order of the network: 4 bytes, or 16 */
+	__u8 dest[16];
+	__u32 packet_size; /* bytes */
+	__u16 source_port;
+	__u16 dest_port;
+	__u8 version; /* of IP: 4 or 6; 0: neither */
+	__u8 state; /* the kernel's number */
+	__u8 pad[6];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -159,4 +172,5 @@ _Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
 _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
 _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
+_Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -13,6 +13,8 @@ static const struct hook hooks[] = {
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit", "tp_btf/sys_enter, sys_exit" },
 	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+	{ IOTR_DROP, HOOKS_ANY, "retransmit__2", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
+	{ IOTR_DROP, HOOKS_ANY, "retransmit__3", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

@@ -19,5 +19,6 @@ OBJECT(async)
 OBJECT(inodes)
 OBJECT(epoll)
 OBJECT(sockopt)
+OBJECT(drop)
 
 .section .note.GNU-stack,"",@progbits

@@ -30,6 +30,7 @@ enum probes_group {
 	PROBES_PROCESS, /* births and ends of processes, for --tree */
 	PROBES_EPOLL,
 	PROBES_SOCKOPT,
+	PROBES_DROP,
 	PROBES_GROUP_COUNT,
 };
 

@@ -122,6 +122,23 @@ static const struct iotr_sockopt_record sockopt_rows[] = {
 	{ SOCKOPT(SET), .result = -EFAULT, .fd = 3, .level = 41, .option = 26, .length = 4 },
 };
 
+/* Of nobody but the owner of a socket. */
+#define DROP                                                                                       \
+	.head = { .size = sizeof(struct iotr_drop_record), .stream = IOTR_DROP,                    \
+		  .operation = IOTR_DROP_TCP_RETRANSMIT, .cpu = 1, .start_ns = 86399999999999,     \
+		  .cgroup_id = IOTR_UNKNOWN, .uid = 1000 }
+
+static const struct iotr_drop_record drop_rows[] = {
+	{ DROP, .version = 4, .source = { 10, 0, 0, 1 }, .dest = { 192, 0, 2, 255 }, .source_port = 40000,
+	  .dest_port = 443, .state = 1, .packet_size = 1448 },
+	{ DROP, .version = 6, .source = { 0xfd, [15] = 1 }, .dest = { 0x20, 1, 0xd, 0xb8, [15] = 2 },
+	  .source_port = 65535, .dest_port = 1, .state = 2 },
+	{ DROP, .version = 6, .source = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
+	  .dest = { [10] = 0xff, 0xff, 127, 0, 0, 2 }, .source_port = 5, .dest_port = 6, .state = 12 },
+	{ DROP, .version = 0, .state = 13, .packet_size = UINT32_MAX },
+	{ DROP, .version = 6, .state = 0 },
+};
+
 static struct cells cells;
 static struct format_csv csv;
 static char actual[65536];
@@ -243,6 +260,12 @@ START_TEST(writes_sockopt_rows)
 }
 END_TEST
 
+START_TEST(writes_drop_rows)
+{
+	write_plain(IOTR_DROP, drop_rows, sizeof(drop_rows[0]), LENGTH(drop_rows));
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -297,6 +320,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_block_rows);
 	tcase_add_test(tests, writes_epoll_rows);
 	tcase_add_test(tests, writes_sockopt_rows);
+	tcase_add_test(tests, writes_drop_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

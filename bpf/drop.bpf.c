@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Segments that TCP sends again. It does so from timers and while it handles packets, in whatever
+ * task that interrupts: who runs then has no part in it, so the row names the owner of the socket
+ * and no process. A segment that could not be sent makes no row on any kernel.
+ */
+#include "iotracer.bpf.h"
+
+#define FAMILY_INET  2
+#define FAMILY_INET6 10
+
+/* Sessions that want a segment of a socket that `uid` owns. */
+static __always_inline __u64 sessions_of(struct iotr_control *page, __u32 uid, __u32 size)
+{
+	__u64 sessions = page->operation[IOTR_DROP][IOTR_DROP_TCP_RETRANSMIT];
+
+	sessions &= ~(page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_COMMAND] |
+		      page->filtered[IOTR_FILTER_DEVICE]); /* there is none to compare with */
+	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
+	return filter_end(page, sessions, 0, size, false);
+}
+
+static __always_inline void fill_addresses(struct iotr_drop_record *row, struct sock_common *common)
+{
+	__u32 family = READ(struct sock_common, common, skc_family);
+
+	row->source_port = READ(struct sock_common, common, skc_num);
+	row->dest_port = __builtin_bswap16(READ(struct sock_common, common, skc_dport));
+	if (family == FAMILY_INET) {
+		row->version = 4;
+		bpf_core_read(row->source, 4, &common->skc_rcv_saddr);
+		bpf_core_read(row->dest, 4, &common->skc_daddr);
+	} else if (family == FAMILY_INET6 && bpf_core_field_exists(common->skc_v6_daddr)) {
+		row->version = 6;
+		bpf_core_read(row->source, sizeof(row->source), &common->skc_v6_rcv_saddr);
+		bpf_core_read(row->dest, sizeof(row->dest), &common->skc_v6_daddr);
+	}
+}
+
+/* `common` is of the connection, `sk` of who owns it: they are two until a connection is accepted. */
+static __always_inline int retransmit(void *common, void *sk, __u32 size)
+{
+	__u32 uid = READ(struct sock, sk, sk_uid.val);
+	struct iotr_control *page = control_page();
+	__u64 sessions, now = bpf_ktime_get_ns();
+	struct iotr_drop_record *row;
+
+	if (!page)
+		return 0;
+	sessions = sessions_of(page, uid, size);
+	if (!sessions)
+		return 0;
+	row = row_begin(IOTR_DROP, sizeof(*row), sessions);
+	if (!row)
+		return 0;
+	__builtin_memset(row, 0, sizeof(*row));
+	head_fill(&row->head, sizeof(*row), IOTR_DROP, IOTR_DROP_TCP_RETRANSMIT, sessions, now, now);
+	row->head.cgroup_id = IOTR_UNKNOWN;
+	row->head.uid = uid;
+	row->packet_size = size;
+	row->state = READ(struct sock_common, common, skc_state);
+	fill_addresses(row, common);
+	row_commit(row);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(retransmit__2, struct sock *sk, struct sk_buff *skb)
+{
+	return retransmit(sk, sk, READ(struct sk_buff, skb, len));
+}
+
+/* Of newer kernels, which tell of the attempts that failed, too. */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(retransmit__3, struct sock *sk, struct sk_buff *skb, int error)
+{
+	return error ? 0 : retransmit(sk, sk, READ(struct sk_buff, skb, len));
+}
+
+/* The answer to a SYN: made anew each time, without data. */
+SEC("tp_btf/tcp_retransmit_synack")
+int BPF_PROG(retransmit_synack, struct sock *sk, struct request_sock *request)
+{
+	return retransmit(request, sk, 0);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -23,10 +23,18 @@ struct raw_exit {
 
 /* Either the registers or what a classic tracepoint has; which is known when a program is compiled. */
 struct call_context {
+	bool classic;
 	struct pt_regs *regs;
 	const struct raw_enter *enter;
 	__u64 number;
 };
+
+/* A number below IOTR_CALLS as an index. The oldest verifier wants it masked right before its use. */
+static __always_inline __u64 call_index(__u64 number)
+{
+	asm volatile("%0 &= %1" : "+r"(number) : "i"(IOTR_CALLS - 1));
+	return number;
+}
 
 /* The verifier wants such loads at a constant offset from where the context begins. */
 #define CONTEXT_WORD(context, offset)                                                           \
@@ -38,10 +46,12 @@ struct call_context {
 
 #define OF_REGS(regs_)	 ((struct call_context){ .regs = regs_, .number = (regs_)->orig_ax })
 #define OF_ENTER(enter_)                                                                        \
-	((struct call_context){ .enter = enter_,                                                \
+	((struct call_context){ .classic = true,                                                \
+				.enter = enter_,                                                \
 				.number = CONTEXT_WORD(enter_, offsetof(struct raw_enter, number)) })
 #define OF_EXIT(exit_)                                                                          \
-	((struct call_context){ .number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
+	((struct call_context){ .classic = true,                                                \
+				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
 static __always_inline __u32 abi_of(struct task_struct *task)
@@ -54,7 +64,7 @@ static __always_inline void arguments(__u64 *args, struct call_context context, 
 {
 	struct pt_regs *regs = context.regs;
 
-	if (!regs) {
+	if (context.classic) {
 		args[0] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[0]));
 		args[1] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[1]));
 		args[2] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[2]));

@@ -190,6 +190,9 @@ __noinline int names_step(__u32 last)
 	mark = name_mark(id);
 	if (mark)
 		*mark = id;
+	here = bpf_map_lookup_elem(&walk, &zero); /* rather than kept, as the stack is short */
+	if (!here)
+		return 0;
 	*here = above;
 	return parent && !name_known(parent);
 }

@@ -25,7 +25,9 @@ static __always_inline struct slot *plug_begins(struct call_context context)
 
 	if (!page || number >= IOTR_CALLS || tgid == page->own_tgid)
 		return NULL;
-	plug = &page->plugs[abi][number];
+	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
+	if (abi == IOTR_ABI_COMPAT)
+		plug += IOTR_CALLS;
 	sessions = plug->sessions & ~page->filtered[IOTR_FILTER_DEVICE]; /* rows without a device */
 	sessions = filter_task(page, task, sessions, tgid);
 	if (!sessions)

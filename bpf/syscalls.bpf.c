@@ -20,15 +20,16 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
-	if (!page->calls[IOTR_ABI_NATIVE][number].sessions &&
-	    !page->calls[IOTR_ABI_COMPAT][number].sessions)
+	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
+	if (!call[0].sessions && !call[IOTR_CALLS].sessions)
 		return 0;
 	task = current_task();
 	tgid = task_tgid(task);
 	if (tgid == page->own_tgid)
 		return 0;
 	abi = abi_of(task);
-	call = &page->calls[abi][number];
+	if (abi == IOTR_ABI_COMPAT)
+		call += IOTR_CALLS;
 	sessions = call->sessions;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
@@ -80,28 +81,31 @@ static __always_inline int call_ends(struct call_context context, long result, _
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
 /* The stream that a call goes on to, or IOTR_VFS: none. */
-static __always_inline __u32 plug_stream(struct call_context context)
+__noinline __u32 plug_stream(__u64 number)
 {
 	struct iotr_control *page = control_page();
-	__u64 number = context.number;
 	const struct iotr_plug *plug;
 
 	if (!page || number >= IOTR_CALLS)
 		return IOTR_VFS;
-	if (!page->plugs[IOTR_ABI_NATIVE][number].sessions &&
-	    !page->plugs[IOTR_ABI_COMPAT][number].sessions)
+	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
+	if (!plug[0].sessions && !plug[IOTR_CALLS].sessions)
 		return IOTR_VFS;
-	plug = &page->plugs[abi_of(current_task())][number];
+	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
+		plug += IOTR_CALLS;
 	return plug->sessions ? plug->stream : IOTR_VFS;
 }
 
 #define PLUG_GO_ON(ctx, programs, context)                                                      \
 	({                                                                                      \
-		__u32 stream_ = plug_stream(context);                                           \
+		__u32 stream_ = plug_stream((context).number);                                        \
 		if (stream_ != IOTR_VFS)                                                        \
 			bpf_tail_call(ctx, programs, stream_);                                  \
 		0;                                                                              \
 	})
+
+/* Read again rather than kept, as the stack is short. */
+#define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))
 
 #define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
 
@@ -123,14 +127,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
 	call_begins(OF_REGS(regs), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx));
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	call_ends(OF_REGS(regs), result, PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx));
 }
 
 /*

@@ -17,6 +17,7 @@ static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
 	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
 	[IOTR_EPOLL] = 1U << PROBES_PLUGS | 1U << PROBES_EPOLL,
+	[IOTR_IOURING] = 1U << PROBES_IOURING,
 };
 
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */

@@ -11,6 +11,9 @@ static const struct hook hooks[] = {
 	{ IOTR_BLOCK, HOOKS_ANY, "rq_complete", "tp_btf/block_rq_issue, block_rq_complete" },
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit", "tp_btf/sys_enter, sys_exit" },
 	{ IOTR_EPOLL, HOOKS_ANY, "epoll_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_req__1", "tp_btf/io_uring_submit_req, io_uring_complete" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__2", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__7", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

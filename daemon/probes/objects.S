@@ -18,5 +18,6 @@ OBJECT(process)
 OBJECT(async)
 OBJECT(inodes)
 OBJECT(epoll)
+OBJECT(iouring)
 
 .section .note.GNU-stack,"",@progbits

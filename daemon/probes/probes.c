@@ -24,7 +24,7 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll)
+	X(EPOLL, epoll) X(IOURING, iouring)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -55,6 +55,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_BLOCK] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
 	[PROBES_EPOLL] = OBJECT_EPOLL,
+	[PROBES_IOURING] = OBJECT_IOURING,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */

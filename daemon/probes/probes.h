@@ -29,6 +29,7 @@ enum probes_group {
 	PROBES_BLOCK,
 	PROBES_PROCESS, /* births and ends of processes, for --tree */
 	PROBES_EPOLL,
+	PROBES_IOURING,
 	PROBES_GROUP_COUNT,
 };
 

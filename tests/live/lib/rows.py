@@ -9,7 +9,7 @@ import re
 
 from lib.registry import Failure
 
-FOLDERS = {'vfs': 'fs', 'block': 'ds'}
+FOLDERS = {'vfs': 'fs', 'block': 'ds', 'iouring': 'iouring'}
 FIRST = 'timestamp,operation,pid,tid,command'.split(',')
 LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
 SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')

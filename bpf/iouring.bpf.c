@@ -245,6 +245,7 @@ static __always_inline int submitted(void *ring, struct io_kiocb *kernel, __u64 
 	request->tag = tag;
 	request->ring = ring_number(ring);
 	sessions = request_fill(page, request, kernel, entry, sessions);
+	request_note(key, request);
 	if (may_repeat(entry))
 		request_repeats(key, ring, request);
 	request->start_ns = bpf_ktime_get_ns();
@@ -431,7 +432,7 @@ static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_
 	if (kernel)
 		return completed(kernel, (__u64)kernel, result, true);
 	key = request_repeated(ring, user_data);
-	return key ? completed(NULL, key, result, !(flags & CQE_MORE)) : 0;
+	return key ? completed((void *)key, key, result, !(flags & CQE_MORE)) : 0;
 }
 
 SEC("tp_btf/io_uring_complete")
@@ -446,6 +447,17 @@ int BPF_PROG(ring_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_d
 	     __u32 flags)
 {
 	return told(ring, kernel, user_data, result, flags);
+}
+
+/* A completion that has to wait for room in the ring; some kernels tell of it here alone. */
+SEC("tp_btf/io_uring_cqe_overflow")
+int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 flags)
+{
+	__u64 key = request_repeated(ring, user_data) ?: request_overflowed(ring, user_data);
+
+	return key && !(flags & CQE_NOTIFICATION) ?
+		       completed((void *)key, key, result, !(flags & CQE_MORE)) :
+		       0;
 }
 
 SEC("tp_btf/io_uring_complete")

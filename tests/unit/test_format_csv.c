@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of both streams against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
+ * Rows of the streams against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
  * are written anew; what changed is for a reader of the diff to judge.
  */
 #include "format_csv.h"
@@ -22,6 +22,7 @@
 		  .tid = 101, .ppid = 1, .uid = 1000, .command = "cat" }
 #define VFS(operation_id) HEAD(VFS, operation_id, iotr_vfs_record)
 #define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
+#define IOURING(operation_id) HEAD(IOURING, operation_id, iotr_iouring_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -84,6 +85,23 @@ static const struct block_row {
 	    .flags = 1 << 5 } },
 	{ .record = { BLOCK(ZONE_RESET_ALL), .sector = IOTR_UNKNOWN, .queue_latency_ns = 999999999999,
 	    .inode = 0, .attribution = 9 }, PATH("/b") },
+};
+
+static const struct iouring_row {
+	struct iotr_iouring_record record;
+	struct row_text path;
+	struct row_text path2;
+} iouring_rows[] = {
+	{ .record = { IOURING(READ), FILE_ID, .offset = 0, .length = 4096, .user_data = 0xdeadbeef,
+	    .ring = 4097, .result = 4096, .fd = 3, .has_fd = 1 }, PATH("/home/user/file") },
+	{ .record = { IOURING(NOP), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .user_data = UINT64_MAX, .result = -ECANCELED, .sqe_flags = 0xff, .async = 1 } },
+	{ .record = { IOURING(RENAMEAT), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .ring = 1, .result = -ENOENT, .fd = -100, .has_fd = 1, .sqe_flags = 0x14 },
+	  PATH("/old"), PATH2("/new") },
+	{ .record = { IOURING(URING_CMD128), NO_FILE, .offset = 1, .length = 0, .ring = 1 } },
+	{ .record = { IOURING(COUNT), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .ring = 1, .result = -EINVAL } },
 };
 
 static struct cells cells;
@@ -176,6 +194,21 @@ START_TEST(writes_block_rows)
 }
 END_TEST
 
+START_TEST(writes_iouring_rows)
+{
+	begin(IOTR_IOURING);
+	for (int i = 0; i < 2 * LENGTH(iouring_rows); i++) {
+		const struct iouring_row *from = &iouring_rows[i % LENGTH(iouring_rows)];
+		struct iotr_iouring_record record = from->record;
+		struct row row = { &record.head, from->path, from->path2, "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("iouring");
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -228,6 +261,7 @@ static void add(TCase *tests)
 {
 	tcase_add_test(tests, writes_vfs_rows);
 	tcase_add_test(tests, writes_block_rows);
+	tcase_add_test(tests, writes_iouring_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

@@ -12,7 +12,7 @@ SETUP, ENTER, REGISTER = 425, 426, 427  # the same on every architecture
 GETEVENTS, SQ_WAKEUP = 1, 2
 NEED_WAKEUP = 1
 IOPOLL, SQPOLL, CQSIZE, SQE128, CQE32, NO_SQARRAY = 1, 2, 8, 1 << 10, 1 << 11, 1 << 16
-REGISTER_BUFFERS, REGISTER_FILES = 0, 2
+REGISTER_BUFFERS, REGISTER_FILES, REGISTER_PROBE = 0, 2, 8
 FIXED_FILE, DRAIN, LINK, HARDLINK, ASYNC, BUFFER_SELECT, SKIP = (1 << bit for bit in range(7))
 MORE, NOTIFICATION = 2, 8
 ENTRY = struct.Struct('<BBHiQQIIQHHIQQ')
@@ -151,6 +151,16 @@ class Ring:
     def register_buffer(self, buffer):
         vector = (ctypes.c_uint64 * 2)(address(buffer), len(buffer))
         return self.register(REGISTER_BUFFERS, vector, 1)
+
+    def supported(self):
+        """Names of the operations that the kernel has."""
+        memory = ctypes.create_string_buffer(16 + 8 * 256)
+        try:
+            self.register(REGISTER_PROBE, memory, 256)
+        except OSError:
+            return set()
+        return {name for number, name in enumerate(OPCODES)
+                if struct.unpack_from('<BBHI', memory, 16 + 8 * number)[2] & 1}
 
     def vectors(self, *parts):
         """The address of an iovec array."""

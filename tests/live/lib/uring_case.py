@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import socket
 import threading
 
 from lib import uring
@@ -123,3 +124,39 @@ class Case:
             wrong.append('%s: begin %d, took %d, not within %d to %d'
                          % (row['operation'], begin, took, entry.begin, entry.end))
         return wrong
+
+
+def results(entries, completions):
+    """Gives each entry the result that the program was told."""
+    told = {number: result for number, result, _ in completions}
+    for entry in entries:
+        entry.result = told[entry.user_data]
+
+
+def pipe(world):
+    ends = os.pipe()
+    for end in ends:
+        world.undo.callback(os.close, end)
+    return ends
+
+
+def of_pipe(end, fd=None):
+    """A pipe has an inode, but no name."""
+    return {**identity(end), 'filename': None, 'fd': end if fd is None else fd}
+
+
+def listener(world):
+    server = socket.create_server(('127.0.0.1', 0))
+    world.undo.callback(server.close)
+    return server
+
+
+def of_socket(fd):
+    return {**identity(fd), 'filename': None, 'fd': fd}
+
+
+def pair(world):
+    both = socket.socketpair()
+    for one in both:
+        world.undo.callback(one.close)
+    return [one.fileno() for one in both]

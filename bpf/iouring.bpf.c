@@ -6,6 +6,8 @@
  * ring and the program's own number of the request: of those with the same number the oldest ends
  * first.
  */
+#include <asm-generic/errno.h>
+
 #include "actor.bpf.h"
 #include "calls.bpf.h"
 #include "iovec.bpf.h"
@@ -174,10 +176,14 @@ static __always_inline __u64 request_file(struct iotr_control *page, struct ring
 static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct uring_entry *entry,
 					__u32 what)
 {
+	__u64 file = 0;
+
 	if (!(what & FD))
 		return 0;
 	if (!bpf_core_field_exists(struct io_kiocb, cqe))
-		return (__u64)READ(struct io_kiocb, kernel, file);
+		file = (__u64)READ(struct io_kiocb, kernel, file);
+	if (file)
+		return file;
 	if (entry->flags & IOSQE_FIXED_FILE || entry->file_index)
 		return 0;
 	return file_of_fd(current_task(), entry->fd);
@@ -460,10 +466,24 @@ int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 fl
 		       0;
 }
 
+/* Results of a request that was refused before it was submitted. */
+static __always_inline bool refusal(__s32 result)
+{
+	return result == -EBADF || result == -EINVAL || result == -EFAULT || result == -EACCES ||
+	       result == -EOPNOTSUPP || result == -ENOMEM;
+}
+
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(ring_complete__4, void *ring, __u64 user_data, int result, __u32 flags)
 {
-	return completed(NULL, request_key_oldest(ring, user_data), result, !(flags & CQE_MORE));
+	__u64 key = request_key_oldest(ring, user_data);
+	struct uring_entry entry;
+
+	if (!key && refusal(result) && uring_entry(ring, 1, &entry) && entry.user_data == user_data) {
+		key = request_key_free(ring, user_data);
+		submitted(ring, NULL, key, 0, &entry);
+	}
+	return completed(NULL, key, result, !(flags & CQE_MORE));
 }
 
 /* ---- rings ---- */

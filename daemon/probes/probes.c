@@ -456,6 +456,22 @@ static bool is_template(enum probes_group group, const struct bpf_program *progr
 	return group == PROBES_PLUGS && strncmp(bpf_program__section_name(program), "tp_btf/", 7);
 }
 
+/* Maps of what is under way, by the kernel's address of it. */
+static const char *const under_way[PROBES_GROUP_COUNT] = {
+	[PROBES_BLOCK] = "requests",
+	[PROBES_IOURING] = "ring_requests",
+};
+
+/* What had not ended when the programs were detached would stay for ever. */
+static void forget_under_way(const struct bpf_object *object, const char *name)
+{
+	int map = name ? bpf_object__find_map_fd_by_name(object, name) : -1;
+	uint64_t key;
+
+	while (map >= 0 && bpf_map_get_next_key(map, NULL, &key) == 0)
+		bpf_map_delete_elem(map, &key);
+}
+
 int probes_attach(struct probes *probes, enum probes_group group)
 {
 	struct bpf_object *object = probes->objects[group_object[group]];
@@ -467,6 +483,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
+	forget_under_way(object, under_way[group]);
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {

@@ -36,6 +36,26 @@ def left_behind(world):
 
 
 @test
+def under_way(world):
+    """What was submitted before the session is not a row; what the last one left is forgotten."""
+    case = Case(world)
+    end, other = pipe(world)
+    poll = lambda: case.ring.push('POLL_ADD', fd=end, op_flags=select.POLLIN)
+    poll()
+    case.ring.enter()
+    with world.session('--iouring', '--pid', os.getpid()):
+        poll()
+        case.ring.enter()
+    time.sleep(1.5)  # the hooks are gone
+    with world.session('--iouring', '--pid', os.getpid()) as session:
+        os.write(other, b'x')
+        equal(len(case.ring.finish(2)), 2, 'completions')
+        case.ring.one('NOP')
+    case.ring.close()
+    equal([row['operation'] for row in session.rows('iouring')], ['NOP'], 'rows')
+
+
+@test
 def rings(world):
     """Each has a number of its own, which stays."""
     with world.session('--iouring', '--pid', os.getpid()) as session:

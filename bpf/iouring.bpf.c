@@ -466,11 +466,25 @@ int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 fl
 		       0;
 }
 
-/* Results of a request that was refused before it was submitted. */
+/* Results of a request that was refused before it was submitted: none that one waits for. */
 static __always_inline bool refusal(__s32 result)
 {
-	return result == -EBADF || result == -EINVAL || result == -EFAULT || result == -EACCES ||
-	       result == -EOPNOTSUPP || result == -ENOMEM;
+	switch (-result) {
+	case EBADF:
+	case EINVAL:
+	case EFAULT:
+	case EACCES:
+	case EOPNOTSUPP:
+	case ENOMEM:
+	case ENOENT:
+	case ENAMETOOLONG:
+	case ENXIO:
+	case EOVERFLOW:
+	case E2BIG:
+		return true;
+	default:
+		return false;
+	}
 }
 
 SEC("tp_btf/io_uring_complete")

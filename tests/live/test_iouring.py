@@ -528,6 +528,39 @@ def receives_multishot(world):
 
 
 @test
+def reads_multishot(world):
+    case = Case(world).need('READ_MULTISHOT', 'PROVIDE_BUFFERS')
+    end, other = pipe(world)
+    case.ring.one('PROVIDE_BUFFERS', fd=8, addr=uring.address(case.buffer()), length=512, buf=3)
+    with case:
+        entry = case.ring.push('READ_MULTISHOT', fd=end, off=-1, buf=3, flags=uring.BUFFER_SELECT)
+        case.ring.enter()
+        for number in range(1, 4):
+            os.write(other, bytes(number))
+            (_, result, flags), = case.ring.finish(1)
+            check(flags & uring.MORE, 'no more', flags)
+            case.expect(entry, **of_pipe(end), offset=None, length=0, result=number)
+        cancel = case.ring.push('ASYNC_CANCEL', addr=entry.user_data)
+        results([entry, cancel], case.ring.finish(2))
+        case.expect(entry, **of_pipe(end), offset=None, length=0)
+        case.expect(cancel, result=0)
+
+
+@test
+def timeouts_multishot(world):
+    with Case(world) as case:
+        wait = case.ring.keep((ctypes.c_int64 * 2)(0, 10000000))
+        entry = case.ring.push('TIMEOUT', addr=wait, length=1, off=3, op_flags=1 << 6)
+        first = case.ring.finish(1)
+        if first[0][1] != -errno.ETIME:
+            raise Skip('no multishot timeouts: %d' % first[0][1])
+        for _, result, _ in first + case.ring.finish(2):
+            case.expect(entry, result=result)
+    times = [float(row['latency_ms']) for row in case.rows]
+    check(10 <= times[0] and 20 <= times[1] and 30 <= times[2], 'latencies', times)
+
+
+@test
 def messages(world):
     """A message to another ring is one request, and no completion of one there."""
     case = Case(world).need('MSG_RING')

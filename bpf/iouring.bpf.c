@@ -172,6 +172,12 @@ static __always_inline __u64 request_file(struct iotr_control *page, struct ring
 	return sessions;
 }
 
+/* CLOSE of a place in the ring's own table. */
+static __always_inline bool closes_own(const struct uring_entry *entry)
+{
+	return entry->opcode == IOTR_IOURING_CLOSE && entry->file_index;
+}
+
 /* A file of the ring's own table is known when the request has been carried out. */
 static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct uring_entry *entry,
 					__u32 what)
@@ -184,7 +190,7 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 		file = (__u64)READ(struct io_kiocb, kernel, file);
 	if (file)
 		return file;
-	if (entry->flags & IOSQE_FIXED_FILE || entry->file_index)
+	if (entry->flags & IOSQE_FIXED_FILE || closes_own(entry))
 		return 0;
 	return file_of_fd(current_task(), entry->fd);
 }
@@ -202,7 +208,7 @@ static __always_inline __u64 request_fill(struct iotr_control *page, struct ring
 	request->fd = entry->fd;
 	request->has_fd = what & (FD | AT) && entry->fd != FD_UNKNOWN;
 	request->opens = what & OPENS && !entry->file_index;
-	if (entry->opcode == IOTR_IOURING_CLOSE && entry->file_index)
+	if (closes_own(entry))
 		request->fd = entry->file_index - 1;
 	request->length = length_of(entry, what);
 	if (what & OFFSET)

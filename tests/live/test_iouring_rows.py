@@ -162,6 +162,24 @@ def filters(world):
 
 
 @test
+def too_many(world):
+    """More at a time than can be remembered: what is not a row is counted as lost."""
+    total = 5000
+    case = Case(world, entries=8192)
+    end, other = pipe(world)
+    with world.session('--iouring', '--pid', os.getpid()) as session:
+        for _ in range(total):
+            case.ring.push('POLL_ADD', fd=end, op_flags=select.POLLIN)
+        case.ring.enter()
+        os.write(other, b'x')
+        equal(len(case.ring.finish(total)), total, 'completions')
+    case.ring.close()
+    lost, rows = session.accounts['iouring']['lost']['unmatched'], len(session.rows('iouring'))
+    check(lost > 0 and rows > 3000, 'room', lost, rows)
+    equal(rows + lost, total, 'rows and lost')
+
+
+@test
 def overflowing(world):
     """More completions than the ring has room for at a time."""
     total = 64

@@ -5,21 +5,9 @@
  */
 #include "iovec.bpf.h"
 #include "pending.bpf.h"
+#include "uring.bpf.h"
 
-#define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
 #define FSYNC_DATASYNC 1
-#define ENTRY_BYTES 64
-
-enum uring_opcode {
-	URING_READV = 1,
-	URING_WRITEV = 2,
-	URING_FSYNC = 3,
-	URING_READ_FIXED = 4,
-	URING_WRITE_FIXED = 5,
-	URING_FALLOCATE = 17,
-	URING_READ = 22,
-	URING_WRITE = 23,
-};
 
 static __always_inline __u64 uring_key(__u64 request)
 {
@@ -38,7 +26,7 @@ static __always_inline void uring_rw(struct io_kiocb *request, struct pending *p
 	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
 	if (pending->offset == IOTR_UNKNOWN && file)
 		pending->offset = READ(struct file, file, f_pos);
-	pending->size = opcode == URING_READV || opcode == URING_WRITEV ?
+	pending->size = opcode == IOTR_IOURING_READV || opcode == IOTR_IOURING_WRITEV ?
 				iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
 				length;
 }
@@ -47,24 +35,24 @@ static __always_inline void uring_operation(struct io_kiocb *request, struct pen
 					    __u32 opcode, __u64 file)
 {
 	switch (opcode) {
-	case URING_READ:
-	case URING_READV:
-	case URING_READ_FIXED:
+	case IOTR_IOURING_READ:
+	case IOTR_IOURING_READV:
+	case IOTR_IOURING_READ_FIXED:
 		pending->operation = IOTR_VFS_READ;
 		uring_rw(request, pending, opcode, file);
 		break;
-	case URING_WRITE:
-	case URING_WRITEV:
-	case URING_WRITE_FIXED:
+	case IOTR_IOURING_WRITE:
+	case IOTR_IOURING_WRITEV:
+	case IOTR_IOURING_WRITE_FIXED:
 		pending->operation = IOTR_VFS_WRITE;
 		uring_rw(request, pending, opcode, file);
 		break;
-	case URING_FSYNC:
+	case IOTR_IOURING_FSYNC:
 		pending->operation = READ(struct io_sync, request, flags) & FSYNC_DATASYNC ?
 					     IOTR_VFS_FDATASYNC :
 					     IOTR_VFS_FSYNC;
 		break;
-	case URING_FALLOCATE:
+	case IOTR_IOURING_FALLOCATE:
 		pending->operation = IOTR_VFS_FALLOCATE;
 		pending->flag_kind = IOTR_FLAGS_FALLOCATE;
 		pending->flags = READ(struct io_sync, request, mode);
@@ -74,32 +62,21 @@ static __always_inline void uring_operation(struct io_kiocb *request, struct pen
 	}
 }
 
-/* The descriptor in the entry that the kernel took last, for kernels whose request has lost it. */
-static __always_inline void uring_entry(void *ring, struct pending *pending)
-{
-	void *entries = READ(struct io_ring_ctx, ring, sq_sqes);
-	__u32 *order = READ(struct io_ring_ctx, ring, sq_array);
-	__u32 mask = READ(struct io_ring_ctx, ring, sq_entries) - 1, index;
-
-	if (bpf_probe_read_kernel(&index, sizeof(index),
-				  order + ((READ(struct io_ring_ctx, ring, cached_sq_head) - 1) & mask)))
-		return;
-	pending->fd = READ(struct io_uring_sqe, entries + (index & mask) * ENTRY_BYTES, fd);
-	pending->has_fd = 1;
-}
-
 /* The file, where the request knows it already, or its descriptor tells. */
 static __always_inline __u64 uring_file(void *ring, struct io_kiocb *request,
 					struct pending *pending)
 {
 	__u64 file = (__u64)READ(struct io_kiocb, request, file);
+	struct uring_entry entry;
 
 	if (!bpf_core_field_exists(struct io_kiocb, cqe)) {
-		if (ring && !(READ(struct io_kiocb, request, flags) & FIXED_FILE))
-			uring_entry(ring, pending);
+		pending->has_fd = ring && !(READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE) &&
+				  uring_entry(ring, 1, &entry);
+		if (pending->has_fd)
+			pending->fd = entry.fd;
 		return file;
 	}
-	if (READ(struct io_kiocb, request, flags) & FIXED_FILE)
+	if (READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE)
 		return 0; /* set when it is issued: looked up at its end */
 	pending->fd = READ(struct io_kiocb, request, cqe.fd);
 	pending->has_fd = 1;
@@ -112,17 +89,17 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 	const __u64 *wanted = page->operation[IOTR_VFS];
 
 	switch (opcode) {
-	case URING_READ:
-	case URING_READV:
-	case URING_READ_FIXED:
+	case IOTR_IOURING_READ:
+	case IOTR_IOURING_READV:
+	case IOTR_IOURING_READ_FIXED:
 		return wanted[IOTR_VFS_READ] | wanted[IOTR_VFS_DIO_READ];
-	case URING_WRITE:
-	case URING_WRITEV:
-	case URING_WRITE_FIXED:
+	case IOTR_IOURING_WRITE:
+	case IOTR_IOURING_WRITEV:
+	case IOTR_IOURING_WRITE_FIXED:
 		return wanted[IOTR_VFS_WRITE] | wanted[IOTR_VFS_DIO_WRITE];
-	case URING_FSYNC:
+	case IOTR_IOURING_FSYNC:
 		return wanted[IOTR_VFS_FSYNC] | wanted[IOTR_VFS_FDATASYNC];
-	case URING_FALLOCATE:
+	case IOTR_IOURING_FALLOCATE:
 		return wanted[IOTR_VFS_FALLOCATE];
 	default:
 		return 0;

@@ -225,30 +225,36 @@ struct io_sync {
 	int mode;
 };
 
+struct io_kiocb___510 {
+	__u64 user_data;
+};
+
 struct io_cqe {
+	__u64 user_data;
 	int fd;
 };
 
+struct io_ring_ctx;
 struct io_kiocb {
 	struct file *file;
 	__u8 opcode;
 	__u64 flags;
 	struct io_cqe cqe;
-};
-
-struct io_uring_sqe {
-	__s32 fd;
+	struct io_ring_ctx *ctx;
 };
 
 struct io_ring_ctx {
+	unsigned int flags;
 	__u32 *sq_array;
-	struct io_uring_sqe *sq_sqes;
+	void *sq_sqes;
 	unsigned int cached_sq_head;
 	unsigned int sq_entries;
 };
 
 struct io_uring_cqe {
+	__u64 user_data;
 	int res;
+	__u32 flags;
 };
 
 struct in6_addr {

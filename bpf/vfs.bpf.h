@@ -5,10 +5,10 @@
 #include "calls.bpf.h"
 #include "files.bpf.h"
 #include "iovec.bpf.h"
+#include "paths.bpf.h"
 #include "pending.bpf.h"
 #include "slots.bpf.h"
 
-#define AT_FDCWD     (-100)
 #define AT_REMOVEDIR 0x200
 #define MAP_ANONYMOUS 0x20
 #define OPEN_CREAT_FLAGS 01101 /* O_CREAT|O_WRONLY|O_TRUNC, what creat(2) stands for */
@@ -170,51 +170,14 @@ static __always_inline __u64 size_of(const struct iotr_call *call, const struct 
 	return size;
 }
 
-/* The place that a path argument starts from. */
-static __always_inline struct place base_of(struct task_struct *task, __s32 directory, bool absolute)
-{
-	struct fs_struct *fs = READ(struct task_struct, task, fs);
-	struct place place = {};
-	__u64 file;
-
-	if (!absolute && directory != AT_FDCWD) {
-		file = file_of_fd(task, directory);
-		return file ? place_of_file(file) : place;
-	}
-	if (!fs)
-		return place;
-	if (absolute) {
-		place.dentry = (__u64)READ(struct fs_struct, fs, root.dentry);
-		place.mount = (__u64)READ(struct fs_struct, fs, root.mnt);
-	} else {
-		place.dentry = (__u64)READ(struct fs_struct, fs, pwd.dentry);
-		place.mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
-	}
-	return place;
-}
-
-/* Whether a path argument is in /proc or /sys: then it is on a pseudo file system. */
-static __always_inline bool pseudo_text(const char *text)
-{
-	if (text[0] == '/' && text[1] == 'p' && text[2] == 'r' && text[3] == 'o' && text[4] == 'c')
-		return text[5] == '/' || !text[5];
-	if (text[0] == '/' && text[1] == 's' && text[2] == 'y' && text[3] == 's')
-		return text[4] == '/' || !text[4];
-	return false;
-}
-
 /* The name of a path argument; notes in the slot when it leads to a pseudo file system. */
 static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user)
 {
-	struct place place;
-	char head[8] = {};
-	__u64 base;
+	bool pseudo;
+	__u64 name = name_of_argument(directory, user, &pseudo);
 
-	bpf_probe_read_user_str(head, sizeof(head), (void *)user);
-	place = base_of(current_task(), directory, head[0] == '/');
-	slot->pseudo |= head[0] == '/' ? pseudo_text(head) : pseudo_place(place);
-	base = name_of_place(place);
-	return user ? name_of_text(base, (void *)user) : base;
+	slot->pseudo |= pseudo;
+	return name;
 }
 
 static __always_inline __s32 directory_of(const struct slot *slot, __u32 position)

@@ -18,6 +18,7 @@
 #define IOTR_MAPPINGS	   16384 /* file mappings remembered for MUNMAP and its like */
 #define IOTR_FILTER_KEYS   16384 /* values of one filter over all sessions */
 #define IOTR_ASYNC	   16384 /* libaio and io_uring operations under way */
+#define IOTR_URING	   4096 /* io_uring requests under way, of its own stream */
 
 enum iotr_abi {
 	IOTR_ABI_NATIVE,

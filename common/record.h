@@ -52,6 +52,7 @@ enum iotr_flag_kind {
 	IOTR_FLAGS_SYNC_RANGE,
 	IOTR_FLAGS_CLOSE_RANGE,
 	IOTR_FLAGS_EPOLL,
+	IOTR_FLAGS_SQE,
 	IOTR_FLAGS_COUNT,
 };
 
@@ -144,6 +145,23 @@ struct iotr_drop_record {
 	__u8 pad[6];
 };
 
+/* A row of the IOURING stream, whose operation is the opcode. It begins as one of VFS does. */
+struct iotr_iouring_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 name2; /* second name of RENAMEAT, LINKAT, SYMLINKAT; 0: none */
+	__u64 offset; /* IOTR_UNKNOWN */
+	__u64 length; /* bytes, IOTR_UNKNOWN */
+	__u64 user_data;
+	__u64 ring; /* its number; 0: unknown */
+	__s32 result; /* negative errno */
+	__s32 fd; /* valid when has_fd */
+	__u8 has_fd;
+	__u8 sqe_flags; /* IOSQE_* */
+	__u8 async; /* handed to a worker */
+	__u8 pad[5];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -173,4 +191,5 @@ _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block recor
 _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");
+_Static_assert(sizeof(struct iotr_iouring_record) == 152, "hole in the iouring record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -5,6 +5,9 @@
 
 #include "escape.h"
 
+#define ARROW	     " -> "
+#define ARROW_LENGTH (sizeof(ARROW) - 1)
+
 #define FILLER(id, name, flag, folder, doc)   [IOTR_##id] = cells_fill_##name,
 #define END(id, name, flag, folder, doc)      [IOTR_##id] = id##_END,
 
@@ -115,12 +118,25 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 	return cell_bytes(text, length, false);
 }
 
+struct cell cell_pair(struct cells *cells, const struct row *row)
+{
+	char *at = cells->pair;
+
+	if (!row->path.length && !row->path2.length)
+		return cell_empty();
+	at = mempcpy(at, row->path.text ? row->path.text : "", row->path.length);
+	at = mempcpy(at, ARROW, ARROW_LENGTH);
+	at = mempcpy(at, row->path2.text ? row->path2.text : "", row->path2.length);
+	return cell_bytes(cells->pair, (size_t)(at - cells->pair),
+			  row->path.quote || row->path2.quote);
+}
+
 static struct cell cell_operation(const struct cells *cells, const struct iotr_record *head)
 {
 	const struct iotr_schema *schema = &iotr_schemas[head->stream];
 
-	if (head->operation >= schema->operation_count)
-		return cell_empty();
+	if (head->operation >= schema->operation_count) /* newer than the catalogue */
+		return cell_number(CELL_U64, head->operation);
 	return cell_bytes(schema->operations[head->operation],
 			  cells->operation_lengths[head->stream][head->operation], false);
 }

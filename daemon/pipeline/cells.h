@@ -196,6 +196,9 @@ static inline struct cell cell_bytes(const char *text, size_t length, bool quote
 
 struct cell cell_string(const char *text);
 
+/* old -> new; a side that is unknown is left empty, and so is the cell when both are. */
+struct cell cell_pair(struct cells *cells, const struct row *row);
+
 /* A new id of a span. */
 uint32_t cells_new_id(struct cells *cells);
 

@@ -4,8 +4,6 @@
 #include "cells.h"
 
 #define ERRNO_MAX    4095
-#define ARROW	     " -> "
-#define ARROW_LENGTH (sizeof(ARROW) - 1)
 
 static bool has_two_names(uint8_t operation)
 {
@@ -13,24 +11,10 @@ static bool has_two_names(uint8_t operation)
 	       operation == IOTR_VFS_SYMLINK;
 }
 
-/* old -> new; a side that is unknown is left empty, and so is the cell when both are. */
-static struct cell pair(struct cells *cells, const struct row *row)
-{
-	char *at = cells->pair;
-
-	if (!row->path.length && !row->path2.length)
-		return cell_empty();
-	at = mempcpy(at, row->path.text ? row->path.text : "", row->path.length);
-	at = mempcpy(at, ARROW, ARROW_LENGTH);
-	at = mempcpy(at, row->path2.text ? row->path2.text : "", row->path2.length);
-	return cell_bytes(cells->pair, (size_t)(at - cells->pair),
-			  row->path.quote || row->path2.quote);
-}
-
 static struct cell filename(struct cells *cells, const struct row *row)
 {
 	if (has_two_names(row->record->operation))
-		return pair(cells, row);
+		return cell_pair(cells, row);
 	return cell_bytes(row->path.text, row->path.length, row->path.quote);
 }
 

@@ -117,6 +117,12 @@ static const struct flag epoll_flags[] = {
 	NAMED(EPOLLWAKEUP), NAMED(EPOLLONESHOT), NAMED(EPOLLET),
 };
 
+static const struct flag sqe_flags[] = {
+	BIT(0x01, "IOSQE_FIXED_FILE"),	  BIT(0x02, "IOSQE_IO_DRAIN"), BIT(0x04, "IOSQE_IO_LINK"),
+	BIT(0x08, "IOSQE_IO_HARDLINK"),	  BIT(0x10, "IOSQE_ASYNC"),
+	BIT(0x20, "IOSQE_BUFFER_SELECT"), BIT(0x40, "IOSQE_CQE_SKIP_SUCCESS"),
+};
+
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
@@ -130,6 +136,7 @@ static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_SYNC_RANGE] = { TABLE(sync_range_flags), .zero = "0" },
 	[IOTR_FLAGS_CLOSE_RANGE] = { TABLE(close_range_flags), .zero = "0" },
 	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = "0" },
+	[IOTR_FLAGS_SQE] = { TABLE(sqe_flags), .zero = "0" },
 };
 
 static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = "0" };

@@ -173,7 +173,15 @@ static void describe_second(struct router *router, const struct iotr_vfs_record 
 		row->path = text_of(&path);
 }
 
-static void describe_vfs(struct router *router, struct row *row)
+#define SAME_PLACE(member)                                                                      \
+	_Static_assert(offsetof(struct iotr_iouring_record, member) ==                          \
+			       offsetof(struct iotr_vfs_record, member),                        \
+		       "rows that name files begin alike")
+SAME_PLACE(file);
+SAME_PLACE(name2);
+
+/* Of VFS, and of IOURING. */
+static void describe_files(struct router *router, struct row *row)
 {
 	const struct iotr_vfs_record *record = (const void *)row->record;
 
@@ -194,8 +202,9 @@ static void describe_block(struct router *router, struct row *row)
 
 /* Of streams whose rows name files. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
-	[IOTR_VFS] = describe_vfs,
+	[IOTR_VFS] = describe_files,
 	[IOTR_BLOCK] = describe_block,
+	[IOTR_IOURING] = describe_files,
 };
 
 /* Names of one call are of no use after its row. */

@@ -15,6 +15,9 @@ static const struct hook hooks[] = {
 	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 	{ IOTR_DROP, HOOKS_ANY, "retransmit__2", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
 	{ IOTR_DROP, HOOKS_ANY, "retransmit__3", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_req__1", "tp_btf/io_uring_submit_req, io_uring_complete" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__2", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
+	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__7", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

@@ -20,5 +20,6 @@ OBJECT(inodes)
 OBJECT(epoll)
 OBJECT(sockopt)
 OBJECT(drop)
+OBJECT(iouring)
 
 .section .note.GNU-stack,"",@progbits

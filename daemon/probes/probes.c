@@ -24,7 +24,7 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -57,6 +57,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_EPOLL] = OBJECT_EPOLL,
 	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
 	[PROBES_DROP] = OBJECT_DROP,
+	[PROBES_IOURING] = OBJECT_IOURING,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
@@ -458,6 +459,22 @@ static bool is_template(enum probes_group group, const struct bpf_program *progr
 	return group == PROBES_PLUGS && strncmp(bpf_program__section_name(program), "tp_btf/", 7);
 }
 
+/* Maps of what is under way, by the kernel's address of it. */
+static const char *const under_way[PROBES_GROUP_COUNT] = {
+	[PROBES_BLOCK] = "requests",
+	[PROBES_IOURING] = "ring_requests",
+};
+
+/* What had not ended when the programs were detached would stay for ever. */
+static void forget_under_way(const struct bpf_object *object, const char *name)
+{
+	int map = name ? bpf_object__find_map_fd_by_name(object, name) : -1;
+	uint64_t key;
+
+	while (map >= 0 && bpf_map_get_next_key(map, NULL, &key) == 0)
+		bpf_map_delete_elem(map, &key);
+}
+
 int probes_attach(struct probes *probes, enum probes_group group)
 {
 	struct bpf_object *object = probes->objects[group_object[group]];
@@ -469,6 +486,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
+	forget_under_way(object, under_way[group]);
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {

@@ -24,6 +24,7 @@
 #define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
 #define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
 #define SOCKOPT(operation_id) HEAD(SOCKOPT, operation_id, iotr_sockopt_record)
+#define IOURING(operation_id) HEAD(IOURING, operation_id, iotr_iouring_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -137,6 +138,23 @@ static const struct iotr_drop_record drop_rows[] = {
 	  .dest = { [10] = 0xff, 0xff, 127, 0, 0, 2 }, .source_port = 5, .dest_port = 6, .state = 12 },
 	{ DROP, .version = 0, .state = 13, .packet_size = UINT32_MAX },
 	{ DROP, .version = 6, .state = 0 },
+};
+
+static const struct iouring_row {
+	struct iotr_iouring_record record;
+	struct row_text path;
+	struct row_text path2;
+} iouring_rows[] = {
+	{ .record = { IOURING(READ), FILE_ID, .offset = 0, .length = 4096, .user_data = 0xdeadbeef,
+	    .ring = 4097, .result = 4096, .fd = 3, .has_fd = 1 }, PATH("/home/user/file") },
+	{ .record = { IOURING(NOP), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .user_data = UINT64_MAX, .result = -ECANCELED, .sqe_flags = 0xff, .async = 1 } },
+	{ .record = { IOURING(RENAMEAT), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .ring = 1, .result = -ENOENT, .fd = -100, .has_fd = 1, .sqe_flags = 0x14 },
+	  PATH("/old"), PATH2("/new") },
+	{ .record = { IOURING(URING_CMD128), NO_FILE, .offset = 1, .length = 0, .ring = 1 } },
+	{ .record = { IOURING(COUNT), NO_FILE, .offset = IOTR_UNKNOWN, .length = IOTR_UNKNOWN,
+	    .ring = 1, .result = -EINVAL } },
 };
 
 static struct cells cells;
@@ -266,6 +284,21 @@ START_TEST(writes_drop_rows)
 }
 END_TEST
 
+START_TEST(writes_iouring_rows)
+{
+	begin(IOTR_IOURING);
+	for (int i = 0; i < 2 * LENGTH(iouring_rows); i++) {
+		const struct iouring_row *from = &iouring_rows[i % LENGTH(iouring_rows)];
+		struct iotr_iouring_record record = from->record;
+		struct row row = { &record.head, from->path, from->path2, "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("iouring");
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -321,6 +354,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_epoll_rows);
 	tcase_add_test(tests, writes_sockopt_rows);
 	tcase_add_test(tests, writes_drop_rows);
+	tcase_add_test(tests, writes_iouring_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

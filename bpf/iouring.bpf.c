@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Requests of io_uring, whatever they do, from submission to completion: a row for each completion
+ * that the program is told of, of which a multishot request has several. What was asked for is read
+ * from the ring's entry while the kernel takes it. The oldest kernel's completions know only the
+ * ring and the program's own number of the request: of those with the same number the oldest ends
+ * first.
+ */
+#include <asm-generic/errno.h>
+
+#include "actor.bpf.h"
+#include "calls.bpf.h"
+#include "iovec.bpf.h"
+#include "paths.bpf.h"
+#include "requests.bpf.h"
+#include "uring.bpf.h"
+
+/* ---- what the fields of an entry are ---- */
+
+enum trait {
+	FD = 1,		  /* works on a descriptor */
+	AT = 2,		  /* its descriptor is a directory, and `address` a path below it */
+	AT2 = 4,	  /* `length` and `offset` are a second directory and path */
+	OFFSET = 8,
+	POSITION = 16,	  /* without an offset, where the file stands */
+	LENGTH = 32,
+	VECTOR = 64,	  /* `address` is an iovec array, `length` how many there are */
+	LENGTH_AT = 128,  /* the length stands in `address` */
+	LENGTH_OFF = 256, /* the length stands in `offset` */
+	OPENS = 512,	  /* the result is a descriptor of the file */
+	TEXT = 1024,	  /* `address` is a text, the path `offset` below the directory */
+	PATH3 = 2048,	  /* the path stands in `address3` */
+};
+
+#define OPCODES	     256 /* that an entry can hold */
+#define READS_WRITES (FD | OFFSET | POSITION | LENGTH)
+#define VECTORED     (FD | OFFSET | POSITION | VECTOR)
+
+static const __u16 traits[OPCODES] = {
+	[IOTR_IOURING_READV] = VECTORED,
+	[IOTR_IOURING_WRITEV] = VECTORED,
+	[IOTR_IOURING_FSYNC] = FD | OFFSET | LENGTH,
+	[IOTR_IOURING_READ_FIXED] = READS_WRITES,
+	[IOTR_IOURING_WRITE_FIXED] = READS_WRITES,
+	[IOTR_IOURING_POLL_ADD] = FD,
+	[IOTR_IOURING_SYNC_FILE_RANGE] = FD | OFFSET | LENGTH,
+	[IOTR_IOURING_SENDMSG] = FD,
+	[IOTR_IOURING_RECVMSG] = FD,
+	[IOTR_IOURING_ACCEPT] = FD,
+	[IOTR_IOURING_CONNECT] = FD,
+	[IOTR_IOURING_FALLOCATE] = FD | OFFSET | LENGTH_AT,
+	[IOTR_IOURING_OPENAT] = AT | OPENS,
+	[IOTR_IOURING_CLOSE] = FD,
+	[IOTR_IOURING_STATX] = AT,
+	[IOTR_IOURING_READ] = READS_WRITES,
+	[IOTR_IOURING_WRITE] = READS_WRITES,
+	[IOTR_IOURING_FADVISE] = FD | OFFSET | LENGTH,
+	[IOTR_IOURING_MADVISE] = LENGTH,
+	[IOTR_IOURING_SEND] = FD | LENGTH,
+	[IOTR_IOURING_RECV] = FD | LENGTH,
+	[IOTR_IOURING_OPENAT2] = AT | OPENS,
+	[IOTR_IOURING_EPOLL_CTL] = FD,
+	[IOTR_IOURING_SPLICE] = FD | OFFSET | LENGTH,
+	[IOTR_IOURING_PROVIDE_BUFFERS] = LENGTH,
+	[IOTR_IOURING_TEE] = FD | LENGTH,
+	[IOTR_IOURING_SHUTDOWN] = FD,
+	[IOTR_IOURING_RENAMEAT] = AT | AT2,
+	[IOTR_IOURING_UNLINKAT] = AT,
+	[IOTR_IOURING_MKDIRAT] = AT,
+	[IOTR_IOURING_SYMLINKAT] = AT | TEXT,
+	[IOTR_IOURING_LINKAT] = AT | AT2,
+	[IOTR_IOURING_MSG_RING] = FD,
+	[IOTR_IOURING_FSETXATTR] = FD | LENGTH,
+	[IOTR_IOURING_SETXATTR] = PATH3 | LENGTH,
+	[IOTR_IOURING_FGETXATTR] = FD | LENGTH,
+	[IOTR_IOURING_GETXATTR] = PATH3 | LENGTH,
+	[IOTR_IOURING_URING_CMD] = FD,
+	[IOTR_IOURING_SEND_ZC] = FD | LENGTH,
+	[IOTR_IOURING_SENDMSG_ZC] = FD,
+	[IOTR_IOURING_READ_MULTISHOT] = READS_WRITES,
+	[IOTR_IOURING_FIXED_FD_INSTALL] = FD,
+	[IOTR_IOURING_FTRUNCATE] = FD | LENGTH_OFF,
+	[IOTR_IOURING_BIND] = FD,
+	[IOTR_IOURING_LISTEN] = FD,
+	[IOTR_IOURING_RECV_ZC] = FD | LENGTH,
+	[IOTR_IOURING_EPOLL_WAIT] = FD,
+	[IOTR_IOURING_READV_FIXED] = VECTORED,
+	[IOTR_IOURING_WRITEV_FIXED] = VECTORED,
+	[IOTR_IOURING_URING_CMD128] = FD,
+};
+
+static __always_inline __u32 traits_of(__u8 opcode)
+{
+	__u64 index = opcode;
+
+	asm volatile("%0 &= 255" : "+r"(index)); /* as the verifier wants to see it */
+	return traits[index];
+}
+
+/* Whether a request may have more than one completion. */
+static __always_inline bool may_repeat(const struct uring_entry *entry)
+{
+	switch (entry->opcode) {
+	case IOTR_IOURING_POLL_ADD:
+		return entry->length & 1;
+	case IOTR_IOURING_ACCEPT:
+		return entry->ioprio & 1;
+	case IOTR_IOURING_SEND:
+	case IOTR_IOURING_RECV:
+	case IOTR_IOURING_RECVMSG:
+		return entry->ioprio & (1 << 1 | 1 << 4); /* multishot, or a bundle of buffers */
+	case IOTR_IOURING_TIMEOUT:
+		return entry->operation_flags & 1 << 6;
+	case IOTR_IOURING_URING_CMD:
+	case IOTR_IOURING_URING_CMD128:
+		return entry->operation_flags & 1 << 1;
+	case IOTR_IOURING_READ_MULTISHOT:
+	case IOTR_IOURING_RECV_ZC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- submission ---- */
+
+static __always_inline __u64 length_of(const struct uring_entry *entry, __u32 what)
+{
+	if (what & VECTOR)
+		return iovec_bytes(entry->address, entry->length,
+				   abi_of(current_task()) == IOTR_ABI_COMPAT);
+	if (what & LENGTH_AT)
+		return entry->address;
+	if (what & LENGTH_OFF)
+		return entry->offset;
+	return what & LENGTH ? entry->length : IOTR_UNKNOWN;
+}
+
+/* A path of the program, verified once. */
+__noinline __u64 path_name(__s32 directory, __u64 user)
+{
+	bool pseudo;
+
+	return user ? name_of_argument(directory, user, &pseudo) : 0;
+}
+
+static __always_inline void request_paths(struct ring_request *request, const struct uring_entry *entry,
+					  __u32 what)
+{
+	if (what & TEXT) {
+		request->file.name = name_of_text(0, (void *)entry->address);
+		request->name2 = path_name(entry->fd, entry->offset);
+		return;
+	}
+	if (what & AT)
+		request->file.name = path_name(entry->fd, entry->address);
+	if (what & AT2)
+		request->name2 = path_name(entry->length, entry->offset);
+	if (what & PATH3)
+		request->file.name = path_name(AT_FDCWD, entry->address3);
+}
+
+/* Returns the sessions that want the file. */
+static __always_inline __u64 request_file(struct iotr_control *page, struct ring_request *request,
+					  __u64 file, __u64 sessions)
+{
+	if (file)
+		file_fill(file, &request->file);
+	sessions = filter_device(page, sessions, request->file.device);
+	if (sessions && file && !request->file.name)
+		request->file.name = name_of_place(place_of_file(file));
+	return sessions;
+}
+
+/* CLOSE of a place in the ring's own table. */
+static __always_inline bool closes_own(const struct uring_entry *entry)
+{
+	return entry->opcode == IOTR_IOURING_CLOSE && entry->file_index;
+}
+
+/* A file of the ring's own table is known when the request has been carried out. */
+static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct uring_entry *entry,
+					__u32 what)
+{
+	__u64 file = 0;
+
+	if (!(what & FD))
+		return 0;
+	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+		file = (__u64)READ(struct io_kiocb, kernel, file);
+	if (file)
+		return file;
+	if (entry->flags & IOSQE_FIXED_FILE || closes_own(entry))
+		return 0;
+	return file_of_fd(current_task(), entry->fd);
+}
+
+static __always_inline __u64 request_fill(struct iotr_control *page, struct ring_request *request,
+					  struct io_kiocb *kernel, const struct uring_entry *entry,
+					  __u64 sessions)
+{
+	__u32 what = traits_of(entry->opcode);
+	__u64 file = entry_file(kernel, entry, what);
+
+	request->opcode = entry->opcode;
+	request->sqe_flags = entry->flags;
+	request->user_data = entry->user_data;
+	request->fd = entry->fd;
+	request->has_fd = what & (FD | AT) && entry->fd != FD_UNKNOWN;
+	request->opens = what & OPENS && !entry->file_index;
+	if (closes_own(entry))
+		request->fd = entry->file_index - 1;
+	request->length = length_of(entry, what);
+	if (what & OFFSET)
+		request->offset = entry->offset;
+	if (what & POSITION && file && request->offset == IOTR_UNKNOWN)
+		request->offset = READ(struct file, file, f_pos);
+	if (file)
+		return request_file(page, request, file, sessions);
+	request_paths(request, entry, what);
+	return sessions;
+}
+
+static __always_inline __u64 wanted(struct iotr_control *page, __u8 opcode)
+{
+	__u32 index = opcode < IOTR_OPERATIONS_MAX ? opcode : IOTR_OPERATIONS_MAX - 1;
+
+	return page->operation[IOTR_IOURING][index & (IOTR_OPERATIONS_MAX - 1)];
+}
+
+static __always_inline __u64 sessions_of(struct iotr_control *page, __u8 opcode)
+{
+	struct task_struct *task = current_task();
+	__u32 tgid = task_tgid(task);
+
+	if (tgid == page->own_tgid)
+		return 0;
+	return filter_task(page, task, wanted(page, opcode), tgid);
+}
+
+/* `tag` tells a request apart from another one under the same key. */
+static __always_inline int submitted(void *ring, struct io_kiocb *kernel, __u64 key, __u32 tag,
+				     const struct uring_entry *entry)
+{
+	struct iotr_control *page = control_page();
+	struct ring_request *request;
+	__u64 sessions;
+
+	if (!page)
+		return 0;
+	sessions = sessions_of(page, entry->opcode);
+	if (!sessions)
+		return 0;
+	request = request_new(key, entry->flags & IOSQE_CQE_SKIP, sessions);
+	if (!request)
+		return 0;
+	request->tag = tag;
+	request->ring = ring_number(ring);
+	sessions = request_fill(page, request, kernel, entry, sessions);
+	request_note(key, request);
+	if (may_repeat(entry))
+		request_repeats(key, ring, request);
+	request->start_ns = bpf_ktime_get_ns();
+	request_keep(key, request, sessions);
+	return 0;
+}
+
+/* What the request itself tells, should the program have changed the entry meanwhile. */
+static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uring_entry *entry)
+{
+	__builtin_memset(entry, 0, sizeof(*entry));
+	entry->opcode = READ(struct io_kiocb, kernel, opcode);
+	entry->flags = READ(struct io_kiocb, kernel, flags) & IOSQE_ALL;
+	entry->offset = IOTR_UNKNOWN;
+	entry->fd = FD_UNKNOWN;
+	if (bpf_core_field_exists(struct io_kiocb, cqe))
+		entry->fd = READ(struct io_kiocb, kernel, cqe.fd);
+}
+
+static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u64 user_data,
+				       struct uring_entry *entry)
+{
+	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
+
+	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
+		return;
+	/* A large one takes the place of two. */
+	if (uring_entry(ring, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
+	    opcode >= IOTR_IOURING_NOP128)
+		return;
+	entry_of_request(kernel, entry);
+	entry->user_data = user_data;
+}
+
+static __always_inline int taken(struct io_kiocb *kernel)
+{
+	void *ring = READ(struct io_kiocb, kernel, ctx);
+	struct uring_entry entry;
+
+	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
+	return submitted(ring, kernel, (__u64)kernel, READ(struct io_ring_ctx, ring, cached_sq_head),
+			 &entry);
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(ring_submit_req__1, struct io_kiocb *kernel)
+{
+	return taken(kernel);
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(ring_submit_sqe__2, struct io_kiocb *kernel)
+{
+	return taken(kernel);
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(ring_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+{
+	struct uring_entry entry;
+	struct iotr_control *page = control_page();
+	__u64 sessions;
+
+	if (READ(struct io_ring_ctx, ring, flags) & IORING_SETUP_IOPOLL) { /* ends without a word */
+		sessions = page ? sessions_of(page, opcode) : 0;
+		if (sessions)
+			row_unmatched(IOTR_IOURING, sessions);
+		return 0;
+	}
+	entry_find(ring, kernel, user_data, &entry);
+	return submitted(ring, kernel, request_key_free(ring, user_data), low_half((__u64)kernel),
+			 &entry);
+}
+
+/* What the kernel refuses before it has taken it, or while it makes it ready. */
+SEC("tp_btf/io_uring_req_failed")
+int BPF_PROG(ring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
+{
+	void *ring = READ(struct io_kiocb, kernel, ctx);
+	__u32 head = READ(struct io_ring_ctx, ring, cached_sq_head);
+	struct ring_request *request = request_find((__u64)kernel);
+	struct uring_entry entry;
+
+	if (request && request->tag == head)
+		return 0;
+	if (bpf_probe_read_kernel(&entry, sizeof(entry), sqe))
+		return 0;
+	return submitted(ring, kernel, (__u64)kernel, head, &entry);
+}
+
+/* ---- workers ---- */
+
+static __always_inline int queued(__u64 key)
+{
+	struct ring_request *request = request_find(key);
+
+	if (request)
+		request->async = 1;
+	return 0;
+}
+
+SEC("tp_btf/io_uring_queue_async_work")
+int BPF_PROG(ring_async__2, struct io_kiocb *kernel)
+{
+	return queued((__u64)kernel);
+}
+
+SEC("tp_btf/io_uring_queue_async_work")
+int BPF_PROG(ring_async__5, void *ring, int rw, struct io_kiocb *kernel)
+{
+	return queued(request_key_tagged(ring, READ(struct io_kiocb___510, kernel, user_data),
+					 low_half((__u64)kernel)));
+}
+
+/* ---- completion ---- */
+
+static __always_inline void emit(struct iotr_control *page, const struct ring_request *request,
+				 __s32 result)
+{
+	__u64 now = bpf_ktime_get_ns(), sessions = request->sessions & wanted(page, request->opcode);
+	struct iotr_iouring_record *row;
+
+	if (request->start_ns < page->attached_ns)
+		return;
+	sessions = filter_end(page, sessions, now - request->start_ns, request->length, result < 0);
+	if (!sessions)
+		return;
+	row = row_begin(IOTR_IOURING, sizeof(*row), sessions);
+	if (!row)
+		return;
+	__builtin_memset(row, 0, sizeof(*row));
+	head_fill(&row->head, sizeof(*row), IOTR_IOURING, request->opcode, sessions,
+		  request->start_ns, now);
+	actor_head(&row->head, &request->actor);
+	row->file = request->file;
+	row->name2 = request->name2;
+	row->offset = request->offset;
+	row->length = request->length;
+	row->user_data = request->user_data;
+	row->ring = request->ring;
+	row->result = result;
+	row->fd = request->fd;
+	row->has_fd = request->has_fd;
+	row->sqe_flags = request->sqe_flags;
+	row->async = request->async;
+	row_commit(row);
+}
+
+/* A file that was not known at the beginning, 0: none. */
+static __always_inline __u64 file_at_end(struct io_kiocb *kernel, const struct ring_request *request,
+					 __s32 result)
+{
+	if (request->opens)
+		return result < 0 ? 0 : file_of_fd(current_task(), result);
+	if (!kernel || !(traits_of(request->opcode) & FD))
+		return 0;
+	return (__u64)READ(struct io_kiocb, kernel, file);
+}
+
+static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 result, bool last)
+{
+	struct iotr_control *page = control_page();
+	struct ring_request *request = request_find(key);
+
+	if (!page || !request)
+		return 0;
+	if (request->file.inode == IOTR_UNKNOWN)
+		request->sessions = request_file(page, request, file_at_end(kernel, request, result),
+						 request->sessions);
+	emit(page, request, result);
+	if (last)
+		request_forget(key, request);
+	return 0;
+}
+
+/* Without a request it is one of several completions. */
+static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_data, __s32 result,
+				__u32 flags)
+{
+	__u64 key;
+
+	if (flags & CQE_NOTIFICATION)
+		return 0;
+	if (kernel)
+		return completed(kernel, (__u64)kernel, result, true);
+	key = request_repeated(ring, user_data);
+	return key ? completed((void *)key, key, result, !(flags & CQE_MORE)) : 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(ring_complete__3, void *ring, struct io_kiocb *kernel, struct io_uring_cqe *cqe)
+{
+	return told(ring, kernel, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
+		    READ(struct io_uring_cqe, cqe, flags));
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(ring_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_data, int result,
+	     __u32 flags)
+{
+	return told(ring, kernel, user_data, result, flags);
+}
+
+/* A completion that has to wait for room in the ring; some kernels tell of it here alone. */
+SEC("tp_btf/io_uring_cqe_overflow")
+int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 flags)
+{
+	__u64 key = request_repeated(ring, user_data) ?: request_overflowed(ring, user_data);
+
+	return key && !(flags & CQE_NOTIFICATION) ?
+		       completed((void *)key, key, result, !(flags & CQE_MORE)) :
+		       0;
+}
+
+/* Results of a request that was refused before it was submitted: none that one waits for. */
+static __always_inline bool refusal(__s32 result)
+{
+	switch (-result) {
+	case EBADF:
+	case EINVAL:
+	case EFAULT:
+	case EACCES:
+	case EOPNOTSUPP:
+	case ENOMEM:
+	case ENOENT:
+	case ENAMETOOLONG:
+	case ENXIO:
+	case EOVERFLOW:
+	case E2BIG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(ring_complete__4, void *ring, __u64 user_data, int result, __u32 flags)
+{
+	__u64 key = request_key_oldest(ring, user_data);
+	struct uring_entry entry;
+
+	if (!key && refusal(result) && uring_entry(ring, 1, &entry) && entry.user_data == user_data) {
+		key = request_key_free(ring, user_data);
+		submitted(ring, NULL, key, 0, &entry);
+	}
+	return completed(NULL, key, result, !(flags & CQE_MORE));
+}
+
+/* ---- rings ---- */
+
+SEC("tp_btf/io_uring_create")
+int BPF_PROG(ring_create, int fd, void *ring)
+{
+	ring_count((__u64)ring);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

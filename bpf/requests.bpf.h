@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests of io_uring under way, by the kernel's address of the request; on a kernel whose
+ * completions do not tell that, by the ring, the program's number and a place among those alike.
+ */
+#pragma once
+
+#include "actor.bpf.h"
+#include "files.bpf.h"
+
+#define CQE_MORE	 (1 << 1)
+#define CQE_NOTIFICATION (1 << 3) /* that a buffer is free again: not a completion of its own */
+#define ALIKE_MAX	 8	  /* requests with the same number at the same time */
+#define FD_UNKNOWN	 (-0x7fffffff)
+#define RINGS_MAX	 256
+#define RINGS_LATEST	 8192
+
+struct ring_request {
+	struct actor actor;
+	__u64 sessions;
+	__u64 start_ns;
+	struct iotr_file file;
+	__u64 name2;
+	__u64 offset;
+	__u64 length;
+	__u64 user_data;
+	__u64 ring;
+	__u32 tag;
+	__s32 fd;
+	__u8 opcode;
+	__u8 sqe_flags;
+	__u8 has_fd;
+	__u8 async;
+	__u8 opens; /* its result is a descriptor */
+	__u8 silent; /* its success is never told */
+	__u8 pad[2];
+};
+
+struct ring_key {
+	__u64 ring;
+	__u64 user_data;
+};
+
+HASH_OF(ring_requests, HASH, __u64, struct ring_request, IOTR_URING);
+/* Those whose success is never told: they stay until their place is taken. */
+HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, RINGS_MAX);
+HASH_OF(ring_repeated, LRU_HASH, struct ring_key, __u64, RINGS_MAX); /* keys of multishot requests */
+ARRAY_OF(ring_latest, __u64, RINGS_LATEST, 0); /* keys by a hash of what ring_repeated has as its own */
+HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
+ARRAY_OF(ring_blank, struct ring_request, 1, 0);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} ring_counter SEC(".maps");
+
+/* ---- numbers of rings: never an address ---- */
+
+#define CPU_BITS 12
+
+/* Counts a ring that is new, or has not been seen yet; its number. */
+static __always_inline __u64 ring_count(__u64 ring)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&ring_counter, &zero), number;
+
+	if (!count)
+		return 0;
+	number = ++*count << CPU_BITS | bpf_get_smp_processor_id();
+	bpf_map_update_elem(&ring_numbers, &ring, &number, BPF_ANY);
+	return number;
+}
+
+static __always_inline __u64 ring_number(void *ring)
+{
+	__u64 key = (__u64)ring, *number = bpf_map_lookup_elem(&ring_numbers, &key);
+
+	return number ? *number : ring_count(key);
+}
+
+/* ---- requests ---- */
+
+static __always_inline struct ring_request *request_find(__u64 key)
+{
+	struct ring_request *request = bpf_map_lookup_elem(&ring_requests, &key);
+
+	return request ?: bpf_map_lookup_elem(&ring_silent, &key);
+}
+
+static __always_inline void request_forget(__u64 key, const struct ring_request *request)
+{
+	if (request->silent)
+		bpf_map_delete_elem(&ring_silent, &key);
+	else
+		bpf_map_delete_elem(&ring_requests, &key);
+}
+
+/*
+ * A new request, filled in where it stays. One that is there under the same key was never seen to
+ * end. NULL, and counted, when there is no room.
+ */
+static __always_inline struct ring_request *request_new(__u64 key, bool silent, __u64 sessions)
+{
+	struct ring_request *request = request_find(key), *blank;
+	struct iotr_control *page = control_page();
+	__u32 zero = 0;
+
+	if (request) {
+		if (page && request->start_ns >= page->attached_ns)
+			row_unmatched(IOTR_IOURING, request->sessions);
+		request_forget(key, request);
+	}
+	blank = bpf_map_lookup_elem(&ring_blank, &zero);
+	if (!blank || !key ||
+	    (silent ? bpf_map_update_elem(&ring_silent, &key, blank, BPF_ANY) :
+		      bpf_map_update_elem(&ring_requests, &key, blank, BPF_ANY))) {
+		row_unmatched(IOTR_IOURING, sessions);
+		return NULL;
+	}
+	request = request_find(key);
+	if (!request)
+		return NULL;
+	request->silent = silent;
+	request->file.inode = IOTR_UNKNOWN;
+	request->offset = request->length = IOTR_UNKNOWN;
+	actor_current(&request->actor);
+	return request;
+}
+
+/* Lets the request be when no session wants it. */
+static __always_inline void request_keep(__u64 key, struct ring_request *request, __u64 sessions)
+{
+	request->sessions = command_is_ours(&request->actor.command) ? 0 : sessions;
+	if (!request->sessions)
+		request_forget(key, request);
+}
+
+/* ---- completions that do not tell their request ---- */
+
+static __always_inline void request_repeats(__u64 key, void *ring, const struct ring_request *request)
+{
+	struct ring_key shared = { (__u64)ring, request->user_data };
+
+	bpf_map_update_elem(&ring_repeated, &shared, &key, BPF_ANY);
+}
+
+static __always_inline __u64 *request_latest(__u64 ring, __u64 user_data)
+{
+	__u32 index = mix(ring, user_data) & (RINGS_LATEST - 1);
+
+	return bpf_map_lookup_elem(&ring_latest, &index);
+}
+
+static __always_inline void request_note(__u64 key, const struct ring_request *request)
+{
+	__u64 *latest = request_latest(request->ring, request->user_data);
+
+	if (latest)
+		*latest = key;
+}
+
+/* Whether a request is still there under the key, and the one that is meant. */
+static __always_inline bool request_is(__u64 key, __u64 ring, __u64 user_data)
+{
+	const struct ring_request *request = request_find(key);
+
+	return request && request->ring == ring && request->user_data == user_data;
+}
+
+/* The key of a multishot request, 0: none. */
+static __always_inline __u64 request_repeated(void *ring, __u64 user_data)
+{
+	struct ring_key shared = { (__u64)ring, user_data };
+	__u64 *key = bpf_map_lookup_elem(&ring_repeated, &shared);
+
+	return key && request_is(*key, ring_number(ring), user_data) ? *key : 0;
+}
+
+/* The key of a request whose completion found no room; 0 when it is not known. */
+static __always_inline __u64 request_overflowed(void *ring, __u64 user_data)
+{
+	__u64 number = ring_number(ring), *latest = request_latest(number, user_data);
+
+	return latest && request_is(*latest, number, user_data) ? *latest : 0;
+}
+
+static __always_inline __u64 request_key(void *ring, __u64 user_data, __u32 place)
+{
+	return mix(mix(mix(place + 3, low_half((__u64)ring)), user_data), place) ?: 1;
+}
+
+/* The first place that is free among those alike; 0 when there is none. */
+static __always_inline __u64 request_key_free(void *ring, __u64 user_data)
+{
+	for (__u32 place = 0; place < ALIKE_MAX; place++) {
+		__u64 key = request_key(ring, user_data, place);
+
+		if (!request_find(key))
+			return key;
+	}
+	return 0;
+}
+
+static __always_inline __u64 request_key_oldest(void *ring, __u64 user_data)
+{
+	__u64 oldest = 0, start = IOTR_UNKNOWN;
+
+	for (__u32 place = 0; place < ALIKE_MAX; place++) {
+		__u64 key = request_key(ring, user_data, place);
+		const struct ring_request *request = request_find(key);
+
+		if (!request || request->start_ns >= start)
+			continue;
+		start = request->start_ns;
+		oldest = key;
+	}
+	return oldest;
+}
+
+static __always_inline __u64 request_key_tagged(void *ring, __u64 user_data, __u32 tag)
+{
+	for (__u32 place = 0; place < ALIKE_MAX; place++) {
+		__u64 key = request_key(ring, user_data, place);
+		const struct ring_request *request = request_find(key);
+
+		if (request && request->tag == tag)
+			return key;
+	}
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests of io_uring as the program wrote them. */
+#pragma once
+
+#include "iotracer.bpf.h"
+
+#define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index of the ring's own table */
+#define IOSQE_CQE_SKIP	 0x40 /* no completion unless it fails */
+#define IOSQE_ALL	 0x7f /* the kernel's flags of a request begin with them */
+
+#define IORING_SETUP_IOPOLL	(1 << 0)
+#define IORING_SETUP_SQE128	(1 << 10)
+#define IORING_SETUP_NO_SQARRAY (1 << 16)
+
+/* struct io_uring_sqe: part of the ABI, the same in every kernel. */
+struct uring_entry {
+	__u8 opcode;
+	__u8 flags;
+	__u16 ioprio;
+	__s32 fd;
+	__u64 offset; /* or second address */
+	__u64 address;
+	__u32 length;
+	__u32 operation_flags;
+	__u64 user_data;
+	__u16 buffer;
+	__u16 personality;
+	__u32 file_index; /* where a file is put into the ring's own table, counted from 1 */
+	__u64 address3;
+	__u64 rest;
+};
+
+_Static_assert(sizeof(struct uring_entry) == 64, "hole in the entry");
+
+/* The entry that the kernel took last (back is 1), or one of those before. */
+static __always_inline bool uring_entry(void *ring, __u32 back, struct uring_entry *entry)
+{
+	__u32 mask = READ(struct io_ring_ctx, ring, sq_entries) - 1;
+	__u32 index = (READ(struct io_ring_ctx, ring, cached_sq_head) - back) & mask;
+	__u32 flags = READ(struct io_ring_ctx, ring, flags), size = sizeof(*entry);
+	__u32 *order = READ(struct io_ring_ctx, ring, sq_array);
+	void *entries = READ(struct io_ring_ctx, ring, sq_sqes);
+
+	if (!(flags & IORING_SETUP_NO_SQARRAY) &&
+	    bpf_probe_read_kernel(&index, sizeof(index), order + index))
+		return false;
+	if (flags & IORING_SETUP_SQE128)
+		size *= 2;
+	return !bpf_probe_read_kernel(entry, sizeof(*entry), entries + (__u64)(index & mask) * size);
+}

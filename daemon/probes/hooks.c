@@ -15,6 +15,10 @@ static const struct hook hooks[] = {
 	{ IOTR_SOCKOPT, HOOKS_ANY, "sockopt_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 	{ IOTR_DROP, HOOKS_ANY, "retransmit__2", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
 	{ IOTR_DROP, HOOKS_ANY, "retransmit__3", "tp_btf/tcp_retransmit_skb, tcp_retransmit_synack" },
+	{ IOTR_NET, HOOKS_ANY, "net_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_NET, HOOKS_ANY, "net_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+	{ IOTR_CONN, HOOKS_ANY, "conn_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_CONN, HOOKS_ANY, "conn_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))

@@ -20,5 +20,8 @@ OBJECT(inodes)
 OBJECT(epoll)
 OBJECT(sockopt)
 OBJECT(drop)
+OBJECT(net)
+OBJECT(net_uring)
+OBJECT(conn)
 
 .section .note.GNU-stack,"",@progbits

@@ -24,7 +24,8 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) \
+	X(NET, net) X(NET_URING, net_uring) X(CONN, conn)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -57,6 +58,9 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_EPOLL] = OBJECT_EPOLL,
 	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
 	[PROBES_DROP] = OBJECT_DROP,
+	[PROBES_NET] = OBJECT_NET,
+	[PROBES_NET_URING] = OBJECT_NET_URING,
+	[PROBES_CONN] = OBJECT_CONN,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
@@ -66,6 +70,8 @@ static const struct {
 } plugged[] = {
 	{ OBJECT_EPOLL, IOTR_EPOLL },
 	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
+	{ OBJECT_NET, IOTR_NET },
+	{ OBJECT_CONN, IOTR_CONN },
 };
 
 struct probes {

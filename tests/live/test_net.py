@@ -291,6 +291,34 @@ def uring_own_files(world):
 
 
 @test
+def uring_counts(world):
+    """Eight requests at a time, of both directions."""
+    number = 400
+
+    def work(book):
+        ring = Ring()
+        _, client, server = connected('4')
+        room = ctypes.create_string_buffer(4096)
+        done = {'SEND': 0, 'RECEIVE': 0}
+        for index in range(number):
+            for _ in range(4):
+                ring.push('SEND', client.fileno(), ctypes.addressof(room), 100 + index)
+            results = ring.enter(4, 4)
+            done['SEND'] += sum(results)
+            for _ in range(4):
+                ring.push('RECV', server.fileno(), ctypes.addressof(room), 100 + index)
+            done['RECEIVE'] += sum(ring.enter(4, 4))
+        for operation, total in done.items():
+            book.row(operation, bytes_completed=total)
+    told, rows = record(world, 'net', work)
+    for due in told['rows']:
+        found = [row for row in rows if row['operation'] == due['operation']]
+        equal(len(found), 4 * number, due['operation'] + ' rows')
+        equal(sum(int(row['bytes_completed']) for row in found), due['bytes_completed'],
+              'bytes of ' + due['operation'])
+
+
+@test
 def uring_zero_copy(world):
     def work(book):
         ring = Ring()

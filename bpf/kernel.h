@@ -84,6 +84,7 @@ struct file {
 	unsigned int f_flags;
 	struct path f_path;
 	long long f_pos;
+	void *private_data;
 };
 
 struct fdtable {
@@ -207,6 +208,57 @@ struct request___510 {
 };
 
 
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	struct {
+		__u32 skc_daddr;
+		__u32 skc_rcv_saddr;
+	};
+	struct {
+		__u16 skc_dport;
+		__u16 skc_num;
+	};
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	int sk_err;
+	__u16 sk_type;
+	__u16 sk_protocol;
+	struct kuid sk_uid;
+};
+
+struct inet_sock {
+	__u16 inet_sport;
+};
+
+struct sockaddr_un {
+	unsigned short sun_family;
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
 struct kiocb {
 	long long ki_pos;
 };
@@ -216,6 +268,12 @@ struct io_rw {
 	__u64 addr;
 	__u32 len;
 	int flags;
+};
+
+struct io_sr_msg {
+	void *umsg; /* or buf, in its place */
+	__u32 len;
+	__u32 msg_flags;
 };
 
 struct io_sync {
@@ -255,32 +313,6 @@ struct io_uring_cqe {
 	__u64 user_data;
 	int res;
 	__u32 flags;
-};
-
-struct in6_addr {
-	union {
-		__u32 u6_addr32[4];
-	} in6_u;
-};
-
-struct sock_common {
-	struct {
-		__u32 skc_daddr;
-		__u32 skc_rcv_saddr;
-	};
-	struct {
-		__u16 skc_dport;
-		__u16 skc_num;
-	};
-	unsigned short skc_family;
-	unsigned char skc_state;
-	struct in6_addr skc_v6_daddr;
-	struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	struct kuid sk_uid;
 };
 
 struct request_sock;

@@ -13,38 +13,68 @@
 #include "calls.bpf.h"
 #include "slots.bpf.h"
 
-/* The slot of a call that begins, with its arguments and start; NULL when no session wants it. */
-static __always_inline struct slot *plug_begins(struct call_context context)
+/* When a call ended, behind the six arguments in its slot. */
+#define ARG_END 6
+
+/* A call that begins: what it is in the table, and its arguments. */
+struct plug_call {
+	const struct iotr_plug *plug;
+	__u64 number;
+	__u64 sessions; /* that want it */
+	__u32 abi;
+	__u64 args[6];
+};
+
+/* Whether a session wants the call that begins. */
+static __always_inline bool plug_wanted(struct call_context context, struct plug_call *ret)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	__u64 number = context.number, sessions;
-	__u32 abi = abi_of(task), tgid = task_tgid(task);
-	const struct iotr_plug *plug;
-	struct slot *slot;
+	__u32 tgid = task_tgid(task);
 
-	if (!page || number >= IOTR_CALLS || tgid == page->own_tgid)
-		return NULL;
-	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
-	if (abi == IOTR_ABI_COMPAT)
-		plug += IOTR_CALLS;
-	sessions = plug->sessions & ~page->filtered[IOTR_FILTER_DEVICE]; /* rows without a device */
-	sessions = filter_task(page, task, sessions, tgid);
-	if (!sessions)
-		return NULL;
-	slot = slot_take(page, task_tid(task));
+	ret->number = context.number;
+	if (!page || ret->number >= IOTR_CALLS || tgid == page->own_tgid)
+		return false;
+	ret->abi = abi_of(task);
+	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
+	if (ret->abi == IOTR_ABI_COMPAT)
+		ret->plug += IOTR_CALLS;
+	ret->sessions = ret->plug->sessions & ~page->filtered[IOTR_FILTER_DEVICE]; /* rows without a device */
+	ret->sessions = filter_task(page, task, ret->sessions, tgid);
+	if (!ret->sessions)
+		return false;
+	arguments(ret->args, context, ret->abi);
+	return true;
+}
+
+/* A slot for a call that is wanted, with its arguments and start, or NULL. */
+static __always_inline struct slot *plug_takes(const struct plug_call *call)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	const struct iotr_plug *plug = call->plug;
+	struct slot *slot = page ? slot_take(page, task_tid(task)) : NULL;
+
 	if (!slot)
 		return NULL;
-	arguments(slot->args, context, abi);
+	__builtin_memcpy(slot->args, call->args, sizeof(call->args));
 	slot->tid = task_tid(task);
-	slot->number = number;
-	slot->abi = abi;
+	slot->number = call->number;
+	slot->abi = call->abi;
 	slot->stream = plug->stream;
 	slot->operation = plug->operation;
 	slot->kind = plug->kind;
-	slot->sessions = sessions;
+	slot->sessions = call->sessions;
 	slot->start_ns = bpf_ktime_get_ns();
 	return slot;
+}
+
+/* Both together: NULL when no session wants the call. */
+static __always_inline struct slot *plug_begins(struct call_context context)
+{
+	struct plug_call call;
+
+	return plug_wanted(context, &call) ? plug_takes(&call) : NULL;
 }
 
 /* The slot of the call that ends, to be given back with plug_done(); NULL when it has none. */
@@ -55,6 +85,7 @@ static __always_inline struct slot *plug_ends(struct call_context context)
 
 	if (!page || !slot || !slot->sessions)
 		return NULL;
+	slot->args[ARG_END] = bpf_ktime_get_ns();
 	if (slot->start_ns >= page->attached_ns && context.number == slot->number)
 		return slot;
 	slot->sessions = 0;
@@ -74,7 +105,7 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	__u64 end = bpf_ktime_get_ns(), sessions = slot->sessions;
+	__u64 end = slot->args[ARG_END], sessions = slot->sessions;
 	struct iotr_command command;
 	void *row;
 

@@ -27,11 +27,11 @@ struct slot {
 			struct iotr_file file;
 			__u64 name2;
 			__u64 offset;
+			__s32 fd; /* of `file`, where has_fd */
+			bool has_fd;
 		};
-		__u64 own[5]; /* what a stream other than VFS notes */
+		__u64 own[6]; /* what a stream other than VFS notes */
 	};
-	__s32 fd; /* of `file`, where has_fd */
-	bool has_fd;
 	__u64 args[8]; /* six are used, so that a position can be masked */
 };
 

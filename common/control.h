@@ -19,6 +19,8 @@
 #define IOTR_FILTER_KEYS   16384 /* values of one filter over all sessions */
 #define IOTR_ASYNC	   16384 /* libaio and io_uring operations under way */
 #define IOTR_URING	   4096 /* io_uring requests under way, of its own stream */
+#define IOTR_CONNECTING	   4096 /* TCP connections that are being made */
+#define IOTR_CLOSING	   256 /* Unix sockets that are being closed */
 
 enum iotr_abi {
 	IOTR_ABI_NATIVE,
@@ -105,6 +107,13 @@ enum iotr_plug_kind {
 	IOTR_PLUG_TIMESPEC, /* the timeout is a struct timespec */
 	IOTR_PLUG_TIMESPEC64, /* the same in 64 bits, whatever the ABI */
 	IOTR_PLUG_TIMEVAL,
+	IOTR_PLUG_BUFFER, /* a descriptor, a buffer and its size, and no flags */
+	IOTR_PLUG_VECTOR, /* a descriptor, an array of iovecs and their number */
+	IOTR_PLUG_MESSAGE, /* a struct msghdr */
+	IOTR_PLUG_MESSAGES, /* an array of struct mmsghdr and their number */
+	IOTR_PLUG_SENDFILE,
+	IOTR_PLUG_SPLICE, /* to a socket or from one: SEND or RECEIVE */
+	IOTR_PLUG_PAIR, /* makes two descriptors */
 };
 
 struct iotr_control {

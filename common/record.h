@@ -53,6 +53,7 @@ enum iotr_flag_kind {
 	IOTR_FLAGS_CLOSE_RANGE,
 	IOTR_FLAGS_EPOLL,
 	IOTR_FLAGS_SQE,
+	IOTR_FLAGS_MSG,
 	IOTR_FLAGS_COUNT,
 };
 
@@ -162,6 +163,52 @@ struct iotr_iouring_record {
 	__u8 pad[5];
 };
 
+#define IOTR_UNIX_NAME 108 /* bytes of a Unix socket's address at most */
+
+/*
+ * A socket and its two ends. IPv4 addresses are the first four bytes. An end that is all zero is
+ * not known, or there is none.
+ */
+struct iotr_socket {
+	__u8 local[16];
+	__u8 remote[16];
+	__u16 local_port; /* host byte order, as remote_port */
+	__u16 remote_port;
+	__u8 family; /* AF_*, 0: not known */
+	__u8 type; /* SOCK_* */
+	__u16 protocol; /* IPPROTO_* */
+};
+
+/* A row of the NET stream. */
+struct iotr_net_record {
+	struct iotr_record head;
+	struct iotr_socket socket;
+	__u64 size; /* IOTR_UNKNOWN */
+	__u64 bytes;
+	__u32 flags; /* MSG_*, valid when has_flags */
+	__u16 error; /* positive errno */
+	__u8 has_flags;
+	__u8 pad;
+};
+
+/* A row of the CONN stream. */
+struct iotr_conn_record {
+	struct iotr_record head;
+	struct iotr_socket socket; /* its ends */
+	__s64 result; /* return value, negative errno */
+	__s32 domain; /* AF_*, as type and protocol of the socket, or asked for; valid when has_socket */
+	__s32 type; /* SOCK_* */
+	__s32 protocol; /* IPPROTO_*, -1: not known */
+	__s32 fd; /* valid when has_fd */
+	__s32 argument; /* backlog of LISTEN, how of SHUTDOWN */
+	__u8 has_fd;
+	__u8 local_length; /* of the names of Unix sockets, as in sun_path */
+	__u8 remote_length;
+	__u8 has_socket;
+	char local_name[IOTR_UNIX_NAME];
+	char remote_name[IOTR_UNIX_NAME];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -192,4 +239,7 @@ _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll recor
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");
 _Static_assert(sizeof(struct iotr_iouring_record) == 152, "hole in the iouring record");
+_Static_assert(sizeof(struct iotr_socket) == 40, "hole in the socket");
+_Static_assert(sizeof(struct iotr_net_record) == 136, "hole in the net record");
+_Static_assert(sizeof(struct iotr_conn_record) == 360, "hole in the conn record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -22,6 +22,10 @@ static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_IOURING] = 1U << PROBES_IOURING,
 };
 
+	[IOTR_NET] = 1U << PROBES_PLUGS | 1U << PROBES_NET | 1U << PROBES_NET_URING,
+	[IOTR_CONN] = 1U << PROBES_PLUGS | 1U << PROBES_CONN,
+};
+
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */
 
 static int fail(struct engine_error *error, int r, const char *parameter, const char *message)

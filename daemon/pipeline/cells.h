@@ -128,7 +128,7 @@ struct cells {
 	const char *fs_type; /* of the last row, and its length */
 	size_t fs_type_length;
 	size_t flags_used; /* of flags_text, in the row that is being filled */
-	char flags_text[3 * FLAGS_TEXT_MAX];
+	char flags_text[3 * FLAGS_TEXT_MAX]; /* and other short texts of that row */
 	char pair[2 * NAMES_PATH_MAX + 64]; /* "old -> new" */
 };
 

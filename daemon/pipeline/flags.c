@@ -123,6 +123,17 @@ static const struct flag sqe_flags[] = {
 	BIT(0x20, "IOSQE_BUFFER_SELECT"), BIT(0x40, "IOSQE_CQE_SKIP_SUCCESS"),
 };
 
+static const struct flag msg_flags[] = {
+	BIT(0x1, "MSG_OOB"),		  BIT(0x2, "MSG_PEEK"),	      BIT(0x4, "MSG_DONTROUTE"),
+	BIT(0x8, "MSG_CTRUNC"),		  BIT(0x10, "MSG_PROBE"),     BIT(0x20, "MSG_TRUNC"),
+	BIT(0x40, "MSG_DONTWAIT"),	  BIT(0x80, "MSG_EOR"),	      BIT(0x100, "MSG_WAITALL"),
+	BIT(0x200, "MSG_FIN"),		  BIT(0x400, "MSG_SYN"),      BIT(0x800, "MSG_CONFIRM"),
+	BIT(0x1000, "MSG_RST"),		  BIT(0x2000, "MSG_ERRQUEUE"), BIT(0x4000, "MSG_NOSIGNAL"),
+	BIT(0x8000, "MSG_MORE"),	  BIT(0x10000, "MSG_WAITFORONE"), BIT(0x40000, "MSG_BATCH"),
+	BIT(0x2000000, "MSG_SOCK_DEVMEM"), BIT(0x4000000, "MSG_ZEROCOPY"),
+	BIT(0x20000000, "MSG_FASTOPEN"),  BIT(0x40000000, "MSG_CMSG_CLOEXEC"),
+};
+
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
@@ -137,6 +148,7 @@ static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_CLOSE_RANGE] = { TABLE(close_range_flags), .zero = "0" },
 	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = "0" },
 	[IOTR_FLAGS_SQE] = { TABLE(sqe_flags), .zero = "0" },
+	[IOTR_FLAGS_MSG] = { TABLE(msg_flags), .zero = "0" },
 };
 
 static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = "0" };

@@ -122,6 +122,8 @@ static void plugs_update(struct iotr_control *page)
 		struct iotr_plug row = plugs[i].row;
 
 		row.sessions = page->operation[row.stream][row.operation];
+		if (row.kind == IOTR_PLUG_SPLICE)
+			row.sessions |= page->operation[IOTR_NET][IOTR_NET_RECEIVE];
 		if (plugs[i].native >= 0)
 			page->plugs[IOTR_ABI_NATIVE][plugs[i].native] = row;
 		if (plugs[i].compat >= 0)

@@ -20,6 +20,12 @@ static const struct hook hooks[] = {
 	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__7", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
 };
 
+	{ IOTR_NET, HOOKS_ANY, "net_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_NET, HOOKS_ANY, "net_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+	{ IOTR_CONN, HOOKS_ANY, "conn_exit", "tp_btf/sys_enter, sys_exit" },
+	{ IOTR_CONN, HOOKS_ANY, "conn_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
+};
+
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
 
 const struct hook *hooks_find(enum iotr_stream stream, unsigned int operation,

@@ -21,5 +21,8 @@ OBJECT(epoll)
 OBJECT(sockopt)
 OBJECT(drop)
 OBJECT(iouring)
+OBJECT(net)
+OBJECT(net_uring)
+OBJECT(conn)
 
 .section .note.GNU-stack,"",@progbits

@@ -24,7 +24,8 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring) \
+	X(NET, net) X(NET_URING, net_uring) X(CONN, conn)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -60,6 +61,11 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_IOURING] = OBJECT_IOURING,
 };
 
+	[PROBES_NET] = OBJECT_NET,
+	[PROBES_NET_URING] = OBJECT_NET_URING,
+	[PROBES_CONN] = OBJECT_CONN,
+};
+
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
 static const struct {
 	enum object object;
@@ -67,6 +73,8 @@ static const struct {
 } plugged[] = {
 	{ OBJECT_EPOLL, IOTR_EPOLL },
 	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
+	{ OBJECT_NET, IOTR_NET },
+	{ OBJECT_CONN, IOTR_CONN },
 };
 
 struct probes {

@@ -32,6 +32,9 @@ enum probes_group {
 	PROBES_SOCKOPT,
 	PROBES_DROP,
 	PROBES_IOURING,
+	PROBES_NET,
+	PROBES_NET_URING, /* the same stream, of io_uring */
+	PROBES_CONN,
 	PROBES_GROUP_COUNT,
 };
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "suite.h"
 
@@ -157,6 +158,38 @@ static const struct iouring_row {
 	    .ring = 1, .result = -EINVAL } },
 };
 
+#define NET(operation_id) HEAD(NET, operation_id, iotr_net_record)
+#define CONN(operation_id) HEAD(CONN, operation_id, iotr_conn_record)
+#define TCP4 .socket = { .local = { 10, 0, 0, 255 }, .remote = { 192, 168, 1, 20 }, .local_port = 65535, \
+			 .remote_port = 80, .family = AF_INET, .type = SOCK_STREAM, .protocol = 6 }
+#define UDP6 .family = AF_INET6, .type = SOCK_DGRAM, .protocol = 17
+#define UNCONNECTED6 .socket = { .local = { 0x20, 1, 0xd, 0xb8, [15] = 1 }, .local_port = 53, UDP6 }
+#define MAPPED6 .socket = { .remote = { [10] = 0xff, 0xff, 127, 0, 0, 1 }, .local_port = 53, \
+			    .remote_port = 5353, UDP6 }
+#define KIND(domain_, type_, protocol_) .has_socket = 1, .domain = domain_, .type = type_, .protocol = protocol_
+
+static const struct iotr_net_record net_rows[] = {
+	{ NET(SEND), TCP4, .size = 4096, .bytes = 1448, .flags = 0x4040, .has_flags = 1 },
+	{ NET(RECEIVE), TCP4, .size = IOTR_UNKNOWN, .error = EAGAIN },
+	{ NET(SEND), UNCONNECTED6, .size = 0, .has_flags = 1 },
+	{ NET(RECEIVE), MAPPED6, .size = 9, .bytes = 9 },
+	{ NET(SEND), .socket = { .local = { 127, 0, 0, 1 }, .remote = { 127, 0, 0, 2 }, .family = AF_INET,
+	    .type = SOCK_RAW, .protocol = 253 }, .size = 1, .bytes = 1, .flags = 1U << 31, .has_flags = 1 },
+	{ NET(RECEIVE), .socket = { .family = AF_INET, .type = SOCK_STREAM, .protocol = 262 },
+	  .size = 1, .error = ENOTCONN, .has_flags = 1 },
+};
+
+static const struct iotr_conn_record conn_rows[] = {
+	{ CONN(SOCKET_CREATE), KIND(99, 13, 1234), .result = -EINVAL },
+	{ CONN(CONNECT), TCP4, KIND(AF_INET, SOCK_STREAM, 6), .fd = 3, .has_fd = 1, .result = -EINPROGRESS },
+	{ CONN(LISTEN), .fd = -1, .has_fd = 1, .argument = -1, .result = -EBADF },
+	{ CONN(SHUTDOWN), .socket = { .family = AF_UNIX }, KIND(AF_UNIX, SOCK_STREAM, 0), .has_fd = 1,
+	  .argument = SHUT_RDWR, .local_name = "/a,\"b\"", .local_length = 7, .remote_name = "\0x\0y",
+	  .remote_length = 4 },
+	{ CONN(SHUTDOWN), KIND(AF_PACKET, SOCK_DGRAM, -1), .argument = 3, .result = -ENOTCONN },
+	{ CONN(CLOSE), MAPPED6, KIND(AF_INET6, SOCK_DGRAM, 17), .fd = 4, .has_fd = 1 },
+};
+
 static struct cells cells;
 static struct format_csv csv;
 static char actual[65536];
@@ -299,6 +332,35 @@ START_TEST(writes_iouring_rows)
 }
 END_TEST
 
+START_TEST(writes_net_rows)
+{
+	write_plain(IOTR_NET, net_rows, sizeof(net_rows[0]), LENGTH(net_rows));
+}
+END_TEST
+
+START_TEST(writes_conn_rows)
+{
+	write_plain(IOTR_CONN, conn_rows, sizeof(conn_rows[0]), LENGTH(conn_rows));
+}
+END_TEST
+
+/* Names of Unix sockets that grow by being shown, and quotes doubled. */
+START_TEST(bounds_unix_names)
+{
+	struct iotr_conn_record record = { CONN(BIND), KIND(-1, -1, INT32_MAX), .fd = INT32_MIN, .has_fd = 1,
+					   .local_length = 255, .remote_length = 255 };
+	struct row row = { .record = &record.head, .fs_type = "" };
+	static const char bytes[] = { 1, '"' };
+
+	for (int i = 0; i < LENGTH(bytes); i++) {
+		memset(record.local_name, bytes[i], sizeof(record.local_name));
+		memset(record.remote_name, bytes[i], sizeof(record.remote_name));
+		begin(IOTR_CONN);
+		add_row(&row);
+	}
+}
+END_TEST
+
 /* The longest there can be stays within what was promised. */
 START_TEST(bounds_rows)
 {
@@ -355,6 +417,9 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_sockopt_rows);
 	tcase_add_test(tests, writes_drop_rows);
 	tcase_add_test(tests, writes_iouring_rows);
+	tcase_add_test(tests, writes_net_rows);
+	tcase_add_test(tests, writes_conn_rows);
+	tcase_add_test(tests, bounds_unix_names);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

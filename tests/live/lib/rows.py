@@ -9,8 +9,8 @@ import re
 
 from lib.registry import Failure
 
-FOLDERS = {'vfs': 'fs', 'block': 'ds', 'epoll': 'nw_epoll', 'sockopt': 'nw_sockopt',
-           'drop': 'nw_drop', 'iouring': 'iouring'}
+FOLDERS = {'vfs': 'fs', 'block': 'ds', 'epoll': 'nw_epoll', 'sockopt': 'nw_sockopt', 'drop': 'nw_drop',
+           'iouring': 'iouring', 'net': 'nw', 'conn': 'nw_conn'}
 FIRST = 'timestamp,operation,pid,tid,command'.split(',')
 LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
 SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')

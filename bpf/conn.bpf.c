@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Life of sockets, by system calls; and how connections end that are made while nobody waits. */
+#include "actor.bpf.h"
+#include "plug.bpf.h"
+#include "sockets.bpf.h"
+
+#define AF_PACKET       17
+#define SOCK_TYPE_MASK  0xf /* of socket's second argument; the rest are flags */
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT    2
+#define TCP_CLOSE       7
+#define EINPROGRESS     115
+#define SUN_PATH        2 /* where it begins in struct sockaddr_un */
+
+/* ---- names of Unix sockets ---- */
+
+struct unix_names {
+	__u8 local_length;
+	__u8 remote_length;
+	char local[IOTR_UNIX_NAME];
+	char remote[IOTR_UNIX_NAME];
+};
+
+/* Of sockets that are being closed, by thread: afterwards they are gone. */
+HASH_OF(closing, HASH, __u32, struct unix_names, IOTR_CLOSING);
+ARRAY_OF(closing_blank, struct unix_names, 1, 0);
+
+/* Bytes of a name in an address of that many; 0: it has none. */
+static __always_inline __u32 name_bytes(__s32 address)
+{
+	__u32 length = address - SUN_PATH;
+
+	if (address <= SUN_PATH)
+		return 0;
+	return length > IOTR_UNIX_NAME ? IOTR_UNIX_NAME : length;
+}
+
+/* The name that a Unix socket is bound to; returns its bytes. */
+static __always_inline __u32 unix_name(char *name, __u64 sock)
+{
+	__u64 address = sock ? (__u64)READ(struct unix_sock, sock, addr) : 0;
+	__u32 length = address ? name_bytes(READ(struct unix_address, address, len)) : 0;
+
+	if (!length || length > IOTR_UNIX_NAME)
+		return 0;
+	address += bpf_core_field_offset(struct unix_address, name) + SUN_PATH;
+	return bpf_probe_read_kernel(name, length, (void *)address) ? 0 : length;
+}
+
+static __always_inline __u32 unix_name_user(char *name, __u64 user, __s32 address)
+{
+	__u32 length = name_bytes(address);
+	__u16 family;
+
+	if (!length || length > IOTR_UNIX_NAME ||
+	    bpf_probe_read_user(&family, sizeof(family), (void *)user) || family != AF_UNIX)
+		return 0;
+	return bpf_probe_read_user(name, length, (void *)(user + SUN_PATH)) ? 0 : length;
+}
+
+static __always_inline __u64 unix_peer(__u64 sock)
+{
+	return (__u64)READ(struct unix_sock, sock, peer);
+}
+
+/* Notes the names of a socket that is about to be closed. */
+static __always_inline void closing_note(__u32 tid, __u64 sock)
+{
+	struct unix_names *names;
+	__u32 zero = 0;
+
+	names = bpf_map_lookup_elem(&closing_blank, &zero);
+	if (!names || bpf_map_update_elem(&closing, &tid, names, BPF_ANY))
+		return;
+	names = bpf_map_lookup_elem(&closing, &tid);
+	if (!names)
+		return;
+	names->local_length = unix_name(names->local, sock);
+	names->remote_length = unix_name(names->remote, unix_peer(sock));
+}
+
+static __always_inline void closing_fill(struct iotr_conn_record *row, __u32 tid)
+{
+	struct unix_names *names = bpf_map_lookup_elem(&closing, &tid);
+
+	if (!names)
+		return;
+	row->local_length = names->local_length;
+	row->remote_length = names->remote_length;
+	__builtin_memcpy(row->local_name, names->local, sizeof(names->local));
+	__builtin_memcpy(row->remote_name, names->remote, sizeof(names->remote));
+	bpf_map_delete_elem(&closing, &tid);
+}
+
+/* ---- connections that are being made ---- */
+
+/*
+ * From the begin of a connect on. The call and the outcome may come in either order, on two CPUs:
+ * each says that it has come and then looks for the other. Should both see both, the one that
+ * takes the claim writes the row.
+ */
+struct connecting {
+	struct actor actor;
+	__u64 sessions;
+	__u64 start_ns;
+	__u64 end_ns; /* of the outcome */
+	__u32 returned; /* the call has, and the connection was under way */
+	__u32 decided; /* the outcome is there */
+	__s32 outcome; /* 0 or negative errno */
+	__s32 fd;
+};
+
+HASH_OF(connects, HASH, __u64, struct connecting, IOTR_CONNECTING);
+HASH_OF(connect_claims, HASH, __u64, __u32, IOTR_CONNECTING);
+
+static __always_inline void connecting_forget(__u64 sock)
+{
+	bpf_map_delete_elem(&connect_claims, &sock);
+	bpf_map_delete_elem(&connects, &sock);
+}
+
+static __always_inline void connecting_begin(const struct slot *slot, const struct noted *noted)
+{
+	struct connecting connecting = {
+		.sessions = slot->sessions,
+		.start_ns = slot->start_ns,
+		.fd = slot->args[0],
+	};
+	__u64 sock = noted->sock;
+	__u32 claim = 0;
+
+	if (!sock || !is_ip(noted->socket.family) || noted->socket.protocol != IPPROTO_TCP ||
+	    READ(struct sock, sock, __sk_common.skc_state) != TCP_CLOSE)
+		return;
+	actor_current(&connecting.actor);
+	bpf_map_update_elem(&connect_claims, &sock, &claim, BPF_ANY);
+	if (bpf_map_update_elem(&connects, &sock, &connecting, BPF_ANY))
+		bpf_map_delete_elem(&connect_claims, &sock);
+}
+
+static __always_inline void socket_kind(struct iotr_conn_record *row)
+{
+	row->has_socket = true;
+	row->domain = row->socket.family;
+	row->type = row->socket.type;
+	row->protocol = row->socket.family == AF_PACKET ? -1 : row->socket.protocol;
+}
+
+static __always_inline void *rest(struct iotr_conn_record *row)
+{
+	return (void *)row + sizeof(row->head);
+}
+
+/* Writes the row of a connection's outcome. */
+static __always_inline void connecting_emit(const struct connecting *from, __u64 sock)
+{
+	struct iotr_control *page = control_page();
+	struct iotr_conn_record *row;
+	__u64 sessions;
+
+	if (!page)
+		return;
+	sessions = from->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT];
+	sessions = filter_end(page, sessions, from->end_ns - from->start_ns, IOTR_UNKNOWN, from->outcome);
+	if (!sessions || from->start_ns < page->attached_ns || command_is_ours(&from->actor.command))
+		return;
+	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CONNECT, sessions, from->start_ns,
+		  from->end_ns);
+	actor_head(&row->head, &from->actor);
+	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	socket_fill(&row->socket, sock);
+	socket_kind(row);
+	row->fd = from->fd;
+	row->has_fd = true;
+	row->result = from->outcome;
+	row_commit(row);
+}
+
+/* When both the call and the outcome have come. */
+static __always_inline void connecting_end(const struct connecting *connecting, __u64 sock)
+{
+	if (bpf_map_delete_elem(&connect_claims, &sock))
+		return;
+	connecting_emit(connecting, sock);
+	bpf_map_delete_elem(&connects, &sock);
+}
+
+/* The call has returned. */
+static __always_inline void connecting_returns(const struct slot *slot, const struct noted *noted,
+					       long result)
+{
+	__u64 sock = noted->sock;
+	struct connecting *connecting = bpf_map_lookup_elem(&connects, &sock);
+
+	if (!connecting || connecting->start_ns != slot->start_ns) {
+		if (result == -EINPROGRESS && noted->socket.protocol == IPPROTO_TCP)
+			row_unmatched(IOTR_CONN, slot->sessions);
+		return;
+	}
+	if (result != -EINPROGRESS) {
+		connecting_forget(sock);
+		return;
+	}
+	__sync_fetch_and_add(&connecting->returned, 1); /* before the next is read */
+	if (*(volatile __u32 *)&connecting->decided)
+		connecting_end(connecting, sock);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
+{
+	__u64 key = (__u64)sock;
+	struct connecting *connecting;
+
+	if (after != TCP_ESTABLISHED && after != TCP_CLOSE)
+		return 0;
+	connecting = bpf_map_lookup_elem(&connects, &key);
+	if (!connecting || connecting->decided)
+		return 0;
+	connecting->outcome = after == TCP_CLOSE ? -READ(struct sock, sock, sk_err) : 0;
+	if (after == TCP_CLOSE && !connecting->outcome) { /* given up by its own process */
+		connecting_forget(key);
+		return 0;
+	}
+	connecting->end_ns = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&connecting->decided, 1); /* before the next is read */
+	if (*(volatile __u32 *)&connecting->returned)
+		connecting_end(connecting, key);
+	return 0;
+}
+
+/* ---- calls ---- */
+
+static __always_inline int conn_begins(struct call_context context)
+{
+	struct plug_call call;
+	struct noted *noted;
+	struct slot *slot;
+	__u64 sock;
+
+	if (!plug_wanted(context, &call))
+		return 0;
+	sock = call.plug->operation == IOTR_CONN_SOCKET_CREATE ? 0 : sock_of_fd(call.args[0]);
+	if (call.plug->operation == IOTR_CONN_CLOSE && !sock)
+		return 0;
+	slot = plug_takes(&call);
+	if (!slot)
+		return 0;
+	noted = (struct noted *)slot->own;
+	noted->sock = sock;
+	noted->socket.family = 0;
+	if (sock)
+		socket_fill(&noted->socket, sock);
+	if (slot->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX)
+		closing_note(slot->tid, sock);
+	if (slot->operation == IOTR_CONN_CONNECT)
+		connecting_begin(slot, noted);
+	return 0;
+}
+
+/* The descriptor that a row is about; for those that make one, the first that was made. */
+static __always_inline void fd_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
+{
+	row->fd = slot->args[0];
+	row->has_fd = true;
+	if (slot->operation != IOTR_CONN_SOCKET_CREATE && slot->operation != IOTR_CONN_ACCEPT)
+		return;
+	row->fd = result;
+	row->has_fd = result >= 0;
+	if (slot->kind == IOTR_PLUG_PAIR && row->has_fd)
+		row->has_fd = !bpf_probe_read_user(&row->fd, sizeof(row->fd), (void *)slot->args[3]);
+}
+
+/*
+ * The socket as it is now that the call has ended; 0 when it is not there any more. Of a call that
+ * made a descriptor it is the new one.
+ */
+static __always_inline __u64 socket_now(struct iotr_conn_record *row, const struct slot *slot)
+{
+	const struct noted *noted = (const struct noted *)slot->own;
+	bool made = slot->operation == IOTR_CONN_SOCKET_CREATE ||
+		    (slot->operation == IOTR_CONN_ACCEPT && row->has_fd);
+	__u64 sock = slot->operation == IOTR_CONN_CLOSE || (made && !row->has_fd) ? 0 :
+			     sock_of_fd(made ? (__u32)row->fd : (__u32)slot->args[0]);
+
+	if (!made && sock != noted->sock)
+		sock = 0;
+	if (sock)
+		socket_fill(&row->socket, sock);
+	if (!made && noted->sock && (!sock || (noted->socket.local_port && !row->socket.local_port)))
+		row->socket = noted->socket; /* what the end of a connection has taken away */
+	return sock;
+}
+
+static __always_inline void ends_fill(struct iotr_conn_record *row, const struct slot *slot, __u64 sock)
+{
+	if (row->socket.family != AF_UNIX || !bpf_core_type_exists(struct unix_sock))
+		return;
+	if (slot->operation == IOTR_CONN_CLOSE) {
+		closing_fill(row, slot->tid);
+	} else if (sock) {
+		row->local_length = unix_name(row->local_name, sock);
+		row->remote_length = unix_name(row->remote_name, unix_peer(sock));
+	}
+}
+
+/* A call that failed has left no address; the row has the one that was asked for. */
+static __always_inline void asked_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
+{
+	struct iotr_socket *socket = &row->socket;
+	__u64 user = slot->args[1], length = (__u32)slot->args[2];
+
+	if (result >= 0 || result == -EINPROGRESS)
+		return;
+	if (slot->operation == IOTR_CONN_BIND) {
+		if (socket->family == AF_UNIX)
+			row->local_length = unix_name_user(row->local_name, user, length);
+		else if (is_ip(socket->family))
+			end_fill(socket, socket->local, &socket->local_port, user, length);
+	} else if (slot->operation == IOTR_CONN_CONNECT) {
+		if (socket->family == AF_UNIX)
+			row->remote_length = unix_name_user(row->remote_name, user, length);
+		else if (is_ip(socket->family))
+			end_fill(socket, socket->remote, &socket->remote_port, user, length);
+	}
+}
+
+static __always_inline void kind_fill(struct iotr_conn_record *row, const struct slot *slot)
+{
+	bool creates = slot->operation == IOTR_CONN_SOCKET_CREATE;
+
+	if (row->socket.family)
+		socket_kind(row);
+	if (!creates)
+		return;
+	row->has_socket = true;
+	if (row->socket.family && is_ip(row->socket.family))
+		return;
+	row->domain = slot->args[0];
+	row->type = slot->args[1] & SOCK_TYPE_MASK;
+	row->protocol = slot->args[2];
+}
+
+static __always_inline void conn_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
+{
+	__u64 sock;
+
+	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	row->result = result_seen(result);
+	row->argument = slot->args[1];
+	fd_fill(row, slot, result);
+	sock = socket_now(row, slot);
+	ends_fill(row, slot, sock);
+	asked_fill(row, slot, result);
+	kind_fill(row, slot);
+}
+
+static __always_inline int conn_ends(struct call_context context, long result)
+{
+	struct slot *slot = plug_ends(context);
+	struct iotr_conn_record *row;
+
+	if (!slot)
+		return 0;
+	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
+	if (row) {
+		conn_fill(row, slot, result);
+		row_commit(row);
+	}
+	if (slot->operation == IOTR_CONN_CONNECT)
+		connecting_returns(slot, (struct noted *)slot->own, result);
+	plug_done(slot);
+	return 0;
+}
+
+PLUG_PROGRAMS(conn, conn_begins, conn_ends)
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What goes through IP sockets, by system calls. */
+#include "messages.bpf.h"
+#include "plug.bpf.h"
+#include "sockets.bpf.h"
+
+#define MESSAGES_MAX   1024 /* of one call, as the kernel has it */
+#define MESSAGES_CHUNK 32
+
+/* ---- messages by the array; functions of their own, verified once ---- */
+
+static __always_inline __u32 message_stride(__u32 compat)
+{
+	return compat ? 32 : 64; /* struct mmsghdr: a struct msghdr and what was done */
+}
+
+/* Bytes of up to MESSAGES_CHUNK messages; IOTR_UNKNOWN: unreadable, or in too many pieces. */
+__noinline __u64 messages_chunk(__u64 array, __u32 count, __u32 compat)
+{
+	__u64 total = 0, bytes;
+	struct message message;
+
+	for (__u32 i = 0; i < MESSAGES_CHUNK && i < count; i++) {
+		if (!message_read(array + i * message_stride(compat), compat, &message) ||
+		    message.count > IOV_CHUNK)
+			return IOTR_UNKNOWN;
+		bytes = iovec_chunk(message.vector, message.count, compat);
+		if (bytes == IOTR_UNKNOWN)
+			return IOTR_UNKNOWN;
+		total += bytes;
+	}
+	return total;
+}
+
+__noinline __u64 messages_size(__u64 array, __u32 count, __u32 compat)
+{
+	__u64 total = 0, bytes;
+
+	for (__u32 first = 0; first < MESSAGES_MAX && first < count; first += MESSAGES_CHUNK) {
+		bytes = messages_chunk(array + first * message_stride(compat), count - first, compat);
+		if (bytes == IOTR_UNKNOWN)
+			return IOTR_UNKNOWN;
+		total += bytes;
+	}
+	return total;
+}
+
+__noinline __u64 done_chunk(__u64 array, __u32 count, __u32 compat)
+{
+	__u32 stride = message_stride(compat), done;
+	__u64 total = 0;
+
+	for (__u32 i = 0; i < MESSAGES_CHUNK && i < count; i++) {
+		if (bpf_probe_read_user(&done, sizeof(done),
+					(void *)(array + i * stride + (compat ? 28 : 56))))
+			break;
+		total += done;
+	}
+	return total;
+}
+
+/* Bytes done of the first `count` messages. */
+__noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
+{
+	__u64 total = 0;
+
+	for (__u32 first = 0; first < MESSAGES_MAX && first < count; first += MESSAGES_CHUNK)
+		total += done_chunk(array + first * message_stride(compat), count - first, compat);
+	return total;
+}
+
+/* ---- a call that begins ---- */
+
+/*
+ * The socket that a call is about, as an argument's number: splice may be to one or from one.
+ * -1: none of IP.
+ */
+static __always_inline int net_socket(const struct plug_call *call, __u64 *sock)
+{
+	int position = 0;
+
+	*sock = 0;
+	if (call->plug->kind == IOTR_PLUG_SPLICE) {
+		*sock = sock_of_fd(call->args[2]);
+		position = *sock ? 2 : 0;
+	}
+	if (!*sock)
+		*sock = sock_of_fd(call->args[0]);
+	return *sock && is_ip(READ(struct sock, *sock, __sk_common.skc_family)) ? position : -1;
+}
+
+/*
+ * Bytes of room for the sender's address, where that is a call's last argument: the kernel
+ * overwrites it by what there would have been. Without an answer there is enough.
+ */
+static __always_inline __u32 name_room(const struct slot *slot)
+{
+	struct message message;
+	__u32 room;
+
+	switch (slot->kind) {
+	case IOTR_PLUG_PLAIN:
+		if (!bpf_probe_read_user(&room, sizeof(room), (void *)slot->args[5]))
+			return room;
+		break;
+	case IOTR_PLUG_MESSAGE:
+	case IOTR_PLUG_MESSAGES:
+		if (message_read(slot->args[1], slot->abi, &message))
+			return message.name_size;
+		break;
+	}
+	return SOCKADDR_IN6;
+}
+
+static __always_inline int net_begins(struct call_context context)
+{
+	struct plug_call call;
+	struct slot *slot;
+	struct noted *noted;
+	int position;
+	__u64 sock;
+
+	if (!plug_wanted(context, &call))
+		return 0;
+	position = net_socket(&call, &sock);
+	if (position < 0)
+		return 0;
+	slot = plug_takes(&call);
+	if (!slot)
+		return 0;
+	noted = (struct noted *)slot->own;
+	noted->sock = sock;
+	socket_fill(&noted->socket, sock);
+	if (slot->kind == IOTR_PLUG_SPLICE) {
+		slot->operation = position ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
+		slot->args[0] = position ? slot->args[2] : slot->args[0];
+	}
+	if (slot->operation == IOTR_NET_RECEIVE && noted->socket.type != SOCK_STREAM)
+		slot->args[5] = name_room(slot);
+	return 0;
+}
+
+/* ---- a call that ends ---- */
+
+/* The other end where the call itself names it. A stream has none but that of its connection. */
+static __always_inline void remote_named(const struct slot *slot, struct iotr_socket *socket, long result)
+{
+	__u64 name = slot->args[4], room = slot->args[5];
+	struct message message;
+
+	if (socket->type == SOCK_STREAM || (slot->operation == IOTR_NET_RECEIVE && result < 0))
+		return;
+	if (slot->kind == IOTR_PLUG_MESSAGE || slot->kind == IOTR_PLUG_MESSAGES) {
+		if (!message_read(slot->args[1], slot->abi, &message))
+			return;
+		name = message.name;
+		if (slot->operation == IOTR_NET_SEND)
+			room = message.name_size;
+	} else if (slot->kind != IOTR_PLUG_PLAIN) {
+		return;
+	}
+	end_fill(socket, socket->remote, &socket->remote_port, name, room);
+}
+
+static __always_inline __u64 net_size(const struct slot *slot)
+{
+	switch (slot->kind) {
+	case IOTR_PLUG_VECTOR:
+		return iovec_bytes(slot->args[1], slot->args[2], slot->abi);
+	case IOTR_PLUG_MESSAGE:
+		return message_bytes(slot->args[1], slot->abi);
+	case IOTR_PLUG_MESSAGES:
+		return messages_size(slot->args[1], slot->args[2], slot->abi);
+	case IOTR_PLUG_SENDFILE:
+		return slot->args[3];
+	case IOTR_PLUG_SPLICE:
+		return slot->args[4];
+	default:
+		return slot->args[2];
+	}
+}
+
+static __always_inline void flags_fill(struct iotr_net_record *row, const struct slot *slot)
+{
+	__u32 kind = slot->kind;
+
+	row->has_flags = kind == IOTR_PLUG_PLAIN || kind == IOTR_PLUG_MESSAGE || kind == IOTR_PLUG_MESSAGES;
+	row->flags = !row->has_flags ? 0 : kind == IOTR_PLUG_MESSAGE ? slot->args[2] : slot->args[3];
+}
+
+static __always_inline void net_row(struct slot *slot, long result)
+{
+	struct noted *noted = (struct noted *)slot->own;
+	__u64 size = net_size(slot), bytes = result < 0 ? 0 : result;
+	struct iotr_net_record *row;
+
+	if (slot->kind == IOTR_PLUG_MESSAGES && result > 0)
+		bytes = messages_done(slot->args[1], result, slot->abi);
+	if (!socket_settled(&noted->socket) && sock_of_fd(slot->args[0]) == noted->sock)
+		socket_complete(noted);
+	remote_named(slot, &noted->socket, result);
+	row = plug_row(slot, sizeof(*row), size, plug_failed(result));
+	if (!row)
+		return;
+	row->socket = noted->socket;
+	row->size = size;
+	row->bytes = bytes;
+	flags_fill(row, slot);
+	row->error = result < 0 ? -result_seen(result) : 0;
+	row->pad = 0;
+	row_commit(row);
+}
+
+static __always_inline int net_ends(struct call_context context, long result)
+{
+	struct slot *slot = plug_ends(context);
+
+	if (!slot)
+		return 0;
+	net_row(slot, result);
+	plug_done(slot);
+	return 0;
+}
+
+PLUG_PROGRAMS(net, net_begins, net_ends)
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What goes through IP sockets by io_uring, from submission to completion; see async.bpf.c. */
+#include "actor.bpf.h"
+#include "messages.bpf.h"
+#include "sockets.bpf.h"
+
+#define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
+
+enum uring_opcode {
+	URING_READV = 1,
+	URING_WRITEV = 2,
+	URING_READ_FIXED = 4,
+	URING_WRITE_FIXED = 5,
+	URING_SENDMSG = 9,
+	URING_RECVMSG = 10,
+	URING_READ = 22,
+	URING_WRITE = 23,
+	URING_SEND = 26,
+	URING_RECV = 27,
+	URING_SEND_ZC = 47,
+	URING_SENDMSG_ZC = 48,
+	URING_OPCODES = 64, /* more than there are */
+};
+
+#define ONE(opcode) (1ULL << (opcode))
+#define MESSAGES    (ONE(URING_SENDMSG) | ONE(URING_RECVMSG) | ONE(URING_SENDMSG_ZC))
+#define VECTORS	    (ONE(URING_READV) | ONE(URING_WRITEV))
+#define FLAGGED	    (MESSAGES | ONE(URING_SEND) | ONE(URING_RECV) | ONE(URING_SEND_ZC))
+#define SENDS                                                                                   \
+	(ONE(URING_WRITEV) | ONE(URING_WRITE_FIXED) | ONE(URING_WRITE) | ONE(URING_SENDMSG) |    \
+	 ONE(URING_SEND) | ONE(URING_SEND_ZC) | ONE(URING_SENDMSG_ZC))
+#define RECEIVES                                                                                \
+	(ONE(URING_READV) | ONE(URING_READ_FIXED) | ONE(URING_READ) | ONE(URING_RECVMSG) |       \
+	 ONE(URING_RECV))
+
+struct net_request {
+	struct actor actor;
+	struct noted noted; /* sock 0: a file of the ring's own, known when the request ends */
+	__u64 sessions;
+	__u64 start_ns;
+	__u64 size;
+	__u64 message; /* the user's, 0: none */
+	__u32 flags;
+	__u32 room; /* for the sender's address */
+	__u8 operation;
+	__u8 has_flags;
+};
+
+HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_ASYNC);
+
+static __always_inline __u64 request_key(__u64 request)
+{
+	return mix(2, low_half(request));
+}
+
+/* The oldest kernels know no request when it ends. */
+static __always_inline __u64 user_key(void *ring, __u64 user_data)
+{
+	return mix(mix(3, low_half((__u64)ring)), user_data);
+}
+
+static __always_inline __u64 sessions_of(struct iotr_control *page, __u64 opcode)
+{
+	const __u64 *wanted = page->operation[IOTR_NET];
+	__u64 sessions = opcode & SENDS ? wanted[IOTR_NET_SEND] :
+			 opcode & RECEIVES ? wanted[IOTR_NET_RECEIVE] : 0;
+
+	return sessions & ~page->filtered[IOTR_FILTER_DEVICE]; /* rows without a device */
+}
+
+/* The socket, as far as it is known; false: it is none of IP. */
+static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *request)
+{
+	__u64 file;
+
+	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+		file = (__u64)READ(struct io_kiocb, request, file);
+	else if (READ(struct io_kiocb, request, flags) & FIXED_FILE)
+		return true;
+	else
+		file = file_of_fd(current_task(), READ(struct io_kiocb, request, cqe.fd));
+	noted->sock = sock_of_file(file);
+	if (!noted->sock)
+		return false;
+	socket_fill(&noted->socket, noted->sock);
+	return is_ip(noted->socket.family);
+}
+
+/* What the request asks for: struct io_rw or struct io_sr_msg lies at its beginning. */
+static __always_inline void note_request(struct net_request *net, struct io_kiocb *request, __u64 opcode)
+{
+	struct message message = {};
+	__u32 length;
+
+	if (!(opcode & FLAGGED)) {
+		length = READ(struct io_rw, request, len);
+		net->size = opcode & VECTORS ? iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
+					       length;
+		return;
+	}
+	net->has_flags = 1;
+	net->flags = READ(struct io_sr_msg, request, msg_flags);
+	net->size = READ(struct io_sr_msg, request, len);
+	if (!(opcode & MESSAGES))
+		return;
+	net->message = (__u64)READ(struct io_sr_msg, request, umsg);
+	net->size = message_bytes(net->message, 0);
+	if (message_read(net->message, 0, &message))
+		net->room = message.name_size;
+	if (net->operation == IOTR_NET_SEND && net->noted.socket.type != SOCK_STREAM)
+		end_fill(&net->noted.socket, net->noted.socket.remote, &net->noted.socket.remote_port,
+			 message.name, net->room);
+}
+
+static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	__u32 tgid = task_tgid(task), number = READ(struct io_kiocb, request, opcode);
+	__u64 opcode = number < URING_OPCODES ? ONE(number) : 0;
+	struct net_request net = {}, *before;
+
+	if (!page || tgid == page->own_tgid)
+		return 0;
+	net.sessions = filter_task(page, task, sessions_of(page, opcode), tgid);
+	if (!net.sessions || !note_socket(&net.noted, request))
+		return 0;
+	actor_current(&net.actor);
+	if (command_is_ours(&net.actor.command))
+		return 0;
+	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
+	note_request(&net, request, opcode);
+	before = bpf_map_lookup_elem(&net_requests, &key);
+	if (before) /* never seen to end */
+		row_unmatched(IOTR_NET, before->sessions);
+	net.start_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY))
+		row_unmatched(IOTR_NET, net.sessions);
+	return 0;
+}
+
+/* Writes the row of a request that ended. */
+static __always_inline void net_emit(struct iotr_control *page, const struct net_request *net, __s32 result,
+				     __u64 now)
+{
+	__u64 sessions = net->sessions & page->operation[IOTR_NET][net->operation & (IOTR_OPERATIONS_MAX - 1)];
+	struct iotr_net_record *row;
+
+	sessions = filter_end(page, sessions, now - net->start_ns, net->size, result < 0);
+	if (!sessions || net->start_ns < page->attached_ns)
+		return;
+	row = row_begin(IOTR_NET, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_NET, net->operation, sessions, net->start_ns, now);
+	actor_head(&row->head, &net->actor);
+	row->socket = net->noted.socket;
+	row->size = net->size;
+	row->bytes = result < 0 ? 0 : result;
+	row->flags = net->flags;
+	row->error = result < 0 ? -result : 0;
+	row->has_flags = net->has_flags;
+	row->pad = 0;
+	row_commit(row);
+}
+
+/* What of the socket is known only now; false: it is none of IP. */
+static __always_inline bool complete(struct net_request *net, struct io_kiocb *request, __s32 result)
+{
+	struct noted *noted = &net->noted;
+	__u64 sock = request ? sock_of_file((__u64)READ(struct io_kiocb, request, file)) : 0;
+	struct message message;
+
+	if (!noted->sock && sock) {
+		noted->sock = sock;
+		socket_fill(&noted->socket, sock);
+	}
+	if (!is_ip(noted->socket.family))
+		return false;
+	if (sock == noted->sock && !socket_settled(&noted->socket))
+		socket_complete(noted);
+	if (net->operation == IOTR_NET_RECEIVE && net->message && result >= 0 &&
+	    noted->socket.type != SOCK_STREAM && bpf_get_current_pid_tgid() >> 32 == net->actor.pid &&
+	    message_read(net->message, 0, &message))
+		end_fill(&noted->socket, noted->socket.remote, &noted->socket.remote_port, message.name,
+			 net->room);
+	return true;
+}
+
+static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __s32 result)
+{
+	struct net_request *net = bpf_map_lookup_elem(&net_requests, &key);
+	struct iotr_control *page = control_page();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!page || !net)
+		return 0;
+	if (complete(net, request, result))
+		net_emit(page, net, result, now);
+	bpf_map_delete_elem(&net_requests, &key);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(net_submit_req__1, struct io_kiocb *request)
+{
+	return net_submitted(request, request_key((__u64)request));
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(net_submit_sqe__2, struct io_kiocb *request)
+{
+	return net_submitted(request, request_key((__u64)request));
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(net_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
+{
+	return net_submitted(request, user_key(ring, user_data));
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(net_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
+{
+	return request ? net_completed(request, request_key((__u64)request), cqe->res) : 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(net_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result)
+{
+	return request ? net_completed(request, request_key((__u64)request), result) : 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(net_complete__4, void *ring, __u64 user_data, int result)
+{
+	return net_completed(NULL, user_key(ring, user_data), result);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sockets: which one a descriptor stands for, and its ends. */
+#pragma once
+
+#include <bpf/bpf_endian.h>
+
+#include "files.bpf.h"
+
+#define AF_UNIX	       1
+#define AF_INET	       2
+#define AF_INET6       10
+#define SOCK_STREAM    1
+#define SOCK_RAW       3
+#define IPPROTO_ICMP   1
+#define IPPROTO_TCP    6
+#define IPPROTO_ICMPV6 58
+#define SOCKADDR_IN    8  /* bytes of the user's address that are looked at */
+#define SOCKADDR_IN6   24
+
+/* What a slot notes of a socket when a call begins, instead of struct slot's own words. */
+struct noted {
+	__u64 sock; /* struct sock, 0: the descriptor is not a socket's */
+	struct iotr_socket socket;
+};
+
+/* The struct sock of an open file, or 0. */
+static __always_inline __u64 sock_of_file(__u64 file)
+{
+	__u64 inode, socket;
+
+	if (!file)
+		return 0;
+	inode = (__u64)READ(struct file, file, f_inode);
+	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return 0;
+	socket = (__u64)READ(struct file, file, private_data);
+	return socket ? (__u64)READ(struct socket, socket, sk) : 0; /* of a path that is only held there is none */
+}
+
+/* The same of a descriptor of the current process. */
+static __always_inline __u64 sock_of_fd(__u32 fd)
+{
+	return sock_of_file(file_of_fd(current_task(), fd));
+}
+
+static __always_inline bool is_ip(__u32 family)
+{
+	return family == AF_INET || family == AF_INET6;
+}
+
+/* What the kernel keeps in place of ports is something else for the others. */
+static __always_inline bool has_ports(const struct iotr_socket *socket)
+{
+	return socket->type != SOCK_RAW && socket->protocol != IPPROTO_ICMP &&
+	       socket->protocol != IPPROTO_ICMPV6;
+}
+
+static __always_inline void ports_fill(struct iotr_socket *ret, __u64 sock)
+{
+	ret->local_port = READ(struct sock, sock, __sk_common.skc_num);
+	ret->remote_port = bpf_ntohs(READ(struct sock, sock, __sk_common.skc_dport));
+	if (!ret->remote_port) /* the address may be that of a connection that failed */
+		__builtin_memset(ret->remote, 0, sizeof(ret->remote));
+	else if (!ret->local_port) /* after a reset the number is gone, but this stays */
+		ret->local_port = bpf_ntohs(READ(struct inet_sock, sock, inet_sport));
+}
+
+/* All that a row says of a socket. */
+static __always_inline void socket_fill(struct iotr_socket *ret, __u64 sock)
+{
+	struct sock *from = (struct sock *)sock;
+
+	__builtin_memset(ret, 0, sizeof(*ret));
+	ret->family = READ(struct sock, sock, __sk_common.skc_family);
+	ret->type = READ(struct sock, sock, sk_type);
+	ret->protocol = READ(struct sock, sock, sk_protocol);
+	if (!is_ip(ret->family))
+		return;
+	if (ret->family == AF_INET) {
+		*(__u32 *)ret->local = READ(struct sock, sock, __sk_common.skc_rcv_saddr);
+		*(__u32 *)ret->remote = READ(struct sock, sock, __sk_common.skc_daddr);
+	} else if (bpf_core_field_exists(from->__sk_common.skc_v6_daddr)) {
+		bpf_core_read(ret->local, sizeof(ret->local), &from->__sk_common.skc_v6_rcv_saddr);
+		bpf_core_read(ret->remote, sizeof(ret->remote), &from->__sk_common.skc_v6_daddr);
+	}
+	if (has_ports(ret))
+		ports_fill(ret, sock);
+}
+
+/* Whether all is known that there can be: the kernel chooses the rest in the course of a call. */
+static __always_inline bool socket_settled(const struct iotr_socket *socket)
+{
+	return socket->local_port && (socket->remote_port || socket->type != SOCK_STREAM);
+}
+
+/* What was not known of the socket when it was noted; it is there still. */
+static __always_inline void socket_complete(struct noted *noted)
+{
+	struct iotr_socket *socket = &noted->socket, now;
+
+	socket_fill(&now, noted->sock);
+	__builtin_memcpy(socket->local, now.local, sizeof(now.local));
+	socket->local_port = now.local_port;
+	if (socket->remote_port)
+		return;
+	__builtin_memcpy(socket->remote, now.remote, sizeof(now.remote));
+	socket->remote_port = now.remote_port;
+}
+
+/* An IP address of the user's, as the kernel has it: aligned as struct sockaddr_in6. */
+struct address {
+	__u16 family;
+	__u16 port;
+	__u32 v4; /* flow of IPv6 */
+	__u8 v6[16];
+};
+
+static __always_inline bool address_read(struct address *ret, __u64 user, __u32 length)
+{
+	__builtin_memset(ret, 0, sizeof(*ret));
+	if (!user || length < SOCKADDR_IN || bpf_probe_read_user(ret, SOCKADDR_IN, (void *)user))
+		return false;
+	if (ret->family != AF_INET6)
+		return true;
+	return length >= SOCKADDR_IN6 &&
+	       !bpf_probe_read_user(ret->v6, sizeof(ret->v6), (void *)(user + SOCKADDR_IN));
+}
+
+/* One end of an IP socket from an address in the user's memory; false when it fits no such socket. */
+static __always_inline bool end_fill(const struct iotr_socket *socket, __u8 *end, __u16 *port,
+				     __u64 user, __u32 length)
+{
+	struct address address;
+
+	if (!address_read(&address, user, length))
+		return false;
+	if (address.family == AF_INET6 && socket->family == AF_INET6) {
+		__builtin_memcpy(end, address.v6, sizeof(address.v6));
+	} else if (address.family != AF_INET && (address.family || socket->family == AF_INET6)) {
+		return false; /* none at all is taken for IPv4 by sockets of that */
+	} else {
+		__builtin_memset(end, 0, 16);
+		if (socket->family == AF_INET6)
+			end[10] = end[11] = 0xff; /* as IPv6 has IPv4 addresses */
+		__builtin_memcpy(end + (socket->family == AF_INET6 ? 12 : 0), &address.v4,
+				 sizeof(address.v4));
+	}
+	*port = has_ports(socket) ? bpf_ntohs(address.port) : 0;
+	return true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sockets as text: their ends, and the names of what they are. Pure functions, usable from any thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "escape.h"
+#include "record.h"
+
+enum {
+	ADDRESS_MAX = 64,	 /* bytes of an IP address's text */
+	ADDRESS_UNIX_MAX = ESCAPE_MAX(IOTR_UNIX_NAME) + 1,
+};
+
+/* 4, 6, or 0 for sockets that are not of IP. IPv4 addresses of an IPv6 socket make it 4. */
+unsigned int address_version(const struct iotr_socket *socket);
+
+/* Whether the end is known: it has an address or a port. `end` is one of the socket's. */
+bool address_known(const struct iotr_socket *socket, const uint8_t end[16], uint16_t port);
+
+/* Whether the kind of socket has ports at all. */
+bool address_has_ports(const struct iotr_socket *socket);
+
+/* Writes at most ADDRESS_MAX bytes without a NUL and returns how many; as RFC 5952 has it. */
+size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], char *out);
+
+/*
+ * The name of a Unix socket as in sun_path: a path, or '@' and an abstract name. Writes at most
+ * ADDRESS_UNIX_MAX bytes without a NUL and returns how many; `quote` as in escape.h.
+ */
+size_t address_unix(const char *name, size_t length, char *out, bool *quote);
+
+/* Names, NULL where there is none. The protocol is that of an IP socket. */
+const char *address_domain(int32_t domain);
+const char *address_type(int32_t type);
+const char *address_protocol(int32_t protocol);

@@ -18,8 +18,6 @@ static const struct hook hooks[] = {
 	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_req__1", "tp_btf/io_uring_submit_req, io_uring_complete" },
 	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__2", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
 	{ IOTR_IOURING, HOOKS_ANY, "ring_submit_sqe__7", "tp_btf/io_uring_submit_sqe, io_uring_complete" },
-};
-
 	{ IOTR_NET, HOOKS_ANY, "net_exit", "tp_btf/sys_enter, sys_exit" },
 	{ IOTR_NET, HOOKS_ANY, "net_exit_raw", "tp/raw_syscalls/sys_enter, sys_exit" },
 	{ IOTR_CONN, HOOKS_ANY, "conn_exit", "tp_btf/sys_enter, sys_exit" },

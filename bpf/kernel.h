@@ -20,15 +20,32 @@ struct list_head {
 	struct list_head *next;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct address_space;
 struct super_block;
 struct file_system_type {
 	const char *name;
 };
 
+struct mount;
+struct dentry;
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
 	struct file_system_type *s_type;
+	struct dentry *s_root;
+	struct mount *s_mounts;
+};
+
+struct super_block___list {
+	struct list_head s_mounts;
 };
 
 struct inode {
@@ -36,6 +53,9 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_rdev;
+	struct address_space *i_mapping;
+	long long i_size;
+	struct hlist_head i_dentry;
 	__u32 i_generation;
 };
 
@@ -60,6 +80,9 @@ struct dentry {
 	struct qstr d_name;
 	struct inode *d_inode;
 	struct super_block *d_sb;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct vfsmount {
@@ -71,6 +94,11 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	struct mount *mnt_next_for_sb;
+};
+
+struct mount___list {
+	struct list_head mnt_instance;
 };
 
 struct path {
@@ -121,6 +149,7 @@ struct css_set {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -141,8 +170,35 @@ struct page {
 	struct address_space *mapping;
 };
 
+struct page___510 {
+	unsigned long index;
+	unsigned int compound_nr; /* in the second page */
+};
+
+/* Pages have had one since 7b230db3b8d3 ("mm: introduce struct folio"). */
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned int _nr_pages;
+};
+
+struct folio___612 {
+	unsigned int _folio_nr_pages;
+};
+
+enum pageflags {
+	PG_head = 6,
+	PG_writeback = 1,
+};
+
+/* There since the range of pages that a read is after can be seen. */
+struct trace_event_raw_mm_filemap_op_page_cache_range {
+	unsigned long index;
+};
+
 struct bio_vec {
 	struct page *bv_page;
+	unsigned int bv_offset;
 };
 
 struct bvec_iter {
@@ -174,6 +230,7 @@ struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
+	unsigned short bi_flags;
 	__u8 bi_status;
 	struct bvec_iter bi_iter;
 	unsigned short bi_vcnt;

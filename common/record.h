@@ -144,6 +144,15 @@ struct iotr_drop_record {
 	__u8 pad[6];
 };
 
+/* A row of the CACHE stream. Of RECLAIM, all but the count is unknown. */
+struct iotr_cache_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 index; /* pages; IOTR_UNKNOWN */
+	__u64 size;  /* of the file, in pages; IOTR_UNKNOWN */
+	__u64 count; /* pages */
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -173,4 +182,5 @@ _Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block recor
 _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");
+_Static_assert(sizeof(struct iotr_cache_record) == 120, "hole in the cache record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

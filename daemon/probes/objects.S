@@ -20,5 +20,6 @@ OBJECT(inodes)
 OBJECT(epoll)
 OBJECT(sockopt)
 OBJECT(drop)
+OBJECT(cache)
 
 .section .note.GNU-stack,"",@progbits

@@ -24,7 +24,7 @@
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(CACHE, cache)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -57,6 +57,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_EPOLL] = OBJECT_EPOLL,
 	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
 	[PROBES_DROP] = OBJECT_DROP,
+	[PROBES_CACHE] = OBJECT_CACHE,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */

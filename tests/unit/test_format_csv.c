@@ -24,6 +24,7 @@
 #define BLOCK(operation_id) HEAD(BLOCK, operation_id, iotr_block_record)
 #define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
 #define SOCKOPT(operation_id) HEAD(SOCKOPT, operation_id, iotr_sockopt_record)
+#define CACHE(operation_id) HEAD(CACHE, operation_id, iotr_cache_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -139,6 +140,16 @@ static const struct iotr_drop_record drop_rows[] = {
 	{ DROP, .version = 6, .state = 0 },
 };
 
+static const struct cache_row {
+	struct iotr_cache_record record;
+	struct row_text path;
+} cache_rows[] = {
+	{ .record = { CACHE(HIT), FILE_ID, .index = 3, .size = 9, .count = 6 }, PATH("/home/user/file") },
+	{ .record = { CACHE(RECLAIM), NO_FILE, .index = IOTR_UNKNOWN, .size = IOTR_UNKNOWN, .count = 32 } },
+	{ .record = { CACHE(WRITEBACK_END), .file = { .inode = IOTR_UNKNOWN, .device = 8 << 20 },
+	    .index = 4503599627370495, .size = 0, .count = 0 } },
+};
+
 static struct cells cells;
 static struct format_csv csv;
 static char actual[65536];
@@ -211,6 +222,21 @@ START_TEST(writes_vfs_rows)
 		add_row(&row);
 	}
 	compare("vfs");
+}
+END_TEST
+
+START_TEST(writes_cache_rows)
+{
+	begin(IOTR_CACHE);
+	for (int i = 0; i < 2 * LENGTH(cache_rows); i++) {
+		const struct cache_row *from = &cache_rows[i % LENGTH(cache_rows)];
+		struct iotr_cache_record record = from->record;
+		struct row row = { .record = &record.head, .path = from->path, .fs_type = "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("cache");
 }
 END_TEST
 
@@ -321,6 +347,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_epoll_rows);
 	tcase_add_test(tests, writes_sockopt_rows);
 	tcase_add_test(tests, writes_drop_rows);
+	tcase_add_test(tests, writes_cache_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

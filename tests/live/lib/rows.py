@@ -10,7 +10,8 @@ import re
 from lib.registry import Failure
 
 FOLDERS = {'vfs': 'fs', 'block': 'ds', 'epoll': 'nw_epoll', 'sockopt': 'nw_sockopt',
-           'drop': 'nw_drop'}
+           'drop': 'nw_drop',
+           'cache': 'cache', 'pagefault': 'pagefault'}
 FIRST = 'timestamp,operation,pid,tid,command'.split(',')
 LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
 SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')

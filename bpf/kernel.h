@@ -53,6 +53,7 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_rdev;
+	unsigned int i_flags;
 	struct address_space *i_mapping;
 	long long i_size;
 	struct hlist_head i_dentry;
@@ -159,6 +160,30 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct mm_struct *mm;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct rb_node {
+	struct rb_node *rb_left, *rb_right;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+/* Mappings were a tree of nodes until 524e00b36e8c ("mm: remove rb tree"). */
+struct mm_struct___510 {
+	struct rb_root mm_rb;
+};
+
+struct vm_area_struct___510 {
+	struct rb_node vm_rb;
 };
 
 struct address_space {

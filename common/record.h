@@ -153,6 +153,17 @@ struct iotr_cache_record {
 	__u64 count; /* pages */
 };
 
+/* A row of the PAGEFAULT stream. */
+struct iotr_pagefault_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 address;
+	__u64 index; /* pages; IOTR_UNKNOWN */
+	__u8 write;
+	__u8 major;
+	__u8 pad[6];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -183,4 +194,5 @@ _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll recor
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");
 _Static_assert(sizeof(struct iotr_cache_record) == 120, "hole in the cache record");
+_Static_assert(sizeof(struct iotr_pagefault_record) == 120, "hole in the page fault record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -20,6 +20,7 @@ static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_SOCKOPT] = 1U << PROBES_PLUGS | 1U << PROBES_SOCKOPT,
 	[IOTR_DROP] = 1U << PROBES_DROP,
 	[IOTR_CACHE] = 1U << PROBES_CACHE,
+	[IOTR_PAGEFAULT] = 1U << PROBES_PAGEFAULT,
 };
 
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */

@@ -206,11 +206,19 @@ static void describe_cache(struct router *router, struct row *row)
 		row->path = text_of(&path);
 }
 
+static void describe_pagefault(struct router *router, struct row *row)
+{
+	const struct iotr_pagefault_record *record = (const void *)row->record;
+
+	describe_file(router, &record->file, row);
+}
+
 /* Of streams whose rows name files. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
 	[IOTR_VFS] = describe_vfs,
 	[IOTR_BLOCK] = describe_block,
 	[IOTR_CACHE] = describe_cache,
+	[IOTR_PAGEFAULT] = describe_pagefault,
 };
 
 /* Names of one call are of no use after its row. */

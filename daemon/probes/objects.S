@@ -21,5 +21,6 @@ OBJECT(epoll)
 OBJECT(sockopt)
 OBJECT(drop)
 OBJECT(cache)
+OBJECT(pagefault)
 
 .section .note.GNU-stack,"",@progbits

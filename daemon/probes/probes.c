@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "probes/clone.h"
+#include "probes/counted.h"
 #include "probes/functions.h"
 #include "probes/hooks.h"
 
@@ -19,12 +20,12 @@
 #define RINGS_BYTES   (32U << 20) /* over all row rings */
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
-#define LINKS_MAX     32
 
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(CACHE, cache)
+	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(CACHE, cache) \
+	X(PAGEFAULT, pagefault)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -58,6 +59,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
 	[PROBES_DROP] = OBJECT_DROP,
 	[PROBES_CACHE] = OBJECT_CACHE,
+	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
@@ -75,7 +77,7 @@ struct probes {
 	struct bpf_object *objects[OBJECT_COUNT];
 	int errors[OBJECT_COUNT]; /* why an object is not there */
 	struct functions *functions; /* hooks on the functions of system calls */
-	struct bpf_link *links[PROBES_GROUP_COUNT][LINKS_MAX];
+	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
 	bool attached[PROBES_GROUP_COUNT];
 	struct iotr_control *page;
@@ -100,21 +102,23 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 /*
  * Programs whose arguments differ between kernels end in __N, the number of arguments of the
- * tracepoint they are for. All others fit every kernel that has the hook.
+ * tracepoint they are for. All others fit every kernel that has the hook. Those on events that are
+ * counted, which every kernel has, end in whether they need bpf_find_vma.
  */
 static bool program_fits(const struct kernel *kernel, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 	const char *suffix = strstr(bpf_program__name(program), "__");
-	const char *hook = strchr(section, '/') + 1;
 	int arity;
 
 	if (!strncmp(section, "tp/", 3))
 		return true;
-	if (strncmp(section, "tp_btf/", 7))
-		arity = kernel_function_arity(kernel, hook);
+	if (!strcmp(section, "perf_event"))
+		arity = kernel_function(kernel, "bpf_find_vma") > 0;
+	else if (strncmp(section, "tp_btf/", 7))
+		arity = kernel_function_arity(kernel, strchr(section, '/') + 1);
 	else
-		arity = kernel_tracepoint_arity(kernel, hook);
+		arity = kernel_tracepoint_arity(kernel, section + 7);
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
 }
 
@@ -439,18 +443,55 @@ void probes_free(struct probes *probes)
 
 /* ---- attaching ---- */
 
+/* Takes the link. */
+static int link_keep(struct probes *probes, enum probes_group group, struct bpf_link *link)
+{
+	size_t count = probes->link_count[group];
+	struct bpf_link **links = reallocarray(probes->links[group], count + 1, sizeof(*links));
+
+	if (!links) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	links[count] = link;
+	probes->links[group] = links;
+	probes->link_count[group]++;
+	return 0;
+}
+
+static int attach_failed(const struct bpf_program *program, int r)
+{
+	log_warning("cannot attach %s: %s", bpf_program__section_name(program), strerror(-r));
+	return r;
+}
+
+/* CPUs that come later are not seen. */
+static int program_attach_counted(struct probes *probes, enum probes_group group,
+				  const struct bpf_program *program, uint64_t number)
+{
+	int cpus = libbpf_num_possible_cpus(), r = 0;
+	struct bpf_link *link;
+
+	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
+		r = counted_attach(program, number, cpu, &link);
+		if (r >= 0)
+			r = link_keep(probes, group, link);
+		else if (r == -ENODEV)
+			r = 0;
+	}
+	return r < 0 ? attach_failed(program, r) : 0;
+}
+
 static int program_attach(struct probes *probes, enum probes_group group,
 			  struct bpf_program *program)
 {
-	struct bpf_link *link = bpf_program__attach(program);
+	struct bpf_link *link;
+	uint64_t number;
 
-	if (!link) {
-		log_warning("cannot attach %s: %s", bpf_program__section_name(program),
-			    strerror(errno));
-		return -errno;
-	}
-	probes->links[group][probes->link_count[group]++] = link;
-	return 0;
+	if (counted_number(program, &number) >= 0)
+		return program_attach_counted(probes, group, program, number);
+	link = bpf_program__attach(program);
+	return link ? link_keep(probes, group, link) : attach_failed(program, -errno);
 }
 
 /* Programs of which functions.c attaches copies. */
@@ -473,7 +514,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {
-		if (!bpf_program__autoload(program) || probes->link_count[group] == LINKS_MAX ||
+		if (!bpf_program__autoload(program) ||
 		    plug_map(probes, group_object[group], program) || is_template(group, program))
 			continue;
 		r = program_attach(probes, group, program);
@@ -490,6 +531,8 @@ void probes_detach(struct probes *probes, enum probes_group group)
 		functions_detach(probes->functions);
 	while (probes->link_count[group])
 		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+	free(probes->links[group]);
+	probes->links[group] = NULL;
 	probes->attached[group] = false;
 }
 

@@ -25,6 +25,7 @@
 #define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
 #define SOCKOPT(operation_id) HEAD(SOCKOPT, operation_id, iotr_sockopt_record)
 #define CACHE(operation_id) HEAD(CACHE, operation_id, iotr_cache_record)
+#define PAGEFAULT(operation_id) HEAD(PAGEFAULT, operation_id, iotr_pagefault_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -150,6 +151,15 @@ static const struct cache_row {
 	    .index = 4503599627370495, .size = 0, .count = 0 } },
 };
 
+static const struct pagefault_row {
+	struct iotr_pagefault_record record;
+	struct row_text path;
+} pagefault_rows[] = {
+	{ .record = { PAGEFAULT(FAULT), FILE_ID, .address = 0x7f0012345678, .index = 3, .write = 1 },
+	  PATH("/home/user/file") },
+	{ .record = { PAGEFAULT(FAULT), FILE_ID, .address = 0, .index = 0, .major = 1 }, PATH("/lib/libc.so") },
+};
+
 static struct cells cells;
 static struct format_csv csv;
 static char actual[65536];
@@ -237,6 +247,21 @@ START_TEST(writes_cache_rows)
 		add_row(&row);
 	}
 	compare("cache");
+}
+END_TEST
+
+START_TEST(writes_pagefault_rows)
+{
+	begin(IOTR_PAGEFAULT);
+	for (int i = 0; i < 2 * LENGTH(pagefault_rows); i++) {
+		const struct pagefault_row *from = &pagefault_rows[i % LENGTH(pagefault_rows)];
+		struct iotr_pagefault_record record = from->record;
+		struct row row = { .record = &record.head, .path = from->path, .fs_type = "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("pagefault");
 }
 END_TEST
 
@@ -348,6 +373,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_sockopt_rows);
 	tcase_add_test(tests, writes_drop_rows);
 	tcase_add_test(tests, writes_cache_rows);
+	tcase_add_test(tests, writes_pagefault_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

@@ -87,7 +87,17 @@ static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
 	       (__u64)READ(struct vfsmount, mount, mnt_root) == root;
 }
 
-/* On kernels whose lists have a head. Not inlined, lest offsets that others lack be taken out of the branch. */
+/*
+ * The mount that the super block's list has behind `mount`, or its first; 0: none. One for either
+ * kind of list, not inlined, lest offsets that a kernel lacks be taken out of their branch.
+ */
+static __noinline __u64 mount_next_linked(__u64 sb, __u64 mount)
+{
+	if (mount)
+		return (__u64)READ(struct mount, mount_of(mount), mnt_next_for_sb);
+	return (__u64)READ(struct super_block, sb, s_mounts);
+}
+
 static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
 {
 	__u64 next, head;
@@ -100,14 +110,11 @@ static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
 	return next == head ? 0 : next - bpf_core_field_offset(struct mount___list, mnt_instance);
 }
 
-/* The mount that the super block's list has behind `mount`, or its first; 0: none. */
 static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
 {
-	if (!bpf_core_field_exists(struct mount, mnt_next_for_sb))
-		return mount_next_listed(sb, mount);
-	if (mount)
-		return (__u64)READ(struct mount, mount_of(mount), mnt_next_for_sb);
-	return (__u64)READ(struct super_block, sb, s_mounts);
+	if (bpf_core_field_exists(struct mount, mnt_next_for_sb))
+		return mount_next_linked(sb, mount);
+	return mount_next_listed(sb, mount);
 }
 
 /*

@@ -110,13 +110,19 @@ static __always_inline struct cache_call *call_find(void)
 	return bpf_map_lookup_elem(&cache_calls, &tid);
 }
 
-static __always_inline struct cache_call *call_take(void)
+/* The thread's, rid of what no hook saw the end of; NULL: no room. */
+static __always_inline struct cache_call *call_take(struct iotr_control *page)
 {
 	__u32 tid = task_tid(current_task()), zero = 0;
 	struct cache_call *call = bpf_map_lookup_elem(&cache_calls, &tid), *blank;
 
-	if (call)
+	if (call) {
+		if (call->runs[0].start_ns < page->attached_ns)
+			call->count = call->settled = 0;
+		if (call->asked.start_ns < page->attached_ns)
+			call->asked.count = 0;
 		return call;
+	}
 	blank = bpf_map_lookup_elem(&blank_call, &zero);
 	if (!blank || bpf_map_update_elem(&cache_calls, &tid, blank, BPF_ANY))
 		return NULL;
@@ -334,7 +340,7 @@ __noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
 	sessions = filter_current(page, sessions);
 	if (!sessions)
 		return 0;
-	call = call_take();
+	call = call_take(page);
 	if (!call) {
 		row_unmatched(IOTR_CACHE, sessions);
 		return 0;
@@ -421,8 +427,10 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	sessions = filter_current(page, wanted_reads(page));
 	if (!sessions || !call_ends(READ(struct task_struct, current_task(), flags), IOTR_CACHE_HIT))
 		return 0;
-	call = call_take();
-	if (call)
+	call = call_take(page);
+	if (!call)
+		row_unmatched(IOTR_CACHE, sessions);
+	else
 		ask(page, call, argument_address(ctx, 0), index, last, sessions);
 	return 0;
 }
@@ -434,7 +442,7 @@ static __always_inline int due(__u64 mapping, __u64 index, __u64 count)
 
 	if (!page || !filter_current(page, wanted_reads(page)))
 		return 0;
-	call = call_take();
+	call = call_take(page);
 	if (!call)
 		return 0;
 	call->due_mapping = mapping;

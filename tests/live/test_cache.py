@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import os
+import threading
 import time
 
 from lib.mapped import LIBC, PAGE, File, Mapping
@@ -204,6 +205,39 @@ def write_cold(world):
     rows, _, _ = during(world, file, act)
     exactly(rows)
     equal(pages(rows, 'DIRTY'), list(range(16)), 'pages of DIRTY')
+
+
+@test
+def write_mapped(world):
+    """Pages are dirty by the fault that makes them so."""
+    file = new(world, 16, warm=True)
+    touched = (3, 4, 11)
+    with Mapping(file.fd, 16, mmap.PROT_READ | mmap.PROT_WRITE) as mapping:
+        def act():
+            for page in touched:
+                mapping.write(page)
+            os.fsync(file.fd)
+        rows, _, _ = during(world, file, act, everybody=True)
+    for operation in ('DIRTY', 'WRITEBACK_START', 'WRITEBACK_END'):
+        equal(pages(rows, operation), sorted(touched), 'pages of %s' % operation)
+
+
+@test
+def read_by_many(world):
+    """Threads that read the same cold file: what one adds is there for the others."""
+    file = new(world, 256)
+
+    def act():
+        workers = [threading.Thread(target=os.pread, args=(file.fd, 256 * PAGE, 0))
+                   for _ in range(8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    rows, _, running = during(world, file, act)
+    equal(pages(rows, 'MISS', 'READAHEAD'), list(range(256)), 'pages added')
+    need_hit(running)
+    equal(len(pages(rows, 'MISS', 'HIT')), 8 * 256, 'pages asked for')
 
 
 def removed(rows, operation, expected):

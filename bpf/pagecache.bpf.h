@@ -2,6 +2,7 @@
 /* Folios, or the pages of kernels that have none, and the files they belong to. */
 #pragma once
 
+#include "context.bpf.h"
 #include "files.bpf.h"
 
 #define PAGE_SHIFT    12
@@ -147,13 +148,34 @@ static __always_inline __u64 mount_for(__u64 sb)
 	return 0;
 }
 
+/*
+ * The open file by which the call under way came to an inode, or 0: descriptors are the first or
+ * the second argument. Outside of a call they are whatever is there, and the inode decides.
+ */
+static __always_inline __u64 file_of_call(__u64 inode)
+{
+	struct pt_regs *regs = user_registers();
+	struct task_struct *task = current_task();
+	bool compat = abi_of(task) == IOTR_ABI_COMPAT;
+	__u64 file;
+
+	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, bx) : READ(struct pt_regs, regs, di));
+	if (file && (__u64)READ(struct file, file, f_inode) == inode)
+		return file;
+	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, cx) : READ(struct pt_regs, regs, si));
+	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
+}
+
 /* The name that an inode has in the tree of files, or 0. Verified once. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
 	__u64 alias = (__u64)READ(struct inode, inode, i_dentry.first);
 	__u64 sb = (__u64)READ(struct inode, inode, i_sb);
+	__u64 file = file_of_call(inode);
 	struct place place = {};
 
+	if (file)
+		return name_of_place(place_of_file(file));
 	if (!alias || !sb)
 		return 0;
 	place.dentry = alias - bpf_core_field_offset(struct dentry, d_u.d_alias);

@@ -403,6 +403,24 @@ def names(world):
 
 
 @test
+def links(world):
+    """A file of several names goes by the one that it was opened by."""
+    file = new(world, 2, warm=True)
+    other = world.path('another')
+    os.link(file.path, other)
+    fd = os.open(other, os.O_RDONLY)
+    world.undo.callback(os.close, fd)
+
+    def act():
+        os.pread(fd, PAGE, 0)
+        os.pread(file.fd, PAGE, PAGE)
+    rows, _, running = during(world, file, act)
+    need_hit(running)
+    equal([(row['index'], row['filename']) for row in rows], [('0', other), ('1', file.path)],
+          'names')
+
+
+@test
 def filters(world):
     """By device, operation, size and latency, which these rows have none of."""
     file = new(world, 16, warm=True)

@@ -470,8 +470,7 @@ int BPF_PROG(cache_async_ra, void *inode, unsigned long index, void *state, unsi
 }
 
 /* A call that failed has come as far as it came. */
-SEC("tp_btf/sys_exit")
-int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
+static __always_inline int call_over(long result)
 {
 	struct cache_call *call = call_find();
 
@@ -484,6 +483,18 @@ int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
 		call->asked.count = call->reached - call->asked.index + 1;
 	finish(RUNS);
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
+{
+	return call_over(result);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int cache_exit_raw(struct raw_exit *ctx)
+{
+	return call_over(RESULT_OF(ctx));
 }
 
 SEC("tp_btf/sched_process_exit")

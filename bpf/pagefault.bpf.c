@@ -13,12 +13,16 @@
 #define FAULT_THREADS 16384 /* that were seen to fault */
 #define S_PRIVATE     512 /* a file of the kernel's own, behind shared anonymous memory */
 #define TREE_LEVELS   48
+#define FIND_TRIES    16
+#define EBUSY	      16
 
 /* A thread's fault under way. */
 struct fault {
 	__u64 address;
 	__u64 start_ns;
 	__u64 sessions; /* 0: none under way */
+	__u64 inode; /* that the page cache was asked for on the way, 0: none */
+	__u64 index;
 	__u64 write;
 };
 
@@ -87,6 +91,18 @@ int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned
 	return fault_begins(address, error);
 }
 
+SEC("tp_btf/mm_filemap_fault")
+int BPF_PROG(fault_file, void *mapping, unsigned long index)
+{
+	struct fault *fault = fault_find();
+
+	if (!fault || !fault->sessions)
+		return 0;
+	fault->inode = ADDRESS(struct address_space, argument_address(ctx, 0), host);
+	fault->index = index;
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(fault_gone, struct task_struct *task)
 {
@@ -100,10 +116,20 @@ int BPF_PROG(fault_gone, struct task_struct *task)
 /* ---- the end ---- */
 
 /* What the row says of the file; false: none of a user's. */
-static __always_inline bool fill_behind(const struct behind *behind, struct iotr_file *file, bool *pseudo)
+static __always_inline bool fill_behind(const struct behind *behind, __u64 cached, struct iotr_file *file,
+					bool *pseudo)
 {
-	__u64 inode = ADDRESS(struct file, behind->file, f_inode);
+	struct cached from;
+	__u64 inode;
 
+	if (!behind->file) {
+		if (!cached_fill(cached, &from))
+			return false;
+		*file = from.file;
+		file->name = name_of_inode(cached);
+		return true;
+	}
+	inode = ADDRESS(struct file, behind->file, f_inode);
 	if (READ(struct inode, inode, i_flags) & S_PRIVATE)
 		return false;
 	*pseudo = file_fill(behind->file, file);
@@ -122,7 +148,8 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	struct iotr_file file = {};
 	bool pseudo = false;
 
-	if (!page || fault->start_ns < page->attached_ns || !fill_behind(behind, &file, &pseudo))
+	if (!page || fault->start_ns < page->attached_ns || 
+	    !fill_behind(behind, fault->inode, &file, &pseudo))
 		return 0;
 	sessions &= wanted(page);
 	if (pseudo)
@@ -172,17 +199,23 @@ static long vma_found(struct task_struct *task, struct vm_area_struct *vma, stru
 	return 0;
 }
 
+/* Mappings cannot be looked at while another thread changes them: the page cache may have told. */
 static __always_inline int counted(struct counted_event *context, bool major)
 {
 	struct fault *fault = fault_counted(context);
 	struct behind behind = {};
+	long found = -EBUSY;
 
 	if (!fault)
 		return 0;
 	behind.address = fault->address;
-	if (bpf_find_vma(bpf_get_current_task_btf(), behind.address, vma_found, &behind, 0))
-		row_unmatched(IOTR_PAGEFAULT, fault->sessions); /* mappings are being changed */
-	else if (behind.file)
+	for (int i = 0; i < FIND_TRIES && found == -EBUSY; i++)
+		found = bpf_find_vma(bpf_get_current_task_btf(), behind.address, vma_found, &behind, 0);
+	if (found == -EBUSY && fault->inode)
+		behind.index = fault->index;
+	else if (found == -EBUSY)
+		row_unmatched(IOTR_PAGEFAULT, fault->sessions);
+	if (behind.file || (found == -EBUSY && fault->inode))
 		fault_ends(fault, &behind, major);
 	fault->sessions = 0;
 	return 0;

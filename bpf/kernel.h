@@ -81,6 +81,11 @@ struct dentry {
 	struct qstr d_name;
 	struct inode *d_inode;
 	struct super_block *d_sb;
+	struct hlist_node d_alias;
+};
+
+/* Before 7.x it stood in a union with a name. */
+struct dentry___union {
 	union {
 		struct hlist_node d_alias;
 	} d_u;

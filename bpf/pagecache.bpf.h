@@ -166,10 +166,25 @@ static __always_inline __u64 file_of_call(__u64 inode)
 	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
 }
 
+/* The dentry of a link in an inode's list. An offset stays in its branch: a kernel lacks one of them. */
+static __always_inline __u64 dentry_of_alias(__u64 alias)
+{
+	__u64 offset;
+
+	if (bpf_core_field_exists(struct dentry, d_alias)) {
+		offset = bpf_core_field_offset(struct dentry, d_alias);
+		barrier_var(offset);
+	} else {
+		offset = bpf_core_field_offset(struct dentry___union, d_u.d_alias);
+		barrier_var(offset);
+	}
+	return alias - offset;
+}
+
 /* The name that an inode has in the tree of files, or 0. Verified once. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
-	__u64 alias = (__u64)READ(struct inode, inode, i_dentry.first);
+	__u64 alias = ADDRESS(struct inode, inode, i_dentry.first);
 	__u64 sb = (__u64)READ(struct inode, inode, i_sb);
 	__u64 file = file_of_call(inode);
 	struct place place = {};
@@ -178,7 +193,7 @@ __noinline __u64 name_of_inode(__u64 inode)
 		return name_of_place(place_of_file(file));
 	if (!alias || !sb)
 		return 0;
-	place.dentry = alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	place.dentry = dentry_of_alias(alias);
 	place.mount = mount_for(sb);
 	return place.mount ? name_of_place(place) : 0;
 }

@@ -194,8 +194,7 @@ static __always_inline void look_behind(__u64 vma, struct behind *behind)
 
 static long vma_found(struct task_struct *task, struct vm_area_struct *vma, struct behind *behind)
 {
-	behind->file = (__u64)vma->vm_file;
-	behind->index = vma->vm_pgoff + ((behind->address - vma->vm_start) >> PAGE_SHIFT);
+	look_behind((__u64)vma, behind);
 	return 0;
 }
 

@@ -391,6 +391,50 @@ int BPF_PROG(cache_dirty_page, void *page)
 
 /* ---- what is asked for ---- */
 
+/* The page that a read system call begins with in a file of that mapping, or IOTR_UNKNOWN. */
+static __always_inline __u64 call_begin(__u64 mapping)
+{
+	struct pt_regs *regs = user_registers();
+	__s64 number = call_number(regs), position;
+	__u64 file;
+
+	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
+		return IOTR_UNKNOWN;
+	file = file_of_fd(current_task(), READ(struct pt_regs, regs, di));
+	if (!file || ADDRESS(struct file, file, f_inode) != ADDRESS(struct address_space, mapping, host))
+		return IOTR_UNKNOWN;
+	switch (number) {
+	case 0:	 /* read */
+	case 19: /* readv */
+		position = -1;
+		break;
+	case 17:  /* pread64 */
+	case 295: /* preadv */
+	case 327: /* preadv2 */
+		position = READ(struct pt_regs, regs, r10);
+		break;
+	default:
+		return IOTR_UNKNOWN;
+	}
+	if (position == -1)
+		position = READ(struct file, file, f_pos);
+	return (__u64)position >> PAGE_SHIFT;
+}
+
+/*
+ * Where a read began that is seen to have come to page `index`: the kernel tells nothing of pages
+ * that it had to wait for.
+ */
+static __always_inline __u64 asked_from(const struct cache_call *call, __u64 mapping, __u64 index)
+{
+	__u64 begin = call_begin(mapping);
+
+	if (begin == IOTR_UNKNOWN && call->due_mapping == mapping &&
+	    call->due_index + call->due_count >= index)
+		begin = call->due_index;
+	return begin < index ? begin : index;
+}
+
 static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
 				__u64 index, __u64 last, __u64 sessions)
 {
@@ -399,9 +443,9 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 
 	if (!asked->count || asked->mapping != mapping || index < asked->index || index > end) {
 		finish(call->settled);
-		if (!run_begin(page, asked, mapping, index, 0, sessions))
+		if (!run_begin(page, asked, mapping, asked_from(call, mapping, index), 0, sessions))
 			return;
-		end = index;
+		end = asked->index;
 	}
 	if (last >= asked->cached.size)
 		last = asked->cached.size - 1;
@@ -412,7 +456,8 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 }
 
 /*
- * A read has come to page `index` of what it wants up to `last`: fires once per batch of folios.
+ * A read has come to page `index` of what it wants up to `last`. Fires for every batch of folios
+ * that did not have to be waited for, thus in any case for the last.
  * Reads of the kernel's own threads have no end that could be seen: they make no HIT.
  */
 SEC("tp_btf/mm_filemap_get_pages")

@@ -7,7 +7,8 @@
 #include "files.bpf.h"
 
 #define PF_EXITING   0x00000004
-#define PF_IO_WORKER 0x20000010 /* of any kernel */
+#define PF_IO_WORKER 0x00000010
+#define PF_IO_WORKER_510 0x20000000 /* PF_BLOCK_TS today */
 #define PF_MEMALLOC  0x00000800
 #define PF_KSWAPD    0x00020000
 
@@ -27,6 +28,14 @@ static __always_inline struct pt_regs *user_registers(void)
 	return (struct pt_regs *)(stack + THREAD_SIZE - PT_REGS_SIZE);
 }
 
+/* Threads that make no system calls, or none any more. */
+static __always_inline bool calls_nothing(__u32 flags)
+{
+	__u32 worker = bpf_core_type_exists(struct folio) ? PF_IO_WORKER : PF_IO_WORKER_510;
+
+	return flags & (PF_KTHREAD | PF_EXITING | worker);
+}
+
 static __always_inline __s64 call_number(struct pt_regs *regs)
 {
 	return READ(struct pt_regs, regs, orig_ax);
@@ -40,7 +49,7 @@ static __always_inline bool call_ends(__u32 flags, __u32 operation)
 {
 	__s64 number;
 
-	if (flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
+	if (calls_nothing(flags))
 		return false;
 	number = call_number(user_registers());
 	if (operation != IOTR_CACHE_INVALIDATE)
@@ -98,7 +107,7 @@ static __always_inline __u32 removal(__u32 flags)
 {
 	if (flags & (PF_MEMALLOC | PF_KSWAPD))
 		return IOTR_CACHE_EVICT;
-	if (!(flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING)) && drops())
+	if (!calls_nothing(flags) && drops())
 		return IOTR_CACHE_DROP;
 	return IOTR_CACHE_INVALIDATE;
 }

@@ -124,6 +124,36 @@ def holes(world):
 
 
 @test
+def waits(world):
+    """Many times over, with a disk that is busy: whether pages are waited for makes no difference."""
+    file, times, there = new(world, 64), 300, (10, 11, 12, 13, 20)
+    os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_RANDOM)
+    others = [new(world, 512) for _ in range(2)]
+    done = threading.Event()
+
+    def disturb(other):
+        while not done.is_set():
+            other.drop()
+            os.pread(other.fd, 512 * PAGE, 0)
+
+    def act():
+        workers = [threading.Thread(target=disturb, args=(other,)) for other in others]
+        for worker in workers:
+            worker.start()
+        for _ in range(times):
+            file.drop()
+            for page in there:
+                os.pread(file.fd, PAGE, page * PAGE)
+            os.pread(file.fd, 32 * PAGE, 8 * PAGE)
+        done.set()
+        for worker in workers:
+            worker.join()
+    rows, _, running = during(world, file, act)
+    need_hit(running)
+    exactly(rows, HIT=sorted(there * times), MISS=sorted(list(range(8, 40)) * times))
+
+
+@test
 def end_of_file(world):
     """What is asked for beyond the end is not there to be hit."""
     file = new(world, 5, warm=True)

@@ -81,9 +81,14 @@ def warm(world):
     with Mapping(file.fd, file.pages) as mapping:
         rows, every, counted = during(world, file,
                                       lambda: [mapping.read(page) for page in touched])
-    check({page % AROUND for _, _, page in brief(rows)} == {3}, 'pages', brief(rows))
+        window = lambda page: (mapping.address // PAGE + page) // AROUND
+        first = {page for at, page in enumerate(touched)
+                 if not at or window(page) != window(touched[at - 1])}
+    faulted = [page for _, _, page in brief(rows)]
     equal({(kind, severity) for kind, severity, _ in brief(rows)}, {('READ', 'MINOR')}, 'kinds')
-    check(len({page // AROUND for _, _, page in brief(rows)}) == len(rows), 'a window twice')
+    # The kernel leaves out of a window what somebody has locked just then.
+    check(first <= set(faulted) <= set(touched) and
+          len(set(faulted)) == len(faulted) < len(touched), 'pages', faulted)
     check(len(every) <= sum(counted), '%d rows, %s faults counted' % (len(every), counted))
     equal(counted[0], 0, 'major faults counted')
 

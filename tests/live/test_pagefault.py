@@ -73,6 +73,17 @@ def cold(world):
           'major faults of the process')
 
 
+def windows(mapping, touched):
+    """The pages that fault when each fault maps the window it is in, of what lies in the mapping."""
+    base, there, first = mapping.address // PAGE, set(), set()
+    for page in touched:
+        if page not in there:
+            first.add(page)
+            begin = max(page - (base + page) % AROUND, 0)
+            there.update(range(begin, begin + AROUND))
+    return first
+
+
 @test
 def warm(world):
     """What is in memory is mapped by the window, and faults once for each."""
@@ -81,9 +92,7 @@ def warm(world):
     with Mapping(file.fd, file.pages) as mapping:
         rows, every, counted = during(world, file,
                                       lambda: [mapping.read(page) for page in touched])
-        window = lambda page: (mapping.address // PAGE + page) // AROUND
-        first = {page for at, page in enumerate(touched)
-                 if not at or window(page) != window(touched[at - 1])}
+        first = windows(mapping, touched)
     faulted = [page for _, _, page in brief(rows)]
     equal({(kind, severity) for kind, severity, _ in brief(rows)}, {('READ', 'MINOR')}, 'kinds')
     # The kernel leaves out of a window what somebody has locked just then.

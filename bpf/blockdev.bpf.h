@@ -6,7 +6,6 @@
 #include "files.bpf.h"
 
 #define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
-#define BDEVFS_MAGIC	  0x62646576
 #define MINOR_BITS	  20
 
 static __always_inline __u32 disk_number(struct gendisk *disk)

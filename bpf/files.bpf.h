@@ -12,6 +12,8 @@
 #define NAME_SHORT  32	    /* bytes of text in the small kind of name record */
 #define NAME_LONG   256	    /* and in the one that holds any component */
 
+#define BDEVFS_MAGIC 0x62646576
+
 #define S_IFMT	 0170000
 #define S_IFCHR	 0020000
 #define S_IFDIR	 0040000

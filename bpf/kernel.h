@@ -20,15 +20,32 @@ struct list_head {
 	struct list_head *next;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct address_space;
 struct super_block;
 struct file_system_type {
 	const char *name;
 };
 
+struct mount;
+struct dentry;
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
 	struct file_system_type *s_type;
+	struct dentry *s_root;
+	struct mount *s_mounts;
+};
+
+struct super_block___list {
+	struct list_head s_mounts;
 };
 
 struct inode {
@@ -36,6 +53,10 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_rdev;
+	unsigned int i_flags;
+	struct address_space *i_mapping;
+	long long i_size;
+	struct hlist_head i_dentry;
 	__u32 i_generation;
 };
 
@@ -60,6 +81,14 @@ struct dentry {
 	struct qstr d_name;
 	struct inode *d_inode;
 	struct super_block *d_sb;
+	struct hlist_node d_alias;
+};
+
+/* Before 7.x it stood in a union with a name. */
+struct dentry___union {
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct vfsmount {
@@ -71,6 +100,11 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	struct mount *mnt_next_for_sb;
+};
+
+struct mount___list {
+	struct list_head mnt_instance;
 };
 
 struct path {
@@ -122,6 +156,7 @@ struct css_set {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -131,6 +166,30 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct mm_struct *mm;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct rb_node {
+	struct rb_node *rb_left, *rb_right;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+/* Mappings were a tree of nodes until 524e00b36e8c ("mm: remove rb tree"). */
+struct mm_struct___510 {
+	struct rb_root mm_rb;
+};
+
+struct vm_area_struct___510 {
+	struct rb_node vm_rb;
 };
 
 struct address_space {
@@ -142,8 +201,35 @@ struct page {
 	struct address_space *mapping;
 };
 
+struct page___510 {
+	unsigned long index;
+	unsigned int compound_nr; /* in the second page */
+};
+
+/* Pages have had one since 7b230db3b8d3 ("mm: introduce struct folio"). */
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned int _nr_pages;
+};
+
+struct folio___612 {
+	unsigned int _folio_nr_pages;
+};
+
+enum pageflags {
+	PG_head = 6,
+	PG_writeback = 1,
+};
+
+/* There since the range of pages that a read is after can be seen. */
+struct trace_event_raw_mm_filemap_op_page_cache_range {
+	unsigned long index;
+};
+
 struct bio_vec {
 	struct page *bv_page;
+	unsigned int bv_offset;
 };
 
 struct bvec_iter {
@@ -175,6 +261,7 @@ struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
+	unsigned short bi_flags;
 	__u8 bi_status;
 	struct bvec_iter bi_iter;
 	unsigned short bi_vcnt;

@@ -209,6 +209,26 @@ struct iotr_conn_record {
 	char remote_name[IOTR_UNIX_NAME];
 };
 
+/* A row of the CACHE stream. Of RECLAIM, all but the count is unknown. */
+struct iotr_cache_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 index; /* pages; IOTR_UNKNOWN */
+	__u64 size;  /* of the file, in pages; IOTR_UNKNOWN */
+	__u64 count; /* pages */
+};
+
+/* A row of the PAGEFAULT stream. */
+struct iotr_pagefault_record {
+	struct iotr_record head;
+	struct iotr_file file;
+	__u64 address;
+	__u64 index; /* pages; IOTR_UNKNOWN */
+	__u8 write;
+	__u8 major;
+	__u8 pad[6];
+};
+
 /*
  * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
  * again, with the same meaning, when the kernel side forgot that it had sent it.
@@ -242,4 +262,6 @@ _Static_assert(sizeof(struct iotr_iouring_record) == 152, "hole in the iouring r
 _Static_assert(sizeof(struct iotr_socket) == 40, "hole in the socket");
 _Static_assert(sizeof(struct iotr_net_record) == 136, "hole in the net record");
 _Static_assert(sizeof(struct iotr_conn_record) == 360, "hole in the conn record");
+_Static_assert(sizeof(struct iotr_cache_record) == 120, "hole in the cache record");
+_Static_assert(sizeof(struct iotr_pagefault_record) == 120, "hole in the page fault record");
 _Static_assert(sizeof(struct iotr_name_record) == 48, "hole in the name record");

@@ -22,6 +22,8 @@ static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_IOURING] = 1U << PROBES_IOURING,
 	[IOTR_NET] = 1U << PROBES_PLUGS | 1U << PROBES_NET | 1U << PROBES_NET_URING,
 	[IOTR_CONN] = 1U << PROBES_PLUGS | 1U << PROBES_CONN,
+	[IOTR_CACHE] = 1U << PROBES_CACHE,
+	[IOTR_PAGEFAULT] = 1U << PROBES_PAGEFAULT,
 };
 
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */

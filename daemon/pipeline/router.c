@@ -200,11 +200,34 @@ static void describe_block(struct router *router, struct row *row)
 		row->path = text_of(&path);
 }
 
+/* The name that came with the row, else the last that was heard of the inode. */
+static void describe_cache(struct router *router, struct row *row)
+{
+	const struct iotr_cache_record *record = (const void *)row->record;
+	const struct iotr_file *file = &record->file;
+	struct names_path path;
+
+	if (file->inode == IOTR_UNKNOWN)
+		return;
+	if (file->name ? resolve(router, file->name, &path) :
+			 names_inode(router->config.names, file->device, file->inode, &path))
+		row->path = text_of(&path);
+}
+
+static void describe_pagefault(struct router *router, struct row *row)
+{
+	const struct iotr_pagefault_record *record = (const void *)row->record;
+
+	describe_file(router, &record->file, row);
+}
+
 /* Of streams whose rows name files. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
 	[IOTR_VFS] = describe_files,
 	[IOTR_BLOCK] = describe_block,
 	[IOTR_IOURING] = describe_files,
+	[IOTR_CACHE] = describe_cache,
+	[IOTR_PAGEFAULT] = describe_pagefault,
 };
 
 /* Names of one call are of no use after its row. */

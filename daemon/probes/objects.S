@@ -24,5 +24,7 @@ OBJECT(iouring)
 OBJECT(net)
 OBJECT(net_uring)
 OBJECT(conn)
+OBJECT(cache)
+OBJECT(pagefault)
 
 .section .note.GNU-stack,"",@progbits

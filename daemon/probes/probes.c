@@ -12,20 +12,21 @@
 #include "cleanup.h"
 #include "log.h"
 #include "probes/clone.h"
+#include "probes/counted.h"
 #include "probes/functions.h"
 #include "probes/hooks.h"
+#include "probes/rodata.h"
 
 #define NAMES_BYTES   (8U << 20)
 #define RINGS_BYTES   (32U << 20) /* over all row rings */
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
-#define LINKS_MAX     32
 
 /* The order in which they are loaded: one that shares a map comes after the one that has it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
 	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring) \
-	X(NET, net) X(NET_URING, net_uring) X(CONN, conn)
+	X(NET, net) X(NET_URING, net_uring) X(CONN, conn) X(CACHE, cache) X(PAGEFAULT, pagefault)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -62,6 +63,8 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_NET] = OBJECT_NET,
 	[PROBES_NET_URING] = OBJECT_NET_URING,
 	[PROBES_CONN] = OBJECT_CONN,
+	[PROBES_CACHE] = OBJECT_CACHE,
+	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
 };
 
 /* Streams whose programs system calls go on to: see plug.bpf.h. */
@@ -81,7 +84,7 @@ struct probes {
 	struct bpf_object *objects[OBJECT_COUNT];
 	int errors[OBJECT_COUNT]; /* why an object is not there */
 	struct functions *functions; /* hooks on the functions of system calls */
-	struct bpf_link *links[PROBES_GROUP_COUNT][LINKS_MAX];
+	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
 	bool attached[PROBES_GROUP_COUNT];
 	struct iotr_control *page;
@@ -106,21 +109,23 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 /*
  * Programs whose arguments differ between kernels end in __N, the number of arguments of the
- * tracepoint they are for. All others fit every kernel that has the hook.
+ * tracepoint they are for. All others fit every kernel that has the hook. Those on events that are
+ * counted, which every kernel has, end in whether they need bpf_find_vma.
  */
 static bool program_fits(const struct kernel *kernel, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 	const char *suffix = strstr(bpf_program__name(program), "__");
-	const char *hook = strchr(section, '/') + 1;
 	int arity;
 
 	if (!strncmp(section, "tp/", 3))
 		return true;
-	if (strncmp(section, "tp_btf/", 7))
-		arity = kernel_function_arity(kernel, hook);
+	if (!strcmp(section, "perf_event"))
+		arity = kernel_function(kernel, "bpf_find_vma") > 0;
+	else if (strncmp(section, "tp_btf/", 7))
+		arity = kernel_function_arity(kernel, strchr(section, '/') + 1);
 	else
-		arity = kernel_tracepoint_arity(kernel, hook);
+		arity = kernel_tracepoint_arity(kernel, section + 7);
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
 }
 
@@ -145,46 +150,6 @@ static bool program_wanted(const struct probes *probes, const struct bpf_program
 	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
 		return false;
 	return program_fits(&probes->kernel, program);
-}
-
-/* Where a constant of the object lies in its read-only data, or -ENOENT. */
-static int rodata_offset(const struct btf *btf, const char *name)
-{
-	int id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
-	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, id);
-	const struct btf_var_secinfo *variables = section ? btf_var_secinfos(section) : NULL;
-
-	for (unsigned int i = 0; section && i < btf_vlen(section); i++) {
-		const struct btf_type *variable = btf__type_by_id(btf, variables[i].type);
-
-		if (!strcmp(btf__name_by_offset(btf, variable->name_off), name))
-			return variables[i].offset;
-	}
-	return -ENOENT;
-}
-
-/* Sets the constants that the programs are specialised by. */
-static int rodata_set(struct bpf_object *object, const struct probes *probes)
-{
-	const uint32_t ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31;
-	const bool typed_reads = probes->kernel.typed_reads;
-	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
-	const struct btf *btf = bpf_object__btf(object);
-	int typed_at = rodata_offset(btf, "typed_reads"), shift_at = rodata_offset(btf, "ring_shift");
-	_cleanup_free_ char *bytes = NULL;
-	const void *initial;
-	size_t size;
-
-	if (!map || typed_at < 0 || shift_at < 0)
-		return map ? -EINVAL : 0;
-	initial = bpf_map__initial_value(map, &size);
-	bytes = malloc(size);
-	if (!bytes)
-		return -ENOMEM;
-	memcpy(bytes, initial, size);
-	memcpy(bytes + typed_at, &typed_reads, sizeof(typed_reads));
-	memcpy(bytes + shift_at, &ring_shift, sizeof(ring_shift));
-	return bpf_map__set_initial_value(map, bytes, size);
 }
 
 /* The map of that name in an object loaded before: the shared ones first, then the slots. */
@@ -235,7 +200,8 @@ static int object_load(struct probes *probes, enum object which)
 		return -errno;
 	bpf_object__for_each_program(program, object)
 		bpf_program__set_autoload(program, program_wanted(probes, program));
-	r = rodata_set(object, probes);
+	r = rodata_set(object, probes->kernel.typed_reads,
+		       probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31);
 	if (r >= 0)
 		r = which == OBJECT_SHARED ? shared_sizes(probes, object) :
 					     maps_share(probes, object);
@@ -445,18 +411,55 @@ void probes_free(struct probes *probes)
 
 /* ---- attaching ---- */
 
+/* Takes the link. */
+static int link_keep(struct probes *probes, enum probes_group group, struct bpf_link *link)
+{
+	size_t count = probes->link_count[group];
+	struct bpf_link **links = reallocarray(probes->links[group], count + 1, sizeof(*links));
+
+	if (!links) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	links[count] = link;
+	probes->links[group] = links;
+	probes->link_count[group]++;
+	return 0;
+}
+
+static int attach_failed(const struct bpf_program *program, int r)
+{
+	log_warning("cannot attach %s: %s", bpf_program__section_name(program), strerror(-r));
+	return r;
+}
+
+/* CPUs that come later are not seen. */
+static int program_attach_counted(struct probes *probes, enum probes_group group,
+				  const struct bpf_program *program, uint64_t number)
+{
+	int cpus = libbpf_num_possible_cpus(), r = 0;
+	struct bpf_link *link;
+
+	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
+		r = counted_attach(program, number, cpu, &link);
+		if (r >= 0)
+			r = link_keep(probes, group, link);
+		else if (r == -ENODEV)
+			r = 0;
+	}
+	return r < 0 ? attach_failed(program, r) : 0;
+}
+
 static int program_attach(struct probes *probes, enum probes_group group,
 			  struct bpf_program *program)
 {
-	struct bpf_link *link = bpf_program__attach(program);
+	struct bpf_link *link;
+	uint64_t number;
 
-	if (!link) {
-		log_warning("cannot attach %s: %s", bpf_program__section_name(program),
-			    strerror(errno));
-		return -errno;
-	}
-	probes->links[group][probes->link_count[group]++] = link;
-	return 0;
+	if (counted_number(program, &number) >= 0)
+		return program_attach_counted(probes, group, program, number);
+	link = bpf_program__attach(program);
+	return link ? link_keep(probes, group, link) : attach_failed(program, -errno);
 }
 
 /* Programs of which functions.c attaches copies. */
@@ -496,7 +499,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {
-		if (!bpf_program__autoload(program) || probes->link_count[group] == LINKS_MAX ||
+		if (!bpf_program__autoload(program) ||
 		    plug_map(probes, group_object[group], program) || is_template(group, program))
 			continue;
 		r = program_attach(probes, group, program);
@@ -513,6 +516,8 @@ void probes_detach(struct probes *probes, enum probes_group group)
 		functions_detach(probes->functions);
 	while (probes->link_count[group])
 		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+	free(probes->links[group]);
+	probes->links[group] = NULL;
 	probes->attached[group] = false;
 }
 

@@ -26,6 +26,8 @@
 #define EPOLL(operation_id) HEAD(EPOLL, operation_id, iotr_epoll_record)
 #define SOCKOPT(operation_id) HEAD(SOCKOPT, operation_id, iotr_sockopt_record)
 #define IOURING(operation_id) HEAD(IOURING, operation_id, iotr_iouring_record)
+#define CACHE(operation_id) HEAD(CACHE, operation_id, iotr_cache_record)
+#define PAGEFAULT(operation_id) HEAD(PAGEFAULT, operation_id, iotr_pagefault_record)
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
@@ -190,6 +192,25 @@ static const struct iotr_conn_record conn_rows[] = {
 	{ CONN(CLOSE), MAPPED6, KIND(AF_INET6, SOCK_DGRAM, 17), .fd = 4, .has_fd = 1 },
 };
 
+static const struct cache_row {
+	struct iotr_cache_record record;
+	struct row_text path;
+} cache_rows[] = {
+	{ .record = { CACHE(HIT), FILE_ID, .index = 3, .size = 9, .count = 6 }, PATH("/home/user/file") },
+	{ .record = { CACHE(RECLAIM), NO_FILE, .index = IOTR_UNKNOWN, .size = IOTR_UNKNOWN, .count = 32 } },
+	{ .record = { CACHE(WRITEBACK_END), .file = { .inode = IOTR_UNKNOWN, .device = 8 << 20 },
+	    .index = 4503599627370495, .size = 0, .count = 0 } },
+};
+
+static const struct pagefault_row {
+	struct iotr_pagefault_record record;
+	struct row_text path;
+} pagefault_rows[] = {
+	{ .record = { PAGEFAULT(FAULT), FILE_ID, .address = 0x7f0012345678, .index = 3, .write = 1 },
+	  PATH("/home/user/file") },
+	{ .record = { PAGEFAULT(FAULT), FILE_ID, .address = 0, .index = 0, .major = 1 }, PATH("/lib/libc.so") },
+};
+
 static struct cells cells;
 static struct format_csv csv;
 static char actual[65536];
@@ -262,6 +283,36 @@ START_TEST(writes_vfs_rows)
 		add_row(&row);
 	}
 	compare("vfs");
+}
+END_TEST
+
+START_TEST(writes_cache_rows)
+{
+	begin(IOTR_CACHE);
+	for (int i = 0; i < 2 * LENGTH(cache_rows); i++) {
+		const struct cache_row *from = &cache_rows[i % LENGTH(cache_rows)];
+		struct iotr_cache_record record = from->record;
+		struct row row = { .record = &record.head, .path = from->path, .fs_type = "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("cache");
+}
+END_TEST
+
+START_TEST(writes_pagefault_rows)
+{
+	begin(IOTR_PAGEFAULT);
+	for (int i = 0; i < 2 * LENGTH(pagefault_rows); i++) {
+		const struct pagefault_row *from = &pagefault_rows[i % LENGTH(pagefault_rows)];
+		struct iotr_pagefault_record record = from->record;
+		struct row row = { .record = &record.head, .path = from->path, .fs_type = "" };
+
+		record.head.start_ns += (uint64_t)i;
+		add_row(&row);
+	}
+	compare("pagefault");
 }
 END_TEST
 
@@ -420,6 +471,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_net_rows);
 	tcase_add_test(tests, writes_conn_rows);
 	tcase_add_test(tests, bounds_unix_names);
+	tcase_add_test(tests, writes_cache_rows);
+	tcase_add_test(tests, writes_pagefault_rows);
 	tcase_add_test(tests, bounds_rows);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }

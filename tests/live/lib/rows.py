@@ -9,8 +9,8 @@ import re
 
 from lib.registry import Failure
 
-FOLDERS = {'vfs': 'fs', 'block': 'ds', 'epoll': 'nw_epoll', 'sockopt': 'nw_sockopt', 'drop': 'nw_drop',
-           'iouring': 'iouring', 'net': 'nw', 'conn': 'nw_conn'}
+FOLDERS = {'vfs': 'fs', 'block': 'ds', 'cache': 'cache', 'net': 'nw', 'conn': 'nw_conn', 'epoll': 'nw_epoll',
+           'sockopt': 'nw_sockopt', 'drop': 'nw_drop', 'pagefault': 'pagefault', 'iouring': 'iouring'}
 FIRST = 'timestamp,operation,pid,tid,command'.split(',')
 LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
 SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Folios, or the pages of kernels that have none, and the files they belong to. */
+#pragma once
+
+#include "context.bpf.h"
+#include "files.bpf.h"
+
+#define PAGE_SHIFT    12
+#define PAGE_BYTES    (1ULL << PAGE_SHIFT)
+#define MOUNTS_MAX    16 /* mounts of one file system that are looked at */
+#define MAPPING_FLAGS 3	 /* low bits of a folio's mapping: it is anonymous, or none at all */
+
+/* A pointer as a number, which may be reckoned with and handed to any function. */
+#define ADDRESS(type, object, field)                                                            \
+	({                                                                                      \
+		void *owner_ = (void *)(object);                                                \
+		__u64 address_ = 0;                                                             \
+		bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);           \
+		address_;                                                                       \
+	})
+
+/* The same of a program's argument, counted from 0. */
+static __always_inline __u64 argument_address(const __u64 *arguments, __u32 index)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), arguments + index);
+	return address;
+}
+
+static __always_inline __u64 folio_mapping(__u64 folio)
+{
+	__u64 mapping;
+
+	if (bpf_core_type_exists(struct folio))
+		mapping = ADDRESS(struct folio, folio, mapping);
+	else
+		mapping = ADDRESS(struct page, folio, mapping);
+	return mapping & MAPPING_FLAGS ? 0 : mapping;
+}
+
+/* The page that stands for the whole of what this one is a part of. */
+static __always_inline __u64 page_folio(__u64 page)
+{
+	__u64 head = 0;
+
+	if (bpf_core_field_exists(struct page, compound_head))
+		head = ADDRESS(struct page, page, compound_head);
+	return head & 1 ? head - 1 : page;
+}
+
+static __always_inline __u64 folio_index(__u64 folio)
+{
+	if (bpf_core_type_exists(struct folio))
+		return READ(struct folio, folio, index);
+	return READ(struct page___510, folio, index);
+}
+
+/* Flags are the low half of the first word, whatever it is called. */
+static __always_inline __u64 folio_flags(__u64 folio)
+{
+	return low_half((__u64)READ(struct list_head, folio, next));
+}
+
+static __always_inline __u32 folio_pages(__u64 folio)
+{
+	__u64 flags = folio_flags(folio);
+
+	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
+		return 1;
+	if (!bpf_core_type_exists(struct folio))
+		return READ(struct page___510, folio + bpf_core_type_size(struct page), compound_nr);
+	if (bpf_core_field_exists(struct folio, _nr_pages))
+		return READ(struct folio, folio, _nr_pages);
+	return READ(struct folio___612, folio, _folio_nr_pages);
+}
+
+/* ---- the file that an inode is ---- */
+
+struct cached {
+	struct iotr_file file;
+	__u64 size; /* pages, the last one perhaps not full */
+};
+
+static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
+{
+	return mount && (__u64)READ(struct vfsmount, mount, mnt_sb) == sb &&
+	       (__u64)READ(struct vfsmount, mount, mnt_root) == root;
+}
+
+/*
+ * The mount that the super block's list has behind `mount`, or its first; 0: none. One for either
+ * kind of list, not inlined, lest offsets that a kernel lacks be taken out of their branch.
+ */
+static __noinline __u64 mount_next_linked(__u64 sb, __u64 mount)
+{
+	if (mount)
+		return (__u64)READ(struct mount, mount_of(mount), mnt_next_for_sb);
+	return (__u64)READ(struct super_block, sb, s_mounts);
+}
+
+static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
+{
+	__u64 next, head;
+
+	head = sb + bpf_core_field_offset(struct super_block___list, s_mounts);
+	if (mount)
+		next = (__u64)READ(struct mount___list, mount_of(mount), mnt_instance.next);
+	else
+		next = (__u64)READ(struct super_block___list, sb, s_mounts.next);
+	return next == head ? 0 : next - bpf_core_field_offset(struct mount___list, mnt_instance);
+}
+
+static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
+{
+	if (bpf_core_field_exists(struct mount, mnt_next_for_sb))
+		return mount_next_linked(sb, mount);
+	return mount_next_listed(sb, mount);
+}
+
+/*
+ * A mount by which the whole of a file system is seen: that of the current folder or root, when
+ * it is one, else the first in the file system's list.
+ */
+static __always_inline __u64 mount_for(__u64 sb)
+{
+	struct fs_struct *fs = READ(struct task_struct, current_task(), fs);
+	__u64 root = (__u64)READ(struct super_block, sb, s_root), mount;
+
+	if (fs) {
+		mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+		mount = (__u64)READ(struct fs_struct, fs, root.mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+	}
+	mount = 0;
+	for (int i = 0; i < MOUNTS_MAX; i++) {
+		__u64 next = mount_next(sb, mount);
+
+		if (!next)
+			break;
+		mount = next + bpf_core_field_offset(struct mount, mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+	}
+	return 0;
+}
+
+/*
+ * The open file by which the call under way came to an inode, or 0: descriptors are the first or
+ * the second argument. Outside of a call they are whatever is there, and the inode decides.
+ */
+static __always_inline __u64 file_of_call(__u64 inode)
+{
+	struct pt_regs *regs = user_registers();
+	struct task_struct *task = current_task();
+	bool compat = abi_of(task) == IOTR_ABI_COMPAT;
+	__u64 file;
+
+	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, bx) : READ(struct pt_regs, regs, di));
+	if (file && (__u64)READ(struct file, file, f_inode) == inode)
+		return file;
+	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, cx) : READ(struct pt_regs, regs, si));
+	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
+}
+
+/* The dentry of a link in an inode's list. An offset stays in its branch: a kernel lacks one of them. */
+static __always_inline __u64 dentry_of_alias(__u64 alias)
+{
+	__u64 offset;
+
+	if (bpf_core_field_exists(struct dentry, d_alias)) {
+		offset = bpf_core_field_offset(struct dentry, d_alias);
+		barrier_var(offset);
+	} else {
+		offset = bpf_core_field_offset(struct dentry___union, d_u.d_alias);
+		barrier_var(offset);
+	}
+	return alias - offset;
+}
+
+/* The name that an inode has in the tree of files, or 0. Verified once. */
+__noinline __u64 name_of_inode(__u64 inode)
+{
+	__u64 alias = ADDRESS(struct inode, inode, i_dentry.first);
+	__u64 sb = (__u64)READ(struct inode, inode, i_sb);
+	__u64 file = file_of_call(inode);
+	struct place place = {};
+
+	if (file)
+		return name_of_place(place_of_file(file));
+	if (!alias || !sb)
+		return 0;
+	place.dentry = dentry_of_alias(alias);
+	place.mount = mount_for(sb);
+	return place.mount ? name_of_place(place) : 0;
+}
+
+/*
+ * What a row says of a cached file. A disk's own cache has the disk as device, and neither inode
+ * nor name. False: not a file of a user.
+ */
+static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
+{
+	__u64 sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
+	__u64 magic = sb ? READ(struct super_block, sb, s_magic) : 0;
+
+	if (!sb || pseudo_magic(magic))
+		return false;
+	ret->file.name = 0;
+	ret->file.flags = 0;
+	ret->size = ((__u64)READ(struct inode, inode, i_size) + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	if (magic == BDEVFS_MAGIC) {
+		ret->file.inode = IOTR_UNKNOWN;
+		ret->file.device = READ(struct inode, inode, i_rdev);
+		return true;
+	}
+	ret->file.inode = READ(struct inode, inode, i_ino);
+	ret->file.device = READ(struct super_block, sb, s_dev);
+	return true;
+}

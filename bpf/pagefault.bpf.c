@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Page faults of mapped files. A fault begins where the processor reports it, and ends where the
+ * kernel counts it as major or minor, which software events of perf tell. A fault that ends in a
+ * signal is not counted by the kernel, and is no row.
+ *
+ * The file is that of the mapping which the address lies in. A private copy that a process has
+ * made of a file's page lies in it, too.
+ */
+#include "pagecache.bpf.h"
+
+#define FAULT_WRITE   2 /* of the processor's error code */
+#define FAULT_THREADS 16384 /* that were seen to fault */
+#define S_PRIVATE     512 /* a file of the kernel's own, behind shared anonymous memory */
+#define TREE_LEVELS   48
+#define FIND_TRIES    16
+#define EBUSY	      16
+
+/* A thread's fault under way. */
+struct fault {
+	__u64 address;
+	__u64 start_ns;
+	__u64 sessions; /* 0: none under way */
+	__u64 inode; /* that the page cache was asked for on the way, 0: none */
+	__u64 index;
+	__u64 write;
+};
+
+/* The file behind an address. */
+struct behind {
+	__u64 address;
+	__u64 file; /* 0: none */
+	__u64 index;
+};
+
+/* struct bpf_perf_event_data, whose header knows other registers than ours. */
+struct counted_event {
+	__u64 registers[21];
+	__u64 sample_period;
+	__u64 addr;
+};
+
+HASH_OF(page_faults, HASH, __u32, struct fault, FAULT_THREADS);
+
+static __always_inline __u64 wanted(struct iotr_control *page)
+{
+	return page->operation[IOTR_PAGEFAULT][IOTR_PAGEFAULT_FAULT];
+}
+
+static __always_inline struct fault *fault_find(void)
+{
+	__u32 tid = task_tid(current_task());
+
+	return bpf_map_lookup_elem(&page_faults, &tid);
+}
+
+static __always_inline int fault_begins(__u64 address, __u64 error)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	__u32 tgid = task_tgid(task), tid = task_tid(task);
+	struct fault *known, fault = { .address = address, .write = error & FAULT_WRITE };
+
+	if (!page || address >> 63 || tgid == page->own_tgid)
+		return 0;
+	fault.sessions = filter_task(page, task, wanted(page), tgid);
+	known = bpf_map_lookup_elem(&page_faults, &tid);
+	if (!fault.sessions) {
+		if (known)
+			known->sessions = 0;
+		return 0;
+	}
+	fault.start_ns = bpf_ktime_get_ns();
+	if (known)
+		*known = fault;
+	else if (bpf_map_update_elem(&page_faults, &tid, &fault, BPF_ANY))
+		row_unmatched(IOTR_PAGEFAULT, fault.sessions);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault_begins(address, error);
+}
+
+/* The kernel came upon a page of the user's that is not there. */
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault_begins(address, error);
+}
+
+SEC("tp_btf/mm_filemap_fault")
+int BPF_PROG(fault_file, void *mapping, unsigned long index)
+{
+	struct fault *fault = fault_find();
+
+	if (!fault || !fault->sessions)
+		return 0;
+	fault->inode = ADDRESS(struct address_space, argument_address(ctx, 0), host);
+	fault->index = index;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(fault_gone, struct task_struct *task)
+{
+	__u32 tid = task_tid(current_task());
+
+	if (bpf_map_lookup_elem(&page_faults, &tid))
+		bpf_map_delete_elem(&page_faults, &tid);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* What the row says of the file; false: none of a user's. */
+static __always_inline bool fill_behind(const struct behind *behind, __u64 cached, struct iotr_file *file,
+					bool *pseudo)
+{
+	struct cached from;
+	__u64 inode;
+
+	if (!behind->file) {
+		if (!cached_fill(cached, &from))
+			return false;
+		*file = from.file;
+		file->name = name_of_inode(cached);
+		return true;
+	}
+	inode = ADDRESS(struct file, behind->file, f_inode);
+	if (READ(struct inode, inode, i_flags) & S_PRIVATE)
+		return false;
+	*pseudo = file_fill(behind->file, file);
+	file->flags = 0;
+	file->name = name_of_place(place_of_file(behind->file));
+	return true;
+}
+
+static __always_inline int fault_ends(struct fault *fault, const struct behind *behind, bool major)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	__u64 now = bpf_ktime_get_ns(), sessions = fault->sessions;
+	struct iotr_pagefault_record *row;
+	struct iotr_command command;
+	struct iotr_file file = {};
+	bool pseudo = false;
+
+	if (!page || fault->start_ns < page->attached_ns || 
+	    !fill_behind(behind, fault->inode, &file, &pseudo))
+		return 0;
+	sessions &= wanted(page);
+	if (pseudo)
+		sessions &= page->pseudo_fs;
+	sessions = filter_device(page, sessions, file.device);
+	sessions = filter_end(page, sessions, now - fault->start_ns, IOTR_UNKNOWN, false);
+	task_command(task, &command);
+	if (!sessions || command_is_ours(&command))
+		return 0;
+	row = row_begin(IOTR_PAGEFAULT, sizeof(*row), sessions);
+	if (!row)
+		return 0;
+	head_fill(&row->head, sizeof(*row), IOTR_PAGEFAULT, IOTR_PAGEFAULT_FAULT, sessions,
+		  fault->start_ns, now);
+	head_fill_current(&row->head, task, &command);
+	row->file = file;
+	row->address = fault->address;
+	row->index = behind->index;
+	row->write = fault->write != 0;
+	row->major = major;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
+	row_commit(row);
+	return 0;
+}
+
+/* The fault that is counted now, taken from its place; NULL: not one that is wanted. */
+static __always_inline struct fault *fault_counted(struct counted_event *context)
+{
+	struct fault *fault = fault_find();
+
+	if (!fault || !fault->sessions || (fault->address ^ context->addr) >> PAGE_SHIFT)
+		return NULL;
+	return fault;
+}
+
+static __always_inline void look_behind(__u64 vma, struct behind *behind)
+{
+	behind->file = ADDRESS(struct vm_area_struct, vma, vm_file);
+	behind->index = READ(struct vm_area_struct, vma, vm_pgoff) +
+			((behind->address - READ(struct vm_area_struct, vma, vm_start)) >> PAGE_SHIFT);
+}
+
+static long vma_found(struct task_struct *task, struct vm_area_struct *vma, struct behind *behind)
+{
+	look_behind((__u64)vma, behind);
+	return 0;
+}
+
+/* Mappings cannot be looked at while another thread changes them: the page cache may have told. */
+static __always_inline int counted(struct counted_event *context, bool major)
+{
+	struct fault *fault = fault_counted(context);
+	struct behind behind = {};
+	long found = -EBUSY;
+
+	if (!fault)
+		return 0;
+	behind.address = fault->address;
+	for (int i = 0; i < FIND_TRIES && found == -EBUSY; i++)
+		found = bpf_find_vma(bpf_get_current_task_btf(), behind.address, vma_found, &behind, 0);
+	if (found == -EBUSY && fault->inode)
+		behind.index = fault->index;
+	else if (found == -EBUSY)
+		row_unmatched(IOTR_PAGEFAULT, fault->sessions);
+	if (behind.file || (found == -EBUSY && fault->inode))
+		fault_ends(fault, &behind, major);
+	fault->sessions = 0;
+	return 0;
+}
+
+/* Where mappings are a tree that can be walked: the fault holds its lock. */
+static __always_inline int counted_walk(struct counted_event *context, bool major)
+{
+	struct fault *fault = fault_counted(context);
+	struct behind behind = {};
+	__u64 node, mm;
+
+	if (!fault)
+		return 0;
+	behind.address = fault->address;
+	mm = ADDRESS(struct task_struct, current_task(), mm);
+	node = ADDRESS(struct mm_struct___510, mm, mm_rb.rb_node);
+	for (int i = 0; i < TREE_LEVELS && node; i++) {
+		__u64 vma = node - bpf_core_field_offset(struct vm_area_struct___510, vm_rb);
+
+		if (behind.address < READ(struct vm_area_struct, vma, vm_start)) {
+			node = ADDRESS(struct rb_node, node, rb_left);
+		} else if (behind.address >= READ(struct vm_area_struct, vma, vm_end)) {
+			node = ADDRESS(struct rb_node, node, rb_right);
+		} else {
+			look_behind(vma, &behind);
+			break;
+		}
+	}
+	if (behind.file)
+		fault_ends(fault, &behind, major);
+	fault->sessions = 0;
+	return 0;
+}
+
+SEC("perf_event")
+int fault_major__1(struct counted_event *context)
+{
+	return counted(context, true);
+}
+
+SEC("perf_event")
+int fault_minor__1(struct counted_event *context)
+{
+	return counted(context, false);
+}
+
+SEC("perf_event")
+int fault_major__0(struct counted_event *context)
+{
+	return counted_walk(context, true);
+}
+
+SEC("perf_event")
+int fault_minor__0(struct counted_event *context)
+{
+	return counted_walk(context, false);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/counted.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+static int event_open(uint64_t number, int cpu)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = number,
+		.sample_period = 1, /* each one */
+	};
+	long fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int counted_number(const struct bpf_program *program, uint64_t *number)
+{
+	const char *name = bpf_program__name(program);
+
+	if (strcmp(bpf_program__section_name(program), "perf_event"))
+		return -ENOENT;
+	*number = strstr(name, "major") ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN;
+	return 0;
+}
+
+int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, struct bpf_link **ret)
+{
+	_cleanup_close_ int fd = event_open(number, cpu);
+
+	if (fd < 0)
+		return fd;
+	*ret = bpf_program__attach_perf_event(program, fd);
+	if (!*ret)
+		return -errno;
+	fd = -1; /* the link's */
+	return 0;
+}

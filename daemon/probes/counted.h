@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Programs on what the kernel counts: software events of perf, one for each CPU. */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stdint.h>
+
+/* PERF_COUNT_SW_* of a program on a software event, as its name says; -ENOENT for all others. */
+int counted_number(const struct bpf_program *program, uint64_t *number);
+
+/* Attaches it on one CPU. -ENODEV: the CPU is not there; -EACCES, -EPERM: not allowed. */
+int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, struct bpf_link **ret);

@@ -27,7 +27,7 @@ struct pending {
 #define STACKED_MAX 64 /* bios of one request that are looked at */
 
 HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
-HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_REQUESTS); /* merged ones are never asked for */
+HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* merged ones are never asked for */
 HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* who last wanted a disk flushed */
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)

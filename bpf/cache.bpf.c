@@ -21,8 +21,8 @@
 #define ASKED	   RUNS /* stands for the range asked for */
 #define RUN_ADDED  32 /* beyond the operations: what they are is known later */
 #define RUN_DONE   33
-#define CACHE_CALLS 4096 /* threads that were seen */
-#define WRITEBACKS  8192 /* bios under way */
+#define CACHE_CALLS 2048 /* threads that were seen */
+#define WRITEBACKS  4096 /* bios under way */
 #define REQUEST_BIOS 256 /* bios of one request that are looked at */
 
 #define BIO_CLONED   (1 << 1)

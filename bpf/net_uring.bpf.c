@@ -46,7 +46,7 @@ struct net_request {
 	__u8 has_flags;
 };
 
-HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_ASYNC);
+HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_URING);
 
 static __always_inline __u64 request_key(__u64 request)
 {

@@ -10,7 +10,7 @@
 #include "pagecache.bpf.h"
 
 #define FAULT_WRITE   2 /* of the processor's error code */
-#define FAULT_THREADS 16384 /* that were seen to fault */
+#define FAULT_THREADS 4096 /* that were seen to fault */
 #define S_PRIVATE     512 /* a file of the kernel's own, behind shared anonymous memory */
 #define TREE_LEVELS   48
 #define FIND_TRIES    16

@@ -21,11 +21,14 @@ def enter(name):
     os.close(fd)
 
 def counter(name):
-    """How many segments a namespace says it sent again."""
+    """How many segments a namespace says it sent again, without those that it could not send."""
     enter(name)
-    with open('/proc/self/net/snmp', encoding='ascii') as file:
-        head, values = [line.split() for line in file if line.startswith('Tcp:')]
-    return int(values[head.index('RetransSegs')])
+    return count('snmp', 'Tcp:', 'RetransSegs') - count('netstat', 'TcpExt:', 'TCPRetransFail')
+
+def count(table, group, key):
+    with open('/proc/self/net/' + table, encoding='ascii') as file:
+        head, values = [line.split() for line in file if line.startswith(group)]
+    return int(values[head.index(key)])
 
 def listen(family, address):
     enter(THERE)

@@ -14,6 +14,7 @@
 
 #define PROC_MAGIC	  0x9fa0
 #define FADVISE_DONTNEED  4
+#define MADV_PAGEOUT	  21
 #define THREAD_SIZE	  16384
 #define PT_REGS_SIZE	  168
 
@@ -102,10 +103,24 @@ static __always_inline bool drops(void)
 	}
 }
 
+/* A process asks for reclaim of its own pages; older kernels do not mark it as reclaiming then. */
+static __always_inline bool pages_out(void)
+{
+	struct pt_regs *regs = user_registers();
+	bool compat = abi_of(current_task()) == IOTR_ABI_COMPAT;
+	__s64 number = call_number(regs);
+
+	if (number == (compat ? 219 : 28)) /* madvise */
+		return READ(struct pt_regs, regs, dx) == MADV_PAGEOUT;
+	if (number == 440) /* process_madvise */
+		return (compat ? READ(struct pt_regs, regs, si) : READ(struct pt_regs, regs, r10)) == MADV_PAGEOUT;
+	return false;
+}
+
 /* Why a page leaves the cache: for want of memory, or by what system call. */
 static __always_inline __u32 removal(__u32 flags)
 {
-	if (flags & (PF_MEMALLOC | PF_KSWAPD))
+	if (flags & (PF_MEMALLOC | PF_KSWAPD) || (!calls_nothing(flags) && pages_out()))
 		return IOTR_CACHE_EVICT;
 	if (!calls_nothing(flags) && drops())
 		return IOTR_CACHE_DROP;

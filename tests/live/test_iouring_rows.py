@@ -101,13 +101,11 @@ def silent(world):
     case = Case(world)
     if OLDEST:
         raise Skip('the kernel has no such flag')
-    path, fd = case.file()
     with case:
         for _ in range(5):
-            case.ring.push('FSYNC', fd=fd, length=0, flags=uring.SKIP)
+            case.ring.push('NOP', flags=uring.SKIP)
         case.expect(case.ring.one('FSYNC', fd=54321, length=0, flags=uring.SKIP), fd=54321,
                     offset=0, length=0, result=-errno.EBADF)
-    check(os.path.exists(path), path)
 
 
 @test

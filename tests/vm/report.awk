@@ -38,6 +38,7 @@ function finish(status,    ours) {
 /^ok /               { passed++; diagnostics = 0; next }
 /^not ok /           { failed++; diagnostics = 1; print "not ok " at substr($0, 8); next }
 /^skip /             { skipped++; diagnostics = 0; print "skip " at substr($0, 6); next }
+/^# .* tried again:$/ { diagnostics = 1; print "# " at substr($0, 3); next }
 /^# / && diagnostics { print; next }
 /^[0-9]+ passed, /   { summary = $0; next }
 /./                  { unknown[++rest] = $0 }

@@ -7,6 +7,10 @@ from lib import rows
 from lib.registry import Failure, check, equal
 
 
+# How often the kernel said that it left out a program, over the sessions of the test that runs.
+missed = [0]
+
+
 def total(lost):
     return sum(lost.values()) if isinstance(lost, dict) else lost
 
@@ -73,6 +77,7 @@ def session_true(output, final):
     """After the end of a session: status, manifest and files tell the same."""
     equal(rows.parts(output), [], 'segments not closed')
     accounts = balanced(final, 'status')
+    missed[0] += sum(one.get('missed', 0) for one in accounts.values())
     told = balanced(manifest_true(output), 'manifest')
     for name, one in accounts.items():
         for key in ('emitted', 'written'):

@@ -10,10 +10,9 @@
 #include "engine_internal.h"
 #include "log.h"
 #include "probes/control_page.h"
-#include "schema.h"
 
 /* Groups of programs that a stream needs. */
-static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
+static const uint32_t groups_of_stream[IOTR_STREAM_COUNT] = {
 	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
 	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
 	[IOTR_EPOLL] = 1U << PROBES_PLUGS | 1U << PROBES_EPOLL,
@@ -26,9 +25,14 @@ static const uint32_t stream_groups[IOTR_STREAM_COUNT] = {
 	[IOTR_PAGEFAULT] = 1U << PROBES_PAGEFAULT,
 };
 
+uint32_t stream_groups(enum iotr_stream stream)
+{
+	return groups_of_stream[stream];
+}
+
 #define RELEASE_US 1000000 /* after the last session that wanted a hook */
 
-static int fail(struct engine_error *error, int r, const char *parameter, const char *message)
+int engine_fail(struct engine_error *error, int r, const char *parameter, const char *message)
 {
 	snprintf(error->parameter, sizeof(error->parameter), "%s", parameter);
 	if (message)
@@ -81,26 +85,24 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	int r;
 
 	if (!engine)
-		return fail(error, -ENOMEM, "", "out of memory");
+		return engine_fail(error, -ENOMEM, "", "out of memory");
 	engine->config = *config;
 	engine->event = sd_event_ref(event);
 	r = level_find(config->level, &level);
 	if (r < 0)
-		return fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
+		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
 	r = probes_new(level, &engine->probes, error->message, sizeof(error->message));
 	if (r < 0)
-		return fail(error, r, "", NULL);
+		return engine_fail(error, r, "", NULL);
 	control_page_block(engine->probes, engine->block_flags);
 	flags_set_block_bits(engine->block_flags);
 	r = consumer_start(engine);
 	if (r < 0)
-		return fail(error, r, "", "cannot read the rings of the BPF programs");
+		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
 	*ret = TAKE(engine);
 	return 0;
 }
-
-static struct json_object *session_end(struct session *session, const char *reason);
 
 void engine_free(struct engine *engine)
 {
@@ -129,11 +131,16 @@ static uint32_t groups_wanted(const struct engine *engine)
 
 		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
 			if (session->spec.streams >> stream & 1)
-				groups |= stream_groups[stream];
+				groups |= groups_of_stream[stream];
 		if (session && session->spec.tree)
 			groups |= 1U << PROBES_PROCESS;
 	}
 	return probes_groups(engine->probes, groups);
+}
+
+bool groups_needed(const struct engine *engine)
+{
+	return groups_wanted(engine) != 0;
 }
 
 static uint64_t monotonic_ns(void)
@@ -154,8 +161,10 @@ static size_t sessions_running(const struct engine *engine)
 }
 
 /* What is under way when the first session begins is not a row, were hooks there already or not. */
-static void groups_attach(struct engine *engine, uint32_t groups)
+void groups_attach(struct engine *engine)
 {
+	uint32_t groups = groups_wanted(engine);
+
 	if (sessions_running(engine) <= 1)
 		probes_page(engine->probes)->attached_ns = monotonic_ns();
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
@@ -177,309 +186,10 @@ static int groups_release(sd_event_source *source, uint64_t now, void *userdata)
 }
 
 /* Hooks stay a moment, so that sessions in a row do not pay for attaching again. */
-static void groups_release_later(struct engine *engine)
+void groups_release_later(struct engine *engine)
 {
 	engine->release = sd_event_source_disable_unref(engine->release);
 	if (sd_event_add_time_relative(engine->event, &engine->release, CLOCK_MONOTONIC, RELEASE_US,
 				       RELEASE_US / 10, groups_release, engine) < 0)
 		groups_release(NULL, 0, engine);
-}
-
-/* ---- sessions ---- */
-
-struct session *engine_find(struct engine *engine, const char *name)
-{
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
-		if (engine->sessions[i] && !strcmp(engine->sessions[i]->spec.name, name))
-			return engine->sessions[i];
-	return NULL;
-}
-
-static void *copy(const void *from, size_t count, size_t size)
-{
-	void *to = count ? malloc(count * size) : NULL;
-
-	if (to)
-		memcpy(to, from, count * size);
-	return to;
-}
-
-static int spec_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from)
-{
-	*to = *from;
-	to->pids = copy(from->pids, from->pid_count, sizeof(*from->pids));
-	to->commands = copy(from->commands, from->command_count, sizeof(*from->commands));
-	to->uids = copy(from->uids, from->uid_count, sizeof(*from->uids));
-	to->devices = copy(from->devices, from->device_count, sizeof(*from->devices));
-	if ((from->pid_count && !to->pids) || (from->command_count && !to->commands) ||
-	    (from->uid_count && !to->uids) || (from->device_count && !to->devices))
-		return -ENOMEM;
-	return 0;
-}
-
-static void session_free(struct session *session)
-{
-	if (!session)
-		return;
-	sd_event_source_disable_unref(session->duration);
-	writer_free(session->writer);
-	json_object_put(session->missing);
-	iotr_session_spec_done(&session->spec);
-	free(session);
-}
-
-DEFINE_CLEANUP(struct session *, session_free);
-
-static int bit_find(const struct engine *engine)
-{
-	for (int bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
-		if (!engine->sessions[bit])
-			return bit;
-	return -ENOSPC;
-}
-
-/* Opens the folder and starts the writer. */
-static int session_open(struct session *session, struct engine_error *error)
-{
-	const struct engine *engine = session->engine;
-	_cleanup_json_ struct json_object *definition = session_definition(session);
-	_cleanup_json_ struct json_object *hooks = hooks_describe(engine, session->spec.streams);
-	_cleanup_close_ int folder = -1;
-	struct writer_config config = {
-		.output = session->output,
-		.streams = session->spec.streams,
-		.session = session->spec.name,
-		.level = level_name(probes_level(engine->probes)),
-		.definition = definition,
-		.hooks = hooks,
-		.owner_uid = session->owner_uid,
-	};
-	int r;
-
-	if (session->spec.output[0]) {
-		memcpy(session->output, session->spec.output, sizeof(session->output));
-		folder = output_create(session->output, error->message, sizeof(error->message));
-	} else {
-		folder = output_create_default(engine->config.log_dir, session->spec.name,
-					       session->started.tv_sec, session->output,
-					       error->message, sizeof(error->message));
-	}
-	if (folder < 0)
-		return fail(error, folder, "output", NULL);
-	config.output_fd = folder;
-	r = writer_new(&config, &session->writer);
-	if (r < 0) {
-		snprintf(error->message, sizeof(error->message), "cannot write in %.300s: %s",
-			 session->output, strerror(-r));
-		return fail(error, r, "output", NULL);
-	}
-	return 0;
-}
-
-static int session_due(sd_event_source *source, uint64_t now, void *userdata)
-{
-	struct session *session = userdata;
-	struct engine *engine = session->engine;
-
-	(void)source;
-	(void)now;
-	if (engine->ended_count == ENDED_MAX) {
-		json_object_put(engine->ended[0]);
-		memmove(engine->ended, engine->ended + 1, --engine->ended_count * sizeof(engine->ended[0]));
-	}
-	log_info("session %s ends after its duration", session->spec.name);
-	engine->ended[engine->ended_count++] = session_end(session, "duration");
-	return 0;
-}
-
-/* Attaches what is needed and lets the rows flow. */
-static int session_begin(struct session *session, struct engine_error *error)
-{
-	struct engine *engine = session->engine;
-	int r;
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		probes_loss(engine->probes, stream, session->bit, &session->before[stream]);
-		session->missed_before[stream] = probes_missed(engine->probes, stream_groups[stream]);
-	}
-	r = router_attach(consumer_router(engine->consumer), session->bit, session->writer);
-	if (r < 0)
-		return fail(error, r, "", "cannot route rows to the session");
-	engine->sessions[session->bit] = session;
-	consumer_run(engine->consumer, true);
-	groups_attach(engine, groups_wanted(engine));
-	r = control_page_set(engine->probes, session->bit, &session->spec);
-	if (r >= 0 && session->spec.duration_ns)
-		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
-					       session->spec.duration_ns / 1000, 1000, session_due,
-					       session);
-	if (r < 0) {
-		json_object_put(session_end(session, "failed"));
-		return fail(error, r, "", "cannot set the filters: too many values over all sessions");
-	}
-	return 0;
-}
-
-static bool stream_possible(const struct engine *engine, enum iotr_stream stream)
-{
-	const char *reason;
-
-	for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++)
-		if (probes_hook(engine->probes, stream, i, &reason))
-			return true;
-	return false;
-}
-
-static int check_start(struct engine *engine, const struct iotr_session_spec *spec,
-		       struct engine_error *error)
-{
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->streams >> stream & 1 && stream_possible(engine, stream))
-			return 0;
-	return fail(error, -EOPNOTSUPP, "streams", "the kernel refuses the hooks of these streams");
-}
-
-static void ended_forget(struct engine *engine, const char *name, struct json_object **ret)
-{
-	for (size_t i = 0; i < engine->ended_count; i++) {
-		struct json_object *value = json_object_object_get(engine->ended[i], "name");
-
-		if (strcmp(json_object_get_string(value), name))
-			continue;
-		if (ret)
-			*ret = engine->ended[i];
-		else
-			json_object_put(engine->ended[i]);
-		memmove(engine->ended + i, engine->ended + i + 1,
-			(--engine->ended_count - i) * sizeof(engine->ended[0]));
-		return;
-	}
-}
-
-int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		 struct json_object **ret, struct engine_error *error)
-{
-	_cleanup_(session_freep) struct session *session = NULL;
-	int bit = bit_find(engine), r;
-
-	if (engine_find(engine, spec->name))
-		return fail(error, -EEXIST, "name", "a session of that name is running");
-	if (bit < 0)
-		return fail(error, bit, "", "64 sessions are running, which is the limit");
-	r = check_start(engine, spec, error);
-	if (r < 0)
-		return r;
-	session = calloc(1, sizeof(*session));
-	if (!session)
-		return fail(error, -ENOMEM, "", "out of memory");
-	session->engine = engine;
-	session->bit = bit;
-	session->owner_uid = owner_uid;
-	clock_gettime(CLOCK_REALTIME, &session->started);
-	session->missing = missing_describe(engine, spec->streams);
-	r = spec_copy(&session->spec, spec);
-	if (r >= 0)
-		r = session_open(session, error);
-	if (r < 0)
-		return r;
-	r = session_begin(session, error);
-	if (r < 0) {
-		session = NULL; /* freed by session_end() */
-		return r;
-	}
-	ended_forget(engine, spec->name, NULL);
-	*ret = session_status(session, NULL);
-	TAKE(session);
-	return 0;
-}
-
-void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss)
-{
-	probes_loss(session->engine->probes, stream, session->bit, loss);
-	loss->emitted -= session->before[stream].emitted;
-	loss->ring -= session->before[stream].ring;
-	loss->unmatched -= session->before[stream].unmatched;
-}
-
-uint64_t session_missed(const struct session *session, enum iotr_stream stream)
-{
-	return probes_missed(session->engine->probes, stream_groups[stream]) -
-	       session->missed_before[stream];
-}
-
-static void session_report(struct session *session)
-{
-	struct probes_loss loss;
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		if (!(session->spec.streams >> stream & 1))
-			continue;
-		session_loss(session, stream, &loss);
-		writer_report(session->writer, stream,
-			      &(struct writer_probes){ .emitted = loss.emitted,
-						       .ring = loss.ring,
-						       .unmatched = loss.unmatched,
-						       .missed = session_missed(session, stream) });
-	}
-}
-
-/*
- * In this order nothing is lost: the programs stop emitting for the session, the rings are read
- * to their end, the router lets go, the writer writes what it has. Frees the session.
- */
-static struct json_object *session_end(struct session *session, const char *reason)
-{
-	struct engine *engine = session->engine;
-	struct json_object *status;
-	int r;
-
-	control_page_clear(engine->probes, session->bit);
-	consumer_drain(engine->consumer);
-	router_detach(consumer_router(engine->consumer), session->bit);
-	session_report(session);
-	r = writer_stop(session->writer, reason, NULL);
-	if (r < 0)
-		log_error("manifest of session %s: %s", session->spec.name, strerror(-r));
-	tail_hub_end(session);
-	status = session_status(session, reason);
-	engine->sessions[session->bit] = NULL;
-	groups_release_later(engine);
-	consumer_run(engine->consumer, groups_wanted(engine) != 0);
-	session_free(session);
-	return status;
-}
-
-int engine_stop(struct engine *engine, const char *name, struct json_object **ret)
-{
-	struct session *session = engine_find(engine, name);
-
-	*ret = NULL;
-	if (session)
-		*ret = session_end(session, "stopped");
-	else
-		ended_forget(engine, name, ret);
-	return *ret ? 0 : -ENOENT;
-}
-
-int engine_rotate(struct engine *engine, const char *name, struct json_object **ret)
-{
-	struct session *session = engine_find(engine, name);
-	struct writer_paths paths = { 0 };
-	int r;
-
-	if (!session)
-		return -ENOENT;
-	consumer_drain(engine->consumer); /* what happened before the call is in the old segments */
-	session_report(session);
-	r = writer_rotate(session->writer, &paths);
-	*ret = json_object_new_array();
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (paths.paths[stream])
-			json_object_array_add(*ret, json_object_new_string(paths.paths[stream]));
-	writer_paths_done(&paths);
-	if (r < 0) {
-		json_object_put(*ret);
-		*ret = NULL;
-	}
-	return r;
 }

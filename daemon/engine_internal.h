@@ -46,7 +46,25 @@ struct engine {
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
+/* Fills in the error and returns `r`; a NULL message leaves the one that stands there. */
+int engine_fail(struct engine_error *error, int r, const char *parameter, const char *message);
+
+/* Groups of programs that the stream needs, a bit for each enum probes_group. */
+uint32_t stream_groups(enum iotr_stream stream);
+
+/* What the running sessions need: whether there is any, attached now, what is not let go soon. */
+bool groups_needed(const struct engine *engine);
+void groups_attach(struct engine *engine);
+void groups_release_later(struct engine *engine);
+
 struct session *engine_find(struct engine *engine, const char *name);
+
+/*
+ * In this order nothing is lost: the programs stop emitting for the session, the rings are read
+ * to their end, the router lets go, the writer writes what it has. Frees the session; returns its
+ * final status.
+ */
+struct json_object *session_end(struct session *session, const char *reason);
 
 /* Since the session began. */
 uint64_t session_missed(const struct session *session, enum iotr_stream stream);

@@ -153,6 +153,7 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	_cleanup_json_ struct json_object *status = NULL;
 	int r;
 
+	json_object_object_add(note->parameters, "name", json_object_new_string(note->name));
 	if (note->ends_ns)
 		json_object_object_add(note->parameters, "duration_ns",
 				       json_object_new_uint64(note->ends_ns - now_ns()));

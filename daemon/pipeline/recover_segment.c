@@ -185,6 +185,9 @@ static int make_whole(const struct recover_stream *stream, const char *name, boo
 
 	if (r < 0)
 		return r;
+	if (scan->bad_rows)
+		log_warning("%s/%s/%s: row %" PRIu64 " is none: %s", stream->output,
+			    stream->folder, name, scan->first_bad, scan->bad_because);
 	if (scan->stopped || (scan->begun && !scan->header_good))
 		return -EBADMSG;
 	if (!trace_scan_rest(scan))

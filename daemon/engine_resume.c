@@ -201,6 +201,8 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 		.streams = note->streams,
 		.owner_uid = note->owner_uid,
 		.definition = note->parameters,
+		.retention = has(note->parameters, "keep_segments") ||
+			     has(note->parameters, "keep_size"),
 		.cancel = &resume->cancel,
 	};
 	int r = recover_folder(&config);

@@ -126,6 +126,19 @@ static void describe_place(const struct recover_stream *stream, const struct rec
 	    json_object_new_uint64(size_of(stream, strchr(path, '/') + 1)));
 }
 
+struct json_object *recover_describe_open(const struct recover_stream *stream,
+					  const struct recover_files *files)
+{
+	struct json_object *object = json_object_new_object();
+
+	describe_place(stream, files, object);
+	set(object, "state", json_object_new_string("open"));
+	set(object, "rows", json_object_new_uint64(0));
+	set(object, "bytes", json_object_new_uint64(0));
+	set(object, "sha256", NULL);
+	return object;
+}
+
 static void describe_rows(const struct trace_scan *scan, const struct trace_read *read,
 			  struct json_object *object)
 {
@@ -185,11 +198,11 @@ static int make_whole(const struct recover_stream *stream, const char *name, boo
 
 	if (r < 0)
 		return r;
+	if (scan->stopped || (scan->begun && !scan->header_good))
+		return -EBADMSG;
 	if (scan->bad_rows)
 		log_warning("%s/%s/%s: row %" PRIu64 " is none: %s", stream->output,
 			    stream->folder, name, scan->first_bad, scan->bad_because);
-	if (scan->stopped || (scan->begun && !scan->header_good))
-		return -EBADMSG;
 	if (!trace_scan_rest(scan))
 		return 0;
 	if (gzip)

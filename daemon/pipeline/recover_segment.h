@@ -33,6 +33,10 @@ void recover_strip(char *name);
 bool recover_name(const struct recover_stream *stream, const char *file,
 		  struct recover_files *files);
 
+/* A new object for a file that stays as it is, and that the manifest did not know. */
+struct json_object *recover_describe_open(const struct recover_stream *stream,
+					  const struct recover_files *files);
+
 /* The descriptor of a file of ours, to be changed, or a negative errno. */
 int recover_open(int folder_fd, const char *name);
 

@@ -100,7 +100,8 @@ static void set_next_time(struct writer *writer, uint64_t now)
 
 void writer_rotate_when_due(struct writer *writer, uint64_t now)
 {
-	if (!writer->rotate_at || now < writer->rotate_at || now < writer->retry_at)
+	if (!writer->rotate_at || now < writer->rotate_at ||
+	    (writer->disk.failing && now < writer->retry_at))
 		return;
 	if (writer_cut_all(writer, NULL) < 0)
 		writer->retry_at = now + WRITER_FLUSH_NS;
@@ -115,7 +116,7 @@ bool writer_make_room(struct writer *writer, const struct sink *sink, size_t siz
 	if (!writer->rotate_size || sink_fits(sink, size, writer->rotate_size))
 		return true;
 	now = clocks_mono_ns();
-	if (now < writer->retry_at)
+	if (writer->disk.failing && now < writer->retry_at)
 		return false;
 	if (writer_cut_all(writer, NULL) < 0) {
 		writer->retry_at = now + WRITER_FLUSH_NS;

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const iotr_format_names[IOTR_FORMAT_COUNT] = {
+	[IOTR_FORMAT_CSV] = "csv",
+	[IOTR_FORMAT_JSONL] = "jsonl",
+};
+
 void iotr_session_spec_done(struct iotr_session_spec *spec)
 {
 	free(spec->pids);

@@ -19,6 +19,22 @@ enum {
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
 };
 
+/* Limits below these, and rotation more often, would be a mistake. */
+#define IOTR_SIZE_MIN		     (64ULL << 10)  /* bytes, of max_size and rotate_size */
+#define IOTR_ROTATE_INTERVAL_MIN_NS  100000000ULL
+#define IOTR_ROTATE_SIZE_DEFAULT     (128ULL << 20)
+#define IOTR_ROTATE_INTERVAL_DEFAULT 86400000000000ULL /* ns: a day */
+
+/* Of the files. */
+enum iotr_format {
+	IOTR_FORMAT_CSV,
+	IOTR_FORMAT_JSONL,
+	IOTR_FORMAT_COUNT,
+};
+
+/* By which they are asked for, and the endings of the files' names. */
+extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
+
 /* Operations of one stream. */
 struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
@@ -44,6 +60,11 @@ struct iotr_session_spec {
 	bool errors;               /* only operations that failed */
 
 	uint64_t duration_ns;      /* 0: until stopped */
+	uint64_t max_size;         /* bytes of all files, before compression; 0: no limit */
+	uint64_t max_events;       /* rows of all streams; 0: no limit */
+	uint64_t rotate_size;      /* bytes of a segment; 0: any */
+	uint64_t rotate_interval_ns; /* 0: never by time */
+	enum iotr_format format;
 	char output[PATH_MAX];     /* absolute; "" for the default place */
 };
 

@@ -128,6 +128,42 @@ static int set_size(struct context *context, const struct option_row *row, const
 			    "no size: write 4096, 64K, 128M or 1.5G");
 }
 
+/* "off" is 0. True: it was that. */
+static bool set_off(const struct option_row *row, const char *value, struct json_object *parameters)
+{
+	if (strcmp(value, "off"))
+		return false;
+	json_object_object_add(parameters, row->parameter, json_object_new_int64(0));
+	return true;
+}
+
+static int set_duration_off(struct context *context, const struct option_row *row,
+			    const char *value, struct json_object *parameters)
+{
+	return set_off(row, value, parameters) ? EXIT_DONE
+					       : set_duration(context, row, value, parameters);
+}
+
+static int set_size_off(struct context *context, const struct option_row *row, const char *value,
+			struct json_object *parameters)
+{
+	return set_off(row, value, parameters) ? EXIT_DONE
+					       : set_size(context, row, value, parameters);
+}
+
+static int parse_count(const char *text, uint64_t *count)
+{
+	int r = iotr_parse_number(text, INT64_MAX, count);
+
+	return r < 0 || *count ? r : -ERANGE;
+}
+
+static int set_count(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *parameters)
+{
+	return set_quantity(context, row, value, parameters, parse_count, "not a whole number");
+}
+
 static int set_path(struct context *context, const struct option_row *row, const char *value,
 		    struct json_object *parameters)
 {
@@ -225,6 +261,8 @@ static parser *const parsers[] = {
 	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
 	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
 	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
+	[OPTION_DURATION_OFF] = set_duration_off, [OPTION_SIZE_OFF] = set_size_off,
+	[OPTION_COUNT] = set_count,
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
 	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,

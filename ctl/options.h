@@ -18,6 +18,9 @@ enum option_kind {
 	OPTION_NUMBERS,	 /* separated by commas */
 	OPTION_DURATION, /* as nanoseconds */
 	OPTION_SIZE,	 /* as bytes */
+	OPTION_DURATION_OFF, /* the same, or off: 0 */
+	OPTION_SIZE_OFF,
+	OPTION_COUNT,	 /* a number of things */
 	OPTION_PATH,	 /* made absolute */
 	OPTION_STREAM,	 /* adds its own name to the list */
 	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */

@@ -24,7 +24,15 @@ static const struct option_row filter_rows[] = {
 static const struct option_row output_rows[] = {
 	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after so long, as in 30s",
 	  NULL },
+	{ "max-size", OPTION_SIZE, "max_size", "SIZE", "end before the files hold more, as in 2G",
+	  NULL },
+	{ "max-events", OPTION_COUNT, "max_events", "N", "end after so many rows", NULL },
 	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
+	{ "rotate-size", OPTION_SIZE_OFF, "rotate_size", "SIZE|off",
+	  "begin new files before one is larger; 128M if not given", NULL },
+	{ "rotate-interval", OPTION_DURATION_OFF, "rotate_interval_ns", "TIME|off",
+	  "begin new files so often; each day if not given", NULL },
+	{ "format", OPTION_TEXT, "format", "csv|jsonl", "of the files; csv if not given", NULL },
 };
 
 #define GROUP(title, rows)                                                                         \
@@ -34,7 +42,7 @@ static const struct option_row output_rows[] = {
 
 const struct option_group process_options = GROUP("Processes", process_rows);
 const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
-const struct option_group output_options = GROUP("Output", output_rows);
+const struct option_group output_options = GROUP("Limits and output", output_rows);
 
 static const struct option_row set_rows[] = {
 	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",

@@ -24,7 +24,7 @@ static void print_filter(const char *name, struct json_object *value, FILE *stre
 	if (json_object_is_type(value, json_type_boolean))
 		return;
 	putc(' ', stream);
-	if (!strcmp(name, "min_size")) {
+	if (length > 5 && !strcmp(name + length - 5, "_size")) {
 		fputs(iotr_format_size(text, sizeof(text), json_object_get_uint64(value)), stream);
 		return;
 	}
@@ -139,6 +139,40 @@ static void print_missing(struct json_object *session, FILE *stream)
 	}
 }
 
+/* Limits and rotation as "max_events 1000, rotate_size 128 MiB". */
+static void print_limits(struct json_object *session, FILE *stream)
+{
+	static const char *const names[] = { "duration_ns",	     "max_size",    "max_events",
+					     "rotate_interval_ns", "rotate_size" };
+	const char *before = "  limits   ";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!number_of(session, names[i]))
+			continue;
+		fputs(before, stream);
+		print_filter(names[i], member_of(session, names[i]), stream);
+		before = ", ";
+	}
+	if (*before == ',')
+		putc('\n', stream);
+}
+
+static void print_disk_errors(struct json_object *session, FILE *stream)
+{
+	struct json_object *errors = member_of(session, "disk_errors");
+
+	for (size_t i = 0; i < count_of(errors); i++) {
+		struct json_object *error = json_object_array_get_idx(errors, i);
+		const char *to = text_of(error, "to", NULL);
+
+		fprintf(stream, "  %sdisk%s     ", style(stream, STYLE_BAD),
+			style(stream, STYLE_PLAIN));
+		put_text(stream, text_of(error, "error", "?"));
+		fprintf(stream, ", from %s to %s, %llu rows lost\n", text_of(error, "from", "?"),
+			to ?: "now", (unsigned long long)number_of(error, "lost"));
+	}
+}
+
 void print_session(struct json_object *session, FILE *stream)
 {
 	fputs(style(stream, STYLE_BOLD), stream);
@@ -146,12 +180,19 @@ void print_session(struct json_object *session, FILE *stream)
 	fputs(style(stream, STYLE_PLAIN), stream);
 	fputs(": ", stream);
 	put_text(stream, text_of(session, "state", "?"));
+	if (text_of(session, "reason", NULL)) {
+		fputs(", ", stream);
+		put_text(stream, text_of(session, "reason", ""));
+	}
 	putc('\n', stream);
 	print_started(session, stream);
 	print_line(session, "output", "output", stream);
 	print_line(session, "level", "level", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);
+	print_limits(session, stream);
+	print_disk_errors(session, stream);
+	print_line(session, "manifest", "manifest_error", stream);
 	print_missing(session, stream);
 	print_session_streams(session, stream);
 }

@@ -20,7 +20,7 @@ struct recording {
 	struct connection connection;
 	struct child child;
 	struct json_object *session; /* as it ended, or as far as it is known */
-	bool ends_by_itself;	     /* it has a duration */
+	bool ends_by_itself;	     /* it has a limit */
 	bool daemon_gone;
 	struct timespec begin;
 };
@@ -167,7 +167,9 @@ int verb_record(struct context *context, struct json_object *parameters, int arg
 		.quiet = *context,
 		.connection = CONNECTION_NONE,
 		.child = CHILD_NONE,
-		.ends_by_itself = member_of(parameters, "duration_ns") != NULL,
+		.ends_by_itself = member_of(parameters, "duration_ns") ||
+				  member_of(parameters, "max_size") ||
+				  member_of(parameters, "max_events"),
 	};
 	int r, code;
 

@@ -88,6 +88,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 		return engine_fail(error, -ENOMEM, "", "out of memory");
 	engine->config = *config;
 	engine->event = sd_event_ref(event);
+	r = engine_notice_init(engine);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot set up the event loop");
 	r = level_find(config->level, &level);
 	if (r < 0)
 		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
@@ -110,9 +113,7 @@ void engine_free(struct engine *engine)
 	if (!engine)
 		return;
 	engine_resume_end(engine);
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
-		if (engine->sessions[i])
-			json_object_put(session_end(engine->sessions[i], SHUTDOWN));
+	engine_notice_done(engine);
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);
@@ -131,6 +132,8 @@ static uint32_t groups_wanted(const struct engine *engine)
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
+		if (session && session->reason)
+			continue;
 		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
 			if (session->spec.streams >> stream & 1)
 				groups |= groups_of_stream[stream];
@@ -158,7 +161,7 @@ static size_t sessions_running(const struct engine *engine)
 	size_t count = 0;
 
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
-		count += engine->sessions[i] != NULL;
+		count += engine->sessions[i] && !engine->sessions[i]->reason;
 	return count;
 }
 

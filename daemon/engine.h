@@ -44,11 +44,20 @@ void engine_free(struct engine *engine);
 int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
 		 struct json_object **ret, struct engine_error *error);
 
-/* Ends a session; every row is on disk when this returns. `*ret`: its final status. -ENOENT. */
-int engine_stop(struct engine *engine, const char *name, struct json_object **ret);
+/*
+ * What ends after the call, because it waits for the disk, tells its result to a handler: once, on
+ * the main loop, in engine_free(), or before the call returns. The value is the handler's.
+ */
+typedef void (*engine_handler)(int result, struct json_object *value, void *userdata);
 
-/* New segment for every stream of the session. `*ret`: array of the paths just closed. -ENOENT. */
-int engine_rotate(struct engine *engine, const char *name, struct json_object **ret);
+/* Ends a session; every row is on disk at the handler's call, with its final status. -ENOENT. */
+int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata);
+
+/*
+ * Ends the segments of all streams of the session that have rows. The value: array of the paths
+ * just closed. -ENOENT, also while it ends: the handler is not called.
+ */
+int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);

@@ -22,6 +22,13 @@ enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
 };
 
+/* Who waits for a session's end. */
+struct session_waiter {
+	struct session_waiter *next;
+	engine_handler handler;
+	void *userdata;
+};
+
 struct session {
 	struct engine *engine;
 	unsigned int bit;
@@ -37,6 +44,9 @@ struct session {
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
+	const char *reason;   /* of its end; NULL: it runs */
+	bool written;	      /* its end is on disk, or was given up */
+	struct session_waiter *waiters;
 };
 
 struct engine {
@@ -47,6 +57,11 @@ struct engine {
 	struct session *sessions[IOTR_SESSIONS_MAX];
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
+	/* Of sessions that ended where their manifest could not be written yet. */
+	struct writer *left[IOTR_SESSIONS_MAX];
+	int notice; /* eventfd: a writer has something to tell */
+	sd_event_source *notices;
+	sd_event_source *reports; /* when the writers are told what the probes know */
 	const char *block_flags[32];
 	struct resume *resume;	  /* what sets right the folders of killed sessions, or NULL */
 	sd_event_source *release; /* when hooks that nobody wants any more go */
@@ -71,17 +86,33 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 
 /*
  * In this order nothing is lost: the programs stop emitting for the session, the rings are read
- * to their end, the router lets go, the writer writes what it has. Frees the session; returns its
- * final status.
+ * to their end, the router lets go, the writer writes what it has. That may take long, so it is
+ * not waited for: session_finish() follows. `reason` must last. Does nothing on a second call.
  */
-struct json_object *session_end(struct session *session, const char *reason);
+void session_end(struct session *session, const char *reason);
+
+/* Its rows are written: tells who waits for it, or keeps its last status. Frees the session. */
+void session_finish(struct session *session);
+
+/* Sees to what the writers have to tell. */
+int engine_notice_init(struct engine *engine);
+void engine_notice_done(struct engine *engine);
+
+/* Has the writers told what the probes know, as long as sessions run. */
+void engine_report_soon(struct engine *engine);
+
+/* Keeps a writer whose manifest waits for room, or frees it. */
+void engine_leave(struct engine *engine, struct writer *writer);
+
+/* Tells the writer what the probes know, for the manifest. */
+void session_report(struct session *session);
 
 /* Since the session began. */
 uint64_t session_missed(const struct session *session, enum iotr_stream stream);
 void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss);
 
-/* New objects. `reason` NULL: it runs. */
-struct json_object *session_status(const struct session *session, const char *reason);
+/* New objects. */
+struct json_object *session_status(const struct session *session);
 struct json_object *session_definition(const struct session *session);
 struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
 struct json_object *missing_describe(const struct engine *engine, uint32_t streams);

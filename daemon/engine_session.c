@@ -18,6 +18,8 @@ struct session *engine_find(const struct engine *engine, const char *name)
 	return NULL;
 }
 
+#define SESSION_FAILED "failed" /* it never began: nothing of it is kept */
+
 static void *copy(const void *from, size_t count, size_t size)
 {
 	void *to = count ? malloc(count * size) : NULL;
@@ -45,7 +47,8 @@ static void session_free(struct session *session)
 	if (!session)
 		return;
 	sd_event_source_disable_unref(session->duration);
-	writer_free(session->writer);
+	if (session->writer)
+		engine_leave(session->engine, session->writer);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -104,6 +107,12 @@ static int session_open(struct session *session, struct engine_error *error)
 		.definition = definition,
 		.hooks = hooks,
 		.owner_uid = session->owner_uid,
+		.format = session->spec.format,
+		.max_size = session->spec.max_size,
+		.max_events = session->spec.max_events,
+		.rotate_size = session->spec.rotate_size,
+		.rotate_interval_ns = session->spec.rotate_interval_ns,
+		.notice = engine->notice,
 	};
 	int r;
 
@@ -127,17 +136,9 @@ static int session_open(struct session *session, struct engine_error *error)
 
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 {
-	struct session *session = userdata;
-	struct engine *engine = session->engine;
-
 	(void)source;
 	(void)now;
-	if (engine->ended_count == ENDED_MAX) {
-		json_object_put(engine->ended[0]);
-		memmove(engine->ended, engine->ended + 1, --engine->ended_count * sizeof(engine->ended[0]));
-	}
-	log_info("session %s ends after its duration", session->spec.name);
-	engine->ended[engine->ended_count++] = session_end(session, "duration");
+	session_end(userdata, "duration");
 	return 0;
 }
 
@@ -155,6 +156,7 @@ static int session_begin(struct session *session, struct engine_error *error)
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
 	engine->sessions[session->bit] = session;
+	engine_report_soon(engine);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
 	r = control_page_set(engine->probes, session->bit, &session->spec);
@@ -163,7 +165,7 @@ static int session_begin(struct session *session, struct engine_error *error)
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
 	if (r < 0) {
-		json_object_put(session_end(session, "failed"));
+		session_end(session, SESSION_FAILED);
 		return engine_fail(error, r, "", "cannot set the filters: too many values over all sessions");
 	}
 	return 0;
@@ -240,11 +242,11 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 		return r;
 	r = session_begin(session, error);
 	if (r < 0) {
-		session = NULL; /* freed by session_end() */
+		session = NULL; /* freed when its writer has ended */
 		return r;
 	}
 	ended_forget(engine, spec->name, NULL);
-	*ret = session_status(session, NULL);
+	*ret = session_status(session);
 	session->resumes = NULL; /* is the caller's */
 	TAKE(session);
 	return 0;
@@ -264,7 +266,7 @@ uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 	       session->missed_before[stream];
 }
 
-static void session_report(struct session *session)
+void session_report(struct session *session)
 {
 	struct probes_loss loss;
 
@@ -280,61 +282,137 @@ static void session_report(struct session *session)
 	}
 }
 
-struct json_object *session_end(struct session *session, const char *reason)
+static void on_stopped(int result, const struct writer_paths *paths, void *userdata)
+{
+	struct session *session = userdata;
+
+	(void)paths;
+	(void)result; /* the writer has logged it, and tries again */
+	session->written = true;
+}
+
+void session_end(struct session *session, const char *reason)
 {
 	struct engine *engine = session->engine;
-	struct json_object *status;
-	int r;
 
+	if (session->reason)
+		return;
+	if (strcmp(reason, "stopped"))
+		log_info("session %s ends: %s", session->spec.name, reason);
+	session->reason = reason;
+	session->duration = sd_event_source_disable_unref(session->duration);
 	control_page_clear(engine->probes, session->bit);
 	consumer_drain(engine->consumer);
 	router_detach(consumer_router(engine->consumer), session->bit);
 	session_report(session);
-	r = writer_stop(session->writer, reason, NULL);
-	if (r < 0)
-		log_error("manifest of session %s: %s", session->spec.name, strerror(-r));
-	if (strcmp(reason, SHUTDOWN)) /* after which it goes on */
-		session_forget(session);
-	tail_hub_end(session);
-	status = session_status(session, reason);
-	engine->sessions[session->bit] = NULL;
 	groups_release_later(engine);
 	consumer_run(engine->consumer, groups_needed(engine));
+	if (writer_stop_begin(session->writer, reason, on_stopped, session) < 0)
+		session->written = true; /* out of memory: writer_free() stops it */
+}
+
+/* The oldest goes when there are too many. */
+static void ended_keep(struct engine *engine, struct json_object *status)
+{
+	if (engine->ended_count == ENDED_MAX) {
+		json_object_put(engine->ended[0]);
+		memmove(engine->ended, engine->ended + 1,
+			--engine->ended_count * sizeof(engine->ended[0]));
+	}
+	engine->ended[engine->ended_count++] = status;
+}
+
+void session_finish(struct session *session)
+{
+	_cleanup_json_ struct json_object *status = NULL;
+	struct engine *engine = session->engine;
+	struct session_waiter *waiter = session->waiters, *next;
+	bool failed = !strcmp(session->reason, SESSION_FAILED);
+
+	if (strcmp(session->reason, SHUTDOWN)) /* after which it goes on */
+		session_forget(session);
+	tail_hub_end(session);
+	status = session_status(session);
+	engine->sessions[session->bit] = NULL;
+	if (!waiter && !failed)
+		ended_keep(engine, json_object_get(status));
+	if (failed)
+		writer_remove(session->writer);
 	session_free(session);
-	return status;
+	for (; waiter; waiter = next) {
+		next = waiter->next;
+		waiter->handler(0, json_object_get(status), waiter->userdata);
+		free(waiter);
+	}
 }
 
-int engine_stop(struct engine *engine, const char *name, struct json_object **ret)
+static int session_wait(struct session *session, engine_handler handler, void *userdata)
 {
-	struct session *session = engine_find(engine, name);
+	struct session_waiter *waiter = calloc(1, sizeof(*waiter));
 
-	*ret = NULL;
-	if (session)
-		*ret = session_end(session, "stopped");
-	else
-		ended_forget(engine, name, ret);
-	return *ret ? 0 : -ENOENT;
+	if (!waiter)
+		return -ENOMEM;
+	*waiter = (struct session_waiter){ session->waiters, handler, userdata };
+	session->waiters = waiter;
+	return 0;
 }
 
-int engine_rotate(struct engine *engine, const char *name, struct json_object **ret)
+int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata)
 {
 	struct session *session = engine_find(engine, name);
-	struct writer_paths paths = { 0 };
+	struct json_object *status = NULL;
 	int r;
 
-	if (!session)
+	if (!session) {
+		ended_forget(engine, name, &status);
+		if (!status)
+			return -ENOENT;
+		handler(0, status, userdata);
+		return 0;
+	}
+	r = session_wait(session, handler, userdata);
+	if (r < 0)
+		return r;
+	session_end(session, "stopped");
+	if (session->written)
+		session_finish(session);
+	return 0;
+}
+
+struct rotation {
+	engine_handler handler;
+	void *userdata;
+};
+
+static void on_rotated(int result, const struct writer_paths *paths, void *userdata)
+{
+	struct rotation *rotation = userdata;
+	struct json_object *closed = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (paths->paths[stream])
+			json_object_array_add(closed,
+					      json_object_new_string(paths->paths[stream]));
+	rotation->handler(result, closed, rotation->userdata);
+	free(rotation);
+}
+
+int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata)
+{
+	struct session *session = engine_find(engine, name);
+	struct rotation *rotation;
+	int r;
+
+	if (!session || session->reason)
 		return -ENOENT;
+	rotation = malloc(sizeof(*rotation));
+	if (!rotation)
+		return -ENOMEM;
+	*rotation = (struct rotation){ handler, userdata };
 	consumer_drain(engine->consumer); /* what happened before the call is in the old segments */
 	session_report(session);
-	r = writer_rotate(session->writer, &paths);
-	*ret = json_object_new_array();
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (paths.paths[stream])
-			json_object_array_add(*ret, json_object_new_string(paths.paths[stream]));
-	writer_paths_done(&paths);
-	if (r < 0) {
-		json_object_put(*ret);
-		*ret = NULL;
-	}
+	r = writer_rotate_begin(session->writer, on_rotated, rotation);
+	if (r < 0)
+		free(rotation);
 	return r;
 }

@@ -94,6 +94,26 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 	return filters;
 }
 
+/* Limits, rotation and format: those that are set. */
+static void limits_describe(const struct iotr_session_spec *spec, struct json_object *object)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} limits[] = {
+		{ "duration_ns", spec->duration_ns },
+		{ "max_size", spec->max_size },
+		{ "max_events", spec->max_events },
+		{ "rotate_size", spec->rotate_size },
+		{ "rotate_interval_ns", spec->rotate_interval_ns },
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (limits[i].value)
+			add_u64(object, limits[i].name, limits[i].value);
+	add_string(object, "format", iotr_format_names[spec->format]);
+}
+
 struct json_object *session_definition(const struct session *session)
 {
 	struct json_object *definition = json_object_new_object(), *streams = json_object_new_array();
@@ -105,8 +125,7 @@ struct json_object *session_definition(const struct session *session)
 					      json_object_new_string(iotr_schemas[stream].flag));
 	json_object_object_add(definition, "streams", streams);
 	json_object_object_add(definition, "filters", filters_describe(&session->spec));
-	if (session->spec.duration_ns)
-		add_u64(definition, "duration_ns", session->spec.duration_ns);
+	limits_describe(&session->spec, definition);
 	return definition;
 }
 
@@ -132,6 +151,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 
 	writer_counts(session->writer, stream, &counts);
 	session_loss(session, stream, &loss);
+	loss.emitted -= counts.refused;
 	add_u64(object, "emitted", loss.emitted);
 	add_u64(object, "written", counts.written);
 	add_u64(lost, "ring", loss.ring);
@@ -150,7 +170,25 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	return object;
 }
 
-struct json_object *session_status(const struct session *session, const char *reason)
+static const char *state_of(const struct session *session)
+{
+	if (!session->reason)
+		return "running";
+	return session->written ? "ended" : "ending";
+}
+
+/* What the disk did not take. */
+static void disk_describe(const struct session *session, struct json_object *status)
+{
+	struct json_object *errors = writer_disk_errors(session->writer);
+	int error = writer_manifest_error(session->writer);
+
+	json_object_object_add(status, "disk_errors", errors);
+	if (error)
+		add_string(status, "manifest_error", strerror(-error));
+}
+
+struct json_object *session_status(const struct session *session)
 {
 	struct json_object *status = json_object_new_object(), *streams = json_object_new_object();
 	char started[32];
@@ -159,9 +197,9 @@ struct json_object *session_status(const struct session *session, const char *re
 	gmtime_r(&session->started.tv_sec, &utc);
 	strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	add_string(status, "name", session->spec.name);
-	add_string(status, "state", reason ? "ended" : "running");
-	if (reason)
-		add_string(status, "reason", reason);
+	add_string(status, "state", state_of(session));
+	if (session->reason)
+		add_string(status, "reason", session->reason);
 	add_string(status, "started", started);
 	add_string(status, "output", session->output);
 	add_string(status, "level", level_name(probes_level(session->engine->probes)));
@@ -171,8 +209,8 @@ struct json_object *session_status(const struct session *session, const char *re
 					       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
 	json_object_object_add(status, "filters", filters_describe(&session->spec));
-	if (session->spec.duration_ns)
-		add_u64(status, "duration_ns", session->spec.duration_ns);
+	limits_describe(&session->spec, status);
+	disk_describe(session, status);
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
 	return status;
@@ -190,7 +228,7 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 	}
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i] && (!name || !strcmp(engine->sessions[i]->spec.name, name)))
-			json_object_array_add(sessions, session_status(engine->sessions[i], NULL));
+			json_object_array_add(sessions, session_status(engine->sessions[i]));
 	if (name && !json_object_array_length(sessions))
 		return -ENOENT;
 	*ret = TAKE(sessions);

@@ -2,6 +2,8 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,25 +65,89 @@ static const struct argument stop_arguments[] = { { .name = "name", .parse = par
 						  { .name = "all", .parse = parse_all } };
 static const struct argument name_argument[] = { { .name = "name", .parse = parse_name } };
 
-static int stop_one(struct call *call, const char *name, struct json_object *stopped)
-{
-	struct json_object *session = NULL;
-	int r = engine_stop(call->control->engine, name, &session);
+/* The results of several requests to the engine, which come when they come, for one reply. */
+struct gathering {
+	struct call *call; /* NULL: the client has gone */
+	const char *key;   /* of the reply */
+	struct json_object *results;
+	size_t pending; /* and one while requests are being made */
+	int error;	/* the first */
+};
 
+static void gathering_free(struct gathering *gathering)
+{
+	json_object_put(gathering->results);
+	free(gathering);
+}
+
+/* The call is at its end: what is still under way has nobody to be told to. */
+static void gathering_forget(void *state)
+{
+	struct gathering *gathering = state;
+
+	gathering->call = NULL;
+	if (!gathering->pending)
+		gathering_free(gathering);
+}
+
+static struct gathering *gathering_new(struct call *call, const char *key)
+{
+	struct gathering *gathering = calloc(1, sizeof(*gathering));
+
+	if (!gathering)
+		return NULL;
+	*gathering = (struct gathering){
+		.call = call, .key = key, .results = json_object_new_array(), .pending = 1
+	};
+	call_keep(call, gathering, gathering_forget);
+	return gathering;
+}
+
+static void gathering_end(struct gathering *gathering, int result)
+{
+	if (result < 0 && !gathering->error)
+		gathering->error = result;
+	if (--gathering->pending)
+		return;
+	if (!gathering->call)
+		gathering_free(gathering);
+	else if (gathering->error)
+		call_failed(gathering->call, "%s failed: %s",
+			    strrchr(gathering->call->method, '.') + 1, strerror(-gathering->error));
+	else
+		reply_value(gathering->call, gathering->key, TAKE(gathering->results));
+}
+
+static void on_stopped(int result, struct json_object *session, void *userdata)
+{
+	struct gathering *gathering = userdata;
+
+	if (session)
+		json_object_array_add(gathering->results, session);
+	gathering_end(gathering, result);
+}
+
+static int stop_one(struct call *call, const char *name, struct gathering *gathering)
+{
+	int r;
+
+	gathering->pending++;
+	r = engine_stop(call->control->engine, name, on_stopped, gathering);
 	if (r < 0)
-		return r;
-	log_info("session %s stopped by uid %u", name, call->uid);
-	return json_object_array_add(stopped, session);
+		gathering->pending--;
+	else
+		log_info("session %s stopped by uid %u", name, call->uid);
+	return r;
 }
 
 /* The first failure is what is told, after all the others were stopped too. */
-static int stop_all(struct call *call, struct json_object *stopped)
+static int stop_all(struct call *call, struct gathering *gathering)
 {
 	_cleanup_json_ struct json_object *sessions = NULL;
 	int r = engine_status(call->control->engine, NULL, &sessions);
 
 	for (size_t i = 0; sessions && i < json_object_array_length(sessions); i++) {
-		int q = stop_one(call, name_of(json_object_array_get_idx(sessions, i)), stopped);
+		int q = stop_one(call, name_of(json_object_array_get_idx(sessions, i)), gathering);
 
 		if (q < 0 && q != -ENOENT && r >= 0)
 			r = q;
@@ -91,7 +157,7 @@ static int stop_all(struct call *call, struct json_object *stopped)
 
 static int stop(struct call *call)
 {
-	_cleanup_json_ struct json_object *stopped = json_object_new_array();
+	struct gathering *gathering;
 	struct choice choice = { 0 };
 	int r;
 
@@ -101,12 +167,14 @@ static int stop(struct call *call)
 		call_invalid(call, "name", "give a session's name, or all");
 		return 0;
 	}
-	r = choice.all ? stop_all(call, stopped) : stop_one(call, choice.name, stopped);
+	gathering = gathering_new(call, "sessions");
+	if (!gathering)
+		return -ENOMEM;
+	r = choice.all ? stop_all(call, gathering) : stop_one(call, choice.name, gathering);
 	if (r == -ENOENT)
 		reply_no_such_session(call, choice.name);
-	else if (r >= 0)
-		reply_value(call, "sessions", TAKE(stopped));
-	return r == -ENOENT ? 0 : r;
+	gathering_end(gathering, r == -ENOENT ? 0 : r);
+	return 0;
 }
 
 /* Sessions by the name given, or all; the reply is sent when there is none of that name. */
@@ -161,36 +229,53 @@ static int status(struct call *call)
 	return 0;
 }
 
-static int rotate_one(struct call *call, const char *name, struct json_object *closed)
+static void on_rotated(int result, struct json_object *paths, void *userdata)
 {
-	_cleanup_json_ struct json_object *paths = NULL;
-	int r = engine_rotate(call->control->engine, name, &paths);
+	struct gathering *gathering = userdata;
 
 	for (size_t i = 0; paths && i < json_object_array_length(paths); i++)
-		json_object_array_add(closed, json_object_get(json_object_array_get_idx(paths, i)));
+		json_object_array_add(gathering->results,
+				      json_object_get(json_object_array_get_idx(paths, i)));
+	json_object_put(paths);
+	gathering_end(gathering, result);
+}
+
+static int rotate_one(struct call *call, const char *name, struct gathering *gathering)
+{
+	int r;
+
+	gathering->pending++;
+	r = engine_rotate(call->control->engine, name, on_rotated, gathering);
+	if (r < 0)
+		gathering->pending--;
 	return r;
 }
 
 static int rotate(struct call *call)
 {
-	_cleanup_json_ struct json_object *closed = json_object_new_array(), *sessions = NULL;
+	_cleanup_json_ struct json_object *sessions = NULL;
+	struct gathering *gathering;
 	struct choice choice = { 0 };
 	int r;
 
 	if (arguments_read_call(call, name_argument, LENGTH(name_argument), &choice) < 0)
 		return 0;
 	r = find_sessions(call, choice.name, &sessions);
-	for (size_t i = 0; r >= 0 && i < json_object_array_length(sessions); i++) {
-		int q = rotate_one(call, name_of(json_object_array_get_idx(sessions, i)), closed);
+	if (r < 0)
+		return r;
+	gathering = gathering_new(call, "closed");
+	if (!gathering)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
+		int q = rotate_one(call, name_of(json_object_array_get_idx(sessions, i)), gathering);
 
 		if (q < 0 && (q != -ENOENT || choice.name))
 			r = q;
 	}
-	if (r >= 0)
-		reply_value(call, "closed", TAKE(closed));
-	else if (r == -ENOENT && !call->done)
+	if (r == -ENOENT)
 		reply_no_such_session(call, choice.name);
-	return r;
+	gathering_end(gathering, r == -ENOENT ? 0 : r);
+	return 0;
 }
 
 /* Methods that hand through one array of the engine. */

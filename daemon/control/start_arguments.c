@@ -296,6 +296,69 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	return 0;
 }
 
+/* Sizes and times at which files begin anew: 0 is never. */
+static int parse_least(struct json_object *value, uint64_t least, bool or_never, const char *unit,
+		       uint64_t *ret, struct engine_error *error)
+{
+	uint64_t number;
+	int r = argument_number(value, 0, INT64_MAX, &number, error);
+
+	if (r < 0)
+		return r;
+	if (number < least && (number || !or_never))
+		return argument_refuse(error, "%llu is too little: the least is %llu %s%s",
+				       (unsigned long long)number, (unsigned long long)least, unit,
+				       or_never ? ", or 0 for never" : "");
+	*ret = number;
+	return 0;
+}
+
+static int parse_max_size(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return parse_least(value, IOTR_SIZE_MIN, false, "bytes", &spec->max_size, error);
+}
+
+static int parse_max_events(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return argument_number(value, 1, INT64_MAX, &spec->max_events, error);
+}
+
+static int parse_rotate_size(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return parse_least(value, IOTR_SIZE_MIN, true, "bytes", &spec->rotate_size, error);
+}
+
+static int parse_rotate_interval(struct json_object *value, void *target,
+				 struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return parse_least(value, IOTR_ROTATE_INTERVAL_MIN_NS, true, "ns",
+			   &spec->rotate_interval_ns, error);
+}
+
+static int parse_format(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	const char *name = NULL;
+	int r = argument_string(value, &name, error);
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < IOTR_FORMAT_COUNT; i++)
+		if (!strcmp(name, iotr_format_names[i])) {
+			spec->format = (enum iotr_format)i;
+			return 0;
+		}
+	return argument_refuse(error, "there is no format '%.64s': csv and jsonl exist", name);
+}
+
 /* Streams stand before operations and pids before tree, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
@@ -311,12 +374,21 @@ static const struct argument start_arguments[] = {
 	{ .name = "errors", .parse = parse_errors },
 	{ .name = "duration_ns", .parse = parse_duration },
 	{ .name = "output", .parse = parse_output },
+	{ .name = "max_size", .parse = parse_max_size },
+	{ .name = "max_events", .parse = parse_max_events },
+	{ .name = "rotate_size", .parse = parse_rotate_size },
+	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },
+	{ .name = "format", .parse = parse_format },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error)
 {
-	*spec = (struct iotr_session_spec){ .name = IOTR_SESSION_NAME };
+	*spec = (struct iotr_session_spec){
+		.name = IOTR_SESSION_NAME,
+		.rotate_size = IOTR_ROTATE_SIZE_DEFAULT,
+		.rotate_interval_ns = IOTR_ROTATE_INTERVAL_DEFAULT,
+	};
 	return arguments_read(parameters, start_arguments,
 			      sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);
 }

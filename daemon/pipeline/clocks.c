@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "clocks.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #define TRIES 5
@@ -35,4 +36,17 @@ struct clocks clocks_measure(void)
 		best.offset_ns = (int64_t)(real - best.mono_ns);
 	}
 	return best;
+}
+
+char *clocks_format(char text[CLOCKS_TEXT_MAX], uint64_t realtime_ns)
+{
+	time_t seconds = (time_t)(realtime_ns / 1000000000);
+	struct tm date;
+	size_t length;
+
+	gmtime_r(&seconds, &date);
+	length = strftime(text, CLOCKS_TEXT_MAX, "%Y-%m-%d %H:%M:%S", &date);
+	snprintf(text + length, CLOCKS_TEXT_MAX - length, ".%09llu",
+		 (unsigned long long)(realtime_ns % 1000000000));
+	return text;
 }

@@ -9,7 +9,12 @@ struct clocks {
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 };
 
+enum { CLOCKS_TEXT_MAX = 40 };
+
 uint64_t clocks_mono_ns(void);
 
 /* The best of a few measurements: exact to some tens of nanoseconds. */
 struct clocks clocks_measure(void);
+
+/* Nanoseconds since 1970 as the timestamp column has them: YYYY-MM-DD HH:MM:SS.nnnnnnnnn, UTC. */
+char *clocks_format(char text[CLOCKS_TEXT_MAX], uint64_t realtime_ns);

@@ -2,79 +2,23 @@
 #include "format_csv.h"
 
 #include <string.h>
-#include <time.h>
 
 /* The loop over the columns is the hottest of all: what is rare stays out of it. */
 #define INLINE	 __attribute__((always_inline)) static inline
 #define NOINLINE __attribute__((noinline))
 
-#define SECOND_NS     1000000000
 #define CELL_SIZE_MAX 40 /* bytes of a cell that is no text, with its comma */
 #define FIXED_MAX     (CELLS_MAX * CELL_SIZE_MAX + 3 * FLAGS_TEXT_MAX + 512)
 
 void format_csv_init(struct format_csv *csv)
 {
 	memset(csv, 0, sizeof(*csv));
-	csv->second_ns = UINT64_MAX;
+	csv->date.second_ns = UINT64_MAX;
 }
 
 size_t format_csv_bound(const struct row *row)
 {
 	return FIXED_MAX + 2 * ((size_t)row->path.length + row->path2.length);
-}
-
-static char *write_date(char *out, const struct tm *date)
-{
-	out = digits_padded(out, (uint32_t)(date->tm_year + 1900) % 10000, 4);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)date->tm_mon + 1, 2);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)date->tm_mday, 2);
-	*out++ = ' ';
-	out = digits_padded(out, (uint32_t)date->tm_hour, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)date->tm_min, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)date->tm_sec, 2);
-	*out++ = '.';
-	return out;
-}
-
-static void set_second(struct format_csv *csv, uint64_t ns)
-{
-	time_t second = (time_t)(ns / SECOND_NS);
-	struct tm date;
-
-	gmtime_r(&second, &date);
-	write_date(csv->date, &date);
-	csv->second_ns = ns - ns % SECOND_NS;
-}
-
-static char *write_time(struct format_csv *csv, char *out, uint64_t ns)
-{
-	uint32_t fraction;
-
-	if (ns - csv->second_ns >= SECOND_NS)
-		set_second(csv, ns);
-	fraction = (uint32_t)(ns - csv->second_ns);
-	memcpy(out, csv->date, FORMAT_CSV_DATE_SIZE);
-	out += FORMAT_CSV_DATE_SIZE;
-	*out++ = (char)('0' + fraction / 100000000);
-	return digits_8(out, fraction % 100000000);
-}
-
-static char *write_ms(char *out, uint64_t ns)
-{
-	out = digits_u64(out, ns / 1000000);
-	*out++ = '.';
-	return digits_padded(out, (uint32_t)(ns % 1000000), 6);
-}
-
-static char *write_device(char *out, uint64_t device)
-{
-	out = digits_u64(out, device >> 20);
-	*out++ = ':';
-	return digits_u64(out, device & 0xfffff);
 }
 
 static char *write_quoted(char *out, const char *text, size_t length)
@@ -98,20 +42,7 @@ static char *write_text(char *out, const struct cell *cell)
 
 NOINLINE static char *write_number(char *out, const struct cell *cell)
 {
-	switch (cell->kind) {
-	case CELL_U64:
-		return digits_u64(out, cell->number);
-	case CELL_S64:
-		return digits_s64(out, (int64_t)cell->number);
-	case CELL_HEX:
-		return digits_hex(out, cell->number);
-	case CELL_MS:
-		return write_ms(out, cell->number);
-	case CELL_DEVICE:
-		return write_device(out, cell->number);
-	default:
-		return out;
-	}
+	return format_number(out, cell);
 }
 
 /* By way of the digits that were kept: a copy instead of multiplications. */
@@ -139,7 +70,7 @@ INLINE char *write_cell(struct format_csv *csv, char *out, const struct cell *ce
 	if (cell->kind == CELL_U64)
 		return digits_u64(out, cell->number);
 	if (cell->kind == CELL_TIME)
-		return write_time(csv, out, cell->number);
+		return format_time(&csv->date, out, cell->number);
 	return write_number(out, cell);
 }
 

@@ -9,11 +9,10 @@
 #include <stdint.h>
 
 #include "cells.h"
-#include "digits.h"
+#include "format_values.h"
 #include "row.h"
 
 enum {
-	FORMAT_CSV_DATE_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.") - 1,
 	FORMAT_CSV_HEADER_MAX = 4096,
 	FORMAT_CSV_SPANS = 256,
 };
@@ -34,8 +33,7 @@ struct format_csv_span {
 };
 
 struct format_csv {
-	uint64_t second_ns; /* that `date` is of */
-	char date[FORMAT_CSV_DATE_SIZE + DIGITS_SLACK];
+	struct format_date date;
 	struct format_csv_number numbers[CELLS_MAX];
 	struct format_csv_span spans[FORMAT_CSV_SPANS];
 };

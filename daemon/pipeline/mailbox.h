@@ -1,29 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work that the main thread hands to a writer thread and waits for. One caller at a time; the
- * thread is woken through an eventfd and looks into its mailbox between two batches of rows.
+ * Work that the main thread hands to a writer thread. The thread is woken through an eventfd and
+ * looks into its mailbox between two batches of rows; work is done in the order it was posted.
+ *
+ * A disk may hold up the writer thread for long, and the main thread must not wait for that: it
+ * posts a mail, and takes it back with mailbox_collect() when `notice` tells that it is done.
+ * mailbox_call() waits, for those who can.
  */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
-typedef int (*mailbox_work)(void *owner, void *argument);
-
-struct mailbox {
-	pthread_mutex_t lock;
-	pthread_cond_t done;
-	int eventfd;		    /* not owned */
-	_Atomic(mailbox_work) work; /* NULL: none */
-	void *argument;
-	int result;
+struct mail {
+	struct mail *next;
+	int (*work)(void *owner, struct mail *mail); /* the other thread */
+	void (*done)(struct mail *mail); /* main thread; the mail is the callee's again */
+	int result;			 /* of the work */
+	bool finished;
 };
 
-void mailbox_init(struct mailbox *mailbox, int eventfd);
+struct mail_list {
+	struct mail *first;
+	struct mail **end;
+};
+
+struct mailbox {
+	pthread_mutex_t lock; /* of the lists */
+	pthread_cond_t answered;
+	struct mail_list inbox;
+	struct mail_list outbox;
+	_Atomic int waiting; /* mails in the inbox */
+	int eventfd;	     /* wakes the other thread; not owned */
+	int notice;	     /* wakes the main thread; not owned, -1: none */
+};
+
+void mailbox_init(struct mailbox *mailbox, int eventfd, int notice);
 void mailbox_done(struct mailbox *mailbox);
 
-/* Main thread: has `work` done on the other thread and returns what it returned. */
-int mailbox_call(struct mailbox *mailbox, mailbox_work work, void *argument);
+/* Main thread: has mail->work done on the other thread, and mail->done called afterwards. */
+void mailbox_post(struct mailbox *mailbox, struct mail *mail);
+
+/* Main thread: calls `done` of all that is. */
+void mailbox_collect(struct mailbox *mailbox);
+
+/* Main thread: has the work done and returns what it returned. `done` is not called. */
+int mailbox_call(struct mailbox *mailbox, struct mail *mail);
 
 /* The other thread: does what there is to do. */
 void mailbox_serve(struct mailbox *mailbox, void *owner);
+
+/* The other thread: tells the main thread that there is something to see to. */
+void mailbox_notify(struct mailbox *mailbox);

@@ -9,13 +9,12 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "digits.h"
-#include "format_csv.h"
 #include "schema.h"
 #include "sink.h"
 
 #define TEMPORARY_NAME MANIFEST_NAME ".tmp"
 #define MODE	       0640
+#define NS_PER_BYTE    1000 /* a megabyte a second at most, over time */
 
 static void add_string(struct json_object *object, const char *key, const char *value)
 {
@@ -27,19 +26,18 @@ static void add_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-/* As the timestamp column has it, from CLOCK_MONOTONIC. */
+/* As the timestamp column has it. */
+static void add_realtime(struct json_object *object, const char *key, uint64_t realtime_ns)
+{
+	char text[CLOCKS_TEXT_MAX];
+
+	add_string(object, key, clocks_format(text, realtime_ns));
+}
+
 static void add_time(struct json_object *object, const char *key, uint64_t mono_ns,
 		     const struct clocks *clocks)
 {
-	struct cell cell = cell_number(CELL_TIME, mono_ns + (uint64_t)clocks->offset_ns);
-	struct format_csv csv;
-	char text[64];
-	size_t length;
-
-	format_csv_init(&csv);
-	length = format_csv_row(&csv, &cell, 1, text);
-	text[length - 1] = '\0';
-	add_string(object, key, text);
+	add_realtime(object, key, mono_ns + (uint64_t)clocks->offset_ns);
 }
 
 static struct json_object *columns(const struct iotr_schema *schema)
@@ -118,6 +116,7 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	add_string(frame, "session", config->session);
 	add_u64(frame, "owner_uid", config->owner_uid);
 	add_string(frame, "level", config->level);
+	add_string(frame, "format", config->format);
 	json_object_object_add(frame, "host", host());
 	add_time(frame, "started", config->start.mono_ns, &config->start);
 	if (add_copy(frame, "definition", config->definition) < 0 ||
@@ -137,19 +136,17 @@ void manifest_done(struct manifest *manifest)
 	manifest->constant = NULL;
 }
 
-static void add_times(struct json_object *object, const struct segment *segment,
-		      const struct clocks *clocks)
+static void add_times(struct json_object *object, const struct segment *segment)
 {
 	if (!segment->rows)
 		return;
-	add_time(object, "first_time", segment->first_ns, clocks);
-	add_time(object, "last_time", segment->last_ns, clocks);
+	add_realtime(object, "first_time", segment->first_realtime_ns);
+	add_realtime(object, "last_time", segment->last_realtime_ns);
 	add_u64(object, "first_mono_ns", segment->first_ns);
 	add_u64(object, "last_mono_ns", segment->last_ns);
 }
 
-static struct json_object *segment_object(const struct sink *sink, const struct segment *segment,
-					  const struct clocks *clocks)
+static struct json_object *segment_object(const struct sink *sink, const struct segment *segment)
 {
 	const struct iotr_schema *schema = &iotr_schemas[sink->stream];
 	struct json_object *object = json_object_new_object();
@@ -162,18 +159,10 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 	add_string(object, "state", segment->closed ? "closed" : "open");
 	add_u64(object, "rows", segment->rows);
 	add_u64(object, "bytes", segment->bytes);
-	add_times(object, segment, clocks);
+	add_u64(object, "stored_bytes", segment->bytes);
+	add_times(object, segment);
 	add_string(object, "sha256", segment->sha256[0] ? segment->sha256 : NULL);
 	return object;
-}
-
-static void add_segments(struct json_object *array, const struct sink *sink,
-			 const struct clocks *clocks)
-{
-	const struct segment *segment;
-
-	TAILQ_FOREACH (segment, &sink->segments, entry)
-		json_object_array_add(array, segment_object(sink, segment, clocks));
 }
 
 static void add_counts(struct json_object *object, const struct manifest_stream *stream)
@@ -187,7 +176,7 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	add_u64(object, "bytes", atomic_load(&stream->sink->bytes));
 	add_u64(lost, "ring", stream->lost_ring);
 	add_u64(lost, "queue", stream->lost_queue);
-	add_u64(lost, "disk", atomic_load(&stream->sink->lost));
+	add_u64(lost, "disk", stream->lost_disk);
 	add_u64(lost, "unmatched", stream->lost_unmatched);
 	json_object_object_add(object, "lost", lost);
 }
@@ -197,7 +186,6 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 {
 	struct json_object *streams = json_object_object_get(object, "streams");
 	struct json_object *clock = json_object_new_object();
-	struct json_object *segments = json_object_new_array();
 
 	add_string(object, "state", state->reason ? "ended" : "running");
 	add_string(object, "reason", state->reason);
@@ -212,9 +200,77 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 		if (!(manifest->streams & 1U << stream))
 			continue;
 		add_counts(json_object_object_get(streams, flag), &state->streams[stream]);
-		add_segments(segments, state->streams[stream].sink, &state->clocks);
 	}
-	json_object_object_add(object, "segments", segments);
+	json_object_object_add(object, "disk_errors", json_object_get(state->disk_errors));
+}
+
+/* One line; it is made once when the segment is complete. */
+static int put_segment(FILE *file, const struct sink *sink, struct segment *segment)
+{
+	_cleanup_json_ struct json_object *object = NULL;
+	const char *text = segment->text;
+
+	if (!text) {
+		object = segment_object(sink, segment);
+		text = json_object_to_json_string_ext(
+			object, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+		if (text && segment->closed && segment->fd < 0)
+			segment->text = strdup(text);
+	}
+	return text && fputs(text, file) >= 0 ? 0 : -ENOMEM;
+}
+
+static int put_segments(FILE *file, const struct manifest *manifest,
+			const struct manifest_state *state)
+{
+	const char *before = "\n    ";
+	struct segment *segment;
+
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		const struct sink *sink = state->streams[stream].sink;
+
+		if (!(manifest->streams & 1U << stream))
+			continue;
+		TAILQ_FOREACH (segment, &sink->segments, entry) {
+			fputs(before, file);
+			if (put_segment(file, sink, segment) < 0)
+				return -ENOMEM;
+			before = ",\n    ";
+		}
+	}
+	return 0;
+}
+
+/* The frame without its closing brace, and the segments behind it. */
+static int put_all(FILE *file, struct json_object *frame, const struct manifest *manifest,
+		   const struct manifest_state *state)
+{
+	size_t size;
+	const char *text = json_object_to_json_string_length(
+		frame,
+		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE,
+		&size);
+
+	if (!text)
+		return -ENOMEM;
+	fwrite(text, 1, size - strlen("\n}"), file);
+	fputs(",\n  \"segments\": [", file);
+	if (put_segments(file, manifest, state) < 0)
+		return -ENOMEM;
+	fputs("\n  ]\n}\n", file);
+	return 0;
+}
+
+static int render(struct json_object *frame, const struct manifest *manifest,
+		  const struct manifest_state *state, char **text, size_t *size)
+{
+	FILE *file = open_memstream(text, size);
+	int error;
+
+	if (!file)
+		return -ENOMEM;
+	error = put_all(file, frame, manifest, state);
+	return fclose(file) ? -ENOMEM : error;
 }
 
 static int write_all(int fd, const char *text, size_t size)
@@ -232,6 +288,7 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+/* What a failed write left is of no use. */
 static int replace(int folder_fd, const char *text, size_t size)
 {
 	_cleanup_close_ int fd = -1;
@@ -269,12 +326,27 @@ void manifest_add_time(struct json_object *object, const char *key, uint64_t mon
 	add_time(object, key, mono_ns, clocks);
 }
 
-int manifest_write(const struct manifest *manifest, const struct manifest_state *state)
+int manifest_write(struct manifest *manifest, const struct manifest_state *state)
 {
-	_cleanup_json_ struct json_object *object = NULL;
+	_cleanup_json_ struct json_object *frame = NULL;
+	_cleanup_free_ char *text = NULL;
+	int error;
 
-	if (json_object_deep_copy(manifest->constant, &object, NULL) < 0)
+	manifest->written_ns = clocks_mono_ns();
+	if (json_object_deep_copy(manifest->constant, &frame, NULL) < 0)
 		return -ENOMEM;
-	add_changing(object, manifest, state);
-	return manifest_replace(manifest->folder_fd, object);
+	add_changing(frame, manifest, state);
+	error = render(frame, manifest, state, &text, &manifest->size);
+	return error < 0 ? error : replace(manifest->folder_fd, text, manifest->size);
+}
+
+uint64_t manifest_next_ns(const struct manifest *manifest)
+{
+	return manifest->written_ns + manifest->size * NS_PER_BYTE;
+}
+
+void manifest_remove(const struct manifest *manifest)
+{
+	unlinkat(manifest->folder_fd, TEMPORARY_NAME, 0);
+	unlinkat(manifest->folder_fd, MANIFEST_NAME, 0);
 }

@@ -23,6 +23,8 @@ struct manifest {
 	uint32_t streams;
 	struct json_object *constant; /* what does not change: the frame of each manifest */
 	struct clocks start;
+	uint64_t written_ns; /* CLOCK_MONOTONIC; when it was last written, 0: never */
+	size_t size;	     /* bytes that it then had */
 };
 
 struct manifest_config {
@@ -30,6 +32,7 @@ struct manifest_config {
 	uint32_t streams;
 	const char *session; /* this and the next may be NULL */
 	const char *level;
+	const char *format;
 	struct json_object *definition; /* copied; may be NULL */
 	struct json_object *hooks;
 	uint32_t owner_uid;
@@ -39,19 +42,19 @@ struct manifest_config {
 /* What changes. The arrays are indexed by stream. */
 struct manifest_stream {
 	const struct sink *sink;
-	uint64_t emitted, received, missed, lost_ring, lost_queue, lost_unmatched;
+	uint64_t emitted, received, missed;
+	uint64_t lost_ring, lost_queue, lost_disk, lost_unmatched;
 };
 
 struct manifest_state {
 	const struct manifest_stream *streams;
 	struct clocks clocks; /* as last measured */
 	const char *reason;   /* why it ended; NULL: it runs */
+	struct json_object *disk_errors; /* an array; not taken */
 };
 
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
-
-int manifest_write(const struct manifest *manifest, const struct manifest_state *state);
 
 /* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
 int manifest_replace(int folder_fd, struct json_object *object);
@@ -59,3 +62,13 @@ int manifest_replace(int folder_fd, struct json_object *object);
 /* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
 		       const struct clocks *clocks);
+int manifest_write(struct manifest *manifest, const struct manifest_state *state);
+
+/*
+ * When it may be written again: the larger it has become, the later, so that thousands of segments
+ * do not make each rotation write them all. CLOCK_MONOTONIC.
+ */
+uint64_t manifest_next_ns(const struct manifest *manifest);
+
+/* Removes the file. */
+void manifest_remove(const struct manifest *manifest);

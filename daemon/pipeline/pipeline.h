@@ -14,7 +14,7 @@
  *
  * A session's life: output_create() → writer_new() → router_attach() → rows flow, writer_rotate() →
  * the probes stop, the rings are drained once more → router_detach() → writer_report() →
- * writer_stop() → writer_free(). After writer_stop() it holds exactly, for each stream:
+ * writer_stop_begin(), and when that is done writer_free(). It then holds exactly, for each stream:
  *
  *   received = written + lost_queue + lost_disk
  *

@@ -10,8 +10,9 @@
 
 #include "cleanup.h"
 
-#define PART ".part"
-#define MODE 0640
+#define PART	      ".part"
+#define PART_NAME_MAX (SEGMENT_NAME_MAX + sizeof(PART))
+#define MODE	      0640
 
 static int write_header(struct segment *segment, const char *header, size_t size)
 {
@@ -23,24 +24,29 @@ static int write_header(struct segment *segment, const char *header, size_t size
 	return 0;
 }
 
-static int create(struct segment *segment, int folder_fd, const char *header, size_t size)
+static void part_name(const struct segment *segment, char part[PART_NAME_MAX])
 {
-	char part[SEGMENT_NAME_MAX + sizeof(PART)];
+	snprintf(part, PART_NAME_MAX, "%s" PART, segment->name);
+}
+
+static int create(struct segment *segment, int folder_fd, const struct segment_kind *kind)
+{
+	char part[PART_NAME_MAX];
 	int error;
 
-	snprintf(part, sizeof(part), "%s" PART, segment->name);
+	part_name(segment, part);
 	segment->fd =
 		openat(folder_fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
 	if (segment->fd < 0)
 		return -errno;
-	error = write_header(segment, header, size);
+	error = write_header(segment, kind->header, kind->header_size);
 	if (error < 0)
 		unlinkat(folder_fd, part, 0);
 	return error;
 }
 
-int segment_new(int folder_fd, const char *prefix, unsigned int number, const char *header,
-		size_t header_size, struct segment **ret)
+int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int number,
+		struct segment **ret)
 {
 	struct segment *segment = calloc(1, sizeof(*segment));
 	int error;
@@ -48,10 +54,11 @@ int segment_new(int folder_fd, const char *prefix, unsigned int number, const ch
 	if (!segment)
 		return -ENOMEM;
 	segment->fd = -1;
-	segment->first_ns = UINT64_MAX;
+	segment->first_ns = segment->first_realtime_ns = UINT64_MAX;
 	sha256_init(&segment->hash);
-	snprintf(segment->name, sizeof(segment->name), "%s_%06u.csv", prefix, number);
-	error = create(segment, folder_fd, header, header_size);
+	snprintf(segment->name, sizeof(segment->name), "%s_%06u.%s", kind->prefix, number,
+		 kind->suffix);
+	error = create(segment, folder_fd, kind);
 	if (error < 0) {
 		segment_free(segment);
 		return error;
@@ -66,7 +73,22 @@ void segment_free(struct segment *segment)
 		return;
 	if (segment->fd >= 0)
 		close(segment->fd);
+	free(segment->text);
 	free(segment);
+}
+
+void segment_changed(struct segment *segment)
+{
+	free(segment->text);
+	segment->text = NULL;
+}
+
+void segment_remove(const struct segment *segment, int folder_fd)
+{
+	char part[PART_NAME_MAX];
+
+	part_name(segment, part);
+	unlinkat(folder_fd, segment->closed ? segment->name : part, 0);
 }
 
 size_t segment_write(struct segment *segment, const char *data, size_t size, int *error)
@@ -98,16 +120,24 @@ void segment_accept(struct segment *segment, const char *data, size_t size, bool
 	segment->bytes += size;
 }
 
+/* The next write begins at the same place, and closing cuts again: no need to look at the result. */
+void segment_trim(struct segment *segment)
+{
+	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)
+		return;
+}
+
 int segment_close(struct segment *segment, int folder_fd)
 {
-	char part[SEGMENT_NAME_MAX + sizeof(PART)];
+	char part[PART_NAME_MAX];
 
-	snprintf(part, sizeof(part), "%s" PART, segment->name);
+	part_name(segment, part);
 	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)
 		return -errno;
 	if (renameat(folder_fd, part, folder_fd, segment->name) < 0)
 		return -errno;
 	segment->closed = true;
+	segment_changed(segment);
 	return 0;
 }
 
@@ -117,6 +147,7 @@ static void finish(struct segment *segment, bool good)
 
 	close(segment->fd);
 	segment->fd = -1;
+	segment_changed(segment);
 	if (!good)
 		return;
 	sha256_digest(&segment->hash, sizeof(digest), digest);

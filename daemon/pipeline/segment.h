@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A segment: one file of a stream, PREFIX_NNNNNN.csv.part while it is written and without .part
- * when closed, and what the manifest says of it. Writer thread only.
+ * when closed (.jsonl in that format), and what the manifest says of it. Writer thread only.
  *
  * Its SHA-256 is computed while the bytes are at hand, or, once that has been put off, from the
  * file (that is, from the page cache) piece by piece when there is time; the descriptor stays open
@@ -29,16 +29,27 @@ struct segment {
 	uint64_t bytes;	   /* of whole lines in the file, header included */
 	uint64_t first_ns; /* least and greatest start of a row, CLOCK_MONOTONIC */
 	uint64_t last_ns;
+	uint64_t first_realtime_ns; /* the same as the rows' timestamps have them */
+	uint64_t last_realtime_ns;
 	uint64_t hashed; /* bytes */
 	struct sha256_ctx hash;
 	char sha256[2 * SHA256_DIGEST_SIZE + 1]; /* "" until known */
+	char *text; /* its part of the manifest, kept when nothing of it changes any more */
 };
 
 TAILQ_HEAD(segment_list, segment);
 
-/* Creates the file with its header line; nothing is left behind on an error. */
-int segment_new(int folder_fd, const char *prefix, unsigned int number, const char *header,
-		size_t header_size, struct segment **ret);
+/* What every segment of a stream has in common. */
+struct segment_kind {
+	const char *prefix;
+	const char *suffix; /* "csv" */
+	const char *header; /* not terminated */
+	size_t header_size;
+};
+
+/* Creates the file with its header; nothing is left behind on an error. */
+int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int number,
+		struct segment **ret);
 
 /* Closes the descriptor, not the file: what is not closed stays .part. Takes NULL. */
 void segment_free(struct segment *segment);
@@ -49,6 +60,9 @@ size_t segment_write(struct segment *segment, const char *data, size_t size, int
 /* These bytes, whole lines, have been written; hashed now if `hash`, and if those before are. */
 void segment_accept(struct segment *segment, const char *data, size_t size, bool hash);
 
+/* Cuts what is behind the whole lines, as far as that can be done. */
+void segment_trim(struct segment *segment);
+
 /* Cuts what is behind the whole lines, and gives the file its final name. */
 int segment_close(struct segment *segment, int folder_fd);
 
@@ -57,3 +71,9 @@ int segment_close(struct segment *segment, int folder_fd);
  * chunk has come and the segment is not closed.
  */
 bool segment_hash(struct segment *segment);
+
+/* Removes the file, by whichever name it has. */
+void segment_remove(const struct segment *segment, int folder_fd);
+
+/* Something changed that the manifest tells. */
+void segment_changed(struct segment *segment);

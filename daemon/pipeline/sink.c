@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format_csv.h"
 #include "schema.h"
 
 #define FOLDER_MODE 0750
@@ -20,42 +19,66 @@
 
 static int begin_segment(struct sink *sink)
 {
-	const char *prefix = iotr_schemas[sink->stream].folder;
-	char header[FORMAT_CSV_HEADER_MAX];
-	size_t size = format_csv_header(sink->stream, header);
 	struct segment *segment;
-	int error;
+	int error = segment_new(sink->folder_fd, &sink->kind, sink->number + 1, &segment);
 
-	error = segment_new(sink->folder_fd, prefix, sink->number + 1, header, size, &segment);
 	if (error < 0)
 		return error;
 	sink->number++;
 	sink->segment = segment;
 	TAILQ_INSERT_TAIL(&sink->segments, segment, entry);
+	if (!sink->unclosed)
+		sink->unclosed = segment;
 	if (!sink->unhashed)
 		sink->unhashed = segment;
 	add(sink->segment_count, 1);
 	return 0;
 }
 
-int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream)
+static int make_header(struct sink *sink, enum iotr_format format)
+{
+	char *header = malloc(FORMAT_CSV_HEADER_MAX);
+
+	if (!header)
+		return -ENOMEM;
+	sink->kind = (struct segment_kind){
+		.prefix = iotr_schemas[sink->stream].folder,
+		.suffix = iotr_format_names[format],
+		.header = header,
+		.header_size = formats[format].header(sink->stream, header),
+	};
+	return 0;
+}
+
+static void clear_buffer(struct sink *sink);
+
+int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
+	      enum iotr_format format, struct extent *extent)
 {
 	const char *folder = iotr_schemas[stream].folder;
+	int error;
 
 	memset(sink, 0, sizeof(*sink));
 	sink->stream = stream;
-	sink->first_ns = UINT64_MAX;
+	sink->extent = extent;
 	TAILQ_INIT(&sink->segments);
 	sink->folder_fd = -1;
+	clear_buffer(sink);
 	sink->buffer = malloc(SINK_BUFFER_SIZE);
 	if (!sink->buffer)
 		return -ENOMEM;
+	error = make_header(sink, format);
+	if (error < 0)
+		return error;
 	if (mkdirat(output_fd, folder, FOLDER_MODE) < 0)
 		return -errno;
 	sink->folder_fd = openat(output_fd, folder, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (sink->folder_fd < 0)
 		return -errno;
-	return begin_segment(sink);
+	error = begin_segment(sink);
+	if (!error)
+		extent->bytes += sink->kind.header_size;
+	return error;
 }
 
 void sink_done(struct sink *sink)
@@ -70,16 +93,36 @@ void sink_done(struct sink *sink)
 	}
 	if (sink->folder_fd >= 0)
 		close(sink->folder_fd);
+	free((char *)sink->kind.header);
 	free(sink->buffer);
 	sink->buffer = NULL;
+}
+
+void sink_remove(struct sink *sink, int output_fd)
+{
+	const struct segment *segment;
+
+	if (!sink->buffer || sink->folder_fd < 0)
+		return;
+	TAILQ_FOREACH (segment, &sink->segments, entry)
+		segment_remove(segment, sink->folder_fd);
+	unlinkat(output_fd, iotr_schemas[sink->stream].folder, AT_REMOVEDIR);
 }
 
 static void clear_buffer(struct sink *sink)
 {
 	sink->used = 0;
 	sink->buffered_rows = 0;
-	sink->first_ns = UINT64_MAX;
-	sink->last_ns = 0;
+	sink->first_ns = sink->first_realtime_ns = UINT64_MAX;
+	sink->last_ns = sink->last_realtime_ns = 0;
+}
+
+static void widen(uint64_t *first, uint64_t *last, uint64_t least, uint64_t greatest)
+{
+	if (least < *first)
+		*first = least;
+	if (greatest > *last)
+		*last = greatest;
 }
 
 static uint64_t count_lines(const char *data, size_t size)
@@ -103,10 +146,9 @@ static void account(struct sink *sink, size_t size, uint64_t rows)
 		return;
 	segment_accept(segment, sink->buffer, size, sink->hash_at_once);
 	segment->rows += rows;
-	if (sink->first_ns < segment->first_ns)
-		segment->first_ns = sink->first_ns;
-	if (sink->last_ns > segment->last_ns)
-		segment->last_ns = sink->last_ns;
+	widen(&segment->first_ns, &segment->last_ns, sink->first_ns, sink->last_ns);
+	widen(&segment->first_realtime_ns, &segment->last_realtime_ns, sink->first_realtime_ns,
+	      sink->last_realtime_ns);
 	add(sink->written, rows);
 	add(sink->bytes, size);
 }
@@ -119,22 +161,24 @@ static void keep_rest(struct sink *sink, size_t done)
 	uint64_t rows = count_lines(sink->buffer, whole);
 
 	account(sink, whole, rows);
-	if (whole < done && ftruncate(sink->segment->fd, (off_t)sink->segment->bytes) < 0)
-		atomic_store(&sink->error, -errno);
+	if (whole < done)
+		segment_trim(sink->segment);
 	sink->used -= whole;
 	sink->buffered_rows -= rows;
 	memmove(sink->buffer, sink->buffer + whole, sink->used);
 }
 
-int sink_flush(struct sink *sink)
+static int write_buffer(struct sink *sink)
 {
 	size_t done;
 	int error;
 
-	if (!sink->used)
-		return 0;
+	if (!sink->segment) {
+		error = begin_segment(sink);
+		if (error < 0)
+			return error;
+	}
 	done = segment_write(sink->segment, sink->buffer, sink->used, &error);
-	atomic_store_explicit(&sink->error, error, memory_order_relaxed);
 	if (done < sink->used) {
 		keep_rest(sink, done);
 		return error;
@@ -144,10 +188,44 @@ int sink_flush(struct sink *sink)
 	return 0;
 }
 
+static bool closing_is_due(const struct sink *sink)
+{
+	return sink->unclosed && sink->unclosed != sink->segment;
+}
+
+int sink_flush(struct sink *sink)
+{
+	int close_error, error = 0;
+
+	if (!sink->used && !closing_is_due(sink))
+		return 0;
+	close_error = sink_close_rest(sink);
+	if (sink->used)
+		error = write_buffer(sink);
+	error = error ?: close_error;
+	atomic_store_explicit(&sink->error, error, memory_order_relaxed);
+	return error;
+}
+
+/* What a line makes the files grow by before there is one. */
+static size_t new_header(const struct sink *sink)
+{
+	return sink->segment ? 0 : sink->kind.header_size;
+}
+
 static void lose_buffer(struct sink *sink)
 {
+	if (!sink->used)
+		return;
 	add(sink->lost, sink->buffered_rows);
+	sink->extent->rows -= sink->buffered_rows;
+	sink->extent->bytes -= sink->used + new_header(sink);
 	clear_buffer(sink);
+}
+
+void sink_lose_row(struct sink *sink)
+{
+	add(sink->lost, 1);
 }
 
 char *sink_reserve(struct sink *sink, size_t size)
@@ -159,32 +237,55 @@ char *sink_reserve(struct sink *sink, size_t size)
 	return sink->buffer + sink->used;
 }
 
-void sink_commit(struct sink *sink, size_t size, uint64_t start_ns)
+size_t sink_growth(const struct sink *sink, size_t size)
 {
-	sink->used += size;
-	sink->buffered_rows++;
-	if (start_ns < sink->first_ns)
-		sink->first_ns = start_ns;
-	if (start_ns > sink->last_ns)
-		sink->last_ns = start_ns;
+	return size + (sink->used ? 0 : new_header(sink));
 }
 
-int sink_rotate(struct sink *sink, const struct segment **closed)
+bool sink_fits(const struct sink *sink, size_t size, uint64_t limit)
+{
+	uint64_t bytes = sink->segment ? sink->segment->bytes : sink->kind.header_size;
+
+	return bytes + sink->used + size <= limit ||
+	       (!sink->used && (!sink->segment || !sink->segment->rows));
+}
+
+void sink_commit(struct sink *sink, size_t size, struct sink_time time)
+{
+	sink->extent->rows++;
+	sink->extent->bytes += sink_growth(sink, size);
+	sink->used += size;
+	sink->buffered_rows++;
+	widen(&sink->first_ns, &sink->last_ns, time.mono_ns, time.mono_ns);
+	widen(&sink->first_realtime_ns, &sink->last_realtime_ns, time.realtime_ns,
+	      time.realtime_ns);
+}
+
+int sink_close_rest(struct sink *sink)
+{
+	int error = 0;
+
+	while (closing_is_due(sink) && !error) {
+		error = segment_close(sink->unclosed, sink->folder_fd);
+		if (!error)
+			sink->unclosed = TAILQ_NEXT(sink->unclosed, entry);
+	}
+	return error;
+}
+
+struct segment *sink_cut(struct sink *sink)
 {
 	struct segment *segment = sink->segment;
 	int error;
 
-	*closed = NULL;
-	error = sink_flush(sink);
-	if (!segment->rows)
-		return error;
-	error = begin_segment(sink);
+	if (!segment || !segment->rows)
+		return NULL;
+	sink->segment = NULL;
+	sink->backlog++;
+	error = sink_close_rest(sink);
 	if (error < 0)
-		return error;
-	error = segment_close(segment, sink->folder_fd);
-	if (!error)
-		*closed = segment;
-	return error;
+		atomic_store_explicit(&sink->error, error, memory_order_relaxed);
+	return segment;
 }
 
 int sink_close(struct sink *sink)
@@ -192,12 +293,17 @@ int sink_close(struct sink *sink)
 	int error = sink_flush(sink);
 
 	lose_buffer(sink);
-	return segment_close(sink->segment, sink->folder_fd) ?: error;
+	if (sink->segment)
+		sink->backlog++;
+	sink->segment = NULL;
+	return sink_close_rest(sink) ?: error;
 }
 
 bool sink_hash(struct sink *sink)
 {
-	while (sink->unhashed && sink->unhashed->closed && sink->unhashed->fd < 0)
+	while (sink->unhashed && sink->unhashed->closed && sink->unhashed->fd < 0) {
 		sink->unhashed = TAILQ_NEXT(sink->unhashed, entry);
+		sink->backlog--;
+	}
 	return sink->unhashed && segment_hash(sink->unhashed);
 }

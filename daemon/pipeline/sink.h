@@ -6,6 +6,9 @@
  * Only whole lines count as written. What a failed write left of a line is cut off. Lines that
  * could not be written stay in the buffer and are tried again with the next flush; when there is
  * no room for more they are lost, and counted.
+ *
+ * The first segment is there from the beginning; each later one begins with the first row for it,
+ * so a stream without rows makes no further files.
  */
 #pragma once
 
@@ -15,25 +18,38 @@
 #include <stdint.h>
 
 #include "events.h"
+#include "format.h"
 #include "segment.h"
 
 enum {
 	SINK_BUFFER_SIZE = 256 * 1024,
 };
 
+/* What a session has in its files and buffers, all streams together; headers included. */
+struct extent {
+	uint64_t rows;
+	uint64_t bytes;
+};
+
 struct sink {
 	enum iotr_stream stream;
 	int folder_fd;
-	unsigned int number;	 /* of the current segment */
-	struct segment *segment; /* the last of the list */
+	struct extent *extent; /* not owned */
+	struct segment_kind kind;
+	unsigned int number;	 /* of the last segment */
+	struct segment *segment; /* that is being written; NULL between two */
 	struct segment_list segments;
+	struct segment *unclosed; /* the first that has not its final name yet, or NULL */
 	struct segment *unhashed; /* the first that is not hashed to its end, or NULL */
+	unsigned int backlog;	  /* segments from `unhashed` on that are complete */
 	bool hash_at_once;	  /* there is time: no need to read what was written */
 	char *buffer;
 	size_t used;
 	uint64_t buffered_rows;
-	uint64_t first_ns; /* of the buffered rows */
+	uint64_t first_ns; /* of the buffered rows, CLOCK_MONOTONIC */
 	uint64_t last_ns;
+	uint64_t first_realtime_ns;
+	uint64_t last_realtime_ns;
 	/* Read by any thread. */
 	_Atomic uint64_t written;
 	_Atomic uint64_t bytes;
@@ -43,26 +59,48 @@ struct sink {
 };
 
 /* Creates the stream's folder below `output_fd` and its first segment. */
-int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream);
+int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
+	      enum iotr_format format, struct extent *extent);
 void sink_done(struct sink *sink); /* takes an all-zero sink too */
+
+/* Removes its files and its folder, which is its own. */
+void sink_remove(struct sink *sink, int output_fd);
 
 /* Room for a line of at most `size` bytes, which is less than SINK_BUFFER_SIZE. Never NULL. */
 char *sink_reserve(struct sink *sink, size_t size);
 
-/* The line is there, of a row that began at `start_ns`. */
-void sink_commit(struct sink *sink, size_t size, uint64_t start_ns);
+/* Bytes by which a line of `size` makes the session's files grow. */
+size_t sink_growth(const struct sink *sink, size_t size);
+
+/* Whether its segment stays within `limit` with a line of `size`, or holds nothing but that. */
+bool sink_fits(const struct sink *sink, size_t size, uint64_t limit);
+
+/* When a row began. */
+struct sink_time {
+	uint64_t mono_ns;
+	uint64_t realtime_ns;
+};
+
+/* The line is there. */
+void sink_commit(struct sink *sink, size_t size, struct sink_time time);
+
+/* A row that came to be none of the buffer. */
+void sink_lose_row(struct sink *sink);
 
 /* Writes what is buffered, as far as that can be done. */
 int sink_flush(struct sink *sink);
 
 /*
- * Begins a new segment and closes the current one, which `*closed` names; NULL when it had no
- * rows and goes on. On an error the current one goes on.
+ * The segment is complete, and returned; NULL when it has no rows and goes on. The buffer must be
+ * empty. It gets its final name now, or later if that fails.
  */
-int sink_rotate(struct sink *sink, const struct segment **closed);
+struct segment *sink_cut(struct sink *sink);
 
-/* Writes what can be written, counts the rest as lost, and closes the segment. */
+/* Writes what can be written, counts the rest as lost, and ends the segment. */
 int sink_close(struct sink *sink);
+
+/* Final names for segments that have none yet. */
+int sink_close_rest(struct sink *sink);
 
 /* A piece of hashing. False: nothing to do now. */
 bool sink_hash(struct sink *sink);

@@ -25,6 +25,10 @@ void writer_queue_row(struct writer *writer, const struct row *row)
 
 	if (!(writer->mask & 1U << stream))
 		return;
+	if (atomic_load_explicit(&writer->limit, memory_order_relaxed)) {
+		count(&writer->streams[stream].refused);
+		return;
+	}
 	count(&writer->streams[stream].received);
 	if (!queue_push(&writer->queue, row))
 		count(&writer->streams[stream].lost_queue);
@@ -44,6 +48,7 @@ static int start_manifest(struct writer *writer, const struct writer_config *con
 		.streams = writer->mask,
 		.session = config->session,
 		.level = config->level,
+		.format = iotr_format_names[config->format],
 		.definition = config->definition,
 		.hooks = config->hooks,
 		.owner_uid = config->owner_uid,
@@ -54,14 +59,16 @@ static int start_manifest(struct writer *writer, const struct writer_config *con
 	return error < 0 ? error : writer_write_manifest(writer);
 }
 
-static int open_sinks(struct writer *writer)
+static int open_sinks(struct writer *writer, enum iotr_format format)
 {
 	int error = 0;
 
 	FOR_EACH_STREAM (writer, stream) {
-		format_csv_init(&stream->csv);
-		error = sink_init(&stream->sink, writer->output_fd,
-				  (enum iotr_stream)(stream - writer->streams));
+		enum iotr_stream which = (enum iotr_stream)(stream - writer->streams);
+
+		writer->format->init(&stream->format, which);
+		error = sink_init(&stream->sink, writer->output_fd, which, format,
+				  &writer->extent);
 		if (error < 0)
 			return error;
 	}
@@ -73,6 +80,11 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	int error;
 
 	snprintf(writer->output, sizeof(writer->output), "%s", config->output);
+	writer->format = &formats[config->format];
+	writer->max_size = config->max_size;
+	writer->max_events = config->max_events;
+	writer->rotate_size = config->rotate_size;
+	writer->rotate_interval_ns = config->rotate_interval_ns;
 	writer->output_fd = fcntl(config->output_fd, F_DUPFD_CLOEXEC, 0);
 	writer->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (writer->output_fd < 0 || writer->eventfd < 0)
@@ -83,7 +95,9 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 		return error;
 	writer->clocks = clocks_measure();
 	writer->cells.realtime_offset = writer->clocks.offset_ns;
-	return open_sinks(writer) ?: start_manifest(writer, config);
+	if (writer->rotate_interval_ns)
+		writer->rotate_at = writer->clocks.mono_ns + writer->rotate_interval_ns;
+	return open_sinks(writer, config->format) ?: start_manifest(writer, config);
 }
 
 /* Signals are for the main thread. */
@@ -112,11 +126,14 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	writer->eventfd = -1;
 	writer->mask = config->streams;
 	cells_init(&writer->cells);
+	writer_disk_init(&writer->disk);
+	pthread_mutex_init(&writer->tap_lock, NULL);
 	error = open_writer(writer, config);
-	mailbox_init(&writer->mailbox, writer->eventfd);
+	mailbox_init(&writer->mailbox, writer->eventfd, config->notice ?: -1);
 	if (!error)
 		error = start_thread(writer);
 	if (error < 0) {
+		writer_remove(writer);
 		writer_free(writer);
 		return error;
 	}
@@ -124,22 +141,44 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	return 0;
 }
 
+void writer_finish(struct writer *writer)
+{
+	if (!writer->started || writer->stopped)
+		return;
+	atomic_store(&writer->abandoned, true);
+	eventfd_write(writer->eventfd, 1);
+	pthread_join(writer->thread, NULL);
+	writer->stopped = true;
+	writer_collect(writer);
+}
+
 void writer_free(struct writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->started)
+	if (writer->started && !writer->stopping)
 		writer_stop(writer, "stopped", NULL);
+	writer_finish(writer);
 	FOR_EACH_STREAM (writer, stream)
 		sink_done(&stream->sink);
 	manifest_done(&writer->manifest);
 	mailbox_done(&writer->mailbox);
+	writer_disk_done(&writer->disk);
+	pthread_mutex_destroy(&writer->tap_lock);
 	queue_done(&writer->queue);
 	if (writer->eventfd >= 0)
 		close(writer->eventfd);
 	if (writer->output_fd >= 0)
 		close(writer->output_fd);
 	free(writer);
+}
+
+void writer_remove(struct writer *writer)
+{
+	FOR_EACH_STREAM (writer, stream)
+		sink_remove(&stream->sink, writer->output_fd);
+	if (writer->manifest.constant)
+		manifest_remove(&writer->manifest);
 }
 
 void writer_paths_done(struct writer_paths *paths)
@@ -150,26 +189,116 @@ void writer_paths_done(struct writer_paths *paths)
 	}
 }
 
+static void rotation_done(struct mail *mail)
+{
+	struct writer_rotation *rotation = (struct writer_rotation *)mail;
+
+	rotation->handler(mail->result, &rotation->paths, rotation->userdata);
+	writer_paths_done(&rotation->paths);
+	free(rotation);
+}
+
+int writer_rotate_begin(struct writer *writer, writer_handler handler, void *userdata)
+{
+	struct writer_rotation *rotation;
+
+	if (writer->stopping)
+		return -ESHUTDOWN;
+	rotation = calloc(1, sizeof(*rotation));
+	if (!rotation)
+		return -ENOMEM;
+	*rotation = (struct writer_rotation){
+		.mail = { .work = writer_do_rotate, .done = rotation_done },
+		.handler = handler,
+		.userdata = userdata,
+	};
+	mailbox_post(&writer->mailbox, &rotation->mail);
+	return 0;
+}
+
+static void stop_done(struct mail *mail)
+{
+	struct writer_stop *stop = (struct writer_stop *)mail;
+
+	stop->handler(mail->result, &stop->paths, stop->userdata);
+	writer_paths_done(&stop->paths);
+	free(stop);
+}
+
+int writer_stop_begin(struct writer *writer, const char *reason, writer_handler handler,
+		      void *userdata)
+{
+	struct writer_stop *stop;
+
+	if (writer->stopping)
+		return 0;
+	stop = calloc(1, sizeof(*stop));
+	if (!stop)
+		return -ENOMEM;
+	*stop = (struct writer_stop){
+		.mail = { .work = writer_do_stop, .done = stop_done },
+		.reason = reason,
+		.handler = handler,
+		.userdata = userdata,
+	};
+	writer->stopping = true;
+	mailbox_post(&writer->mailbox, &stop->mail);
+	return 0;
+}
+
+void writer_collect(struct writer *writer)
+{
+	mailbox_collect(&writer->mailbox);
+}
+
+bool writer_finished(const struct writer *writer)
+{
+	return atomic_load(&writer->finished);
+}
+
 int writer_rotate(struct writer *writer, struct writer_paths *paths)
 {
-	memset(paths, 0, sizeof(*paths));
-	return writer->stopped ? -ESHUTDOWN
-			       : mailbox_call(&writer->mailbox, writer_do_rotate, paths);
+	struct writer_rotation rotation = { .mail = { .work = writer_do_rotate } };
+	int result = -ESHUTDOWN;
+
+	if (!writer->stopping)
+		result = mailbox_call(&writer->mailbox, &rotation.mail);
+	*paths = rotation.paths;
+	return result;
 }
 
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths)
 {
-	struct writer_stop_how how = { reason, paths };
-	int error;
+	struct writer_stop stop = { .mail = { .work = writer_do_stop }, .reason = reason };
+	int result = 0;
 
+	if (!writer->stopping) {
+		writer->stopping = true;
+		result = mailbox_call(&writer->mailbox, &stop.mail);
+		writer_finish(writer);
+	}
 	if (paths)
-		memset(paths, 0, sizeof(*paths));
-	if (writer->stopped)
-		return 0;
-	error = mailbox_call(&writer->mailbox, writer_do_stop, &how);
-	pthread_join(writer->thread, NULL);
-	writer->stopped = true;
-	return error;
+		*paths = stop.paths;
+	else
+		writer_paths_done(&stop.paths);
+	return result;
+}
+
+const char *writer_limit(const struct writer *writer)
+{
+	return atomic_load(&writer->limit);
+}
+
+int writer_manifest_error(const struct writer *writer)
+{
+	return atomic_load(&writer->manifest_error);
+}
+
+uint64_t writer_refused(const struct writer *writer, enum iotr_stream stream)
+{
+	const struct writer_stream *of = &writer->streams[stream];
+
+	return atomic_load(&of->refused) + atomic_load(&of->dropped);
 }
 
 void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes)
@@ -188,14 +317,14 @@ void writer_counts(const struct writer *writer, enum iotr_stream stream,
 	const struct writer_stream *of = &writer->streams[stream];
 
 	*counts = (struct writer_counts){
-		.received = atomic_load(&of->received),
-		.lost_queue = atomic_load(&of->lost_queue),
 		.written = atomic_load(&of->sink.written),
 		.bytes = atomic_load(&of->sink.bytes),
-		.lost_disk = atomic_load(&of->sink.lost),
 		.segments = atomic_load(&of->sink.segment_count),
 		.error = atomic_load(&of->sink.error),
+		.refused = writer_refused(writer, stream),
 	};
+	counts->received = atomic_load(&of->received) - atomic_load(&of->dropped);
+	writer_disk_counts(writer, of, &counts->lost_queue, &counts->lost_disk);
 }
 
 uint64_t writer_cpu_ns(const struct writer *writer)
@@ -203,7 +332,7 @@ uint64_t writer_cpu_ns(const struct writer *writer)
 	struct timespec used;
 	clockid_t clock;
 
-	if (writer->stopped)
+	if (writer_finished(writer))
 		return atomic_load(&writer->cpu_ns);
 	if (pthread_getcpuclockid(writer->thread, &clock) || clock_gettime(clock, &used) < 0)
 		return 0;
@@ -212,8 +341,9 @@ uint64_t writer_cpu_ns(const struct writer *writer)
 
 void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata)
 {
-	struct writer_tap_how argument = { tap, userdata };
-
-	if (!writer->stopped)
-		mailbox_call(&writer->mailbox, writer_do_tap, &argument);
+	pthread_mutex_lock(&writer->tap_lock);
+	writer->tap = tap;
+	writer->tap_userdata = userdata;
+	pthread_mutex_unlock(&writer->tap_lock);
+	atomic_store(&writer->tapped, tap);
 }

@@ -4,13 +4,22 @@
  * into the segments of each stream and keeps manifest.json.
  *
  * Threads: all functions of this header are for the main thread, except writer_queue_*(), which
- * the router calls on the consumer thread. Calls that need the writer thread (rotate, tap, stop)
- * are done between two batches of rows, and return when done. Signals are blocked in the thread.
+ * the router calls on the consumer thread. Rotation and stop are done by the writer thread between
+ * two batches of rows. The disk may hold it up for long: writer_rotate_begin() and
+ * writer_stop_begin() do not wait for it, and have a handler called from writer_collect().
+ * Signals are blocked in the thread.
  *
  * A row is in its file 200 ms after it came at the latest. Where the file cannot be written (a
  * full disk), rows wait in the buffer, then are lost and counted; the file has only whole rows,
  * and rows flow again when there is room. SHA-256 of the segments is computed as they are written
  * while the writer keeps up, else when it has nothing else to do, and at the stop what is left.
+ *
+ * Limits: rows and bytes count when they come to be in a file. The row that would go beyond, and
+ * all after it, are not of the session: they are in no count but writer_refused(). The writer then
+ * tells the main thread, which is to stop it.
+ *
+ * A manifest that cannot be written is tried again each second, also after the stop; until then
+ * the thread lives on, see writer_finished().
  */
 #pragma once
 
@@ -21,6 +30,7 @@
 
 #include "record.h"
 #include "row.h"
+#include "session.h"
 
 struct writer;
 
@@ -29,6 +39,14 @@ struct writer_config {
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
 	uint32_t streams;   /* bit per enum iotr_stream */
 	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
+	enum iotr_format format;
+	uint64_t max_size;	     /* bytes of all files; 0: no limit, so for the next */
+	uint64_t max_events;	     /* rows of all streams */
+	uint64_t rotate_size;	     /* bytes of a segment */
+	uint64_t rotate_interval_ns; /* since the start, CLOCK_MONOTONIC */
+	/* An eventfd, kept by the caller, that tells to call writer_collect(), writer_limit() and
+	 * writer_finished(). 0: none. */
+	int notice;
 	/* What the manifest tells besides; the objects are copied, and may be NULL. */
 	const char *session;
 	const char *level;
@@ -37,7 +55,10 @@ struct writer_config {
 	uint32_t owner_uid;
 };
 
-/* Creates the first segment of every stream and the manifest, and starts the thread. */
+/*
+ * Creates the first segment of every stream and the manifest, and starts the thread. Nothing is
+ * left in the folder on an error.
+ */
 int writer_new(const struct writer_config *config, struct writer **ret);
 
 /* Stops first where that has not been done. Takes NULL. */
@@ -50,18 +71,42 @@ struct writer_paths {
 
 void writer_paths_done(struct writer_paths *paths);
 
+/* Called once from writer_collect(). The paths are the callee's to read. */
+typedef void (*writer_handler)(int result, const struct writer_paths *paths, void *userdata);
+
 /*
- * New segments for all streams at one instant, except for those that have no row yet in theirs.
- * On an error the streams that could not begin a new one stay with theirs; `paths` is valid.
+ * Ends the segments of all streams at one instant, except for those without rows; the next row
+ * begins a new one. On an error no segment has ended, and rows go on into those there are.
+ * -ESHUTDOWN: it is stopping; the handler is not called.
  */
-int writer_rotate(struct writer *writer, struct writer_paths *paths);
+int writer_rotate_begin(struct writer *writer, writer_handler handler, void *userdata);
 
 /*
  * Writes all rows that were queued, closes the segments, finishes the manifest with `reason`
- * ("stopped", "duration", ...) and ends the thread. The router must have detached it. The error
- * is that of the last manifest. Calling again does nothing.
+ * ("stopped", "duration", ...), which must last. The router must have detached it. The result is
+ * that of the manifest. Only the first call does anything.
  */
+int writer_stop_begin(struct writer *writer, const char *reason, writer_handler handler,
+		      void *userdata);
+
+/* Calls the handlers of what is done. */
+void writer_collect(struct writer *writer);
+
+/* After its stop: all is written, or was given up. writer_free() does not wait then. */
+bool writer_finished(const struct writer *writer);
+
+/* Waits for the end after writer_stop_begin(), and no longer for room for the manifest. */
+void writer_finish(struct writer *writer);
+
+/* The same, waiting. */
+int writer_rotate(struct writer *writer, struct writer_paths *paths);
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths);
+
+/* Removes what it wrote, after its stop: of a session that came to nothing. */
+void writer_remove(struct writer *writer);
+
+/* Which limit was reached, "max-size" or "max-events", or NULL. */
+const char *writer_limit(const struct writer *writer);
 
 /* What the probes know of a stream since the session began. */
 struct writer_probes {
@@ -74,17 +119,27 @@ struct writer_probes {
 void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes);
 
 struct writer_counts {
-	uint64_t received;   /* rows from the router */
+	uint64_t received;   /* rows from the router, without those refused */
 	uint64_t lost_queue; /* because the writer was too slow */
 	uint64_t written;    /* rows in files */
 	uint64_t bytes;	     /* that they take, headers not included */
-	uint64_t lost_disk;  /* rows that could not be written */
+	uint64_t lost_disk;  /* rows that could not be written, or because it did not answer */
 	uint64_t segments;   /* begun */
 	int error;	     /* negative errno of the last write when it failed, else 0 */
+	uint64_t refused;    /* rows after a limit */
 };
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		   struct writer_counts *counts);
+
+/* Rows that came after a limit was reached: the probes counted them, the session does not. */
+uint64_t writer_refused(const struct writer *writer, enum iotr_stream stream);
+
+/* When the disk did not take rows, oldest first: new array of {from, to, error, lost}. */
+struct json_object *writer_disk_errors(const struct writer *writer);
+
+/* Why the manifest could not be written when last tried, as a negative errno, or 0. */
+int writer_manifest_error(const struct writer *writer);
 
 /* CPU time that the writer thread has used. */
 uint64_t writer_cpu_ns(const struct writer *writer);

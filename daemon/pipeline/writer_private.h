@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What writer.c, which other threads call, and writer_thread.c, which runs on the writer's own,
- * share.
+ * What the writer's sources share: writer.c, which other threads call, and those that run on the
+ * writer's own thread: writer_thread.c (the loop), writer_rotate.c (segments and limits) and
+ * writer_disk.c (what the disk did not take, which other threads may ask about too).
  */
 #pragma once
 
@@ -10,45 +11,88 @@
 
 #include "cells.h"
 #include "clocks.h"
-#include "format_csv.h"
+#include "format.h"
 #include "mailbox.h"
 #include "manifest.h"
 #include "queue.h"
 #include "sink.h"
 #include "writer.h"
 
+enum {
+	WRITER_DISK_ERRORS = 32, /* that are remembered one by one */
+};
+
+#define WRITER_FLUSH_NS 200000000ULL
+
 /* Of one stream; the counters have one writing thread each. */
 struct writer_stream {
 	struct sink sink;
-	struct format_csv csv;
-	bool failing;		   /* the log has been told */
-	_Atomic uint64_t received; /* consumer thread */
-	_Atomic uint64_t lost_queue;
-	_Atomic uint64_t emitted; /* main thread */
+	union format_state format;
+	bool failing;			/* the log has been told */
+	_Atomic uint64_t received;	/* consumer thread: rows of the session */
+	_Atomic uint64_t refused;	/* consumer thread: rows after a limit */
+	_Atomic uint64_t lost_queue;	/* consumer thread: full, whyever */
+	_Atomic uint64_t dropped;	/* rows that were queued when a limit was reached */
+	_Atomic uint64_t lost_seen;	/* lost_queue when the thread last made progress */
+	_Atomic uint64_t lost_stalled;	/* of lost_queue: because the disk did not answer */
+	_Atomic uint64_t emitted;	/* main thread */
 	_Atomic uint64_t lost_ring;
 	_Atomic uint64_t lost_unmatched;
 	_Atomic uint64_t missed;
 };
 
+/* A time in which the disk took no rows. */
+struct writer_disk_error {
+	uint64_t from_realtime_ns;
+	uint64_t to_realtime_ns; /* 0: it lasts */
+	int error;		 /* negative errno; 0: the disk did not answer */
+	uint64_t lost;		 /* rows */
+};
+
+struct writer_disk {
+	pthread_mutex_t lock; /* of the list; never held while the disk is waited for */
+	struct writer_disk_error errors[WRITER_DISK_ERRORS];
+	size_t count;	/* the last one may last */
+	uint64_t total; /* that there ever were */
+	bool failing;	/* the last one lasts: writer thread */
+	struct writer_disk_error stall; /* from 0: there is none; writer thread */
+	uint64_t told;	/* rows lost by refusal, in the errors that are over */
+	_Atomic uint64_t progress_ns; /* when the thread last came by; 0: it waits for rows */
+};
+
 struct writer {
 	struct queue queue;
 	struct mailbox mailbox;
+
 	struct writer_stream streams[IOTR_STREAM_COUNT];
+	const struct format *format;
+	struct extent extent;
+	uint64_t max_size, max_events, rotate_size, rotate_interval_ns; /* 0: none */
 	uint32_t mask; /* streams that it has */
 	char output[PATH_MAX];
 	int output_fd;
 	int eventfd;
 	pthread_t thread;
 	bool started;
-	bool stopped;
+	bool stopping; /* main thread: asked to */
+	bool stopped;  /* main thread: joined */
+	_Atomic(const char *) limit; /* that was reached: the reason of the end; NULL: none */
+	_Atomic bool abandoned;	     /* no use to try the manifest again */
+	_Atomic bool finished;	     /* the thread is at its end */
+	_Atomic int manifest_error;  /* of the last try */
+	pthread_mutex_t tap_lock;
+	writer_tap tap;
+	void *tap_userdata;
+	_Atomic bool tapped;
 	/* The writer thread's. */
 	struct cells cells;
 	struct clocks clocks;
 	struct manifest manifest;
-	bool manifest_due; /* it could not be written, or hashes are missing */
-	uint64_t flush_at; /* 0: nothing is buffered */
-	writer_tap tap;
-	void *tap_userdata;
+	struct writer_disk disk;
+	bool manifest_due;  /* it could not be written, or has become stale */
+	uint64_t flush_at;  /* 0: nothing is buffered */
+	uint64_t rotate_at; /* by time; 0: never */
+	uint64_t retry_at;  /* before that, a rotation that failed is not tried again */
 	char reason[64];
 	bool ended;
 	_Atomic uint64_t cpu_ns; /* of the thread after its end */
@@ -64,17 +108,66 @@ void *writer_run(void *argument);
 
 int writer_write_manifest(struct writer *writer);
 
-/* Work for the mailbox. */
-struct writer_stop_how {
-	const char *reason;
-	struct writer_paths *paths;
-};
+/* Takes up to `bytes` from what waits to be hashed. */
+void writer_hash_some(struct writer *writer, size_t bytes);
+bool writer_hashes_missing(struct writer *writer);
 
-struct writer_tap_how {
-	writer_tap tap;
+/* ---- writer_rotate.c ---- */
+
+/* Writes what is buffered; the error of the first stream that fails. */
+int writer_flush(struct writer *writer);
+
+/* Ends all segments that have rows, at one instant; none when rows cannot be written. */
+int writer_cut_all(struct writer *writer, struct writer_paths *paths);
+
+/* Whether the row may be written; false: it ends the session, which it does not belong to. */
+bool writer_within_limits(struct writer *writer, const struct sink *sink, size_t size);
+
+/* Whether the row was the last. */
+void writer_check_rows(struct writer *writer);
+
+/* Makes sure that the row fits into its stream's segment. False: it is lost. */
+bool writer_make_room(struct writer *writer, const struct sink *sink, size_t size);
+
+void writer_rotate_when_due(struct writer *writer, uint64_t now);
+void writer_add_path(const struct writer *writer, struct writer_paths *paths,
+		     const struct sink *sink, const struct segment *segment);
+
+/* ---- writer_disk.c ---- */
+
+void writer_disk_init(struct writer_disk *disk);
+void writer_disk_done(struct writer_disk *disk);
+
+/* Writer thread: it came by. */
+void writer_disk_progress(struct writer *writer, uint64_t now);
+void writer_disk_idle(struct writer *writer);
+
+/* Writer thread: says when writing fails and when it goes on, once each. */
+void writer_disk_note(struct writer *writer);
+
+/* Any thread: how long nothing has moved although there is work; 0: less than a second. */
+uint64_t writer_disk_stalled_ns(const struct writer *writer);
+
+/* Any thread: rows that were lost on the disk, and of those lost in the queue. */
+void writer_disk_counts(const struct writer *writer, const struct writer_stream *stream,
+			uint64_t *lost_queue, uint64_t *lost_disk);
+
+/* ---- mails ---- */
+
+struct writer_rotation {
+	struct mail mail;
+	struct writer_paths paths;
+	writer_handler handler;
 	void *userdata;
 };
 
-int writer_do_rotate(void *writer, void *paths);
-int writer_do_stop(void *writer, void *how);
-int writer_do_tap(void *writer, void *how);
+struct writer_stop {
+	struct mail mail;
+	struct writer_paths paths;
+	const char *reason;
+	writer_handler handler;
+	void *userdata;
+};
+
+int writer_do_rotate(void *writer, struct mail *mail);
+int writer_do_stop(void *writer, struct mail *mail);

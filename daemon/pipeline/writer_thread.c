@@ -3,32 +3,77 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "cleanup.h"
 #include "log.h"
-#include "schema.h"
 
 #define BATCH_ROWS	 1024
 #define BUSY_SHARE	 4 /* a queue filled to that part of it is busy */
-#define FLUSH_NS	 200000000ULL
 #define MEASURE_NS	 1000000000ULL
 #define OFFSET_NOISE_NS	 1000 /* a smaller change of the clocks' offset is the measurement's */
-#define RETRY_MS	 1000 /* for a manifest that could not be written */
-#define HASH_AT_ROTATION (16 * 1024 * 1024) /* bytes hashed before the caller gets its answer */
+#define RETRY_NS	 1000000000ULL /* for a manifest that could not be written */
+#define MANIFEST_NS	 200000000ULL  /* for one that has become stale */
+#define WAIT_MAX_NS	 3600000000000ULL
+
+/* A live view has CSV, whatever the files have. */
+static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
+			const struct cell *cell, size_t columns)
+{
+	struct format_csv csv;
+	char *line = malloc(format_csv_bound(row));
+	size_t length;
+
+	if (!line)
+		return;
+	format_csv_init(&csv);
+	length = format_csv_row(&csv, cell, columns, line);
+	pthread_mutex_lock(&writer->tap_lock);
+	if (writer->tap)
+		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
+	pthread_mutex_unlock(&writer->tap_lock);
+	free(line);
+}
+
+/* The line behind the buffer becomes one of the session, if it may. */
+static bool accept_line(struct writer *writer, struct writer_stream *stream, char *line,
+			size_t length, uint64_t start_ns)
+{
+	struct sink *sink = &stream->sink;
+	struct sink_time time = { start_ns, start_ns + (uint64_t)writer->cells.realtime_offset };
+
+	if (!writer_make_room(writer, sink, length)) {
+		sink_lose_row(sink);
+		return false;
+	}
+	if (!writer_within_limits(writer, sink, length)) {
+		atomic_fetch_add(&stream->dropped, 1);
+		return false;
+	}
+	if (line != sink->buffer + sink->used)
+		memmove(sink->buffer + sink->used, line, length); /* a rotation emptied the buffer */
+	sink_commit(sink, length, time);
+	writer_check_rows(writer);
+	return true;
+}
 
 static void write_row(struct writer *writer, const struct row *row)
 {
 	struct writer_stream *stream = &writer->streams[row->record->stream];
 	struct cell cell[CELLS_MAX];
-	char *line = sink_reserve(&stream->sink, format_csv_bound(row));
+	char *line = sink_reserve(&stream->sink, writer->format->bound(row));
 	size_t columns = cells_fill(&writer->cells, row, cell);
-	size_t length = format_csv_row(&stream->csv, cell, columns, line);
+	size_t length = writer->format->row(&stream->format, cell, columns, line);
 
-	sink_commit(&stream->sink, length, row->record->start_ns);
-	if (writer->tap)
-		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
+	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
+	    !writer->disk.failing)
+		writer_disk_note(writer);
+	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
+	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
+		show_as_csv(writer, stream, row, cell, columns);
 }
 
 /* Hashing waits while the queue fills. */
@@ -40,6 +85,12 @@ static void choose_hashing(struct writer *writer)
 		stream->sink.hash_at_once = has_time;
 }
 
+/* Rows behind a limit are not of the session. */
+static void drop_row(struct writer *writer, const struct row *row)
+{
+	atomic_fetch_add(&writer->streams[row->record->stream].dropped, 1);
+}
+
 static size_t write_batch(struct writer *writer)
 {
 	struct row row;
@@ -47,61 +98,43 @@ static size_t write_batch(struct writer *writer)
 
 	choose_hashing(writer);
 	while (rows < BATCH_ROWS && queue_front(&writer->queue, &row)) {
-		write_row(writer, &row);
+		if (atomic_load_explicit(&writer->limit, memory_order_relaxed))
+			drop_row(writer, &row);
+		else
+			write_row(writer, &row);
 		queue_pop(&writer->queue);
 		rows++;
 	}
 	return rows;
 }
 
-/* Says once when writing fails, and once when it goes on. */
-static void note_error(struct writer *writer, struct writer_stream *stream)
+static bool sinks_have_rows(struct writer *writer)
 {
-	const char *flag = iotr_schemas[stream->sink.stream].flag;
-	int error = atomic_load_explicit(&stream->sink.error, memory_order_relaxed);
-
-	if (!error == !stream->failing)
-		return;
-	stream->failing = error;
-	if (error)
-		log_error("%s: rows of %s cannot be written: %s", writer->output, flag,
-			  strerror(-error));
-	else
-		log_notice("%s: rows of %s are written again; %llu were lost", writer->output, flag,
-			   (unsigned long long)atomic_load(&stream->sink.lost));
+	FOR_EACH_STREAM (writer, stream)
+		if (stream->sink.used)
+			return true;
+	return false;
 }
 
-static void flush(struct writer *writer, uint64_t now)
+static void flush_when_due(struct writer *writer, size_t new_rows, uint64_t now)
 {
-	writer->flush_at = 0;
-	FOR_EACH_STREAM (writer, stream) {
-		sink_flush(&stream->sink);
-		note_error(writer, stream);
-		if (stream->sink.used)
-			writer->flush_at = now + FLUSH_NS;
+	if (!new_rows && !writer->flush_at)
+		return;
+	if (!writer->flush_at) {
+		writer->flush_at = now + WRITER_FLUSH_NS;
+	} else if (now >= writer->flush_at) {
+		writer_flush(writer);
+		writer->flush_at = sinks_have_rows(writer) ? now + WRITER_FLUSH_NS : 0;
 	}
 }
 
-static void flush_when_due(struct writer *writer, size_t new_rows)
-{
-	uint64_t now;
-
-	if (!new_rows && !writer->flush_at)
-		return;
-	now = clocks_mono_ns();
-	if (!writer->flush_at)
-		writer->flush_at = now + FLUSH_NS;
-	else if (now >= writer->flush_at)
-		flush(writer, now);
-}
-
 /* The wall clock is set and slewed while we run. */
-static void measure_clocks(struct writer *writer)
+static void measure_clocks(struct writer *writer, uint64_t now)
 {
 	struct clocks clocks;
 	int64_t moved;
 
-	if (clocks_mono_ns() - writer->clocks.mono_ns < MEASURE_NS)
+	if (now - writer->clocks.mono_ns < MEASURE_NS)
 		return;
 	clocks = clocks_measure();
 	moved = clocks.offset_ns - writer->clocks.offset_ns;
@@ -111,29 +144,71 @@ static void measure_clocks(struct writer *writer)
 	writer->cells.realtime_offset = clocks.offset_ns;
 }
 
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+	return from > amount ? from - amount : 0;
+}
+
+static struct manifest_stream describe_stream(struct writer *writer, struct writer_stream *stream)
+{
+	struct manifest_stream description = {
+		.sink = &stream->sink,
+		.missed = atomic_load(&stream->missed),
+		.lost_ring = atomic_load(&stream->lost_ring),
+		.lost_unmatched = atomic_load(&stream->lost_unmatched),
+		.received = atomic_load(&stream->received) - atomic_load(&stream->dropped),
+	};
+	uint64_t refused = writer_refused(writer, stream->sink.stream), least;
+
+	writer_disk_counts(writer, stream, &description.lost_queue, &description.lost_disk);
+	description.emitted = less(atomic_load(&stream->emitted), refused);
+	/* While it runs, what came since the last report is not in that yet. */
+	least = atomic_load(&stream->sink.written) + description.lost_queue +
+		description.lost_disk + description.lost_ring + description.lost_unmatched;
+	if (!writer->ended && description.emitted < least)
+		description.emitted = least;
+	return description;
+}
+
 int writer_write_manifest(struct writer *writer)
 {
 	struct manifest_stream streams[IOTR_STREAM_COUNT] = { 0 };
+	_cleanup_json_ struct json_object *disk_errors = writer_disk_errors(writer);
 	struct manifest_state state = {
 		.streams = streams,
 		.clocks = writer->clocks,
 		.reason = writer->reason[0] ? writer->reason : NULL,
+		.disk_errors = disk_errors,
 	};
-	int error;
+	int error, before = atomic_load(&writer->manifest_error);
 
 	FOR_EACH_STREAM (writer, stream)
-		streams[stream->sink.stream] = (struct manifest_stream){
-			.sink = &stream->sink,
-			.emitted = atomic_load(&stream->emitted),
-			.received = atomic_load(&stream->received),
-			.missed = atomic_load(&stream->missed),
-			.lost_ring = atomic_load(&stream->lost_ring),
-			.lost_queue = atomic_load(&stream->lost_queue),
-			.lost_unmatched = atomic_load(&stream->lost_unmatched),
-		};
+		streams[stream->sink.stream] = describe_stream(writer, stream);
 	error = manifest_write(&writer->manifest, &state);
+	atomic_store(&writer->manifest_error, error);
 	writer->manifest_due = error < 0;
+	if (error && !before)
+		log_error("%s: the manifest cannot be written: %s", writer->output, strerror(-error));
+	else if (before && !error)
+		log_notice("%s: the manifest is written again", writer->output);
 	return error;
+}
+
+/* When a manifest that is due may be written. */
+static uint64_t manifest_at(const struct writer *writer)
+{
+	uint64_t least = atomic_load(&writer->manifest_error) ? RETRY_NS : MANIFEST_NS;
+	uint64_t at = writer->manifest.written_ns + least, next = manifest_next_ns(&writer->manifest);
+
+	return at > next ? at : next;
+}
+
+static void write_manifest_when_due(struct writer *writer, uint64_t now)
+{
+	if (!writer->manifest_due || now < manifest_at(writer))
+		return;
+	writer_write_manifest(writer);
+	writer->manifest_due |= writer_hashes_missing(writer);
 }
 
 /* One piece of hashing, of whichever stream has one. */
@@ -145,14 +220,16 @@ static bool hash(struct writer *writer)
 	return false;
 }
 
-static void hash_some(struct writer *writer, size_t bytes)
+void writer_hash_some(struct writer *writer, size_t bytes)
 {
-	while (bytes >= SEGMENT_HASH_CHUNK && hash(writer))
+	while (bytes >= SEGMENT_HASH_CHUNK && hash(writer)) {
 		bytes -= SEGMENT_HASH_CHUNK;
+		writer_disk_progress(writer, clocks_mono_ns());
+	}
 }
 
 /* Whether a closed segment has no hash yet. */
-static bool hashes_missing(struct writer *writer)
+bool writer_hashes_missing(struct writer *writer)
 {
 	FOR_EACH_STREAM (writer, stream)
 		if (stream->sink.unhashed && stream->sink.unhashed->closed &&
@@ -161,13 +238,24 @@ static bool hashes_missing(struct writer *writer)
 	return false;
 }
 
+static uint64_t rotation_at(const struct writer *writer)
+{
+	return writer->rotate_at > writer->retry_at ? writer->rotate_at : writer->retry_at;
+}
+
 static int timeout_ms(const struct writer *writer)
 {
-	uint64_t now = clocks_mono_ns();
+	uint64_t now = clocks_mono_ns(), at = UINT64_MAX;
 
 	if (writer->flush_at)
-		return now < writer->flush_at ? (int)((writer->flush_at - now) / 1000000) + 1 : 0;
-	return writer->manifest_due ? RETRY_MS : -1;
+		at = writer->flush_at;
+	if (writer->rotate_at && rotation_at(writer) < at)
+		at = rotation_at(writer);
+	if (writer->manifest_due && manifest_at(writer) < at)
+		at = manifest_at(writer);
+	if (at == UINT64_MAX)
+		return -1;
+	return at > now ? (int)((at - now < WAIT_MAX_NS ? at - now : WAIT_MAX_NS) / 1000000) + 1 : 0;
 }
 
 static void wait(struct writer *writer)
@@ -177,82 +265,83 @@ static void wait(struct writer *writer)
 
 	if (!queue_idle(&writer->queue))
 		return;
+	writer_disk_idle(writer);
 	if (poll(&pollfd, 1, timeout_ms(writer)) > 0)
 		eventfd_read(writer->eventfd, &value);
-}
-
-/* No rows: time for what can wait. */
-static void rest(struct writer *writer)
-{
-	if (hash(writer))
-		return;
-	if (writer->manifest_due && !hashes_missing(writer))
-		writer_write_manifest(writer);
-	wait(writer);
-}
-
-static void add_path(const struct writer *writer, struct writer_paths *paths,
-		     const struct sink *sink, const struct segment *segment)
-{
-	char **path = paths ? &paths->paths[sink->stream] : NULL;
-
-	if (path && asprintf(path, "%s/%s/%s", writer->output, iotr_schemas[sink->stream].folder,
-			     segment->name) < 0)
-		*path = NULL;
-}
-
-int writer_do_rotate(void *owner, void *argument)
-{
-	struct writer *writer = owner;
-	const struct segment *closed;
-	int result = 0, error;
-
-	FOR_EACH_STREAM (writer, stream) {
-		error = sink_rotate(&stream->sink, &closed);
-		note_error(writer, stream);
-		if (closed)
-			add_path(writer, argument, &stream->sink, closed);
-		result = result ?: error;
-	}
-	hash_some(writer, HASH_AT_ROTATION);
-	error = writer_write_manifest(writer);
-	writer->manifest_due |= hashes_missing(writer);
-	return result ?: error;
 }
 
 static void close_sinks(struct writer *writer, struct writer_paths *paths)
 {
 	FOR_EACH_STREAM (writer, stream) {
+		const struct segment *last = stream->sink.segment;
+
 		sink_close(&stream->sink);
-		note_error(writer, stream);
-		if (stream->sink.segment->closed)
-			add_path(writer, paths, &stream->sink, stream->sink.segment);
+		/* One that only comes to be as the last rows are written is the last of the list. */
+		if (!last)
+			last = TAILQ_LAST(&stream->sink.segments, segment_list);
+		if (last->closed)
+			writer_add_path(writer, paths, &stream->sink, last);
 	}
+	writer_disk_note(writer);
 }
 
-int writer_do_stop(void *owner, void *argument)
+int writer_do_stop(void *owner, struct mail *mail)
 {
+	struct writer_stop *stop = (struct writer_stop *)mail;
 	struct writer *writer = owner;
-	const struct writer_stop_how *how = argument;
+	uint64_t now = clocks_mono_ns();
+	int error;
 
-	while (write_batch(writer))
-		measure_clocks(writer);
+	while (write_batch(writer)) {
+		now = clocks_mono_ns();
+		measure_clocks(writer, now);
+		writer_disk_progress(writer, now);
+	}
 	writer->clocks = clocks_measure();
-	snprintf(writer->reason, sizeof(writer->reason), "%s", how->reason);
-	close_sinks(writer, how->paths);
-	hash_some(writer, SIZE_MAX);
+	snprintf(writer->reason, sizeof(writer->reason), "%s", stop->reason);
+	close_sinks(writer, &stop->paths);
+	writer_disk_progress(writer, clocks_mono_ns());
+	writer_hash_some(writer, SIZE_MAX);
+	writer_disk_idle(writer);
 	writer->ended = true;
-	return writer_write_manifest(writer);
+	error = writer_write_manifest(writer);
+	FOR_EACH_STREAM (writer, stream)
+		writer->manifest_due |= stream->sink.unclosed != NULL;
+	return error;
 }
 
-int writer_do_tap(void *owner, void *argument)
+/* What is left after the stop: files without their name, and the manifest. */
+static void retry(struct writer *writer)
 {
-	struct writer *writer = owner;
-	const struct writer_tap_how *tap = argument;
+	int left = 0;
 
-	writer->tap = tap->tap;
-	writer->tap_userdata = tap->userdata;
-	return 0;
+	FOR_EACH_STREAM (writer, stream)
+		left |= sink_close_rest(&stream->sink);
+	writer_hash_some(writer, SIZE_MAX);
+	writer_disk_idle(writer);
+	writer_write_manifest(writer);
+	writer->manifest_due |= left;
+}
+
+static bool is_left(struct writer *writer)
+{
+	return writer->manifest_due && !atomic_load(&writer->abandoned);
+}
+
+static void turn(struct writer *writer)
+{
+	uint64_t now = clocks_mono_ns();
+	size_t rows;
+
+	writer_disk_progress(writer, now);
+	measure_clocks(writer, now);
+	rows = write_batch(writer);
+	flush_when_due(writer, rows, now);
+	writer_rotate_when_due(writer, now);
+	write_manifest_when_due(writer, now);
+	mailbox_serve(&writer->mailbox, writer);
+	if (!rows && !writer->ended && !hash(writer))
+		wait(writer);
 }
 
 void *writer_run(void *argument)
@@ -260,18 +349,20 @@ void *writer_run(void *argument)
 	struct writer *writer = argument;
 	struct timespec used;
 
-	while (!writer->ended) {
-		size_t rows;
-
-		measure_clocks(writer);
-		rows = write_batch(writer);
-		flush_when_due(writer, rows);
+	while (!writer->ended)
+		turn(writer);
+	writer_disk_idle(writer);
+	while (is_left(writer)) {
 		mailbox_serve(&writer->mailbox, writer);
-		if (!rows && !writer->ended)
-			rest(writer);
+		wait(writer);
+		if (clocks_mono_ns() >= manifest_at(writer))
+			retry(writer);
 	}
+	mailbox_serve(&writer->mailbox, writer);
 	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
 		atomic_store(&writer->cpu_ns,
 			     (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+	atomic_store(&writer->finished, true);
+	mailbox_notify(&writer->mailbox);
 	return NULL;
 }

@@ -207,27 +207,68 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	return 0;
 }
 
-int engine_stop(struct engine *engine, const char *name, struct json_object **ret)
-{
-	struct session *session = find(engine, name);
+/* A result that takes its time, as on a slow disk. */
+struct later {
+	struct json_object *value;
+	engine_handler handler;
+	void *userdata;
+};
 
-	if (!session)
-		return -ENOENT;
-	*ret = session_status(session, "ended");
-	fake_engine_end(engine, name);
+static int on_later(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct later *later = userdata;
+
+	(void)usec;
+	later->handler(0, later->value, later->userdata);
+	sd_event_source_unref(source);
+	free(later);
 	return 0;
 }
 
-int engine_rotate(struct engine *engine, const char *name, struct json_object **ret)
+static void answer(struct engine *engine, const char *name, struct json_object *value,
+		   engine_handler handler, void *userdata)
+{
+	struct later *later;
+	sd_event_source *source;
+
+	if (strncmp(name, FAKE_ENGINE_SLOW, strlen(FAKE_ENGINE_SLOW))) {
+		handler(0, value, userdata);
+		return;
+	}
+	later = malloc(sizeof(*later));
+	*later = (struct later){ value, handler, userdata };
+	sd_event_add_time_relative(engine->event, &source, CLOCK_MONOTONIC, FAKE_ENGINE_SLOW_USEC,
+				   1, on_later, later);
+}
+
+int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata)
 {
 	struct session *session = find(engine, name);
+	char copy[IOTR_SESSION_NAME_MAX + 1];
+	struct json_object *status;
+
+	if (!session)
+		return -ENOENT;
+	status = session_status(session, "ended");
+	snprintf(copy, sizeof(copy), "%s", name);
+	fake_engine_end(engine, name);
+	answer(engine, copy, status, handler, userdata);
+	return 0;
+}
+
+int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata)
+{
+	struct session *session = find(engine, name);
+	struct json_object *closed;
 	char path[PATH_MAX + 32];
 
 	if (!session)
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/fs/fs_000001.csv", session->spec.output);
-	*ret = json_object_new_array();
-	return json_object_array_add(*ret, json_object_new_string(path));
+	closed = json_object_new_array();
+	json_object_array_add(closed, json_object_new_string(path));
+	answer(engine, name, closed, handler, userdata);
+	return 0;
 }
 
 int engine_status(struct engine *engine, const char *name, struct json_object **ret)

@@ -5,11 +5,15 @@
  *
  *   name "nohook"     cannot be started: no stream has a hook
  *   name "partial"    runs, and misses an operation
+ *   name "slow..."    is stopped and rotated some time after that was asked for
  *   output "/refused" cannot be written
  */
 #pragma once
 
 #include "engine.h"
+
+#define FAKE_ENGINE_SLOW      "slow"
+#define FAKE_ENGINE_SLOW_USEC 200000
 
 /* The definition the session was last started with; NULL when there is none of that name. */
 const struct iotr_session_spec *fake_engine_spec(struct engine *engine, const char *name);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "cleanup.h"
 #include "protocol.h"
@@ -149,6 +150,48 @@ START_TEST(rotates)
 }
 END_TEST
 
+#define SLOW(method) "{\"method\":\"io.iotracer." method "\",\"parameters\":{\"name\":\"slow\"}}"
+
+/* While one waits for its session's end, others are served. */
+START_TEST(serves_others_while_one_waits)
+{
+	_cleanup_close_ int waiting = rig_connect(&rig);
+	_cleanup_json_ struct json_object *rotated = NULL, *stopped = NULL;
+	char byte;
+
+	start("slow");
+	rig_send(&rig, waiting, SLOW("Rotate"), sizeof(SLOW("Rotate")));
+	expect(CALL("Status", "{}"), "", "version", IOTRACER_VERSION);
+	ck_assert_int_eq(recv(waiting, &byte, 1, 0), -1);
+	rotated = rig_receive(&rig, waiting);
+	ck_assert_str_eq(rig_error(rotated), "");
+	rig_send(&rig, waiting, SLOW("Stop"), sizeof(SLOW("Stop")));
+	expect(CALL("Status", "{}"), "", "version", IOTRACER_VERSION);
+	ck_assert_int_eq(recv(waiting, &byte, 1, 0), -1);
+	stopped = rig_receive(&rig, waiting);
+	ck_assert_str_eq(rig_error(stopped), "");
+	ck_assert_ptr_nonnull(strstr(json_object_to_json_string(stopped), "\"ended\""));
+}
+END_TEST
+
+/* Nobody is there any more when the answer comes. */
+START_TEST(outlives_who_asked)
+{
+	int waiting = rig_connect(&rig);
+
+	start("slow");
+	start("slow2");
+	rig_send(&rig, waiting, CALL("Stop", "{\"all\":true}"),
+		 sizeof(CALL("Stop", "{\"all\":true}")));
+	rig_settle(&rig);
+	close(waiting);
+	for (int i = 0; i < 60; i++)
+		sd_event_run(rig.control.event, 10000);
+	ck_assert_uint_eq(count_sessions(), 0);
+	expect(CALL("Status", "{}"), "", "version", IOTRACER_VERSION);
+}
+END_TEST
+
 START_TEST(reloads_and_says_so)
 {
 	expect(CALL("Reload", "{}"), "", NULL, NULL);
@@ -180,6 +223,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, bounds_sessions);
 	tcase_add_loop_test(tests, answers, 0, sizeof(calls) / sizeof(calls[0]));
 	tcase_add_test(tests, rotates);
+	tcase_add_test(tests, serves_others_while_one_waits);
+	tcase_add_test(tests, outlives_who_asked);
 	tcase_add_test(tests, reloads_and_says_so);
 	tcase_add_test(tests, hands_the_definition_on);
 }

@@ -10,13 +10,15 @@
 
 static struct folder folder;
 static struct sink sink;
+static struct extent extent;
 static uint64_t rows;
 
 static void begin(void)
 {
 	folder_begin(&folder);
 	rows = 0;
-	ck_assert_int_eq(sink_init(&sink, folder.fd, IOTR_VFS), 0);
+	extent = (struct extent){ 0 };
+	ck_assert_int_eq(sink_init(&sink, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent), 0);
 }
 
 static void end(void)
@@ -31,7 +33,8 @@ static void add_row(void)
 	int size = snprintf(line, 200, "%llu,some text of a row,%*s\n", (unsigned long long)rows,
 			    (int)(rows % 60), "");
 
-	sink_commit(&sink, (size_t)size, 1000 + rows++);
+	sink_commit(&sink, (size_t)size, (struct sink_time){ 1000 + rows, 5000 + rows });
+	rows++;
 }
 
 static void add_rows(unsigned int count)
@@ -44,6 +47,11 @@ static void hash_all(void)
 {
 	while (sink_hash(&sink))
 		;
+}
+
+static struct segment *last(void)
+{
+	return TAILQ_LAST(&sink.segments, segment_list);
 }
 
 /* What sha256sum(1) says of the file is what the segment says. */
@@ -68,7 +76,7 @@ START_TEST(begins_with_a_header)
 	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv"), 1);
 	ck_assert(!folder_has(&folder, "fs/fs_000001.csv.part"));
 	hash_all();
-	check_hash("fs/fs_000001.csv", sink.segment);
+	check_hash("fs/fs_000001.csv", last());
 	end();
 }
 END_TEST
@@ -88,36 +96,100 @@ START_TEST(writes_all_rows)
 	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv"), 40001);
 	ck_assert_uint_eq(sink.written, 40000);
 	ck_assert_uint_eq(sink.lost, 0);
-	ck_assert_uint_eq(sink.segment->rows, 40000);
-	ck_assert_uint_eq(sink.segment->first_ns, 1000);
-	ck_assert_uint_eq(sink.segment->last_ns, 40999);
+	ck_assert_uint_eq(last()->rows, 40000);
+	ck_assert_uint_eq(last()->first_ns, 1000);
+	ck_assert_uint_eq(last()->last_ns, 40999);
+	ck_assert_uint_eq(last()->first_realtime_ns, 5000);
+	ck_assert_uint_eq(last()->last_realtime_ns, 44999);
 	ck_assert_int_eq(fstatat(folder.fd, "fs/fs_000001.csv", &status, 0), 0);
-	ck_assert_uint_eq(sink.segment->bytes, (uint64_t)status.st_size);
-	check_hash("fs/fs_000001.csv", sink.segment);
+	ck_assert_uint_eq(last()->bytes, (uint64_t)status.st_size);
+	ck_assert_uint_eq(extent.bytes, (uint64_t)status.st_size);
+	ck_assert_uint_eq(extent.rows, 40000);
+	check_hash("fs/fs_000001.csv", last());
 	end();
 }
 END_TEST
 
+static uint64_t bytes_of(const char *path)
+{
+	struct stat status;
+
+	ck_assert_int_eq(fstatat(folder.fd, path, &status, 0), 0);
+	return (uint64_t)status.st_size;
+}
+
+/* A segment ends, and the next one begins with its first row. */
 START_TEST(rotates)
 {
 	const struct segment *closed;
 
 	begin();
-	ck_assert_int_eq(sink_rotate(&sink, &closed), 0);
-	ck_assert_ptr_null(closed);
+	ck_assert_ptr_null(sink_cut(&sink));
 	ck_assert_uint_eq(sink.segment_count, 1);
 	add_rows(10);
-	ck_assert_int_eq(sink_rotate(&sink, &closed), 0);
+	ck_assert_int_eq(sink_flush(&sink), 0);
+	closed = sink_cut(&sink);
 	ck_assert_str_eq(closed->name, "fs_000001.csv");
 	ck_assert_uint_eq(closed->rows, 10);
+	ck_assert(closed->closed);
+	ck_assert_ptr_null(sink_cut(&sink));
+	ck_assert(!folder_has(&folder, "fs/fs_000002.csv.part"));
+	ck_assert_uint_eq(extent.bytes, bytes_of("fs/fs_000001.csv"));
 	add_rows(5);
 	ck_assert_int_eq(sink_close(&sink), 0);
 	hash_all();
 	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv"), 11);
 	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000002.csv"), 6);
+	ck_assert_uint_eq(extent.bytes, bytes_of("fs/fs_000001.csv") + bytes_of("fs/fs_000002.csv"));
 	check_hash("fs/fs_000001.csv", closed);
-	check_hash("fs/fs_000002.csv", sink.segment);
+	check_hash("fs/fs_000002.csv", last());
+	ck_assert_uint_eq(sink.backlog, 0);
 	ck_assert_uint_eq(sink.written, 15);
+	end();
+}
+END_TEST
+
+/* Growth and room are told to the byte, before and after there is a file. */
+START_TEST(measures)
+{
+	uint64_t header, size;
+
+	begin();
+	header = bytes_of("fs/fs_000001.csv.part");
+	ck_assert_uint_eq(extent.bytes, header);
+	ck_assert_uint_eq(sink_growth(&sink, 100), 100);
+	ck_assert(sink_fits(&sink, 100, 1));
+	add_rows(10);
+	ck_assert(!sink_fits(&sink, 100, header + sink.used + 99));
+	ck_assert(sink_fits(&sink, 100, header + sink.used + 100));
+	sink_flush(&sink);
+	size = bytes_of("fs/fs_000001.csv.part");
+	ck_assert(!sink_fits(&sink, 100, size + 99));
+	ck_assert(sink_fits(&sink, 100, size + 100));
+	sink_cut(&sink);
+	ck_assert_uint_eq(sink_growth(&sink, 100), header + 100);
+	ck_assert(sink_fits(&sink, 100, 1));
+	add_row();
+	ck_assert_uint_eq(sink_growth(&sink, 100), 100);
+	ck_assert(!sink_fits(&sink, 100, header + sink.used + 99));
+	ck_assert(sink_fits(&sink, 100, header + sink.used + 100));
+	sink_close(&sink);
+	ck_assert_uint_eq(extent.bytes, size + bytes_of("fs/fs_000002.csv"));
+	ck_assert_uint_eq(extent.rows, 11);
+	end();
+}
+END_TEST
+
+START_TEST(removes_its_files)
+{
+	begin();
+	add_rows(10);
+	sink_flush(&sink);
+	sink_cut(&sink);
+	add_rows(10);
+	sink_flush(&sink);
+	sink_remove(&sink, folder.fd);
+	ck_assert(!folder_has(&folder, "fs"));
 	end();
 }
 END_TEST
@@ -148,10 +220,12 @@ START_TEST(keeps_whole_rows_on_a_full_disk)
 	ck_assert_uint_gt(sink.lost, 10000);
 	ck_assert_int_eq(sink_close(&sink), -EFBIG);
 	ck_assert_uint_eq(sink.written + sink.lost, rows);
-	ck_assert_uint_eq(sink.segment->rows, sink.written);
+	ck_assert_uint_eq(last()->rows, sink.written);
+	ck_assert_uint_eq(extent.rows, sink.written);
+	ck_assert_uint_eq(extent.bytes, bytes_of("fs/fs_000001.csv"));
 	hash_all();
 	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv"), sink.written + 1);
-	check_hash("fs/fs_000001.csv", sink.segment);
+	check_hash("fs/fs_000001.csv", last());
 	end();
 }
 END_TEST
@@ -174,22 +248,52 @@ START_TEST(goes_on_when_there_is_room)
 }
 END_TEST
 
-START_TEST(stays_with_its_segment_when_it_cannot_rotate)
+/* No room for a new file: rows wait, then are lost, then there is one. */
+START_TEST(begins_a_segment_when_there_is_room)
 {
-	const struct segment *closed;
+	uint64_t bytes;
 
 	begin();
 	add_rows(10);
 	sink_flush(&sink);
+	ck_assert_ptr_nonnull(sink_cut(&sink));
+	bytes = extent.bytes;
 	limit_files(20);
-	ck_assert_int_eq(sink_rotate(&sink, &closed), -EFBIG);
-	ck_assert_ptr_null(closed);
-	ck_assert(!folder_has(&folder, "fs/fs_000002.csv.part"));
-	limit_files(RLIM_INFINITY);
 	add_rows(10);
-	ck_assert_int_eq(sink_rotate(&sink, &closed), 0);
-	ck_assert_uint_eq(closed->rows, 20);
-	ck_assert_str_eq(sink.segment->name, "fs_000002.csv");
+	ck_assert_int_eq(sink_flush(&sink), -EFBIG);
+	ck_assert(!folder_has(&folder, "fs/fs_000002.csv.part"));
+	add_rows(10000);
+	ck_assert_uint_gt(sink.lost, 0);
+	limit_files(RLIM_INFINITY);
+	ck_assert_int_eq(sink_flush(&sink), 0);
+	ck_assert_uint_eq(sink.written + sink.lost, rows);
+	ck_assert_uint_eq(extent.rows, sink.written);
+	ck_assert_uint_eq(extent.bytes, bytes + bytes_of("fs/fs_000002.csv.part"));
+	end();
+}
+END_TEST
+
+/* A name that cannot be given is given later. */
+START_TEST(closes_what_it_could_not)
+{
+	struct segment *first;
+
+	begin();
+	add_rows(10);
+	sink_flush(&sink);
+	ck_assert_int_eq(mkdirat(folder.fd, "fs/fs_000001.csv", 0700), 0);
+	first = sink_cut(&sink);
+	ck_assert(!first->closed);
+	ck_assert_int_eq(sink.error, -EISDIR);
+	add_rows(10);
+	ck_assert_int_eq(sink_flush(&sink), -EISDIR);
+	ck_assert_uint_eq(sink.written, 20);
+	ck_assert_int_eq(unlinkat(folder.fd, "fs/fs_000001.csv", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(sink_flush(&sink), 0);
+	ck_assert(first->closed);
+	ck_assert_int_eq(sink_close(&sink), 0);
+	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv"), 11);
+	ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000002.csv"), 11);
 	end();
 }
 END_TEST
@@ -200,7 +304,7 @@ START_TEST(follows_no_link)
 
 	folder_begin(&folder);
 	ck_assert_int_eq(symlinkat("/tmp", folder.fd, "fs"), 0);
-	ck_assert_int_eq(sink_init(&other, folder.fd, IOTR_VFS), -EEXIST);
+	ck_assert_int_eq(sink_init(&other, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent), -EEXIST);
 	sink_done(&other);
 	folder_end(&folder);
 }
@@ -213,7 +317,10 @@ static void add(TCase *tests)
 	tcase_add_test(tests, rotates);
 	tcase_add_test(tests, keeps_whole_rows_on_a_full_disk);
 	tcase_add_test(tests, goes_on_when_there_is_room);
-	tcase_add_test(tests, stays_with_its_segment_when_it_cannot_rotate);
+	tcase_add_test(tests, begins_a_segment_when_there_is_room);
+	tcase_add_test(tests, closes_what_it_could_not);
+	tcase_add_test(tests, measures);
+	tcase_add_test(tests, removes_its_files);
 	tcase_add_test(tests, follows_no_link);
 }
 

@@ -101,6 +101,15 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"/a\\u0000b\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"max_size\":65535}", "max_size" },
+	{ "{\"streams\":[\"vfs\"],\"max_size\":0}", "max_size" },
+	{ "{\"streams\":[\"vfs\"],\"max_events\":0}", "max_events" },
+	{ "{\"streams\":[\"vfs\"],\"max_events\":-1}", "max_events" },
+	{ "{\"streams\":[\"vfs\"],\"rotate_size\":65535}", "rotate_size" },
+	{ "{\"streams\":[\"vfs\"],\"rotate_size\":\"64K\"}", "rotate_size" },
+	{ "{\"streams\":[\"vfs\"],\"rotate_interval_ns\":99999999}", "rotate_interval_ns" },
+	{ "{\"streams\":[\"vfs\"],\"format\":\"xml\"}", "format" },
+	{ "{\"streams\":[\"vfs\"],\"format\":1}", "format" },
 };
 
 START_TEST(refuses)
@@ -125,7 +134,9 @@ START_TEST(reads_everything)
 			  "\"devices\":[\"8:17\",\"0:35\"],"
 			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
-			  "\"duration_ns\":30,\"output\":\"/tmp/x\"}",
+			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
+			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
+			  "\"format\":\"jsonl\"}",
 			  &spec, &error);
 
 	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
@@ -148,6 +159,11 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.min_size, INT64_MAX);
 	ck_assert_uint_eq(spec.duration_ns, 30);
 	ck_assert_str_eq(spec.output, "/tmp/x");
+	ck_assert_uint_eq(spec.max_size, 65536);
+	ck_assert_uint_eq(spec.max_events, 1);
+	ck_assert_uint_eq(spec.rotate_size, 0);
+	ck_assert_uint_eq(spec.rotate_interval_ns, 100000000);
+	ck_assert_int_eq(spec.format, IOTR_FORMAT_JSONL);
 }
 END_TEST
 
@@ -159,6 +175,10 @@ START_TEST(knows_defaults)
 	ck_assert_int_eq(
 		read_text("{\"streams\":[\"vfs\"],\"name\":null,\"pids\":null}", &spec, &error), 0);
 	ck_assert_str_eq(spec.name, "default");
+	ck_assert_uint_eq(spec.max_size + spec.max_events, 0);
+	ck_assert_uint_eq(spec.rotate_size, 128 << 20);
+	ck_assert_uint_eq(spec.rotate_interval_ns, 86400000000000);
+	ck_assert_int_eq(spec.format, IOTR_FORMAT_CSV);
 	ck_assert_uint_eq(spec.pid_count, 0);
 	ck_assert_uint_eq(spec.operations[IOTR_VFS].bits[0], 0);
 	ck_assert_str_eq(spec.output, "");

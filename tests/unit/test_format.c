@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of every stream against tests/golden/STREAM.csv. With IOTRACER_UPDATE_GOLDEN set the files
+ * Rows of every stream and format against tests/golden/STREAM.FORMAT. With IOTRACER_UPDATE_GOLDEN set the files
  * are written anew; what changed is for a reader of the diff to judge.
  */
-#include "format_csv.h"
+#include "format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,7 +212,8 @@ static const struct pagefault_row {
 };
 
 static struct cells cells;
-static struct format_csv csv;
+static enum iotr_format format; /* that the case is run with */
+static union format_state state;
 static char actual[65536];
 static size_t actual_size;
 
@@ -226,8 +227,8 @@ static void begin(enum iotr_stream stream)
 	cells.disks.disks[8] = (struct disk){ 8 << 20, "sda" };
 	cells.disks.disks[(259 ^ 259 << 20) % DISKS_MAX] = (struct disk){ 259 << 20, "nvme0n1" };
 	cells.realtime_offset = 1700000000000000000;
-	format_csv_init(&csv);
-	actual_size = format_csv_header(stream, actual);
+	formats[format].init(&state, stream);
+	actual_size = formats[format].header(stream, actual);
 }
 
 static void add_row(const struct row *row)
@@ -242,8 +243,8 @@ static void add_row(const struct row *row)
 	for (size_t i = 0; i < count; i++)
 		ck_assert_msg(cell[i].kind < CELL_KIND_COUNT, "column %s is not filled",
 			      iotr_schemas[row->record->stream].columns[i].name);
-	length = format_csv_row(&csv, cell, count, actual + actual_size);
-	ck_assert_uint_le(length, format_csv_bound(row));
+	length = formats[format].row(&state, cell, count, actual + actual_size);
+	ck_assert_uint_le(length, formats[format].bound(row));
 	actual_size += length;
 }
 
@@ -254,7 +255,8 @@ static void compare(const char *stream)
 	FILE *file;
 	size_t size;
 
-	snprintf(path, sizeof(path), GOLDEN_FOLDER "/%s.csv", stream);
+	snprintf(path, sizeof(path), GOLDEN_FOLDER "/%s.%s", stream,
+		 iotr_format_names[format]);
 	if (getenv("IOTRACER_UPDATE_GOLDEN")) {
 		file = fopen(path, "we");
 		ck_assert_ptr_nonnull(file);
@@ -273,6 +275,7 @@ static void compare(const char *stream)
 /* Twice, so that what is kept from row to row is used too. */
 START_TEST(writes_vfs_rows)
 {
+	format = (enum iotr_format)_i;
 	begin(IOTR_VFS);
 	for (int i = 0; i < 2 * LENGTH(vfs_rows); i++) {
 		const struct vfs_row *from = &vfs_rows[i % LENGTH(vfs_rows)];
@@ -288,6 +291,7 @@ END_TEST
 
 START_TEST(writes_cache_rows)
 {
+	format = (enum iotr_format)_i;
 	begin(IOTR_CACHE);
 	for (int i = 0; i < 2 * LENGTH(cache_rows); i++) {
 		const struct cache_row *from = &cache_rows[i % LENGTH(cache_rows)];
@@ -303,6 +307,7 @@ END_TEST
 
 START_TEST(writes_pagefault_rows)
 {
+	format = (enum iotr_format)_i;
 	begin(IOTR_PAGEFAULT);
 	for (int i = 0; i < 2 * LENGTH(pagefault_rows); i++) {
 		const struct pagefault_row *from = &pagefault_rows[i % LENGTH(pagefault_rows)];
@@ -318,6 +323,7 @@ END_TEST
 
 START_TEST(writes_block_rows)
 {
+	format = (enum iotr_format)_i;
 	begin(IOTR_BLOCK);
 	for (int i = 0; i < 2 * LENGTH(block_rows); i++) {
 		const struct block_row *from = &block_rows[i % LENGTH(block_rows)];
@@ -352,24 +358,28 @@ static void write_plain(enum iotr_stream stream, const void *records, size_t siz
 
 START_TEST(writes_epoll_rows)
 {
+	format = (enum iotr_format)_i;
 	write_plain(IOTR_EPOLL, epoll_rows, sizeof(epoll_rows[0]), LENGTH(epoll_rows));
 }
 END_TEST
 
 START_TEST(writes_sockopt_rows)
 {
+	format = (enum iotr_format)_i;
 	write_plain(IOTR_SOCKOPT, sockopt_rows, sizeof(sockopt_rows[0]), LENGTH(sockopt_rows));
 }
 END_TEST
 
 START_TEST(writes_drop_rows)
 {
+	format = (enum iotr_format)_i;
 	write_plain(IOTR_DROP, drop_rows, sizeof(drop_rows[0]), LENGTH(drop_rows));
 }
 END_TEST
 
 START_TEST(writes_iouring_rows)
 {
+	format = (enum iotr_format)_i;
 	begin(IOTR_IOURING);
 	for (int i = 0; i < 2 * LENGTH(iouring_rows); i++) {
 		const struct iouring_row *from = &iouring_rows[i % LENGTH(iouring_rows)];
@@ -385,12 +395,14 @@ END_TEST
 
 START_TEST(writes_net_rows)
 {
+	format = (enum iotr_format)_i;
 	write_plain(IOTR_NET, net_rows, sizeof(net_rows[0]), LENGTH(net_rows));
 }
 END_TEST
 
 START_TEST(writes_conn_rows)
 {
+	format = (enum iotr_format)_i;
 	write_plain(IOTR_CONN, conn_rows, sizeof(conn_rows[0]), LENGTH(conn_rows));
 }
 END_TEST
@@ -403,6 +415,7 @@ START_TEST(bounds_unix_names)
 	struct row row = { .record = &record.head, .fs_type = "" };
 	static const char bytes[] = { 1, '"' };
 
+	format = (enum iotr_format)_i;
 	for (int i = 0; i < LENGTH(bytes); i++) {
 		memset(record.local_name, bytes[i], sizeof(record.local_name));
 		memset(record.remote_name, bytes[i], sizeof(record.remote_name));
@@ -427,15 +440,38 @@ START_TEST(bounds_rows)
 			   "0123456789abcdef" };
 	struct cell cell[CELLS_MAX];
 
+	format = (enum iotr_format)_i;
 	begin(IOTR_VFS);
 	memset(path, '"', sizeof(path));
 	memset(record.head.command, 1, sizeof(record.head.command));
 	record.head.start_ns = 1ULL << 62;
 	record.head.latency_ns = record.head.cgroup_id = 1ULL << 63;
-	ck_assert_uint_le(format_csv_bound(&row), sizeof(line));
+	ck_assert_uint_le(formats[format].bound(&row), sizeof(line));
 	for (int i = 0; i < 2; i++)
-		ck_assert_uint_le(format_csv_row(&csv, cell, cells_fill(&cells, &row, cell), line),
-				  format_csv_bound(&row));
+		ck_assert_uint_le(formats[format].row(&state, cell, cells_fill(&cells, &row, cell),
+						      line),
+				  formats[format].bound(&row));
+}
+END_TEST
+
+/* What is text in CSV is the same text in JSON; what is known is told from what is not. */
+START_TEST(writes_json_values)
+{
+	struct iotr_vfs_record record = vfs_rows[0].record;
+	struct row row = { &record.head, { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, { 0 }, "" };
+
+	format = IOTR_FORMAT_JSONL;
+	record.offset = 18446744073709551614ULL;
+	begin(IOTR_VFS);
+	ck_assert_uint_eq(actual_size, 0);
+	add_row(&row);
+	actual[actual_size] = '\0';
+	ck_assert_ptr_nonnull(strstr(actual, "\"filename\":\"/a \\\"b\\\"\\\\x0a, \xc3\xa4\","));
+	ck_assert_ptr_nonnull(strstr(actual, "\"offset\":18446744073709551614,"));
+	ck_assert_ptr_nonnull(strstr(actual, "\"mmap_prot\":null,"));
+	ck_assert_ptr_nonnull(strstr(actual, "\"device\":\"254:1\","));
+	ck_assert_ptr_nonnull(strstr(actual, "{\"timestamp\":\"2023-11-15 22:13:19.999999999\","));
+	ck_assert_ptr_nonnull(strstr(actual, "\"mono_ns\":86399999999999}\n"));
 }
 END_TEST
 
@@ -462,22 +498,23 @@ END_TEST
 
 static void add(TCase *tests)
 {
-	tcase_add_test(tests, writes_vfs_rows);
-	tcase_add_test(tests, writes_block_rows);
-	tcase_add_test(tests, writes_epoll_rows);
-	tcase_add_test(tests, writes_sockopt_rows);
-	tcase_add_test(tests, writes_drop_rows);
-	tcase_add_test(tests, writes_iouring_rows);
-	tcase_add_test(tests, writes_net_rows);
-	tcase_add_test(tests, writes_conn_rows);
-	tcase_add_test(tests, bounds_unix_names);
-	tcase_add_test(tests, writes_cache_rows);
-	tcase_add_test(tests, writes_pagefault_rows);
-	tcase_add_test(tests, bounds_rows);
+	tcase_add_loop_test(tests, writes_vfs_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_block_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_epoll_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_sockopt_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_drop_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_iouring_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_net_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_conn_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, bounds_unix_names, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_cache_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, writes_pagefault_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_loop_test(tests, bounds_rows, 0, IOTR_FORMAT_COUNT);
+	tcase_add_test(tests, writes_json_values);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }
 
 int main(void)
 {
-	return run_suite("format_csv", add);
+	return run_suite("format", add);
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What writers tell the main loop through one eventfd: that work is done, that a session has
+ * reached a limit, that a manifest is on disk after all. And every few seconds they are told how much
+ * the probes have emitted and lost, so that the manifest of a session that crashes is not stale.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "engine_internal.h"
+#include "log.h"
+
+#define REPORT_US 5000000
+
+void engine_leave(struct engine *engine, struct writer *writer)
+{
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX && !writer_finished(writer); i++)
+		if (!engine->left[i]) {
+			engine->left[i] = writer;
+			return;
+		}
+	writer_free(writer);
+}
+
+static void see_to_left(struct engine *engine)
+{
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->left[i] && writer_finished(engine->left[i])) {
+			writer_free(engine->left[i]);
+			engine->left[i] = NULL;
+		}
+}
+
+static void see_to(struct session *session)
+{
+	const char *limit = writer_limit(session->writer);
+
+	writer_collect(session->writer);
+	if (session->written)
+		session_finish(session);
+	else if (limit)
+		session_end(session, limit);
+}
+
+static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct engine *engine = userdata;
+	eventfd_t value;
+
+	(void)source, (void)events;
+	eventfd_read(fd, &value);
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->sessions[i])
+			see_to(engine->sessions[i]);
+	see_to_left(engine);
+	return 0;
+}
+
+void engine_report_soon(struct engine *engine)
+{
+	int enabled = SD_EVENT_OFF;
+
+	sd_event_source_get_enabled(engine->reports, &enabled);
+	if (enabled != SD_EVENT_OFF)
+		return;
+	sd_event_source_set_time_relative(engine->reports, REPORT_US);
+	sd_event_source_set_enabled(engine->reports, SD_EVENT_ONESHOT);
+}
+
+static int on_report(sd_event_source *source, uint64_t now, void *userdata)
+{
+	struct engine *engine = userdata;
+	bool any = false;
+
+	(void)source, (void)now;
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
+		if (!engine->sessions[i] || engine->sessions[i]->reason)
+			continue;
+		session_report(engine->sessions[i]);
+		any = true;
+	}
+	if (any)
+		engine_report_soon(engine);
+	return 0;
+}
+
+int engine_notice_init(struct engine *engine)
+{
+	int r;
+
+	engine->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (engine->notice < 0)
+		return -errno;
+	r = sd_event_add_io(engine->event, &engine->notices, engine->notice, EPOLLIN, on_notice,
+			    engine);
+	if (r < 0)
+		return r;
+	return sd_event_add_time_relative(engine->event, &engine->reports, CLOCK_MONOTONIC,
+					  REPORT_US, REPORT_US / 4, on_report, engine);
+}
+
+/* All end at once, so that a slow disk is waited for once. */
+void engine_notice_done(struct engine *engine)
+{
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->sessions[i])
+			session_end(engine->sessions[i], SHUTDOWN);
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
+		if (engine->sessions[i]) {
+			writer_finish(engine->sessions[i]->writer);
+			session_finish(engine->sessions[i]);
+		}
+		writer_free(engine->left[i]);
+	}
+	sd_event_source_disable_unref(engine->reports);
+	sd_event_source_disable_unref(engine->notices);
+	if (engine->notice > 0)
+		close(engine->notice);
+}

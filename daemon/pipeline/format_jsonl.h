@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cells as JSON objects, one a line, with the columns' names as keys and in their order. Numbers
+ * are numbers, an unknown value is null, all else is text: the same as in CSV, so bytes that are
+ * not UTF-8, control characters and the backslash are \xNN there too, whose backslash JSON writes
+ * as two. One object per stream and writer thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cells.h"
+#include "format_values.h"
+#include "row.h"
+
+enum {
+	FORMAT_JSONL_KEY_MAX = 32, /* ,"name": */
+};
+
+struct format_jsonl_key {
+	char text[FORMAT_JSONL_KEY_MAX];
+	uint8_t length;
+	bool number; /* the column's values are */
+};
+
+struct format_jsonl {
+	struct format_date date;
+	struct format_jsonl_key keys[CELLS_MAX];
+};
+
+void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream);
+
+/* Most bytes that the line of this row can take. */
+size_t format_jsonl_bound(const struct row *row);
+
+/* Writes a line to `out`, which has room for the bound, and returns its length. */
+size_t format_jsonl_row(struct format_jsonl *jsonl, const struct cell *cell, size_t count,
+			char *out);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Values of cells as text, the same in every format. */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "cells.h"
+#include "digits.h"
+
+enum {
+	FORMAT_DATE_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.") - 1,
+	FORMAT_SECOND_NS = 1000000000,
+};
+
+/* The second of the last time that was written. */
+struct format_date {
+	uint64_t second_ns; /* that `text` is of; UINT64_MAX: none */
+	char text[FORMAT_DATE_SIZE + DIGITS_SLACK];
+};
+
+static inline void format_date_set(struct format_date *date, uint64_t ns)
+{
+	time_t second = (time_t)(ns / FORMAT_SECOND_NS);
+	char *out = date->text;
+	struct tm tm;
+
+	gmtime_r(&second, &tm);
+	out = digits_padded(out, (uint32_t)(tm.tm_year + 1900) % 10000, 4);
+	*out++ = '-';
+	out = digits_padded(out, (uint32_t)tm.tm_mon + 1, 2);
+	*out++ = '-';
+	out = digits_padded(out, (uint32_t)tm.tm_mday, 2);
+	*out++ = ' ';
+	out = digits_padded(out, (uint32_t)tm.tm_hour, 2);
+	*out++ = ':';
+	out = digits_padded(out, (uint32_t)tm.tm_min, 2);
+	*out++ = ':';
+	out = digits_padded(out, (uint32_t)tm.tm_sec, 2);
+	*out = '.';
+	date->second_ns = ns - ns % FORMAT_SECOND_NS;
+}
+
+static inline char *format_time(struct format_date *date, char *out, uint64_t ns)
+{
+	uint32_t fraction;
+
+	if (ns - date->second_ns >= FORMAT_SECOND_NS)
+		format_date_set(date, ns);
+	fraction = (uint32_t)(ns - date->second_ns);
+	memcpy(out, date->text, FORMAT_DATE_SIZE);
+	out += FORMAT_DATE_SIZE;
+	*out++ = (char)('0' + fraction / 100000000);
+	return digits_8(out, fraction % 100000000);
+}
+
+static inline char *format_ms(char *out, uint64_t ns)
+{
+	out = digits_u64(out, ns / 1000000);
+	*out++ = '.';
+	return digits_padded(out, (uint32_t)(ns % 1000000), 6);
+}
+
+static inline char *format_device(char *out, uint64_t device)
+{
+	out = digits_u64(out, device >> 20);
+	*out++ = ':';
+	return digits_u64(out, device & 0xfffff);
+}
+
+/* All kinds but text and time. */
+static inline char *format_number(char *out, const struct cell *cell)
+{
+	switch (cell->kind) {
+	case CELL_U64:
+		return digits_u64(out, cell->number);
+	case CELL_S64:
+		return digits_s64(out, (int64_t)cell->number);
+	case CELL_HEX:
+		return digits_hex(out, cell->number);
+	case CELL_MS:
+		return format_ms(out, cell->number);
+	case CELL_DEVICE:
+		return format_device(out, cell->number);
+	default:
+		return out;
+	}
+}

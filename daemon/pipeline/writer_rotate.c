@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Segments as the writer begins and ends them, and the limits of a session. */
+#include "writer_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema.h"
+
+#define HASH_AT_ROTATION (16 * 1024 * 1024) /* bytes hashed before the caller gets its answer */
+#define BACKLOG_MAX	 16 /* complete segments of a stream without a hash: each has a descriptor */
+
+int writer_flush(struct writer *writer)
+{
+	int result = 0;
+
+	FOR_EACH_STREAM (writer, stream) {
+		int error = sink_flush(&stream->sink);
+
+		result = result ?: error;
+	}
+	writer_disk_note(writer);
+	return result;
+}
+
+void writer_add_path(const struct writer *writer, struct writer_paths *paths,
+		     const struct sink *sink, const struct segment *segment)
+{
+	char **path = paths ? &paths->paths[sink->stream] : NULL;
+
+	if (path && asprintf(path, "%s/%s/%s", writer->output, iotr_schemas[sink->stream].folder,
+			     segment->name) < 0)
+		*path = NULL;
+}
+
+/* Where hashing does not keep up, the backlog has an end. */
+static void hash_backlog(struct writer *writer)
+{
+	FOR_EACH_STREAM (writer, stream)
+		while (stream->sink.backlog > BACKLOG_MAX && sink_hash(&stream->sink))
+			writer_disk_progress(writer, clocks_mono_ns());
+}
+
+static bool rows_wait(struct writer *writer)
+{
+	FOR_EACH_STREAM (writer, stream)
+		if (stream->sink.used)
+			return true;
+	return false;
+}
+
+int writer_cut_all(struct writer *writer, struct writer_paths *paths)
+{
+	int error = writer_flush(writer);
+	bool any = false;
+
+	if (rows_wait(writer))
+		return error;
+	FOR_EACH_STREAM (writer, stream) {
+		const struct segment *segment = sink_cut(&stream->sink);
+
+		if (segment && segment->closed)
+			writer_add_path(writer, paths, &stream->sink, segment);
+		any |= segment != NULL;
+	}
+	writer_disk_note(writer);
+	writer->manifest_due |= any;
+	if (any)
+		hash_backlog(writer);
+	return 0;
+}
+
+int writer_do_rotate(void *owner, struct mail *mail)
+{
+	struct writer_rotation *rotation = (struct writer_rotation *)mail;
+	struct writer *writer = owner;
+	int error;
+
+	if (writer->ended)
+		return -ESHUTDOWN;
+	error = writer_cut_all(writer, &rotation->paths);
+	if (error < 0)
+		return error;
+	writer_hash_some(writer, HASH_AT_ROTATION);
+	if (clocks_mono_ns() < manifest_next_ns(&writer->manifest))
+		return 0;
+	error = writer_write_manifest(writer);
+	writer->manifest_due |= writer_hashes_missing(writer);
+	return error;
+}
+
+/* The times are those of the start and multiples of the interval after it. */
+static void set_next_time(struct writer *writer, uint64_t now)
+{
+	writer->rotate_at += (now - writer->rotate_at) / writer->rotate_interval_ns *
+				     writer->rotate_interval_ns +
+			     writer->rotate_interval_ns;
+}
+
+void writer_rotate_when_due(struct writer *writer, uint64_t now)
+{
+	if (!writer->rotate_at || now < writer->rotate_at ||
+	    (writer->disk.failing && now < writer->retry_at))
+		return;
+	if (writer_cut_all(writer, NULL) < 0)
+		writer->retry_at = now + WRITER_FLUSH_NS;
+	else
+		set_next_time(writer, now);
+}
+
+bool writer_make_room(struct writer *writer, const struct sink *sink, size_t size)
+{
+	uint64_t now;
+
+	if (!writer->rotate_size || sink_fits(sink, size, writer->rotate_size))
+		return true;
+	now = clocks_mono_ns();
+	if (writer->disk.failing && now < writer->retry_at)
+		return false;
+	if (writer_cut_all(writer, NULL) < 0) {
+		writer->retry_at = now + WRITER_FLUSH_NS;
+		return false;
+	}
+	return true;
+}
+
+static void reach_limit(struct writer *writer, const char *reason)
+{
+	atomic_store(&writer->limit, reason);
+	mailbox_notify(&writer->mailbox);
+}
+
+bool writer_within_limits(struct writer *writer, const struct sink *sink, size_t size)
+{
+	if (writer->max_size && writer->extent.bytes + sink_growth(sink, size) > writer->max_size)
+		reach_limit(writer, "max-size");
+	return !atomic_load_explicit(&writer->limit, memory_order_relaxed);
+}
+
+void writer_check_rows(struct writer *writer)
+{
+	if (writer->max_events && writer->extent.rows >= writer->max_events)
+		reach_limit(writer, "max-events");
+}

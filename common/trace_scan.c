@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "trace_scan.h"
 
+#include <emmintrin.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,10 +67,20 @@ static const char *row_end(const char *row, const char *end, bool *quoted)
 	return NULL;
 }
 
+/* Sixteen bytes at a time, as half of all work was here: a comma is -1 in `found`. */
 static size_t count_commas(const char *row, const char *end)
 {
-	size_t commas = 0;
+	const __m128i comma = _mm_set1_epi8(','), zero = _mm_setzero_si128();
+	__m128i sums = zero;
+	size_t commas;
 
+	for (; end - row >= 16; row += 16) {
+		__m128i found = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)row), comma);
+
+		sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_sub_epi8(zero, found), zero));
+	}
+	commas = (size_t)(_mm_cvtsi128_si64(sums) +
+			  _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
 	for (; row < end; row++)
 		commas += *row == ',';
 	return commas;

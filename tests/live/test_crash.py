@@ -89,7 +89,7 @@ def touch(world):
 def under_load(world):
     """No hole but at the end, of a second at most; then the session goes on by itself."""
     daemon, ctl = world.own_daemon()
-    work = Work(world, 5000)
+    work = Work(world, 1000)
     output = ctl.json('start', 'busy', *filters(work), code=(0, 6))['session']['output']
     quiet = start(world, ctl, 'quiet', '--vfs', '--command', 'touch')
     work.go()

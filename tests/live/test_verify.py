@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import random
 import shutil
 import subprocess
 
@@ -234,6 +235,25 @@ def hostile_manifest(world):
     os.unlink(path_of(folder, 'manifest.json'))
     os.mkfifo(path_of(folder, 'manifest.json'))
     found(world, folder, 'manifest.json', 'not a file')
+
+
+@test(host_only=True)
+def fuzzed(world):
+    """Whatever a byte becomes: an answer, in time, and a change of the rows is always found."""
+    folder, chance = copy(world), random.Random(1)
+    for name in ('manifest.json', FIRST) * 40:
+        with open(path_of(folder, name), 'rb') as file:
+            whole = file.read()
+        at = chance.randrange(len(whole))
+        changed = bytearray(whole)
+        changed[at:at + chance.choice((0, 1, 1, 5))] = chance.randbytes(chance.choice((1, 1, 3)))
+        with open(path_of(folder, name), 'wb') as file:
+            file.write(changed)
+        code = world.ctl.run('verify', folder).returncode
+        check(code in (0, 1, 6), 'exit %d with byte %d of %s changed' % (code, at, name))
+        check(code == 1 or name != FIRST or changed == whole, 'not found: byte %d' % at)
+        with open(path_of(folder, name), 'wb') as file:
+            file.write(whole)
 
 
 @test(host_only=True)

@@ -81,6 +81,25 @@ START_TEST(csv_rows)
 }
 END_TEST
 
+/* Commas are counted where they stand, however long the row is. */
+START_TEST(csv_lengths)
+{
+	char text[512];
+
+	for (size_t length = 0; length < 100; length++)
+		for (int more = 0; more < 2; more++) {
+			int size = snprintf(text, sizeof(text), "%s" TIME ",READ,%.*s%s,17\n", header,
+					    (int)length,
+					    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+					    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+					    more ? "," : "");
+
+			feed(TRACE_CSV, text, (size_t)size, 4096);
+			ck_assert_uint_eq(scan.bad_rows, more);
+		}
+}
+END_TEST
+
 static const struct {
 	const char *row;
 	const char *because;
@@ -298,6 +317,7 @@ static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, csv_rows);
+	tcase_add_test(tests, csv_lengths);
 	tcase_add_loop_test(tests, csv_bad_row, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, csv_header);
 	tcase_add_test(tests, csv_unfinished);

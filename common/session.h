@@ -45,6 +45,7 @@ struct iotr_session_spec {
 
 	uint64_t duration_ns;      /* 0: until stopped */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
+	bool anonymize;            /* names as keyed hashes */
 };
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)

@@ -25,6 +25,7 @@ static const struct option_row output_rows[] = {
 	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after so long, as in 30s",
 	  NULL },
 	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
+	{ "anonymize", OPTION_SWITCH, "anonymize", NULL, "names and addresses as keyed hashes", NULL },
 };
 
 #define GROUP(title, rows)                                                                         \

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "anonymize.h"
 #include "engine.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
@@ -27,6 +28,7 @@ struct session {
 	struct timespec started; /* CLOCK_REALTIME */
 	char output[PATH_MAX];
 	struct writer *writer;
+	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];

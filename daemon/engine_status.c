@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "engine_internal.h"
 #include "schema.h"
@@ -107,6 +108,8 @@ struct json_object *session_definition(const struct session *session)
 	json_object_object_add(definition, "filters", filters_describe(&session->spec));
 	if (session->spec.duration_ns)
 		add_u64(definition, "duration_ns", session->spec.duration_ns);
+	if (session->spec.anonymize)
+		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
 	return definition;
 }
 
@@ -150,6 +153,17 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	return object;
 }
 
+/* Name and folder are what a session is reached by; its filters would tell names that its rows do not. */
+static struct json_object *filters_shown(const struct session *session)
+{
+	struct json_object *filters = filters_describe(&session->spec);
+
+	if (!session->anonymizer || !iotr_anonymize_json(session->anonymizer, filters, "definition.filters"))
+		return filters;
+	json_object_put(filters);
+	return NULL;
+}
+
 struct json_object *session_status(const struct session *session, const char *reason)
 {
 	struct json_object *status = json_object_new_object(), *streams = json_object_new_object();
@@ -170,9 +184,11 @@ struct json_object *session_status(const struct session *session, const char *re
 			json_object_object_add(streams, iotr_schemas[stream].flag,
 					       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
-	json_object_object_add(status, "filters", filters_describe(&session->spec));
+	json_object_object_add(status, "filters", filters_shown(session));
 	if (session->spec.duration_ns)
 		add_u64(status, "duration_ns", session->spec.duration_ns);
+	if (session->spec.anonymize)
+		json_object_object_add(status, "anonymize", json_object_new_boolean(true));
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
 	return status;

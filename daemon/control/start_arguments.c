@@ -296,6 +296,13 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	return 0;
 }
 
+static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return argument_flag(value, &spec->anonymize, error);
+}
+
 /* Streams stand before operations and pids before tree, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
@@ -311,6 +318,7 @@ static const struct argument start_arguments[] = {
 	{ .name = "errors", .parse = parse_errors },
 	{ .name = "duration_ns", .parse = parse_duration },
 	{ .name = "output", .parse = parse_output },
+	{ .name = "anonymize", .parse = parse_anonymize },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,

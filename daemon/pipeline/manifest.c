@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "digits.h"
 #include "format_csv.h"
@@ -124,6 +125,8 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	    add_copy(frame, "hooks", config->hooks) < 0)
 		return -ENOMEM;
 	json_object_object_add(frame, "streams", constant_streams(config->streams));
+	if (config->anonymize_key && iotr_anonymizer_new(config->anonymize_key, &manifest->anonymizer) < 0)
+		return -ENOMEM;
 	manifest->folder_fd = config->folder_fd;
 	manifest->streams = config->streams;
 	manifest->start = config->start;
@@ -135,6 +138,8 @@ void manifest_done(struct manifest *manifest)
 {
 	json_object_put(manifest->constant);
 	manifest->constant = NULL;
+	iotr_anonymizer_free(manifest->anonymizer);
+	manifest->anonymizer = NULL;
 }
 
 static void add_times(struct json_object *object, const struct segment *segment,
@@ -260,6 +265,8 @@ int manifest_write(const struct manifest *manifest, const struct manifest_state 
 	if (json_object_deep_copy(manifest->constant, &object, NULL) < 0)
 		return -ENOMEM;
 	add_changing(object, manifest, state);
+	if (manifest->anonymizer && iotr_anonymize_manifest(manifest->anonymizer, object) < 0)
+		return -ENOMEM;
 	text = json_object_to_json_string_length(object,
 						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
 							 JSON_C_TO_STRING_NOSLASHESCAPE,

@@ -16,6 +16,7 @@
 #define MANIFEST_SCHEMA_VERSION 1
 #define MANIFEST_NAME		"manifest.json"
 
+struct iotr_anonymizer;
 struct sink;
 
 struct manifest {
@@ -23,6 +24,7 @@ struct manifest {
 	uint32_t streams;
 	struct json_object *constant; /* what does not change: the frame of each manifest */
 	struct clocks start;
+	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
 };
 
 struct manifest_config {
@@ -33,6 +35,7 @@ struct manifest_config {
 	struct json_object *definition; /* copied; may be NULL */
 	struct json_object *hooks;
 	uint32_t owner_uid;
+	const uint8_t *anonymize_key; /* copied; NULL: names stay in the clear */
 	struct clocks start;
 };
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "cells.h"
+#include "cells_anonymize.h"
 #include "clocks.h"
 #include "format_csv.h"
 #include "mailbox.h"
@@ -43,6 +44,7 @@ struct writer {
 	bool stopped;
 	/* The writer thread's. */
 	struct cells cells;
+	struct cells_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct clocks clocks;
 	struct manifest manifest;
 	bool manifest_due; /* it could not be written, or hashes are missing */

@@ -18,12 +18,21 @@
 #define RETRY_MS	 1000 /* for a manifest that could not be written */
 #define HASH_AT_ROTATION (16 * 1024 * 1024) /* bytes hashed before the caller gets its answer */
 
-static void write_row(struct writer *writer, const struct row *row)
+/* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
+static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
+{
+	size_t columns = cells_fill(&writer->cells, row, cell);
+
+	*more = writer->anonymizer ? cells_anonymize(writer->anonymizer, row, cell, columns) : 0;
+	return columns;
+}
+
+static void write_row(struct writer *writer, struct row *row)
 {
 	struct writer_stream *stream = &writer->streams[row->record->stream];
 	struct cell cell[CELLS_MAX];
-	char *line = sink_reserve(&stream->sink, format_csv_bound(row));
-	size_t columns = cells_fill(&writer->cells, row, cell);
+	size_t more, columns = fill_cells(writer, row, cell, &more);
+	char *line = sink_reserve(&stream->sink, format_csv_bound(row) + more);
 	size_t length = format_csv_row(&stream->csv, cell, columns, line);
 
 	sink_commit(&stream->sink, length, row->record->start_ns);

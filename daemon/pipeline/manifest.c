@@ -164,7 +164,7 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 		 segment->closed ? "" : ".part");
 	add_string(object, "stream", schema->flag);
 	add_string(object, "path", path);
-	json_object_object_add(object, "closed", json_object_new_boolean(segment->closed));
+	add_string(object, "state", segment->closed ? "closed" : "open");
 	add_u64(object, "rows", segment->rows);
 	add_u64(object, "bytes", segment->bytes);
 	add_times(object, segment, clocks);

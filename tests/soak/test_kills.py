@@ -91,7 +91,8 @@ def judge(folder, seen):
         ground.whole(path)
     for path in rows.parts(folder):
         seen[judge_part(path)] += 1
-    named = [one for one in account.segment_list(rows.manifest(folder)) if one.get('closed')]
+    named = [one for one in account.segment_list(rows.manifest(folder)) if one['state'] == 'closed'
+             and one['sha256']]
     for one in named:
         ground.segment_true(folder, one)
     seen['closed'] += len(closed)

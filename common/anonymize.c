@@ -21,18 +21,26 @@ enum {
 	DIGEST = 10, /* bytes of the HMAC that are used */
 	SETS = 1024,
 	WAYS = 4,
-	CACHED_TEXT = 67, /* bytes; longer texts are hashed each time */
+	KEPT_TEXT = 62,	  /* bytes; longer texts are hashed each time */
+	KEPT_RESULT = 32, /* copied as a whole */
+	PATHS = 512,
+	KEPT_PATH = 168, /* bytes; longer ones are made of their components each time */
+	KEPT_PATH_RESULT = 332,
 };
+
+_Static_assert((int)KEPT_RESULT >= (int)IOTR_ANONYMIZED_NAME && IOTR_ANONYMIZED_MAX(0) >= (int)KEPT_RESULT,
+	       "there is room behind each name for a whole result");
+_Static_assert(IOTR_PRIVACY_COUNT <= 8, "three bits of a tag");
+_Static_assert(sizeof(ARROW) - 1 + sizeof(DELETED) - 1 == IOTR_ANONYMIZED_BETWEEN, "marks between names");
 
 _Static_assert(DIGEST * 8 / 5 == IOTR_ANONYMIZED_HASH, "a letter is five bits");
 _Static_assert(1 + EXTENSION_MAX + IOTR_ANONYMIZED_HASH == IOTR_ANONYMIZED_NAME, "hash and extension");
 
 struct entry {
-	uint8_t privacy;
 	uint8_t length; /* of the text; 0: free */
 	uint8_t result_length;
-	char text[CACHED_TEXT];
-	char result[IOTR_ANONYMIZED_NAME];
+	char text[KEPT_TEXT];
+	char result[KEPT_RESULT];
 };
 
 /* The least recently used entry of a set is replaced. */
@@ -42,10 +50,20 @@ struct set {
 	struct entry entries[WAYS];
 };
 
+/* A whole path: most rows have one that another had before. The newest of a slot is kept. */
+struct kept_path {
+	uint32_t tag;
+	uint32_t length; /* 0: free */
+	uint32_t result_length;
+	char text[KEPT_PATH];
+	char result[KEPT_PATH_RESULT];
+};
+
 struct iotr_anonymizer {
 	struct hmac_sha256_ctx hmac;
 	uint32_t clock;
 	struct set sets[SETS];
+	struct kept_path paths[PATHS];
 };
 
 int iotr_anonymizer_new(const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct iotr_anonymizer **ret)
@@ -184,9 +202,16 @@ static uint64_t place_of(enum iotr_privacy privacy, const char *text, size_t len
 	return mix(sum, word);
 }
 
-static bool holds(const struct entry *entry, enum iotr_privacy privacy, const char *text, size_t length)
+/* The tag tells the privacy, too. */
+static bool holds(const struct entry *entry, const char *text, size_t length)
 {
-	return entry->length == length && entry->privacy == privacy && !memcmp(entry->text, text, length);
+	return entry->length == length && !memcmp(entry->text, text, length);
+}
+
+/* What a place has that the choice of the slot does not use, with the privacy in it. */
+static uint32_t tag_of(uint64_t place, enum iotr_privacy privacy)
+{
+	return (uint32_t)(place >> 32) << 3 | (uint32_t)privacy;
 }
 
 static size_t oldest(const struct set *set, uint32_t clock)
@@ -203,25 +228,24 @@ static size_t oldest(const struct set *set, uint32_t clock)
 static void keep(struct iotr_anonymizer *anonymizer, struct entry *entry, enum iotr_privacy privacy,
 		 const char *text, size_t length)
 {
-	entry->privacy = (uint8_t)privacy;
 	entry->length = (uint8_t)length;
 	memcpy(entry->text, text, length);
 	entry->result_length = (uint8_t)hash(anonymizer, privacy, text, length, entry->result);
 }
 
-/* At most IOTR_ANONYMIZED_NAME bytes; 0 for an ADDRESS that is none of IP. The text is not empty. */
+/* At most IOTR_ANONYMIZED_NAME bytes that matter, KEPT_RESULT that are written; 0 for an ADDRESS that is none of IP. The text is not empty. */
 static size_t hashed(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, const char *text,
 		     size_t length, char *out)
 {
 	uint64_t place = place_of(privacy, text, length);
 	struct set *set = &anonymizer->sets[place % SETS];
-	uint32_t tag = (uint32_t)(place >> 32);
+	uint32_t tag = tag_of(place, privacy);
 	size_t way;
 
-	if (length > CACHED_TEXT)
+	if (length > KEPT_TEXT)
 		return hash(anonymizer, privacy, text, length, out);
 	for (way = 0; way < WAYS; way++)
-		if (set->tags[way] == tag && holds(&set->entries[way], privacy, text, length))
+		if (set->tags[way] == tag && holds(&set->entries[way], text, length))
 			break;
 	if (way == WAYS) {
 		way = oldest(set, anonymizer->clock);
@@ -229,7 +253,7 @@ static size_t hashed(struct iotr_anonymizer *anonymizer, enum iotr_privacy priva
 		keep(anonymizer, &set->entries[way], privacy, text, length);
 	}
 	set->used[way] = ++anonymizer->clock;
-	memcpy(out, set->entries[way].result, set->entries[way].result_length);
+	memcpy(out, set->entries[way].result, KEPT_RESULT);
 	return set->entries[way].result_length;
 }
 
@@ -295,8 +319,7 @@ static bool is_too_deep(const char *text, size_t length)
 	return ends >= IOTR_ANONYMIZE_COMPONENTS_MAX;
 }
 
-/* One path, or several joined by arrows. */
-static size_t path(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
+static size_t joined_paths(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
 	const char *end = text + length, *arrow;
 	size_t written = 0;
@@ -311,6 +334,27 @@ static size_t path(struct iotr_anonymizer *anonymizer, const char *text, size_t 
 		written += copy(ARROW, sizeof(ARROW) - 1, out + written);
 	}
 	return written + single_path(anonymizer, text, (size_t)(end - text), out + written);
+}
+
+/* One path, or several joined by arrows. */
+static size_t path(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
+{
+	uint64_t place = place_of(IOTR_PRIVACY_PATH, text, length);
+	struct kept_path *kept = &anonymizer->paths[place % PATHS];
+	uint32_t tag = (uint32_t)(place >> 32);
+	size_t written;
+
+	if (kept->tag == tag && kept->length == length && length && !memcmp(kept->text, text, length))
+		return copy(kept->result, kept->result_length, out);
+	written = joined_paths(anonymizer, text, length, out);
+	if (length > KEPT_PATH || written > KEPT_PATH_RESULT)
+		return written;
+	kept->tag = tag;
+	kept->length = (uint32_t)length;
+	kept->result_length = (uint32_t)written;
+	memcpy(kept->text, text, length);
+	memcpy(kept->result, out, written);
+	return written;
 }
 
 static size_t address(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)

@@ -22,7 +22,10 @@ enum {
 	IOTR_ANONYMIZE_KEY_SIZE = 32,
 	IOTR_ANONYMIZED_HASH = 16,	    /* bytes of a hash */
 	IOTR_ANONYMIZED_NAME = 16 + 1 + 8,  /* and at most of a name: with its extension */
-	IOTR_ANONYMIZE_COMPONENTS_MAX = 6000, /* no file system has deeper paths */
+	IOTR_ANONYMIZED_BETWEEN = 4 + 10,   /* between two names: " -> " and " (deleted)" */
+	IOTR_ANONYMIZE_COMPONENTS_MAX = 4700, /* deeper than any path that the kernel takes */
+	/* Most bytes that any path becomes. */
+	IOTR_ANONYMIZED_PATH = IOTR_ANONYMIZE_COMPONENTS_MAX * (IOTR_ANONYMIZED_NAME + IOTR_ANONYMIZED_BETWEEN) + 64,
 };
 
 /* Most bytes that a text of this length becomes. */
@@ -76,8 +79,9 @@ int iotr_anonymizer_new(const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct iotr_
 void iotr_anonymizer_free(struct iotr_anonymizer *anonymizer);
 
 /*
- * Writes what the text becomes, at most IOTR_ANONYMIZED_MAX(length) bytes without a NUL, and returns
- * how many. `out` is not `text`. An empty text stays empty.
+ * Writes what the text becomes and returns how many bytes that is, without a NUL. There must be room
+ * for IOTR_ANONYMIZED_MAX(length) bytes, of a PATH for IOTR_ANONYMIZED_PATH where that is less. `out`
+ * is not `text`. An empty text stays empty.
  */
 size_t iotr_anonymize(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, const char *text,
 		      size_t length, char *out);

@@ -76,6 +76,8 @@ static const char *take_csv(const struct anonymize_rows *rows, const char *at, c
 		at = memchr(at, ',', (size_t)(end - at)) ?: end;
 		field->text = begin;
 		field->length = (size_t)(at - begin);
+		if (memchr(begin, '"', field->length))
+			return NULL;
 	}
 	field->is_text = true;
 	field->raw = begin;

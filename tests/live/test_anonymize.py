@@ -70,7 +70,7 @@ def found(output, words):
 
 
 def clear_words():
-    words = [peculiar.MARK, peculiar.IPV4, '7f4d4237', '::1', 'iotracer-live', '/var', 'abstract']
+    words = [peculiar.MARK, peculiar.IPV4, '7f4d4237', '::1', 'iotracer-live', '/var/', 'abs,tract']
     host = socket.gethostname()
     return words + ([host] if len(host) > 5 and host not in os.uname().version else [])
 

@@ -11,7 +11,7 @@ import time
 from lib import uring
 from lib.mapped import File, Mapping
 
-MARK = 'qzwx'  # what a hash may hold by chance once in some ten thousand runs
+MARK = 'q0z9'  # no hash has a 0, 1, 8 or 9
 COMMAND = MARK + ',"c"\\ \n.sh'
 ABSTRACT = '\0' + MARK + '/abs,tract'
 IPV4 = '127.77.66.55'

@@ -101,6 +101,7 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"/a\\u0000b\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"anonymize\":1}", "anonymize" },
 };
 
 START_TEST(refuses)
@@ -125,7 +126,7 @@ START_TEST(reads_everything)
 			  "\"devices\":[\"8:17\",\"0:35\"],"
 			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
-			  "\"duration_ns\":30,\"output\":\"/tmp/x\"}",
+			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"anonymize\":true}",
 			  &spec, &error);
 
 	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
@@ -133,7 +134,7 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.streams, 1u << IOTR_VFS | 1u << IOTR_BLOCK);
 	ck_assert_uint_eq(spec.pid_count, 2);
 	ck_assert_uint_eq(spec.pids[1], 4194304);
-	ck_assert(spec.tree && spec.errors);
+	ck_assert(spec.tree && spec.errors && spec.anonymize);
 	ck_assert_uint_eq(spec.command_count, 2);
 	ck_assert_str_eq(spec.commands[0], "fifteen-bytes-a");
 	ck_assert_uint_eq(spec.uid_count, 3);

@@ -26,6 +26,11 @@ static const struct rule {
 	{ "hooks", IOTR_PRIVACY_PUBLIC },
 	{ "streams", IOTR_PRIVACY_PUBLIC },
 	{ "segments", IOTR_PRIVACY_PUBLIC },
+	{ "snapshots.kind", IOTR_PRIVACY_PUBLIC },
+	{ "snapshots.path", IOTR_PRIVACY_PUBLIC }, /* below the folder, of this program's making */
+	{ "snapshots.started", IOTR_PRIVACY_PUBLIC },
+	{ "snapshots.ended", IOTR_PRIVACY_PUBLIC },
+	{ "snapshots.sha256", IOTR_PRIVACY_PUBLIC },
 	{ "host.kernel", IOTR_PRIVACY_PUBLIC },
 	{ "host.kernel_version", IOTR_PRIVACY_PUBLIC },
 	{ "host.machine", IOTR_PRIVACY_PUBLIC },
@@ -53,87 +58,92 @@ static enum iotr_privacy privacy_of(const char *path)
 	return IOTR_PRIVACY_TEXT;
 }
 
-/* A new object, NULL when there is no memory. */
-static struct json_object *replace_text(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy,
-					struct json_object *text)
+static int copy_text(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, struct json_object *text,
+		     struct json_object **ret)
 {
 	size_t length = (size_t)json_object_get_string_len(text);
 	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1), *out = NULL;
 	bool quote;
 
-	if (!escaped)
-		return NULL;
+	if (!escaped || length > INT_MAX / 64)
+		return -ENOMEM;
 	length = escape_text(json_object_get_string(text), length, escaped, &quote);
 	out = malloc(IOTR_ANONYMIZED_MAX(length));
-	if (!out || length > INT_MAX / 16)
-		return NULL;
+	if (!out)
+		return -ENOMEM;
 	length = iotr_anonymize(anonymizer, privacy, escaped, length, out);
-	return json_object_new_string_len(out, (int)length);
+	*ret = json_object_new_string_len(out, (int)length);
+	return *ret ? 0 : -ENOMEM;
 }
 
-/* What the value is to be: itself, or a new object. NULL: no memory. */
-static struct json_object *replace(struct iotr_anonymizer *anonymizer, struct json_object *value,
-				   const char *path)
+static int copy_elements(struct iotr_anonymizer *anonymizer, struct json_object *array, const char *path,
+			 struct json_object **ret)
+{
+	_cleanup_json_ struct json_object *copy = json_object_new_array();
+	int r = copy ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < json_object_array_length(array); i++) {
+		struct json_object *value = NULL;
+
+		r = iotr_anonymize_json(anonymizer, json_object_array_get_idx(array, i), path, &value);
+		if (!r)
+			r = json_object_array_add(copy, value);
+	}
+	if (!r)
+		*ret = TAKE(copy);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static int copy_member(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *key,
+		       struct json_object *value, const char *path)
+{
+	_cleanup_free_ char *inner = NULL;
+	struct json_object *copy = NULL;
+
+	if (asprintf(&inner, "%s%s%s", path, *path ? "." : "", key) < 0) {
+		inner = NULL;
+		return -ENOMEM;
+	}
+	if (iotr_anonymize_json(anonymizer, value, inner, &copy) < 0)
+		return -ENOMEM;
+	return json_object_object_add(object, key, copy);
+}
+
+static int copy_members(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path,
+			struct json_object **ret)
+{
+	_cleanup_json_ struct json_object *copy = json_object_new_object();
+
+	if (!copy)
+		return -ENOMEM;
+	json_object_object_foreach(object, key, value)
+		if (copy_member(anonymizer, copy, key, value, path) < 0)
+			return -ENOMEM;
+	*ret = TAKE(copy);
+	return 0;
+}
+
+int iotr_anonymize_json(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path,
+			struct json_object **ret)
 {
 	enum iotr_privacy privacy = privacy_of(path);
 
-	if (json_object_is_type(value, json_type_string) && privacy != IOTR_PRIVACY_PUBLIC)
-		return replace_text(anonymizer, privacy, value);
-	if (iotr_anonymize_json(anonymizer, value, path) < 0)
-		return NULL;
-	return json_object_get(value);
-}
-
-static int replace_elements(struct iotr_anonymizer *anonymizer, struct json_object *array, const char *path)
-{
-	for (size_t i = 0; i < json_object_array_length(array); i++) {
-		struct json_object *value = json_object_array_get_idx(array, i), *replaced;
-
-		if (!value)
-			continue;
-		replaced = replace(anonymizer, value, path);
-		if (!replaced)
-			return -ENOMEM;
-		json_object_array_put_idx(array, i, replaced);
-	}
-	return 0;
-}
-
-static int replace_members(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path)
-{
-	json_object_object_foreach(object, key, value)
-	{
-		_cleanup_free_ char *inner = NULL;
-		struct json_object *replaced;
-
-		if (!value)
-			continue;
-		if (asprintf(&inner, "%s%s%s", path, *path ? "." : "", key) < 0) {
-			inner = NULL;
-			return -ENOMEM;
-		}
-		replaced = replace(anonymizer, value, inner);
-		if (!replaced)
-			return -ENOMEM;
-		json_object_object_add(object, key, replaced); /* of a member that is there: in its place */
-	}
-	return 0;
-}
-
-int iotr_anonymize_json(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path)
-{
 	if (json_object_is_type(object, json_type_array))
-		return replace_elements(anonymizer, object, path);
+		return copy_elements(anonymizer, object, path, ret);
 	if (json_object_is_type(object, json_type_object))
-		return replace_members(anonymizer, object, path);
+		return copy_members(anonymizer, object, path, ret);
+	if (json_object_is_type(object, json_type_string) && privacy != IOTR_PRIVACY_PUBLIC)
+		return copy_text(anonymizer, privacy, object, ret);
+	*ret = json_object_get(object);
 	return 0;
 }
 
-int iotr_anonymize_manifest(struct iotr_anonymizer *anonymizer, struct json_object *manifest)
+int iotr_anonymize_manifest(struct iotr_anonymizer *anonymizer, struct json_object *manifest,
+			    struct json_object **ret)
 {
-	int r = iotr_anonymize_json(anonymizer, manifest, "");
+	int r = iotr_anonymize_json(anonymizer, manifest, "", ret);
 
 	if (r < 0)
 		return r;
-	return json_object_object_add(manifest, IOTR_MANIFEST_ANONYMIZED, json_object_new_boolean(true));
+	return json_object_object_add(*ret, IOTR_MANIFEST_ANONYMIZED, json_object_new_boolean(true));
 }

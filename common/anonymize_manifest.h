@@ -13,10 +13,12 @@
 #define IOTR_MANIFEST_ANONYMIZED "anonymized"
 
 /*
- * Replaces texts in place. `path` is where in a manifest the object stands: "" for a whole one, else
- * as in "definition.filters". -ENOMEM, and then part of it is done.
+ * A copy with other texts. `path` is where in a manifest the object stands: "" for a whole one, else
+ * as in "definition.filters". -ENOMEM.
  */
-int iotr_anonymize_json(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path);
+int iotr_anonymize_json(struct iotr_anonymizer *anonymizer, struct json_object *object, const char *path,
+			struct json_object **ret);
 
-/* A whole manifest, which says so from then on. */
-int iotr_anonymize_manifest(struct iotr_anonymizer *anonymizer, struct json_object *manifest);
+/* The same of a whole manifest; the copy says what it is. */
+int iotr_anonymize_manifest(struct iotr_anonymizer *anonymizer, struct json_object *manifest,
+			    struct json_object **ret);

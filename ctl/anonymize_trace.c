@@ -134,6 +134,7 @@ int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *tra
 		    struct anonymize_totals *totals)
 {
 	struct json_object *segments = member_of(trace->json, "segments");
+	_cleanup_json_ struct json_object *manifest = NULL;
 	int code = EXIT_DONE;
 
 	for (size_t i = 0; code == EXIT_DONE && i < count_of(segments); i++) {
@@ -145,9 +146,9 @@ int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *tra
 	}
 	if (code != EXIT_DONE)
 		return code;
-	if (iotr_anonymize_manifest(anonymizer, trace->json) < 0) {
+	if (iotr_anonymize_manifest(anonymizer, trace->json, &manifest) < 0) {
 		complain(NULL, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	return write_manifest(to_fd, trace->json);
+	return write_manifest(to_fd, manifest);
 }

@@ -156,12 +156,13 @@ static struct json_object *stream_status(const struct session *session, enum iot
 /* Name and folder are what a session is reached by; its filters would tell names that its rows do not. */
 static struct json_object *filters_shown(const struct session *session)
 {
-	struct json_object *filters = filters_describe(&session->spec);
+	_cleanup_json_ struct json_object *filters = filters_describe(&session->spec);
+	struct json_object *shown = NULL;
 
-	if (!session->anonymizer || !iotr_anonymize_json(session->anonymizer, filters, "definition.filters"))
-		return filters;
-	json_object_put(filters);
-	return NULL;
+	if (!session->anonymizer)
+		return TAKE(filters);
+	iotr_anonymize_json(session->anonymizer, filters, "definition.filters", &shown);
+	return shown;
 }
 
 struct json_object *session_status(const struct session *session, const char *reason)

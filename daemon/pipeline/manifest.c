@@ -258,16 +258,16 @@ static int replace(int folder_fd, const char *text, size_t size)
 
 int manifest_write(const struct manifest *manifest, const struct manifest_state *state)
 {
-	_cleanup_json_ struct json_object *object = NULL;
+	_cleanup_json_ struct json_object *object = NULL, *anonymized = NULL;
 	const char *text;
 	size_t size;
 
 	if (json_object_deep_copy(manifest->constant, &object, NULL) < 0)
 		return -ENOMEM;
 	add_changing(object, manifest, state);
-	if (manifest->anonymizer && iotr_anonymize_manifest(manifest->anonymizer, object) < 0)
+	if (manifest->anonymizer && iotr_anonymize_manifest(manifest->anonymizer, object, &anonymized) < 0)
 		return -ENOMEM;
-	text = json_object_to_json_string_length(object,
+	text = json_object_to_json_string_length(anonymized ?: object,
 						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
 							 JSON_C_TO_STRING_NOSLASHESCAPE,
 						 &size);

@@ -29,6 +29,7 @@ static const char manifest[] =
 	" 'format': 'csv', 'other': {'deep': [['secret'], null]}},"
 	" 'hooks': {'vfs': [{'name': 'READ', 'hook': 'fentry'}]}, 'streams': {'vfs': {'folder': 'fs'}},"
 	" 'segments': [{'path': 'fs/fs_000001.csv', 'state': 'closed'}], 'gaps': [{'reason': 'crash'}],"
+	" 'snapshots': [{'kind': 'process', 'path': 'process/x.csv', 'message': '/secret hangs', 'rows': 3}],"
 	" 'clock': {'start': {}}, 'state': 'ended', 'reason': 'stopped', 'ended': '2027', 'novelty': 'secret',"
 	" 'levels': 'secret'}";
 
@@ -68,9 +69,11 @@ static const char *hash(enum iotr_privacy privacy, const char *text)
 
 START_TEST(leaves_no_name)
 {
-	_cleanup_json_ struct json_object *object = parse(manifest);
+	_cleanup_json_ struct json_object *source = parse(manifest), *object = NULL, *again = NULL;
 
-	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, object), 0);
+	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, source, &object), 0);
+	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, source, &again), 0); /* the source is what it was */
+	ck_assert(json_object_equal(object, again));
 	ck_assert_ptr_null(strstr(json_object_to_json_string(object), "secret"));
 	ck_assert_str_eq(at(object, "anonymized"), "true");
 	ck_assert_str_eq(at(object, "session"), hash(IOTR_PRIVACY_NAME, "secret"));
@@ -86,9 +89,9 @@ END_TEST
 /* As rows have the same bytes. */
 START_TEST(escapes_before_it_hashes)
 {
-	_cleanup_json_ struct json_object *object = parse(manifest);
+	_cleanup_json_ struct json_object *source = parse(manifest), *object = NULL;
 
-	iotr_anonymize_manifest(anonymizer, object);
+	iotr_anonymize_manifest(anonymizer, source, &object);
 	ck_assert_str_eq(at(object, "definition.filters.commands.1"), hash(IOTR_PRIVACY_NAME, "a,\\x01secret"));
 }
 END_TEST
@@ -100,12 +103,12 @@ START_TEST(keeps_the_rest)
 		"started", "definition.streams.0", "definition.filters.pids.0", "definition.filters.tree",
 		"definition.filters.devices.0", "definition.filters.operations.0", "definition.duration_ns",
 		"definition.format", "hooks.vfs.0.name", "hooks.vfs.0.hook", "streams.vfs.folder",
-		"segments.0.path", "segments.0.state", "gaps.0.reason", "state", "reason", "ended",
+		"segments.0.path", "snapshots.0.kind", "snapshots.0.path", "snapshots.0.rows", "segments.0.state", "gaps.0.reason", "state", "reason", "ended",
 		"definition.filters.cgroups.0.id", "definition.other.deep.1",
 	};
-	_cleanup_json_ struct json_object *before = parse(manifest), *after = parse(manifest);
+	_cleanup_json_ struct json_object *before = parse(manifest), *after = NULL;
 
-	iotr_anonymize_manifest(anonymizer, after);
+	iotr_anonymize_manifest(anonymizer, before, &after);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		ck_assert_str_eq(at(after, kept[i]), at(before, kept[i]));
 }
@@ -113,12 +116,15 @@ END_TEST
 
 START_TEST(takes_a_part)
 {
-	_cleanup_json_ struct json_object *filters = parse("{'commands': ['secret'], 'devices': ['8:1']}");
+	_cleanup_json_ struct json_object *source = parse("{'commands': ['secret'], 'devices': ['8:1']}"),
+					  *filters = NULL;
+	struct json_object *nothing = source;
 
-	ck_assert_int_eq(iotr_anonymize_json(anonymizer, filters, "definition.filters"), 0);
+	ck_assert_int_eq(iotr_anonymize_json(anonymizer, source, "definition.filters", &filters), 0);
 	ck_assert_str_eq(at(filters, "commands.0"), hash(IOTR_PRIVACY_NAME, "secret"));
 	ck_assert_str_eq(at(filters, "devices.0"), "8:1");
-	ck_assert_int_eq(iotr_anonymize_json(anonymizer, NULL, ""), 0);
+	ck_assert_int_eq(iotr_anonymize_json(anonymizer, NULL, "", &nothing), 0);
+	ck_assert_ptr_null(nothing);
 }
 END_TEST
 

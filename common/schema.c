@@ -28,6 +28,7 @@ static const struct {
 } types[IOTR_TYPE_COUNT] = {
 	[IOTR_TYPE_TIME] = { "time", IOTR_PRIVACY_PUBLIC },
 	[IOTR_TYPE_WORD] = { "string", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_TEXT] = { "text", IOTR_PRIVACY_TEXT },
 	[IOTR_TYPE_PATH] = { "path", IOTR_PRIVACY_PATH },
 	[IOTR_TYPE_COMMAND] = { "command", IOTR_PRIVACY_NAME },
 	[IOTR_TYPE_ADDRESS] = { "address", IOTR_PRIVACY_ADDRESS },

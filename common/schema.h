@@ -13,7 +13,8 @@
 enum iotr_type {
 	IOTR_TYPE_TIME,   /* YYYY-MM-DD HH:MM:SS.nnnnnnnnn, UTC */
 	IOTR_TYPE_WORD,    /* of the kernel or of this program, never one that somebody made up */
-	IOTR_TYPE_PATH,    /* this and the other texts: bytes, escaped */
+	IOTR_TYPE_TEXT,	   /* this and the other texts: bytes, escaped */
+	IOTR_TYPE_PATH,
 	IOTR_TYPE_COMMAND,
 	IOTR_TYPE_ADDRESS, /* of IP, or the name of a Unix socket */
 	IOTR_TYPE_VALUE,   /* of an option: a number, or any text */

@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 
 #include "anonymize_manifest.h"
+#include "schema.h"
 #include "verify.h"
 
 enum {
@@ -26,9 +27,15 @@ struct anonymize_rows {
 	char *scratch; /* TRACE_ROW_MAX bytes */
 };
 
-/* What the columns of the stream hold. False: one of them is not known, which has been said. */
+/* Columns that are known, of a stream or of a snapshot. */
+struct anonymize_known {
+	const struct iotr_column *columns;
+	size_t count; /* 0: none */
+};
+
+/* What the columns of the segment's stream hold. False: one of them is not known, which has been said. */
 bool anonymize_rows_init(struct anonymize_rows *rows, struct iotr_anonymizer *anonymizer,
-			 const struct verify_segment *segment);
+			 const struct verify_segment *segment, const struct anonymize_known *known);
 
 /*
  * Writes what the row becomes to `out`, which has room for ANONYMIZE_ROW_MAX bytes. The row has no line
@@ -47,12 +54,24 @@ struct anonymize_written {
 
 /* `file` of the stream's folder below one descriptor to the same below another. */
 int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_segment *segment,
-		      const char *file, int from_fd, int to_fd, struct anonymize_written *written);
+		      const struct anonymize_known *known, const char *file, int from_fd, int to_fd,
+		      struct anonymize_written *written);
 
 struct anonymize_totals {
 	uint64_t segments, rows, bytes, stored;
+	struct json_object *left_out; /* files that were not taken over, as paths in the trace */
 };
 
-/* All segments of a trace that verify has found in order, and its manifest. */
+/* The snapshots of a trace; those that cannot be anonymised go from its manifest. */
+int anonymize_snapshots(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
+			struct anonymize_totals *totals);
+
+/* Whether it is a folder of snapshots; adds its files that are in none. */
+bool anonymize_snapshot_folder(struct verify_trace *trace, const char *folder, struct json_object *left_out);
+
+/* All segments and snapshots of a trace that verify has found in order, and its manifest. */
 int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
 		    struct anonymize_totals *totals);
+
+/* A folder within another, made where it is not there; -1, which has been said. */
+int anonymize_folder(int parent_fd, const char *name);

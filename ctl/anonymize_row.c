@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "anonymize.h"
-#include "schema.h"
 #include "verb.h"
 
 /* A field as it stands in the row, and what it says. */
@@ -16,30 +15,29 @@ struct field {
 	bool is_text; /* of JSON: no number, no null */
 };
 
-static bool find_privacy(const struct iotr_schema *schema, const char *name, enum iotr_privacy *privacy)
+static bool find_privacy(const struct anonymize_known *known, const char *name, enum iotr_privacy *privacy)
 {
-	for (size_t i = 0; i < schema->column_count; i++)
-		if (!strcmp(schema->columns[i].name, name)) {
-			*privacy = iotr_type_privacy(schema->columns[i].type);
+	for (size_t i = 0; i < known->count; i++)
+		if (!strcmp(known->columns[i].name, name)) {
+			*privacy = iotr_type_privacy(known->columns[i].type);
 			return true;
 		}
 	return false;
 }
 
 bool anonymize_rows_init(struct anonymize_rows *rows, struct iotr_anonymizer *anonymizer,
-			 const struct verify_segment *segment)
+			 const struct verify_segment *segment, const struct anonymize_known *known)
 {
 	const struct verify_stream *of = segment->stream;
-	int stream = iotr_stream_find(of->flag);
 
 	*rows = (struct anonymize_rows){ .anonymizer = anonymizer, .format = segment->format,
 					 .columns = &of->columns };
-	if (stream < 0 || of->columns.count > ANONYMIZE_COLUMNS_MAX) {
+	if (!known->count || of->columns.count > ANONYMIZE_COLUMNS_MAX) {
 		complain(NULL, "%s: what the stream '%s' holds is not known", segment->path, of->flag);
 		return false;
 	}
 	for (size_t i = 0; i < of->columns.count; i++)
-		if (!find_privacy(&iotr_schemas[stream], of->names[i], &rows->privacies[i])) {
+		if (!find_privacy(known, of->names[i], &rows->privacies[i])) {
 			complain("A newer iotracectl may know it.", "%s: what the column '%s' holds is not known",
 				 segment->path, of->names[i]);
 			return false;

@@ -176,14 +176,15 @@ static void finish_hash(struct work *work)
 }
 
 int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_segment *segment,
-		      const char *file, int from_fd, int to_fd, struct anonymize_written *written)
+		      const struct anonymize_known *known, const char *file, int from_fd, int to_fd,
+		      struct anonymize_written *written)
 {
 	_cleanup_(work_done) struct work work = { .path = segment->path, .written = written,
 						  .source.fd = -1 };
 	int r, code;
 
 	*written = (struct anonymize_written){ 0 };
-	if (!anonymize_rows_init(&work.rows, anonymizer, segment))
+	if (!anonymize_rows_init(&work.rows, anonymizer, segment, known))
 		return EXIT_FAILED;
 	sha256_init(&work.hash);
 	r = trace_file_open(from_fd, file, &work.source);

@@ -57,24 +57,41 @@ static void find_file(const struct verify_segment *segment, int folder_fd, char 
 		snprintf(file, size, "%s.gz", segment->name);
 }
 
+int anonymize_folder(int parent_fd, const char *name)
+{
+	int fd = -1;
+
+	if (mkdirat(parent_fd, name, FOLDER_MODE) == 0 || errno == EEXIST)
+		fd = open_folder(parent_fd, name);
+	if (fd < 0)
+		complain(NULL, "%s: %s", name, strerror(errno));
+	return fd;
+}
+
+static struct anonymize_known columns_of(const struct verify_segment *segment)
+{
+	int stream = iotr_stream_find(segment->stream->flag);
+
+	if (stream < 0)
+		return (struct anonymize_known){ 0 };
+	return (struct anonymize_known){ iotr_schemas[stream].columns, iotr_schemas[stream].column_count };
+}
+
 static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *trace,
 		       const struct verify_segment *segment, struct json_object *object, int to_fd,
 		       struct anonymize_totals *totals)
 {
 	const char *folder = segment->stream->folder;
-	_cleanup_close_ int from = open_folder(trace->folder_fd, folder), to = -1;
+	_cleanup_close_ int from = open_folder(trace->folder_fd, folder), to = anonymize_folder(to_fd, folder);
+	const struct anonymize_known known = columns_of(segment);
 	struct anonymize_written written;
 	char file[sizeof(segment->name) + 8];
 	int code;
 
-	if (mkdirat(to_fd, folder, FOLDER_MODE) == 0 || errno == EEXIST)
-		to = open_folder(to_fd, folder);
-	if (from < 0 || to < 0) {
-		complain(NULL, "%s: %s", folder, strerror(errno));
-		return EXIT_FAILED;
-	}
+	if (from < 0 || to < 0)
+		return EXIT_FAILED; /* verify has read it: it went away since */
 	find_file(segment, from, file, sizeof(file));
-	code = anonymize_segment(anonymizer, segment, file, from, to, &written);
+	code = anonymize_segment(anonymizer, segment, &known, file, from, to, &written);
 	if (code != EXIT_DONE)
 		return code;
 	update(object, stream_of(trace, segment), segment, &written);
@@ -144,6 +161,8 @@ int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *tra
 		if (segment && segment->state != VERIFY_REMOVED)
 			code = one_segment(anonymizer, trace, segment, object, to_fd, totals);
 	}
+	if (code == EXIT_DONE)
+		code = anonymize_snapshots(anonymizer, trace, to_fd, totals);
 	if (code != EXIT_DONE)
 		return code;
 	if (iotr_anonymize_manifest(anonymizer, trace->json, &manifest) < 0) {

@@ -126,15 +126,16 @@ static struct json_object *find_left_out(struct verify_trace *trace)
 	verify_folder(trace, &report);
 	for (size_t i = 0; i < count_of(report.lists[VERIFY_NOTE]); i++) {
 		struct json_object *note = json_object_array_get_idx(report.lists[VERIFY_NOTE], i);
+		const char *file = text_of(note, "file", "");
 
-		json_object_array_add(left_out, json_object_new_string(text_of(note, "file", "")));
+		if (!anonymize_snapshot_folder(trace, file, left_out))
+			json_object_array_add(left_out, json_object_new_string(file));
 	}
 	verify_report_done(&report);
 	return left_out;
 }
 
-static void print_document(const char *path, const struct anonymize_totals *totals,
-			   struct json_object *left_out)
+static void print_document(const char *path, const struct anonymize_totals *totals)
 {
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 
@@ -143,12 +144,11 @@ static void print_document(const char *path, const struct anonymize_totals *tota
 	json_object_object_add(document, "rows", json_object_new_uint64(totals->rows));
 	json_object_object_add(document, "bytes", json_object_new_uint64(totals->bytes));
 	json_object_object_add(document, "stored_bytes", json_object_new_uint64(totals->stored));
-	json_object_object_add(document, "left_out", json_object_get(left_out));
+	json_object_object_add(document, "left_out", json_object_get(totals->left_out));
 	print_json(document);
 }
 
-static void print_summary(const char *path, const struct anonymize_totals *totals,
-			  struct json_object *left_out)
+static void print_summary(const char *path, const struct anonymize_totals *totals)
 {
 	char rows[32], size[32];
 
@@ -157,9 +157,11 @@ static void print_summary(const char *path, const struct anonymize_totals *total
 	       format_count(rows, sizeof(rows), totals->rows),
 	       iotr_format_size(size, sizeof(size), totals->stored));
 	fflush(stdout);
-	for (size_t i = 0; i < count_of(left_out); i++) {
-		fputs("iotracectl: left out, as the manifest does not know it: ", stderr);
-		put_text(stderr, json_object_get_string(json_object_array_get_idx(left_out, i)));
+	for (size_t i = 0; i < count_of(totals->left_out); i++) {
+		struct json_object *file = json_object_array_get_idx(totals->left_out, i);
+
+		fputs("iotracectl: left out, as nobody knows what names are in it: ", stderr);
+		put_text(stderr, json_object_get_string(file));
 		putc('\n', stderr);
 	}
 }
@@ -169,7 +171,7 @@ static int anonymize(struct context *context, struct json_object *parameters, st
 {
 	_cleanup_(iotr_anonymizer_freep) struct iotr_anonymizer *anonymizer = NULL;
 	_cleanup_json_ struct json_object *left_out = find_left_out(trace);
-	struct anonymize_totals totals = { 0 };
+	struct anonymize_totals totals = { .left_out = left_out };
 	_cleanup_close_ int fd = -1;
 	int code = load_key(parameters, &anonymizer);
 
@@ -182,9 +184,9 @@ static int anonymize(struct context *context, struct json_object *parameters, st
 	if (code != EXIT_DONE)
 		return code;
 	if (context->json)
-		print_document(to, &totals, left_out);
+		print_document(to, &totals);
 	else
-		print_summary(to, &totals, left_out);
+		print_summary(to, &totals);
 	return EXIT_DONE;
 }
 

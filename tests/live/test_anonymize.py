@@ -319,3 +319,51 @@ def left_out(world):
     told = world.ctl.json('anonymize', folder, again, '--key', key(world))
     equal(sorted(told['left_out']), ['fs/fs_000009.csv', 'fs/other', 'notes.txt'], 'left out')
     equal(told['rows'], sum(one['rows'] for one in rows.manifest(clear)['segments']), 'rows')
+
+
+SNAPSHOTS = {
+    'filesystem_snapshot/filesystem_snap_000001.csv.gz':
+        'snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,device,links\n'
+        't,/,directory,1,,t,t,2,8:1,20\nt,"/q0z9, ""a""/b.txt",file,1,,t,t,3,8:1,1\n',
+    'process/process_snap_000001.csv':
+        'timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status,uid,cgroup\n'
+        't,1,0,q0z9,/bin/q0z9 --a b.txt,1,1,t,0,0,0,S,0,/system.slice/q0z9.service\n',
+    'system_spec/device_spec.txt': 'host q0z9\n',
+}
+
+
+@test(host_only=True)
+def snapshots(world):
+    """Tables of known columns become others; what has none is left out, and is not in the manifest."""
+    _, clear = both(world)
+    folder = world.path('snapped')
+    shutil.copytree(clear, folder)
+    manifest = rows.manifest(folder)
+    manifest['snapshots'] = [{'kind': 'process', 'path': None, 'message': 'q0z9 hangs'}]
+    for path, text in {**SNAPSHOTS, 'process/other': 'q0z9'}.items():
+        full = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with (gzip.open if path.endswith('.gz') else open)(full, 'wb') as file:
+            file.write(text.encode())
+        if path in SNAPSHOTS:
+            manifest['snapshots'].append({'path': path, 'rows': text.count('\n') - 1, 'sha256': 'x'})
+    write_manifest(folder, manifest)
+    out = world.path('anonymised')
+    told = world.ctl.json('anonymize', folder, out, '--key', key(world))
+    equal(sorted(told['left_out']), ['process/other', 'system_spec/device_spec.txt'], 'left out')
+    equal(found(out, [peculiar.MARK]), [], 'names in the clear')
+    files, processes = [rows.parse(os.path.join(out, path), rows.content(os.path.join(out, path)))
+                        for path in list(SNAPSHOTS)[:2]]
+    equal(files[0]['path'], '/', 'the root')
+    check(re.fullmatch(r'/[a-z2-7]{16}/[a-z2-7]{16}\.txt', files[1]['path']), files[1])
+    one = processes[0]
+    check(re.fullmatch(r'[a-z2-7]{16}', one['cmdline']), one)
+    check(re.fullmatch(r'/[a-z2-7]{16}\.slice/[a-z2-7]{16}\.service', one['cgroup']), one)
+    names = {row['filename'].split('/')[-1] for row in rows.read(out, 'vfs')}
+    check(one['name'] in names, 'the name of a process and that of a file with it', one['name'])
+    kept = rows.manifest(out)['snapshots']
+    equal([entry['path'] for entry in kept], [None, *list(SNAPSHOTS)[:2]], 'snapshots in the manifest')
+    for entry in kept[1:]:
+        path = os.path.join(out, entry['path'])
+        equal(entry['sha256'], hashlib.sha256(rows.content(path)).hexdigest(), 'SHA-256 of ' + path)
+        equal(entry['stored_bytes'], os.path.getsize(path), 'size of ' + path)

@@ -15,6 +15,7 @@ static struct anonymize_rows rows;
 static const char *names[ANONYMIZE_COLUMNS_MAX];
 static struct verify_stream stream;
 static struct verify_segment segment;
+static struct anonymize_known known;
 static char scratch[TRACE_ROW_MAX];
 static char said[512];
 
@@ -38,6 +39,7 @@ static void describe(enum iotr_stream number, enum verify_format format)
 	stream = (struct verify_stream){ .flag = schema->flag,
 					 .names = names,
 					 .columns = { .names = names, .count = schema->column_count } };
+	known = (struct anonymize_known){ schema->columns, schema->column_count };
 	segment = (struct verify_segment){ .stream = &stream, .path = "x/x_000001.csv", .format = format };
 }
 
@@ -47,7 +49,7 @@ static void begin(enum iotr_stream number, enum verify_format format)
 
 	anonymizer = golden_anonymizer(key);
 	describe(number, format);
-	ck_assert(anonymize_rows_init(&rows, anonymizer, &segment));
+	ck_assert(anonymize_rows_init(&rows, anonymizer, &segment, &known));
 	rows.scratch = scratch;
 }
 
@@ -215,11 +217,12 @@ START_TEST(refuses_unknown_columns)
 	anonymizer = golden_anonymizer(key);
 	describe(IOTR_VFS, VERIFY_CSV);
 	names[5] = "novelty";
-	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment));
+	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment, &known));
 	ck_assert_ptr_nonnull(strstr(said, "novelty"));
 	describe(IOTR_VFS, VERIFY_CSV);
 	stream.flag = "bogus";
-	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment));
+	known.count = 0;
+	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment, &known));
 	ck_assert_ptr_nonnull(strstr(said, "bogus"));
 	end();
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "anonymize_key.h"
 #include "cleanup.h"
 #include "engine_internal.h"
 #include "log.h"
@@ -76,17 +75,6 @@ static int consumer_start(struct engine *engine)
 	return consumer_new(&config, &engine->consumer);
 }
 
-/* Made at the first start, so that it is there for what was recorded before anybody thought of it. */
-static void make_key(const char *state_dir)
-{
-	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
-	char message[512];
-
-	if (iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)) < 0)
-		log_warning("no session can be anonymised: %s", message);
-	explicit_bzero(key, sizeof(key));
-}
-
 DEFINE_CLEANUP(struct engine *, engine_free);
 
 int engine_new(const struct engine_config *config, sd_event *event, struct engine **ret,
@@ -112,7 +100,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
-	make_key(config->state_dir);
+	anonymize_prepare(config->state_dir);
 	*ret = TAKE(engine);
 	return 0;
 }

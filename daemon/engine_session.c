@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "anonymize_key.h"
 #include "cleanup.h"
 #include "engine_internal.h"
 #include "log.h"
@@ -47,7 +46,7 @@ static void session_free(struct session *session)
 		return;
 	sd_event_source_disable_unref(session->duration);
 	writer_free(session->writer);
-	iotr_anonymizer_free(session->anonymizer);
+	session_anonymize_done(session);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -63,35 +62,12 @@ static int bit_find(const struct engine *engine)
 	return -ENOSPC;
 }
 
-struct anonymize_key {
-	uint8_t bytes[IOTR_ANONYMIZE_KEY_SIZE];
-};
-
-static void key_forget(struct anonymize_key *key)
-{
-	explicit_bzero(key, sizeof(*key));
-}
-
-/* The key, where the session is to be anonymised, and what its status needs it for. */
-static int session_key(struct session *session, struct anonymize_key *key, struct engine_error *error)
-{
-	if (!session->spec.anonymize)
-		return 0;
-	if (iotr_anonymize_key_ensure(session->engine->config.state_dir, key->bytes, error->message,
-				      sizeof(error->message)) < 0)
-		return engine_fail(error, -EIO, "", NULL);
-	if (iotr_anonymizer_new(key->bytes, &session->anonymizer) < 0)
-		return engine_fail(error, -ENOMEM, "", "out of memory");
-	return 0;
-}
-
 /* Opens the folder and starts the writer. */
 static int session_open(struct session *session, struct engine_error *error)
 {
 	const struct engine *engine = session->engine;
 	_cleanup_json_ struct json_object *definition = session_definition(session);
 	_cleanup_json_ struct json_object *hooks = hooks_describe(engine, session->spec.streams);
-	_cleanup_(key_forget) struct anonymize_key key = { 0 };
 	_cleanup_close_ int folder = -1;
 	struct writer_config config = {
 		.output = session->output,
@@ -102,11 +78,11 @@ static int session_open(struct session *session, struct engine_error *error)
 		.hooks = hooks,
 		.owner_uid = session->owner_uid,
 	};
-	int r = session_key(session, &key, error);
+	int r = session_anonymize(session, error);
 
 	if (r < 0)
 		return r;
-	config.anonymize_key = session->spec.anonymize ? key.bytes : NULL;
+	config.anonymize_key = session->anonymizer ? session->anonymize_key : NULL;
 	if (session->spec.output[0]) {
 		memcpy(session->output, session->spec.output, sizeof(session->output));
 		folder = output_create(session->output, error->message, sizeof(error->message));

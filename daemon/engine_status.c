@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "engine_internal.h"
 #include "schema.h"
@@ -153,18 +152,6 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	return object;
 }
 
-/* Name and folder are what a session is reached by; its filters would tell names that its rows do not. */
-static struct json_object *filters_shown(const struct session *session)
-{
-	_cleanup_json_ struct json_object *filters = filters_describe(&session->spec);
-	struct json_object *shown = NULL;
-
-	if (!session->anonymizer)
-		return TAKE(filters);
-	iotr_anonymize_json(session->anonymizer, filters, "definition.filters", &shown);
-	return shown;
-}
-
 struct json_object *session_status(const struct session *session, const char *reason)
 {
 	struct json_object *status = json_object_new_object(), *streams = json_object_new_object();
@@ -185,7 +172,7 @@ struct json_object *session_status(const struct session *session, const char *re
 			json_object_object_add(streams, iotr_schemas[stream].flag,
 					       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
-	json_object_object_add(status, "filters", filters_shown(session));
+	json_object_object_add(status, "filters", anonymize_filters(session, filters_describe(&session->spec)));
 	if (session->spec.duration_ns)
 		add_u64(status, "duration_ns", session->spec.duration_ns);
 	if (session->spec.anonymize)

@@ -39,6 +39,7 @@ static const struct rule {
 	{ "definition.format", IOTR_PRIVACY_PUBLIC },
 	{ "definition.compress", IOTR_PRIVACY_PUBLIC },
 	{ "definition.output", IOTR_PRIVACY_PATH },
+	{ "definition.resumes", IOTR_PRIVACY_PATH },
 	{ "definition.filters.commands", IOTR_PRIVACY_NAME },
 	{ "definition.filters.units", IOTR_PRIVACY_NAME },
 	{ "definition.filters.paths", IOTR_PRIVACY_PATH },

@@ -207,7 +207,6 @@ static void note_bad(struct trace_scan *scan, const char *because)
 		scan->first_bad = scan->rows;
 		scan->bad_because = because;
 	}
-	scan->stopped |= scan->stop_at_bad;
 }
 
 static void keep_time(char kept[TRACE_TIME_SIZE], const struct ends *ends)
@@ -254,7 +253,6 @@ static void take_header(struct trace_scan *scan, const char *line, size_t size)
 	scan->begun = true;
 	scan->header_good = size == scan->columns->header_size &&
 			    !memcmp(line, scan->columns->header, size);
-	scan->stopped |= scan->stop_at_bad && !scan->header_good;
 }
 
 static const char *line_end(const struct trace_scan *scan, const char *at, const char *end,
@@ -274,8 +272,6 @@ static void take_line(struct trace_scan *scan, const char *at, const char *feed,
 	else
 		take_header(scan, at, size);
 	scan->bytes += size;
-	if (!scan->bad_rows && scan->header_good)
-		scan->good_bytes = scan->bytes;
 }
 
 char *trace_scan_room(struct trace_scan *scan, size_t *size)

@@ -30,22 +30,20 @@ struct trace_scan {
 	enum trace_format format;
 	const struct trace_columns *columns;
 	uint64_t from_ns, to_ns; /* mono_ns outside is counted; set by the caller, 0 to 2^64-1 at first */
-	bool stop_at_bad;	 /* whole rows up to the first that is not are what is looked for */
 	/* What was found. */
-	bool header_good; /* always for JSON */
+	bool begun;	  /* the header has come; always for JSON, as the next */
+	bool header_good;
 	uint64_t rows;	  /* whole ones and others */
 	uint64_t bytes;	  /* of lines that have their end, header included */
-	uint64_t good_bytes; /* up to the end of the last line before a bad one */
 	uint64_t bad_rows, first_bad;
 	const char *bad_because;
 	uint64_t outside_rows, first_outside;
 	uint64_t least_ns, greatest_ns; /* mono_ns of good rows; the first is greater when there is none */
 	char least_time[TRACE_TIME_SIZE], greatest_time[TRACE_TIME_SIZE]; /* their timestamps */
-	bool stopped; /* the rest is not looked at: a bad row, or one that is too long */
+	bool stopped; /* the rest is not looked at: a row is too long */
 	/* Its own. */
 	char *buffer;
 	size_t used;
-	bool begun;
 	struct json_tokener *tokener;
 };
 

@@ -7,8 +7,10 @@ import os
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
+import time
 
 from lib import account, peculiar, rows
 from lib.registry import check, equal, test
@@ -212,6 +214,27 @@ def key_file(world):
     ctl.exits(0, 'stop', '--all')
     with open(path, 'rb') as file:
         check(file.read() not in (b'', first), 'a new key')
+
+
+@test(host_only=True)
+def killed(world):
+    """After the daemon's violent end there is no name in what was left, and none where the session goes on."""
+    daemon, ctl = world.own_daemon()
+    output = world.path('trace')
+    ctl.exits((0, 6), 'start', 'a-' + peculiar.MARK, '--vfs', '--uid', UID, '--command', peculiar.MARK,
+              '--anonymize', '--output', output)
+    daemon.stop(signal.SIGKILL)
+    os.unlink(os.path.join(output, 'manifest.json'))
+    daemon.start()
+    end = time.monotonic() + 60
+    while not os.path.exists(os.path.join(output, 'manifest.json')) and time.monotonic() < end:
+        time.sleep(0.05)
+    again = ctl.json('list')['sessions'][0]
+    equal(again['anonymize'], True, 'the session that goes on')
+    ctl.exits(0, 'stop', '--all')
+    for folder in (output, again['output']):
+        equal(found(folder, clear_words()), [], 'names in the clear')
+        equal(rows.manifest(folder)['anonymized'], True, 'anonymized')
 
 
 @test(host_only=True)

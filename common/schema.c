@@ -22,17 +22,33 @@ IOTR_STREAMS(TABLES)
 
 const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA) };
 
+static const struct {
+	const char *name;
+	enum iotr_privacy privacy;
+} types[IOTR_TYPE_COUNT] = {
+	[IOTR_TYPE_TIME] = { "time", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_WORD] = { "string", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_TEXT] = { "text", IOTR_PRIVACY_TEXT },
+	[IOTR_TYPE_PATH] = { "path", IOTR_PRIVACY_PATH },
+	[IOTR_TYPE_COMMAND] = { "command", IOTR_PRIVACY_NAME },
+	[IOTR_TYPE_ADDRESS] = { "address", IOTR_PRIVACY_ADDRESS },
+	[IOTR_TYPE_VALUE] = { "value", IOTR_PRIVACY_VALUE },
+	[IOTR_TYPE_U64] = { "u64", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_S64] = { "s64", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_HEX] = { "hex", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_MS] = { "milliseconds", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_DEVICE] = { "device", IOTR_PRIVACY_PUBLIC },
+	[IOTR_TYPE_FLAGS] = { "flags", IOTR_PRIVACY_PUBLIC },
+};
+
 const char *iotr_type_name(enum iotr_type type)
 {
-	static const char *const names[IOTR_TYPE_COUNT] = {
-		[IOTR_TYPE_TIME] = "time",	[IOTR_TYPE_STRING] = "string",
-		[IOTR_TYPE_PATH] = "path",	[IOTR_TYPE_U64] = "u64",
-		[IOTR_TYPE_S64] = "s64",	[IOTR_TYPE_HEX] = "hex",
-		[IOTR_TYPE_MS] = "milliseconds", [IOTR_TYPE_DEVICE] = "device",
-		[IOTR_TYPE_FLAGS] = "flags",
-	};
+	return types[type].name;
+}
 
-	return names[type];
+enum iotr_privacy iotr_type_privacy(enum iotr_type type)
+{
+	return types[type].privacy;
 }
 
 int iotr_stream_find(const char *flag)

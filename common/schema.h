@@ -7,12 +7,17 @@
 
 #include <stddef.h>
 
+#include "anonymize.h"
 #include "events.h"
 
 enum iotr_type {
 	IOTR_TYPE_TIME,   /* YYYY-MM-DD HH:MM:SS.nnnnnnnnn, UTC */
-	IOTR_TYPE_STRING, /* bytes, escaped */
-	IOTR_TYPE_PATH,   /* bytes, escaped */
+	IOTR_TYPE_WORD,    /* of the kernel or of this program, never one that somebody made up */
+	IOTR_TYPE_TEXT,	   /* this and the other texts: bytes, escaped */
+	IOTR_TYPE_PATH,
+	IOTR_TYPE_COMMAND,
+	IOTR_TYPE_ADDRESS, /* of IP, or the name of a Unix socket */
+	IOTR_TYPE_VALUE,   /* of an option: a number, or any text */
 	IOTR_TYPE_U64,
 	IOTR_TYPE_S64,
 	IOTR_TYPE_HEX,    /* 0x... */
@@ -44,6 +49,9 @@ extern const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT];
 
 /* Name of a column type, as manifest and `streams` show it. */
 const char *iotr_type_name(enum iotr_type type);
+
+/* What becomes of a column of this type when a trace is anonymised. */
+enum iotr_privacy iotr_type_privacy(enum iotr_type type);
 
 /* Stream by its flag ("vfs"), or -ENOENT. */
 int iotr_stream_find(const char *flag);

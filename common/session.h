@@ -66,6 +66,7 @@ struct iotr_session_spec {
 	uint64_t rotate_interval_ns; /* 0: never by time */
 	enum iotr_format format;
 	char output[PATH_MAX];     /* absolute; "" for the default place */
+	bool anonymize;            /* names as keyed hashes */
 };
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)

@@ -33,6 +33,7 @@ static const struct option_row output_rows[] = {
 	{ "rotate-interval", OPTION_DURATION_OFF, "rotate_interval_ns", "TIME|off",
 	  "begin new files so often; each day if not given", NULL },
 	{ "format", OPTION_TEXT, "format", "csv|jsonl", "of the files; csv if not given", NULL },
+	{ "anonymize", OPTION_SWITCH, "anonymize", NULL, "names and addresses as keyed hashes", NULL },
 };
 
 #define GROUP(title, rows)                                                                         \

@@ -42,6 +42,7 @@ struct verb {
 	bool ends_options_early; /* what follows the first argument is not ours */
 };
 
+int verb_anonymize(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_start(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_stop(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_list(struct context *context, struct json_object *parameters, int argc, char **argv);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "anonymize_key.h"
 #include "session_options.h"
 
 static const struct option_row all_row[] = {
@@ -37,6 +38,15 @@ static const struct option_row strict_row[] = {
 };
 static const struct option_group strict_option = { "Judgement", strict_row, 1 };
 
+static const struct option_row key_row[] = {
+	{ .name = "key",
+	  .kind = OPTION_PATH,
+	  .parameter = "key",
+	  .value = "FILE",
+	  .help = "[" IOTR_ANONYMIZE_KEY_PATH "]" },
+};
+static const struct option_group key_option = { "Key", key_row, 1 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, NULL };
@@ -45,6 +55,8 @@ static const struct option_group *record_groups[] = { NULL, &name_option, &filte
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 static const struct option_group *const verify_groups[] = { &strict_option, NULL };
+
+static const struct option_group *const anonymize_groups[] = { &key_option, NULL };
 
 const struct verb verbs[] = {
 	{ .name = "start",
@@ -84,6 +96,13 @@ const struct verb verbs[] = {
 	  .summary = "show rows as they are written",
 	  .groups = tail_groups,
 	  .arguments_max = 1 },
+	{ .name = "anonymize",
+	  .run = verb_anonymize,
+	  .synopsis = "DIR OUT [--key FILE]",
+	  .summary = "write a trace anew with names and addresses as keyed hashes",
+	  .groups = anonymize_groups,
+	  .arguments_min = 2,
+	  .arguments_max = 2 },
 	{ .name = "streams",
 	  .run = verb_streams,
 	  .synopsis = "",

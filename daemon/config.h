@@ -8,9 +8,11 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "anonymize_key.h"
+
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"
-#define CONFIG_STATE_DIR "/var/lib/iotracer"
+#define CONFIG_STATE_DIR IOTR_STATE_DIR
 
 struct config {
 	int log_level; /* LOG_ERR ... LOG_DEBUG */

@@ -103,6 +103,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
+	anonymize_prepare(config->state_dir);
 	engine_resume(engine);
 	*ret = TAKE(engine);
 	return 0;

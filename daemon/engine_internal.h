@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "anonymize_key.h"
 #include "engine.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
@@ -39,6 +40,8 @@ struct session {
 	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
 	char note[RUNNING_ID_MAX];
 	struct writer *writer;
+	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
+	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
@@ -116,6 +119,16 @@ struct json_object *session_status(const struct session *session);
 struct json_object *session_definition(const struct session *session);
 struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
 struct json_object *missing_describe(const struct engine *engine, uint32_t streams);
+
+/* Makes the key of anonymisation, where there is none; a failure is logged. */
+void anonymize_prepare(const char *state_dir);
+
+/* Anonymizer and key of a session that is to have them. */
+int session_anonymize(struct session *session, struct engine_error *error);
+void session_anonymize_done(struct session *session);
+
+/* Takes the filters; returns what may be shown of them. */
+struct json_object *anonymize_filters(const struct session *session, struct json_object *filters);
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);

@@ -192,8 +192,23 @@ static bool may_help_to_wait(int error)
 	       error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
+static int find_key(struct resume *resume, const struct running_note *note, struct recover_config *config,
+		    uint8_t key[IOTR_ANONYMIZE_KEY_SIZE])
+{
+	char message[512];
+
+	if (!has(note->parameters, "anonymize"))
+		return 0;
+	config->anonymize_key = key;
+	if (!iotr_anonymize_key_ensure(resume->state_dir, key, message, sizeof(message)))
+		return 0;
+	log_warning("the files of session %s, which was killed, are left as they are: %s", note->name, message);
+	return -EIO;
+}
+
 static int recover_one(struct resume *resume, const struct running_note *note)
 {
+	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 	struct recover_config config = {
 		.output = note->output,
 		.inode = note->inode,
@@ -205,8 +220,12 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 			     has(note->parameters, "keep_size"),
 		.cancel = &resume->cancel,
 	};
-	int r = recover_folder(&config);
+	int r = find_key(resume, note, &config, key);
 
+	if (r < 0)
+		return r;
+	r = recover_folder(&config);
+	explicit_bzero(key, sizeof(key));
 	if (r > 0)
 		log_notice("session %s was killed; its files are whole again in %s", note->name,
 			   note->output);

@@ -49,6 +49,7 @@ static void session_free(struct session *session)
 	sd_event_source_disable_unref(session->duration);
 	if (session->writer)
 		engine_leave(session->engine, session->writer);
+	session_anonymize_done(session);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -114,8 +115,11 @@ static int session_open(struct session *session, struct engine_error *error)
 		.rotate_interval_ns = session->spec.rotate_interval_ns,
 		.notice = engine->notice,
 	};
-	int r;
+	int r = session_anonymize(session, error);
 
+	if (r < 0)
+		return r;
+	config.anonymize_key = session->anonymizer ? session->anonymize_key : NULL;
 	folder = folder_open(session, error);
 	if (folder < 0)
 		return engine_fail(error, folder, "output", NULL);

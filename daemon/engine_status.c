@@ -126,6 +126,8 @@ struct json_object *session_definition(const struct session *session)
 	json_object_object_add(definition, "streams", streams);
 	json_object_object_add(definition, "filters", filters_describe(&session->spec));
 	limits_describe(&session->spec, definition);
+	if (session->spec.anonymize)
+		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
 	return definition;
 }
 
@@ -208,8 +210,10 @@ struct json_object *session_status(const struct session *session)
 			json_object_object_add(streams, iotr_schemas[stream].flag,
 					       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
-	json_object_object_add(status, "filters", filters_describe(&session->spec));
+	json_object_object_add(status, "filters", anonymize_filters(session, filters_describe(&session->spec)));
 	limits_describe(&session->spec, status);
+	if (session->spec.anonymize)
+		json_object_object_add(status, "anonymize", json_object_new_boolean(true));
 	disk_describe(session, status);
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);

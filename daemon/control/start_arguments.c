@@ -359,6 +359,13 @@ static int parse_format(struct json_object *value, void *target, struct engine_e
 	return argument_refuse(error, "there is no format '%.64s': csv and jsonl exist", name);
 }
 
+static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return argument_flag(value, &spec->anonymize, error);
+}
+
 /* Streams stand before operations and pids before tree, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
@@ -379,6 +386,7 @@ static const struct argument start_arguments[] = {
 	{ .name = "rotate_size", .parse = parse_rotate_size },
 	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },
 	{ .name = "format", .parse = parse_format },
+	{ .name = "anonymize", .parse = parse_anonymize },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,

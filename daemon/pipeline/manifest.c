@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "schema.h"
 #include "sink.h"
@@ -123,6 +124,8 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	    add_copy(frame, "hooks", config->hooks) < 0)
 		return -ENOMEM;
 	json_object_object_add(frame, "streams", constant_streams(config->streams));
+	if (config->anonymize_key && iotr_anonymizer_new(config->anonymize_key, &manifest->anonymizer) < 0)
+		return -ENOMEM;
 	manifest->folder_fd = config->folder_fd;
 	manifest->streams = config->streams;
 	manifest->start = config->start;
@@ -134,6 +137,8 @@ void manifest_done(struct manifest *manifest)
 {
 	json_object_put(manifest->constant);
 	manifest->constant = NULL;
+	iotr_anonymizer_free(manifest->anonymizer);
+	manifest->anonymizer = NULL;
 }
 
 static void add_times(struct json_object *object, const struct segment *segment)
@@ -328,7 +333,7 @@ void manifest_add_time(struct json_object *object, const char *key, uint64_t mon
 
 int manifest_write(struct manifest *manifest, const struct manifest_state *state)
 {
-	_cleanup_json_ struct json_object *frame = NULL;
+	_cleanup_json_ struct json_object *frame = NULL, *anonymized = NULL;
 	_cleanup_free_ char *text = NULL;
 	int error;
 
@@ -336,7 +341,10 @@ int manifest_write(struct manifest *manifest, const struct manifest_state *state
 	if (json_object_deep_copy(manifest->constant, &frame, NULL) < 0)
 		return -ENOMEM;
 	add_changing(frame, manifest, state);
-	error = render(frame, manifest, state, &text, &manifest->size);
+	if (manifest->anonymizer &&
+	    iotr_anonymize_manifest(manifest->anonymizer, frame, &anonymized) < 0)
+		return -ENOMEM;
+	error = render(anonymized ?: frame, manifest, state, &text, &manifest->size);
 	return error < 0 ? error : replace(manifest->folder_fd, text, manifest->size);
 }
 

@@ -16,6 +16,7 @@
 #define MANIFEST_SCHEMA_VERSION 1
 #define MANIFEST_NAME		"manifest.json"
 
+struct iotr_anonymizer;
 struct sink;
 
 struct manifest {
@@ -25,6 +26,7 @@ struct manifest {
 	struct clocks start;
 	uint64_t written_ns; /* CLOCK_MONOTONIC; when it was last written, 0: never */
 	size_t size;	     /* bytes that it then had */
+	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
 };
 
 struct manifest_config {
@@ -36,6 +38,7 @@ struct manifest_config {
 	struct json_object *definition; /* copied; may be NULL */
 	struct json_object *hooks;
 	uint32_t owner_uid;
+	const uint8_t *anonymize_key; /* copied; NULL: names stay in the clear */
 	struct clocks start;
 };
 

@@ -23,6 +23,7 @@ struct recover_config {
 	uint32_t streams;
 	uint32_t owner_uid;
 	struct json_object *definition; /* copied; may be NULL */
+	const uint8_t *anonymize_key; /* of a session whose names are hashed, else NULL */
 	bool retention;		  /* the oldest segments may have been removed without a word */
 	_Atomic bool *cancel;		/* true: the end of the daemon does not wait */
 };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "manifest.h"
 #include "recover_private.h"
@@ -82,13 +83,21 @@ static struct json_object *make_manifest(const struct recover_config *config)
 		.streams = config->streams,
 		.session = config->session,
 		.definition = config->definition,
+		.anonymize_key = config->anonymize_key,
 		.owner_uid = config->owner_uid,
 		.start = clocks_measure(),
 	};
 
+	struct json_object *made = NULL;
+
 	if (manifest_init(&manifest, &frame) < 0)
 		return NULL;
-	return manifest.constant;
+	if (manifest.anonymizer)
+		iotr_anonymize_manifest(manifest.anonymizer, manifest.constant, &made);
+	else
+		made = json_object_get(manifest.constant);
+	manifest_done(&manifest);
+	return made;
 }
 
 static bool is_ended(struct json_object *manifest)

@@ -52,6 +52,7 @@ static int start_manifest(struct writer *writer, const struct writer_config *con
 		.definition = config->definition,
 		.hooks = config->hooks,
 		.owner_uid = config->owner_uid,
+		.anonymize_key = config->anonymize_key,
 		.start = writer->clocks,
 	};
 	int error = manifest_init(&writer->manifest, &manifest);
@@ -91,6 +92,10 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 		return -errno;
 	error = queue_init(&writer->queue, config->queue_size ? config->queue_size : QUEUE_SIZE,
 			   writer->eventfd);
+	if (error < 0)
+		return error;
+	if (config->anonymize_key)
+		error = cells_anonymizer_new(config->anonymize_key, &writer->anonymizer);
 	if (error < 0)
 		return error;
 	writer->clocks = clocks_measure();
@@ -162,6 +167,7 @@ void writer_free(struct writer *writer)
 	FOR_EACH_STREAM (writer, stream)
 		sink_done(&stream->sink);
 	manifest_done(&writer->manifest);
+	cells_anonymizer_free(writer->anonymizer);
 	mailbox_done(&writer->mailbox);
 	writer_disk_done(&writer->disk);
 	pthread_mutex_destroy(&writer->tap_lock);

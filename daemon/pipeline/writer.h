@@ -53,6 +53,7 @@ struct writer_config {
 	struct json_object *definition;
 	struct json_object *hooks;
 	uint32_t owner_uid;
+	const uint8_t *anonymize_key; /* IOTR_ANONYMIZE_KEY_SIZE bytes, copied; NULL: names stay in the clear */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "cells.h"
+#include "cells_anonymize.h"
 #include "clocks.h"
 #include "format.h"
 #include "mailbox.h"
@@ -86,6 +87,7 @@ struct writer {
 	_Atomic bool tapped;
 	/* The writer thread's. */
 	struct cells cells;
+	struct cells_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct clocks clocks;
 	struct manifest manifest;
 	struct writer_disk disk;

@@ -21,10 +21,10 @@
 
 /* A live view has CSV, whatever the files have. */
 static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
-			const struct cell *cell, size_t columns)
+			const struct cell *cell, size_t columns, size_t more)
 {
 	struct format_csv csv;
-	char *line = malloc(format_csv_bound(row));
+	char *line = malloc(format_csv_bound(row) + more);
 	size_t length;
 
 	if (!line)
@@ -60,12 +60,21 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 	return true;
 }
 
-static void write_row(struct writer *writer, const struct row *row)
+/* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
+static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
+{
+	size_t columns = cells_fill(&writer->cells, row, cell);
+
+	*more = writer->anonymizer ? cells_anonymize(writer->anonymizer, row, cell, columns) : 0;
+	return columns;
+}
+
+static void write_row(struct writer *writer, struct row *row)
 {
 	struct writer_stream *stream = &writer->streams[row->record->stream];
 	struct cell cell[CELLS_MAX];
-	char *line = sink_reserve(&stream->sink, writer->format->bound(row));
-	size_t columns = cells_fill(&writer->cells, row, cell);
+	size_t more, columns = fill_cells(writer, row, cell, &more);
+	char *line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
 	size_t length = writer->format->row(&stream->format, cell, columns, line);
 
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
@@ -73,7 +82,7 @@ static void write_row(struct writer *writer, const struct row *row)
 		writer_disk_note(writer);
 	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
 	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
-		show_as_csv(writer, stream, row, cell, columns);
+		show_as_csv(writer, stream, row, cell, columns, more);
 }
 
 /* Hashing waits while the queue fills. */

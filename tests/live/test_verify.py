@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 
 from lib import rows
 from lib.registry import check, equal, test
@@ -300,6 +301,8 @@ def running(world):
     with world.session('--vfs', '--pid', os.getpid()) as session:
         os.listdir('/var/tmp')
         world.ctl.json('rotate', session.name)
+        os.listdir('/var/tmp')
+        time.sleep(1)  # until the row is in a file, and the file in the manifest
         document = verify(world, session.output, code=6)
         equal(document['problems'], [], 'problems')
         check(any(one['file'].startswith('fs/fs_') for one in document['notes']), document['notes'])

@@ -76,7 +76,7 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop list status record rotate tail streams doctor reload version; do
+for verb in start stop list status record rotate tail anonymize streams doctor reload version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err
@@ -99,7 +99,17 @@ expect 2 start --vfs --min-size -1
 expect 2 start --vfs --output ''
 expect 2 stop
 expect 2 record --vfs
+expect 2 anonymize
+expect 2 anonymize one
+expect 2 anonymize one two three
+expect 2 anonymize one two --key ''
 no_out
+expect 1 anonymize /nonexistent two
+err '/nonexistent: No such file'
+mkdir "$work/empty"
+expect 1 anonymize "$work/empty" "$work/out-folder"
+err 'this is no trace'
+[ ! -e "$work/out-folder" ] || fail 'an output folder was made for nothing'
 
 start_daemon
 "$daemon" --runtime-dir "$work/run" --config "$work/conf" 2>"$work/err" && fail 'a second daemon starts'

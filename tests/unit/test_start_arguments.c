@@ -110,6 +110,7 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"rotate_interval_ns\":99999999}", "rotate_interval_ns" },
 	{ "{\"streams\":[\"vfs\"],\"format\":\"xml\"}", "format" },
 	{ "{\"streams\":[\"vfs\"],\"format\":1}", "format" },
+	{ "{\"streams\":[\"vfs\"],\"anonymize\":1}", "anonymize" },
 };
 
 START_TEST(refuses)
@@ -136,7 +137,7 @@ START_TEST(reads_everything)
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
 			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
 			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
-			  "\"format\":\"jsonl\"}",
+			  "\"format\":\"jsonl\",\"anonymize\":true}",
 			  &spec, &error);
 
 	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
@@ -144,7 +145,7 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.streams, 1u << IOTR_VFS | 1u << IOTR_BLOCK);
 	ck_assert_uint_eq(spec.pid_count, 2);
 	ck_assert_uint_eq(spec.pids[1], 4194304);
-	ck_assert(spec.tree && spec.errors);
+	ck_assert(spec.tree && spec.errors && spec.anonymize);
 	ck_assert_uint_eq(spec.command_count, 2);
 	ck_assert_str_eq(spec.commands[0], "fifteen-bytes-a");
 	ck_assert_uint_eq(spec.uid_count, 3);

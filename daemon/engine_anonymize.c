@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sessions whose names are hashed: the key, and what their status may tell. */
+#include <errno.h>
+#include <string.h>
+
+#include "anonymize_manifest.h"
+#include "cleanup.h"
+#include "engine_internal.h"
+#include "log.h"
+
+/* At the first start, so that it is there for what was recorded before anybody thought of it. */
+void anonymize_prepare(const char *state_dir)
+{
+	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
+	char message[512];
+
+	if (iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)) < 0)
+		log_warning("no session can be anonymised: %s", message);
+	explicit_bzero(key, sizeof(key));
+}
+
+int session_anonymize(struct session *session, struct engine_error *error)
+{
+	const char *folder = session->engine->config.state_dir;
+
+	if (!session->spec.anonymize)
+		return 0;
+	if (iotr_anonymize_key_ensure(folder, session->anonymize_key, error->message,
+				      sizeof(error->message)) < 0)
+		return engine_fail(error, -EIO, "", NULL);
+	if (iotr_anonymizer_new(session->anonymize_key, &session->anonymizer) < 0)
+		return engine_fail(error, -ENOMEM, "", "out of memory");
+	return 0;
+}
+
+void session_anonymize_done(struct session *session)
+{
+	iotr_anonymizer_free(session->anonymizer);
+	explicit_bzero(session->anonymize_key, sizeof(session->anonymize_key));
+}
+
+/* Name and folder are what a session is reached by; its filters would tell names that its rows do not. */
+struct json_object *anonymize_filters(const struct session *session, struct json_object *filters)
+{
+	_cleanup_json_ struct json_object *clear = filters;
+	struct json_object *shown = NULL;
+
+	if (!session->anonymizer)
+		return TAKE(clear);
+	iotr_anonymize_json(session->anonymizer, clear, "definition.filters", &shown);
+	return shown;
+}

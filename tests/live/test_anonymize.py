@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Anonymised traces: no name in the clear, at once and afterwards, and the same hashes by both ways."""
+import gzip
+import hashlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from lib import account, peculiar, rows
+from lib.registry import check, equal, test
+from lib.sockets import spawn
+
+UID = 54321
+TEXTS = {'command', 'filename', 'source_addr', 'dest_addr', 'local_addr', 'remote_addr', 'option_value'}
+HASH = re.compile(r'[a-z2-7]{16}(\.[a-z0-9.]{1,8})?')
+
+
+def key(world):
+    return os.path.join(world.daemon.folder, 'state', 'anonymize.key')
+
+
+def play(world, *sessions):
+    """The peculiar process, recorded by all of the sessions at once."""
+    folder = world.make(peculiar.MARK + ' work,')
+    pid, release, result = spawn(peculiar.work(folder, UID))
+    for session in sessions:
+        session.start()
+        world.undo.callback(lambda name=session.name: world.ctl.run('stop', name))
+    os.write(release, b'\n')
+    with os.fdopen(result) as file:
+        told = json.load(file)
+    os.waitpid(pid, 0)
+    os.close(release)
+    check(not told['failure'], *str(told['failure']).splitlines())
+    for session in sessions:
+        session.stop()
+    return folder
+
+
+def both(world):
+    """Output folders of the same workload: anonymised, in the clear."""
+    if not hasattr(world, 'anonymize_traces'):
+        hidden = world.session('--all', '--uid', UID, '--anonymize', name='a-' + peculiar.MARK)
+        clear = world.session('--all', '--uid', UID, name='b-' + peculiar.MARK)
+        play(world, hidden, clear)
+        world.anonymize_traces = hidden.output, clear.output
+    return world.anonymize_traces
+
+
+def anonymize(world, clear, *options, code=0):
+    out = world.path('anonymised')
+    return out, world.ctl.exits(code, 'anonymize', clear, out, *(options or ('--key', key(world))))
+
+
+def contents(output):
+    for folder, _, names in os.walk(output):
+        for name in names:
+            path = os.path.join(folder, name)
+            yield path, rows.content(path)
+
+
+def found(output, words):
+    """Which of the words stand anywhere in the files, in any case."""
+    return ['%s in %s' % (word, path) for path, text in contents(output) for word in words
+            if word.lower().encode() in text.lower()]
+
+
+def clear_words():
+    words = [peculiar.MARK, peculiar.IPV4, '7f4d4237', '::1', 'iotracer-live', '/var/', 'abs,tract']
+    host = socket.gethostname()
+    return words + ([host] if len(host) > 5 and host not in os.uname().version else [])
+
+
+def without_time(path):
+    """Rows but for their timestamps: each session measures the wall clock for itself."""
+    return [line.partition(b',')[2] for line in rows.content(path).splitlines()]
+
+
+@test
+def no_name(world):
+    """None in any stream or in the manifest, though all of them are in the trace in the clear."""
+    hidden, clear = both(world)
+    marked = {stream for stream in rows.FOLDERS
+              if any(peculiar.MARK in row['command'] + row.get('filename', '') +
+                     row.get('local_addr', '') for row in rows.read(clear, stream))}
+    check({'vfs', 'net', 'conn', 'epoll', 'sockopt', 'cache', 'pagefault'} <= marked,
+          'streams that the names are in', marked)
+    drops = [row for row in rows.read(clear, 'drop')
+             if row['dest_addr'] == peculiar.IPV4 and row['packet_size'] == '0']
+    check(drops, 'no segment was sent again')
+    equal(found(hidden, clear_words()), [], 'names in the clear')
+
+
+@test
+def same_rows(world):
+    """Row for row what the session in the clear becomes afterwards."""
+    hidden, clear = both(world)
+    out, _ = anonymize(world, clear)
+    equal(found(out, clear_words()), [], 'names in the clear')
+    for stream in rows.FOLDERS:
+        one, other = [[line for path in rows.segments(folder, stream) for line in without_time(path)]
+                      for folder in (hidden, out)]
+        check(one == other, 'rows of %s' % stream, *[pair for pair in zip(one, other)
+                                                     if pair[0] != pair[1]][:3], len(one), len(other))
+    account.manifest_true(out)
+    world.ctl.exits(0, 'verify', out)
+    world.ctl.exits(0, 'verify', hidden)
+
+
+@test
+def shape(world):
+    """What stays: depth, arrows, marks, extensions, identity; and numbers, where they are numbers."""
+    hidden, clear = both(world)
+    names, extensions = {}, {}
+    for stream in rows.FOLDERS:
+        for before, after in zip(rows.read(clear, stream), rows.read(hidden, stream)):
+            for column in before:
+                if column not in TEXTS | {'timestamp'}:
+                    equal(after[column], before[column], '%s.%s' % (stream, column))
+            if before.get('filename'):
+                equal(after['filename'].count('/'), before['filename'].count('/'), before['filename'])
+                equal(after['filename'].count(' -> '), before['filename'].count(' -> '), before)
+                compare(before['filename'], after['filename'], names)
+            compare(before['command'], after['command'], names)
+    for name, extension in peculiar.NAMES.items():
+        if extension is not None:
+            extensions[name] = names[rows.escape(name.encode())]
+            check(extensions[name].endswith(extension) and extensions[name].count('.') ==
+                  extension.count('.'), 'extension of %r' % name, extensions[name])
+    equal(len(set(names.values())), len(names), 'different names with the same hash')
+    values = {(row['option_name'], row['option_value']) for row in rows.read(hidden, 'sockopt')}
+    check({('SO_RCVBUF', '4242'), ('TCP_CONGESTION', 'reno')} <= values, 'values of options', values)
+    kinds = {row['local_addr'].partition('.')[2] for row in rows.read(hidden, 'conn')}
+    check({'loopback', 'sock'} <= kinds, 'kinds of addresses', kinds)
+
+
+def compare(before, after, names):
+    split = re.compile(r' -> | \(deleted\)$|/')
+    for one, other in zip(split.split(before), split.split(after)):
+        check(one in ('', '.', '..', '...') and one == other or HASH.fullmatch(other), before, after)
+        equal(names.setdefault(one, other), other, 'one name, two hashes: %r' % one)
+
+
+@test
+def live(world):
+    """tail and status have no more names than the files; the name that a session is reached by stays."""
+    pid, release, result = spawn(peculiar.work(world.make(peculiar.MARK + 'tail'), UID))
+    with world.session('--vfs', '--pid', '%d,%d' % (pid, os.getpid()), '--anonymize') as session:
+        tail = subprocess.Popen(world.ctl.command('tail', session.name, '--json'), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        world.undo.callback(tail.kill)
+        knock(tail)
+        os.write(release, b'\n')
+        with os.fdopen(result) as file:
+            check(not json.load(file)['failure'], 'the process failed')
+        os.waitpid(pid, 0)
+        equal(session.status()['sessions'][0]['anonymize'], True, 'status')
+    text, _ = tail.communicate(timeout=60)
+    live_rows = [json.loads(line) for line in text.splitlines()]
+    names = {row['columns']['filename'] for row in live_rows if 'columns' in row}
+    check(len(names) > 10, 'rows of tail', text[:400])
+    check(peculiar.MARK not in text, 'a name in the clear', text[:400])
+    check(names <= {row['filename'] for row in session.rows()}, 'other names than in the files')
+
+
+def knock(tail):
+    """Makes rows until the tail has one."""
+    while not select.select([tail.stdout], [], [], 0.02)[0]:
+        os.path.exists('/' + peculiar.MARK + '/knock')
+
+
+@test
+def filters(world):
+    """What a session was asked for names names too."""
+    name = peculiar.MARK + '-comm'
+    with world.session('--vfs', '--command', name, '--anonymize', name=peculiar.MARK) as session:
+        shown = session.status()['sessions'][0]
+        equal(shown['name'], peculiar.MARK, 'name in status')
+        check(HASH.fullmatch(shown['filters']['commands'][0]), 'filters in status', shown['filters'])
+    equal(found(session.output, clear_words()), [], 'names in the clear')
+    manifest = rows.manifest(session.output)
+    equal(manifest['anonymized'], True, 'anonymized')
+    equal(manifest['definition']['filters'], shown['filters'], 'filters of status and manifest')
+
+
+@test(host_only=True)
+def key_file(world):
+    """Made once, and nothing is done with one that is damaged, or that others may read."""
+    daemon, ctl = world.own_daemon()
+    path = os.path.join(daemon.folder, 'state', 'anonymize.key')
+    equal(os.stat(path).st_mode & 0o777, 0o600, 'mode')
+    with open(path, 'rb') as file:
+        first = file.read()
+    check(re.fullmatch(rb'[0-9a-f]{64}\n', first), 'the key', first)
+
+    def refused(word):
+        done = ctl.exits(1, 'start', '--vfs', '--anonymize', '--output', world.path('trace'))
+        check(word in done.stderr and 'anonymize.key' in done.stderr, 'stderr', done.stderr)
+
+    os.chmod(path, 0o640)
+    refused('mode 0640')
+    os.chmod(path, 0o600)
+    with open(path, 'wb') as file:
+        file.write(first[:-10])
+    refused('damaged')
+    os.unlink(path)
+    ctl.exits((0, 6), 'start', '--vfs', '--anonymize', '--output', world.path('trace'))
+    ctl.exits(0, 'stop', '--all')
+    with open(path, 'rb') as file:
+        check(file.read() not in (b'', first), 'a new key')
+
+
+@test(host_only=True)
+def killed(world):
+    """After the daemon's violent end there is no name in what was left, and none where the session goes on."""
+    daemon, ctl = world.own_daemon()
+    output = world.path('trace')
+    ctl.exits((0, 6), 'start', 'a-' + peculiar.MARK, '--vfs', '--uid', UID, '--command', peculiar.MARK,
+              '--anonymize', '--output', output)
+    daemon.stop(signal.SIGKILL)
+    os.unlink(os.path.join(output, 'manifest.json'))
+    daemon.start()
+    end = time.monotonic() + 60
+    while not os.path.exists(os.path.join(output, 'manifest.json')) and time.monotonic() < end:
+        time.sleep(0.05)
+    again = ctl.json('list')['sessions'][0]
+    equal(again['anonymize'], True, 'the session that goes on')
+    ctl.exits(0, 'stop', '--all')
+    for folder in (output, again['output']):
+        equal(found(folder, clear_words()), [], 'names in the clear')
+        equal(rows.manifest(folder)['anonymized'], True, 'anonymized')
+
+
+@test(host_only=True)
+def compressed(world):
+    """A segment of gzip becomes one of gzip, with the same rows."""
+    _, clear = both(world)
+    plain, _ = anonymize(world, clear)
+    packed = world.path('packed')
+    shutil.copytree(clear, packed)
+    manifest = rows.manifest(packed)
+    for segment in manifest['segments']:
+        path = os.path.join(packed, segment['path'])
+        with open(path, 'rb') as file, gzip.open(path + '.gz', 'wb') as target:
+            target.write(file.read())
+        os.unlink(path)
+        segment.update(path=segment['path'] + '.gz', state='compressed',
+                       stored_bytes=os.path.getsize(path + '.gz'))
+    write_manifest(packed, manifest)
+    out, _ = anonymize(world, packed)
+    world.ctl.exits(0, 'verify', out)
+    for segment in rows.manifest(out)['segments']:
+        path = os.path.join(out, segment['path'])
+        equal(segment['stored_bytes'], os.path.getsize(path), 'stored_bytes of ' + path)
+        equal(rows.content(path), rows.content(os.path.join(plain, segment['path'][:-3])), path)
+
+
+def write_manifest(folder, manifest):
+    with open(os.path.join(folder, 'manifest.json'), 'w', encoding='utf-8') as file:
+        json.dump(manifest, file)
+
+
+@test(host_only=True)
+def refusals(world):
+    """What is not done, with a reason, and with nothing of it in the output."""
+    hidden, clear = both(world)
+
+    def refused(word, folder, *options, out=None):
+        out = out or world.path('anonymised')
+        done = world.ctl.exits((1, 2), 'anonymize', folder, out, *(options or ('--key', key(world))))
+        check(word in done.stderr, 'stderr', done.stderr)
+        left = [path for path, _ in contents(out)] if os.path.isdir(out) else []
+        equal([path for path in left if not path.endswith('stays')], [], 'files written')
+
+    refused('anonymised already', hidden)
+    refused('No such file', world.path('nothing'))
+    refused('no trace', world.make('empty'))
+    refused('key', clear, '--key', world.path('nokey'))
+    full = world.make('full')
+    with open(os.path.join(full, 'stays'), 'w', encoding='utf-8'):
+        pass
+    refused('not empty', clear, out=full)
+    for damage in (b'a,b\n', b'"', b'2026-01-01 00:00:00.000000000,READ\n'):
+        damaged = world.path('damaged')
+        shutil.copytree(clear, damaged)
+        with open(rows.segments(damaged, 'vfs')[0], 'ab') as file:
+            file.write(damage)
+        refused('not what its manifest says', damaged)
+    linked = world.path('linked')
+    shutil.copytree(clear, linked)
+    path = rows.segments(linked, 'vfs')[0]
+    os.rename(path, linked + '.csv')
+    os.symlink(linked + '.csv', path)
+    refused('not what its manifest says', linked)
+    manifest = rows.manifest(clear)
+    for change in ({'path': '../../etc/passwd'}, {'path': '/etc/passwd'}, {'path': 'fs/../../x.csv'},
+                   {'stream': 'bogus'}, {'state': 'bogus'}, {'rows': 'many'}):
+        hostile = world.path('hostile')
+        shutil.copytree(clear, hostile)
+        write_manifest(hostile, dict(manifest, segments=[dict(manifest['segments'][0], **change)]))
+        refused('not what its manifest says', hostile)
+    column = world.path('column')
+    shutil.copytree(clear, column)
+    rename_column(column)
+    refused("'novelty'", column)
+
+
+def rename_column(folder):
+    """A stream with a column that this version does not know, all else being true."""
+    manifest = rows.manifest(folder)
+    manifest['streams']['vfs']['columns'][5]['name'] = 'novelty'
+    for segment in manifest['segments']:
+        if segment['stream'] == 'vfs':
+            path = os.path.join(folder, segment['path'])
+            text = rows.content(path).replace(b',filename,', b',novelty,', 1)
+            with open(path, 'wb') as file:
+                file.write(text)
+            segment.update(bytes=len(text), sha256=hashlib.sha256(text).hexdigest())
+    write_manifest(folder, manifest)
+
+
+@test(host_only=True)
+def left_out(world):
+    """Files that the manifest does not know stay behind, and are told of."""
+    _, clear = both(world)
+    folder = world.path('more')
+    shutil.copytree(clear, folder)
+    for name in ('notes.txt', 'fs/fs_000009.csv', 'fs/other'):
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+            file.write('secret\n')
+    out, done = anonymize(world, folder)
+    for name in ('notes.txt', 'fs/fs_000009.csv', 'fs/other'):
+        check(name in done.stderr, '%s is not told of' % name, done.stderr)
+        check(not os.path.exists(os.path.join(out, name)), '%s was copied' % name)
+    again = world.path('anonymised')
+    told = world.ctl.json('anonymize', folder, again, '--key', key(world))
+    equal(sorted(told['left_out']), ['fs/fs_000009.csv', 'fs/other', 'notes.txt'], 'left out')
+    equal(told['rows'], sum(one['rows'] for one in rows.manifest(clear)['segments']), 'rows')
+
+
+SNAPSHOTS = {
+    'filesystem_snapshot/filesystem_snap_000001.csv.gz':
+        'snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,device,links\n'
+        't,/,directory,1,,t,t,2,8:1,20\nt,"/q0z9, ""a""/b.txt",file,1,,t,t,3,8:1,1\n',
+    'process/process_snap_000001.csv':
+        'timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status,uid,cgroup\n'
+        't,1,0,q0z9,/bin/q0z9 --a b.txt,1,1,t,0,0,0,S,0,/system.slice/q0z9.service\n',
+    'system_spec/device_spec.txt': 'host q0z9\n',
+}
+
+
+@test(host_only=True)
+def snapshots(world):
+    """Tables of known columns become others; what has none is left out, and is not in the manifest."""
+    _, clear = both(world)
+    folder = world.path('snapped')
+    shutil.copytree(clear, folder)
+    manifest = rows.manifest(folder)
+    manifest['snapshots'] = [{'kind': 'process', 'path': None, 'message': 'q0z9 hangs'}]
+    for path, text in {**SNAPSHOTS, 'process/other': 'q0z9'}.items():
+        full = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with (gzip.open if path.endswith('.gz') else open)(full, 'wb') as file:
+            file.write(text.encode())
+        if path in SNAPSHOTS:
+            manifest['snapshots'].append({'path': path, 'rows': text.count('\n') - 1, 'sha256': 'x'})
+    write_manifest(folder, manifest)
+    out = world.path('anonymised')
+    told = world.ctl.json('anonymize', folder, out, '--key', key(world))
+    equal(sorted(told['left_out']), ['process/other', 'system_spec/device_spec.txt'], 'left out')
+    equal(found(out, [peculiar.MARK]), [], 'names in the clear')
+    files, processes = [rows.parse(os.path.join(out, path), rows.content(os.path.join(out, path)))
+                        for path in list(SNAPSHOTS)[:2]]
+    equal(files[0]['path'], '/', 'the root')
+    check(re.fullmatch(r'/[a-z2-7]{16}/[a-z2-7]{16}\.txt', files[1]['path']), files[1])
+    one = processes[0]
+    check(re.fullmatch(r'[a-z2-7]{16}', one['cmdline']), one)
+    check(re.fullmatch(r'/[a-z2-7]{16}\.slice/[a-z2-7]{16}\.service', one['cgroup']), one)
+    names = {row['filename'].split('/')[-1] for row in rows.read(out, 'vfs')}
+    check(one['name'] in names, 'the name of a process and that of a file with it', one['name'])
+    kept = rows.manifest(out)['snapshots']
+    equal([entry['path'] for entry in kept], [None, *list(SNAPSHOTS)[:2]], 'snapshots in the manifest')
+    for entry in kept[1:]:
+        path = os.path.join(out, entry['path'])
+        equal(entry['sha256'], hashlib.sha256(rows.content(path)).hexdigest(), 'SHA-256 of ' + path)
+        equal(entry['stored_bytes'], os.path.getsize(path), 'size of ' + path)

@@ -22,6 +22,7 @@ static const struct config defaults = {
 	.runtime_dir = IOTR_RUNTIME_DIR,
 	.log_dir = CONFIG_LOG_DIR,
 	.state_dir = CONFIG_STATE_DIR,
+	.keep_free = { .percent = 5, .bytes = 1ULL << 30 },
 };
 
 struct setting {
@@ -53,6 +54,29 @@ static const char *parse_directory(const char *value, void *field)
 	return NULL;
 }
 
+static const char *parse_share(const char *value, void *field)
+{
+	struct iotr_share share;
+	int r = iotr_parse_share(value, &share);
+
+	if (r < 0)
+		return r == -ERANGE ? "it is out of range"
+				    : "it is no size (10G), percentage (10%) or infinity";
+	*(struct iotr_share *)field = share;
+	return NULL;
+}
+
+static const char *parse_free(const char *value, void *field)
+{
+	struct iotr_share *share = field;
+
+	if (strcmp(value, "0"))
+		return strcmp(value, "infinity") ? parse_share(value, field)
+						 : "then nothing could be written";
+	*share = (struct iotr_share){ 0 };
+	return NULL;
+}
+
 #define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
 
 static const struct setting settings[] = {
@@ -60,6 +84,8 @@ static const struct setting settings[] = {
 	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
 	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
 	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
+	{ "Storage", "MaxUse", parse_share, FIELD(max_use) },
+	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },
 };
 
 /* A file being read, for the words of a warning. */

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "units.h"
+
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"
 #define CONFIG_STATE_DIR "/var/lib/iotracer"
@@ -17,6 +19,8 @@ struct config {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
+	struct iotr_share max_use;   /* of the log folder's file system, by all traces in it */
+	struct iotr_share keep_free; /* of it, by whatever */
 };
 
 /* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */

@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/storage.h"
 #include "probes/probes.h"
 #include "session.h"
 
@@ -33,6 +34,7 @@ struct session {
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
 	char output[PATH_MAX];
+	struct trace *trace;
 	struct writer *writer;
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
@@ -49,6 +51,7 @@ struct engine {
 	sd_event *event;
 	struct probes *probes;
 	struct consumer *consumer;
+	struct storage *storage;
 	struct session *sessions[IOTR_SESSIONS_MAX];
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
@@ -109,5 +112,14 @@ struct json_object *missing_describe(const struct engine *engine, uint32_t strea
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);
+
+/* ---- engine_storage.c ---- */
+
+int engine_storage_new(struct engine *engine);
+int session_trace_new(struct session *session, int folder_fd);
+
+/* Adds how its files are kept, and what is there. */
+void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec);
+void session_add_storage(struct json_object *status, const struct session *session);
 
 const char *level_name(enum probes_level level);

@@ -98,7 +98,11 @@ static int session_open(struct session *session, struct engine_error *error)
 	}
 	if (folder < 0)
 		return engine_fail(error, folder, "output", NULL);
+	r = session_trace_new(session, folder);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	config.output_fd = folder;
+	config.trace = session->trace;
 	r = writer_new(&config, &session->writer);
 	if (r < 0) {
 		snprintf(error->message, sizeof(error->message), "cannot write in %.300s: %s",

@@ -24,12 +24,22 @@ struct request {
 	uint64_t deadline;	   /* for waiting */
 };
 
-uint64_t storage_mono_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t storage_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t storage_realtime_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
 }
 
 static uint64_t free_bytes(const struct trace *trace)
@@ -107,6 +117,35 @@ static struct trace *oldest_trace(const struct storage *storage, enum limit limi
 	return oldest;
 }
 
+/* Of those below the log folder that have ended, and no rows any more, the first that ended. */
+static struct trace *emptied_trace(const struct storage *storage)
+{
+	struct trace *trace, *oldest = NULL;
+
+	TAILQ_FOREACH (trace, &storage->traces, entry) {
+		bool empty = trace->ended && trace->counted && !trace->references &&
+			     !trace_has_changes(trace) && trace->used;
+
+		for (int stream = 0; empty && stream < IOTR_STREAM_COUNT; stream++)
+			empty = TAILQ_EMPTY(&trace->kept[stream]);
+		if (empty && (!oldest || trace->ended_ns < oldest->ended_ns))
+			oldest = trace;
+	}
+	return oldest;
+}
+
+/* A manifest that tells of removed rows alone goes when there is nothing else. */
+static bool remove_emptied(const struct request *request, enum limit limit)
+{
+	struct storage *storage = request->trace->storage;
+	struct trace *trace;
+
+	if (request->room == TRACE_ROOM_NONE || request->packed || limit == LIMIT_SESSION)
+		return false;
+	trace = emptied_trace(storage);
+	return trace && trace_remove_folder(trace);
+}
+
 static struct trace *find_victim(const struct request *request, enum limit limit)
 {
 	struct trace *trace = request->trace;
@@ -139,7 +178,8 @@ static bool make_room(const struct request *request, enum limit limit, uint64_t 
 		return wait_gone(storage, request->deadline);
 	victim = find_victim(request, limit);
 	if (!victim)
-		return leaving && wait_gone(storage, request->deadline);
+		return leaving ? wait_gone(storage, request->deadline)
+			       : remove_emptied(request, limit);
 	oldest = trace_oldest(victim);
 	/* What somebody has open takes its space as long as that. */
 	freed = oldest->hashed && !oldest->held ? oldest->bytes : 0;

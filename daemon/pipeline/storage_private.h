@@ -60,6 +60,7 @@ struct trace {
 	bool compress;
 	uint64_t keep_size;
 	unsigned int keep_segments;
+	uint64_t ended_ns;  /* CLOCK_REALTIME */
 	uint64_t used;	    /* bytes, those taken included */
 	uint64_t in_flight; /* of them: taken, not written yet */
 	uint64_t leaving;   /* of them: being removed */
@@ -99,7 +100,8 @@ int kept_add(struct trace *trace, const struct kept *kept);
 void kept_note(struct trace *trace, struct kept *kept);
 void kept_put(struct kept *kept); /* frees what is in no list, unless it is held */
 
-/* The oldest closed segment that can be removed, or NULL. */
+/* The oldest closed segment that can be removed, of a stream or of all, or NULL. */
+struct kept *kept_oldest(const struct kept_list *list, uint64_t mono_ns);
 struct kept *trace_oldest(const struct trace *trace);
 
 /* The files of a segment; lets go of the lock meanwhile. False: they cannot be removed now. */
@@ -111,6 +113,12 @@ bool trace_remove(struct trace *trace, struct kept *kept);
  */
 int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes);
 void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written);
+
+/*
+ * The whole folder of an ended trace without segments; lets go of the lock meanwhile. The trace is
+ * gone then. False: not all of it could be removed.
+ */
+bool trace_remove_folder(struct trace *trace);
 
 /* Removes what is over the limits, with the lock held. */
 void storage_trim(struct storage *storage);
@@ -129,3 +137,4 @@ int manifest_edit(struct trace *trace);
 void *keeper_run(void *storage);
 
 uint64_t storage_mono_ns(void);
+uint64_t storage_realtime_ns(void);

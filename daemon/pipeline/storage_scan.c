@@ -3,6 +3,7 @@
 #include "storage_private.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "log.h"
 #include "manifest_file.h"
 #include "schema.h"
 
@@ -150,6 +152,7 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 {
 	char manifest[NAME_MAX + sizeof(MANIFEST_NAME) + 1];
 	struct trace *trace;
+	struct stat status;
 
 	snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_NAME, start);
 	if (faccessat(parent, manifest, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
@@ -158,6 +161,8 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 	if (!trace || asprintf(&trace->path, "%s/%s/%s", storage->log_dir, name, start) < 0)
 		return;
 	trace->ended = true;
+	if (!fstatat(parent, manifest, &status, AT_SYMLINK_NOFOLLOW))
+		trace->ended_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000;
 	scan_folder(trace, parent, start, 0);
 }
 
@@ -176,4 +181,35 @@ void storage_scan(struct storage *storage)
 		while (folder && (start = next_entry(folder)))
 			scan_trace(storage, dirfd(folder), name->d_name, start->d_name);
 	}
+}
+
+/* ---- the other way ---- */
+
+static bool remove_below(int parent, const char *name, unsigned int depth)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(parent, name);
+	const struct dirent *entry;
+
+	while (folder && (entry = next_entry(folder)))
+		if (unlinkat(dirfd(folder), entry->d_name, 0) < 0 && errno == EISDIR &&
+		    depth < DEPTH_MAX)
+			remove_below(dirfd(folder), entry->d_name, depth + 1);
+	return !unlinkat(parent, name, AT_REMOVEDIR) || errno == ENOENT;
+}
+
+bool trace_remove_folder(struct trace *trace)
+{
+	struct storage *storage = trace->storage;
+	bool done;
+
+	trace->references++;
+	pthread_mutex_unlock(&storage->lock);
+	done = remove_below(AT_FDCWD, trace->path, 0);
+	pthread_mutex_lock(&storage->lock);
+	if (done) {
+		log_info("%s: removed, nothing but its manifest was left", trace->path);
+		trace_unuse(trace, trace->used);
+	}
+	trace_unref(trace);
+	return done;
 }

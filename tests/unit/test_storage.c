@@ -345,6 +345,29 @@ START_TEST(holds_the_limit_over_all_sessions)
 }
 END_TEST
 
+/* Manifests of sessions without rows are many in the end. */
+START_TEST(removes_emptied_folders_last)
+{
+	struct trace *other;
+
+	begin(2 * SIZE, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	other = add_trace("b", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(other, "b", 1), 0);
+	ck_assert_int_eq(add_segment(other, "b", 2), 0);
+	wait_manifest("a", "/segments/0/state", "removed");
+	ck_assert(!has("b", 1, "") && has("b", 2, ""));
+	ck_assert_int_eq(trace_take(other, 2 * SIZE, TRACE_ROOM_OLDEST), 0);
+	ck_assert(!folder_has(&logs, "a/start"));
+	ck_assert(!has("b", 2, ""));
+	trace = other;
+	end();
+}
+END_TEST
+
 START_TEST(trims_when_the_limit_falls)
 {
 	begin(0, 0);
@@ -443,6 +466,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, waits_where_there_is_no_room);
 	tcase_add_test(tests, tells_the_manifest_of_an_ended_session);
 	tcase_add_test(tests, holds_the_limit_over_all_sessions);
+	tcase_add_test(tests, removes_emptied_folders_last);
 	tcase_add_test(tests, trims_when_the_limit_falls);
 	tcase_add_test(tests, does_not_grow_into_what_is_to_stay_free);
 	tcase_add_test(tests, takes_up_what_is_there);

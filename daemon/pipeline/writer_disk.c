@@ -11,7 +11,8 @@
 #include "log.h"
 #include "schema.h"
 
-#define STALL_NS 1000000000ULL
+#define STALL_NS      1000000000ULL
+#define DRAINED_SHARE 4
 
 void writer_disk_init(struct writer_disk *disk)
 {
@@ -69,22 +70,43 @@ static uint64_t take_stalled(struct writer_stream *stream, bool stalled)
 	return fresh;
 }
 
+/* The stall is over, and so is what it left in the queue. */
+static void end_stall(struct writer *writer, uint64_t now)
+{
+	struct writer_disk_error *stall = &writer->disk.stall;
+	double seconds;
+
+	stall->to_realtime_ns = realtime(writer, now);
+	seconds = (double)(stall->to_realtime_ns - stall->from_realtime_ns) / 1e9;
+	log_warning("%s: the disk did not answer for %.1f s; %llu rows were lost", writer->output,
+		    seconds, (unsigned long long)stall->lost);
+	add_error(writer, stall);
+	memset(stall, 0, sizeof(*stall));
+	writer->manifest_due = true;
+}
+
+/* A queue that a stall has filled loses rows until it is drained: to the disk as well. */
+static bool is_drained(struct writer *writer)
+{
+	return queue_waiting(&writer->queue) < writer->queue.size / DRAINED_SHARE;
+}
+
 void writer_disk_progress(struct writer *writer, uint64_t now)
 {
 	uint64_t then = atomic_load_explicit(&writer->disk.progress_ns, memory_order_relaxed);
-	bool stalled = then && now - then >= STALL_NS;
+	struct writer_disk_error *stall = &writer->disk.stall;
 	uint64_t lost = 0;
 
+	if (then && now - then >= STALL_NS && !stall->from_realtime_ns)
+		stall->from_realtime_ns = realtime(writer, then);
 	FOR_EACH_STREAM (writer, stream)
-		lost += take_stalled(stream, stalled);
+		lost += take_stalled(stream, stall->from_realtime_ns);
 	atomic_store_explicit(&writer->disk.progress_ns, now, memory_order_relaxed);
-	if (!stalled)
+	if (!stall->from_realtime_ns)
 		return;
-	add_error(writer, &(struct writer_disk_error){ .from_realtime_ns = realtime(writer, then),
-						       .to_realtime_ns = realtime(writer, now),
-						       .lost = lost });
-	log_warning("%s: the disk did not answer for %.1f s; %llu rows were lost", writer->output,
-		    (double)(now - then) / 1e9, (unsigned long long)lost);
+	stall->lost += lost;
+	if (is_drained(writer))
+		end_stall(writer, now);
 }
 
 void writer_disk_idle(struct writer *writer)
@@ -138,8 +160,7 @@ static void begin_error(struct writer *writer, int error)
 
 	writer->disk.failing = true;
 	add_error(writer, &(struct writer_disk_error){ .from_realtime_ns = now,
-						       .error = error,
-						       .lost = rows_lost(writer) });
+						       .error = error });
 	writer->manifest_due = true;
 }
 
@@ -160,8 +181,9 @@ static void end_error(struct writer *writer)
 	error = lasting(&writer->disk);
 	if (error) {
 		error->to_realtime_ns = now;
-		error->lost = lost - error->lost;
+		error->lost = lost - writer->disk.told;
 	}
+	writer->disk.told = lost;
 	pthread_mutex_unlock(&writer->disk.lock);
 	writer->disk.failing = false;
 	writer->manifest_due = true;
@@ -230,7 +252,7 @@ struct json_object *writer_disk_errors(const struct writer *writer)
 
 		json_object_array_add(array,
 				      describe(error, error->to_realtime_ns ? error->lost
-									    : lost - error->lost));
+									    : lost - from->disk.told));
 	}
 	pthread_mutex_unlock(&from->disk.lock);
 	add_stall(from, array);

@@ -46,7 +46,7 @@ struct writer_disk_error {
 	uint64_t from_realtime_ns;
 	uint64_t to_realtime_ns; /* 0: it lasts */
 	int error;		 /* negative errno; 0: the disk did not answer */
-	uint64_t lost;		 /* rows; while it lasts, of the streams when it began */
+	uint64_t lost;		 /* rows */
 };
 
 struct writer_disk {
@@ -55,6 +55,8 @@ struct writer_disk {
 	size_t count;	/* the last one may last */
 	uint64_t total; /* that there ever were */
 	bool failing;	/* the last one lasts: writer thread */
+	struct writer_disk_error stall; /* from 0: there is none; writer thread */
+	uint64_t told;	/* rows lost by refusal, in the errors that are over */
 	_Atomic uint64_t progress_ns; /* when the thread last came by; 0: it waits for rows */
 };
 

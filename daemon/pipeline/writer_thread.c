@@ -69,6 +69,9 @@ static void write_row(struct writer *writer, const struct row *row)
 	size_t columns = cells_fill(&writer->cells, row, cell);
 	size_t length = writer->format->row(&stream->format, cell, columns, line);
 
+	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
+	    !writer->disk.failing)
+		writer_disk_note(writer);
 	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
 	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
 		show_as_csv(writer, stream, row, cell, columns);

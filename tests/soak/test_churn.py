@@ -7,7 +7,7 @@ from lib.registry import check, test
 
 import ground
 
-CROWD = 12  # at once; the limit of 64 is a test of its own
+CROWD = 63  # at once, and the witness
 OPTIONS = (
     ('--vfs',),
     ('--block',),
@@ -15,6 +15,9 @@ OPTIONS = (
     ('--vfs', '--operation', 'READ', '--min-size', '1'),
     ('--vfs', '--command', 'python3'),
     ('--vfs', '--errors'),
+    ('--vfs', '--block', '--rotate-interval', '100ms', '--rotate-size', '64K'),
+    ('--vfs', '--max-events', '500'),
+    ('--all', '--max-size', '64K'),
 )
 
 
@@ -43,7 +46,7 @@ def at_random(world):
     running, started, written = {}, 0, 0
     end = time.monotonic() + world.amounts['churn']
     while time.monotonic() < end:
-        if running and (len(running) == CROWD or world.random.random() < 0.5):
+        if running and (len(running) == CROWD or world.random.random() < 0.4):
             written += stop_one(world, ctl, running)
         else:
             start_one(world, ctl, running, started)

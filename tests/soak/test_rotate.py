@@ -22,13 +22,19 @@ def rotate_for(ctl, seconds):
     return count
 
 
-def rotated(world, rate):
+def by_itself(_, seconds):
+    """How often at least, on a machine that has other things to do."""
+    time.sleep(seconds)
+    return int(seconds / INTERVAL / 4)
+
+
+def rotated(world, rate, rotate=rotate_for, options=()):
     _, ctl = ground.begin(world)
     load = ground.Load(world, rate)
-    session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE',
+    session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', *options,
                             name='rotated', ctl=ctl, lossless=False).start()
     load.go()
-    count = rotate_for(ctl, world.amounts['rotate'])
+    count = rotate(ctl, world.amounts['rotate'])
     done = load.end()
     session.running = False
     one = ground.trace_true(session.output, ctl.json('stop', 'rotated'))['vfs']
@@ -55,3 +61,35 @@ def lossless(world):
     one, found = rotated(world, 10000)
     equal(ground.lost(one), {}, 'lost rows')
     equal(sorted(found), list(range(one['emitted'])), 'offsets')
+
+
+@test
+def by_time(world):
+    """Each 100 ms, of its own accord, at full speed."""
+    one, found = rotated(world, 0, by_itself, ('--rotate-interval', '100ms'))
+    equal(set(ground.lost(one)) - {'ring', 'queue'}, set(), 'where rows were lost')
+    equal(len(found), one['written'], 'rows')
+
+
+@test
+def by_size(world):
+    """As small as files can be, below the limit: every row is there."""
+    one, found = rotated(world, 10000, lambda _, seconds: time.sleep(seconds) or 10,
+                         ('--rotate-size', '64K'))
+    equal(ground.lost(one), {}, 'lost rows')
+    equal(sorted(found), list(range(one['emitted'])), 'offsets')
+
+
+@test
+def typed(world):
+    """The same with both and JSON: as many rows as the load did."""
+    _, ctl = ground.begin(world)
+    load = ground.Load(world, 5000)
+    session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', '--format',
+                            'jsonl', '--rotate-size', '256K', '--rotate-interval', '100ms',
+                            name='typed', ctl=ctl).start()
+    load.go()
+    time.sleep(world.amounts['rotate'])
+    done = load.end()
+    session.stop()
+    equal(sorted(int(row['offset']) for row in session.rows()), list(range(done)), 'offsets')

@@ -12,7 +12,8 @@ PATIENCE = 300
 
 
 class Daemon:
-    def __init__(self, program, folder, level='auto', options=()):
+    def __init__(self, program, folder, level='auto', options=(), preload=None):
+        self.preload = preload
         self.program, self.folder, self.level, self.options = program, folder, level, options
         self.socket = os.path.join(folder, 'run', 'io.iotracer')
         self.log = os.path.join(folder, 'daemon.log')
@@ -29,9 +30,24 @@ class Daemon:
         command = self.command()
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=subprocess.STDOUT)
+                                            stderr=subprocess.STDOUT, env=self.environment())
         self.wait_ready()
         return self
+
+    def environment(self):
+        if not self.preload:
+            return None
+        return dict(os.environ, LD_PRELOAD=self.preload, IOTR_FAULTS=self.faults)
+
+    @property
+    def faults(self):
+        return os.path.join(self.folder, 'faults')
+
+    def order(self, *lines):
+        """What tests/live/faults.c is to do from now on."""
+        with open(self.faults + '.new', 'w', encoding='ascii') as file:
+            file.write(''.join('%s\n' % line for line in lines))
+        os.rename(self.faults + '.new', self.faults)
 
     def wait_ready(self):
         end = time.monotonic() + PATIENCE

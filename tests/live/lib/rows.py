@@ -13,7 +13,7 @@ FOLDERS = {'vfs': 'fs', 'block': 'ds', 'cache': 'cache', 'net': 'nw', 'conn': 'n
            'sockopt': 'nw_sockopt', 'drop': 'nw_drop', 'pagefault': 'pagefault', 'iouring': 'iouring'}
 FIRST = 'timestamp,operation,pid,tid,command'.split(',')
 LAST = 'ppid,uid,cgroup_id,cpu_id,mono_ns'.split(',')
-SEGMENT = re.compile(r'^(\w+)_(\d{6})\.csv(\.gz)?$')
+SEGMENT = re.compile(r'^(\w+)_(\d{6})\.(csv|jsonl)(\.gz)?$')
 
 
 def segments(output, stream):
@@ -42,12 +42,20 @@ def content(path):
             return file.read()
 
 
+def parse_json(text):
+    """As CSV has it: what is unknown is empty, all else is text."""
+    return [{key: '' if value is None else str(value) for key, value in json.loads(line).items()}
+            for line in text.decode('utf-8').splitlines()]
+
+
 def parse(path, text=None):
     """Each row as a dictionary; every row must have every column of the header."""
     if text is None:
         text = content(path)
     if text and not text.endswith(b'\n'):
         raise Failure('%s ends within a row' % path, repr(text[-200:]))
+    if '.jsonl' in path:
+        return parse_json(text)
     lines = csv.reader(io.StringIO(text.decode('utf-8'), newline=''), strict=True)
     header = next(lines, None)
     if header is None:

@@ -22,7 +22,7 @@ class World:
         self.folder = tempfile.mkdtemp(prefix='iotracer-live-', dir='/var/tmp')
         self.numbers = itertools.count(1)
         self.undo = contextlib.ExitStack()
-        self.shared = None
+        self.shared = self.faulty = None
 
     # One daemon for all tests that do not need their own.
 
@@ -59,10 +59,10 @@ class World:
             pass
         return find_key(session.started, 'level') or 'tracepoint'
 
-    def new_daemon(self, *options, start=True, level=None):
+    def new_daemon(self, *options, start=True, level=None, preload=None):
         folder = self.path('daemon')
         os.makedirs(folder)
-        daemon = Daemon(self.daemon_program, folder, level or self.level_asked, options)
+        daemon = Daemon(self.daemon_program, folder, level or self.level_asked, options, preload)
         return daemon.start() if start else daemon
 
     def own_daemon(self, *options, **more):
@@ -73,6 +73,16 @@ class World:
         daemon = self.new_daemon(*options, level='tracepoint', **more)
         self.undo.callback(daemon.stop)
         return daemon, Ctl(self.ctl_program, daemon.socket)
+
+    def faulty_daemon(self):
+        """One for all tests that need it, whose disk and clock do as daemon.order() says."""
+        library = os.path.join(os.path.dirname(self.trigger.program), 'iotr-faults.so')
+        if not os.path.exists(library):
+            raise Skip('%s is not there' % library)
+        if self.faulty is None or not self.faulty.alive():
+            self.faulty = self.new_daemon(level='tracepoint', preload=library)
+        self.undo.callback(self.faulty.order)
+        return self.faulty, Ctl(self.ctl_program, self.faulty.socket)
 
     # Names that nobody has yet.
 
@@ -129,8 +139,9 @@ class World:
 
     def close(self):
         self.undo.close()
-        if self.shared is not None:
-            self.shared.stop()
+        for daemon in (self.shared, self.faulty):
+            if daemon is not None:
+                daemon.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Preloaded into a daemon: a disk that fails or does not answer, and a wall clock that jumps, for
+ * machines that have no device mapper. What is to happen stands in the file that IOTR_FAULTS names,
+ * and is looked up at each call:
+ *
+ *   fail NUMBER PREFIX    writing below PREFIX fails with that error number
+ *   stall PREFIX          writing below PREFIX does not return while the line stands there
+ *   clock SECONDS         CLOCK_REALTIME is so far ahead
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static FILE *open_orders(void)
+{
+	const char *path = getenv("IOTR_FAULTS");
+
+	return path ? fopen(path, "re") : NULL;
+}
+
+static int below(const char *path, const char *prefix)
+{
+	return !strncmp(path, prefix, strlen(prefix));
+}
+
+/* The error number, or 0; -1: to wait. */
+static int order_for(const char *path)
+{
+	char line[PATH_MAX + 64], prefix[PATH_MAX];
+	FILE *orders = open_orders();
+	int number, result = 0;
+
+	while (orders && !result && fgets(line, sizeof(line), orders)) {
+		if (sscanf(line, "fail %d %4095s", &number, prefix) == 2 && below(path, prefix))
+			result = number;
+		else if (sscanf(line, "stall %4095s", prefix) == 1 && below(path, prefix))
+			result = -1;
+	}
+	if (orders)
+		fclose(orders);
+	return result;
+}
+
+/* Whether the call on this file is to fail; errno is set then. */
+static int fails(int fd)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	char link[64], path[PATH_MAX];
+	ssize_t length;
+	int order;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length < 0)
+		return 0;
+	path[length] = '\0';
+	while ((order = order_for(path)) < 0)
+		nanosleep(&moment, NULL);
+	if (order)
+		errno = order;
+	return order;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+	return fails(fd) ? -1 : REAL(pwrite)(fd, data, size, offset);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+	return fails(fd) ? -1 : REAL(write)(fd, data, size);
+}
+
+int ftruncate(int fd, off_t size)
+{
+	return fails(fd) ? -1 : REAL(ftruncate)(fd, size);
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	return fails(from_fd) ? -1 : REAL(renameat)(from_fd, from, to_fd, to);
+}
+
+int openat(int folder_fd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list arguments;
+
+	va_start(arguments, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	if (flags & O_CREAT && fails(folder_fd))
+		return -1;
+	return REAL(openat)(folder_fd, path, flags, mode);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = REAL(clock_gettime)(clock, now);
+	char line[PATH_MAX + 64];
+	FILE *orders = clock == CLOCK_REALTIME ? open_orders() : NULL;
+	long seconds;
+
+	while (orders && fgets(line, sizeof(line), orders))
+		if (sscanf(line, "clock %ld", &seconds) == 1)
+			now->tv_sec += seconds;
+	if (orders)
+		fclose(orders);
+	return result;
+}

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Limits, rotation and formats: what a session leaves in its folder."""
+import os
+import select
+import socket
+import subprocess
+import time
+
+from lib import account, reads, rows
+from lib.registry import Failure, check, equal, test
+from lib.world import find_key
+
+PATIENCE = 60
+
+
+def wait_for(what, condition, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure('not in %d s: %s' % (seconds, what))
+        time.sleep(0.02)
+
+
+def state(session):
+    return find_key(session.status(), 'state')
+
+
+def wait_ended(session):
+    wait_for('the session ends by itself', lambda: state(session) == 'ended')
+
+
+def end(session, reason):
+    """The last status of a session that ended by itself; it is in the list until it is told."""
+    wait_ended(session)
+    listed = [one for one in session.ctl.json('list')['sessions'] if one['name'] == session.name]
+    equal([one['reason'] for one in listed], [reason], 'reason in the list')
+    final = session.stop()
+    equal(find_key(final, 'reason'), reason, 'reason in the status')
+    document = rows.manifest(session.output)
+    equal((document['state'], document['reason']), ('ended', reason), 'end in the manifest')
+    equal(rows.parts(session.output), [], 'files being written')
+    return account.streams(final)['vfs']
+
+
+@test
+def max_events(world):
+    """So many rows and not one more; what comes after is not of the session."""
+    with reads.Reads(world.path('file')) as load:
+        session = world.session(*reads.OPTIONS, '--max-events', 1000).start()
+        world.undo.callback(session.ctl.run, 'stop', session.name)
+        load.go(5000)
+        one = end(session, 'max-events')
+    equal((one['emitted'], one['written']), (1000, 1000), 'emitted and written')
+    equal(reads.offsets(reads.files(session.output)), list(range(1000)), 'the rows are the first')
+    check(any('%s ends: max-events' % session.name in line for line in world.daemon.tail(40)),
+          'the log does not say so', *world.daemon.tail(5))
+
+
+@test
+def max_events_of_all_streams(world):
+    """Over all streams together."""
+    with reads.Reads(world.path('file')) as load, socket.socket() as peer:
+        session = world.session(*reads.OPTIONS[:-2], '--operation', 'SET', '--sockopt',
+                                '--max-events', 300).start()
+        world.undo.callback(session.ctl.run, 'stop', session.name)
+        for _ in range(300):
+            load.go(1)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        wait_ended(session)
+        accounts = account.streams(session.stop())
+    equal(sum(one['written'] for one in accounts.values()), 300, 'rows of both streams')
+    check(all(one['written'] > 50 for one in accounts.values()), 'rows of each', accounts)
+
+
+@test
+def max_size(world):
+    """Never more bytes than that in all files, headers counted, rotated or not."""
+    limit = 300000
+    with reads.Reads(world.path('file')) as load:
+        session = world.session(*reads.OPTIONS, '--max-size', limit, '--rotate-size', '64K',
+                                lossless=False).start()
+        world.undo.callback(session.ctl.run, 'stop', session.name)
+        load.go(5000)
+        one = end(session, 'max-size')
+    size = reads.total_size(session.output)
+    check(limit - 1000 < size <= limit, 'bytes in the files: %d' % size)
+    equal(one['emitted'], one['written'] + account.total(one['lost']), 'emitted')
+    reads.within(session.output)
+
+
+@test
+def record_ends(world):
+    """`record` goes on to its command's end when a limit ended its session."""
+    output = world.path('trace')
+    done = world.ctl.exits(3, 'record', '--vfs', '--max-events', 5, '--output', output, '--', 'sh',
+                           '-c', 'ls /usr/bin >/dev/null; sleep 0.3; exit 3')
+    check('Traceback' not in done.stderr, done.stderr)
+    equal(sum(len(reads.row_list(path)) for path in reads.files(output)), 5, 'rows')
+
+
+@test
+def rotate_size(world):
+    """No file is larger; no row is lost, twice or split; all streams begin anew together."""
+    with reads.Reads(world.path('file')) as load:
+        with world.session(*reads.OPTIONS, '--block', '--rotate-size', '64K') as session:
+            load.go(4000)
+    paths = reads.files(session.output)
+    check(len(paths) > 8, 'segments', paths)
+    sizes = [os.path.getsize(path) for path in paths]
+    check(max(sizes) <= 65536 and min(sizes[:-1]) > 64000, 'sizes', sizes)
+    reads.all_there(session.output, load.done)
+
+
+@test
+def rotate_interval(world):
+    """Each so often while there are rows; without rows there is no file."""
+    with reads.Reads(world.path('file')) as load:
+        with world.session(*reads.OPTIONS, '--rotate-interval', '100ms') as session:
+            for _ in range(4):
+                load.go(50)
+                time.sleep(0.25)
+            time.sleep(0.4)
+            equal(rows.parts(session.output), [], 'files being written at rest')
+            quiet = len(reads.files(session.output))
+            check(4 <= quiet <= 8, 'segments', quiet)
+            time.sleep(0.4)
+            equal(len(reads.files(session.output)), quiet, 'segments after a while')
+            load.go(1)
+    equal(len(reads.files(session.output)), quiet + 1, 'segments in the end')
+    reads.all_there(session.output, load.done)
+
+
+@test
+def rotation_off(world):
+    """One file only, when it is asked for; the definition tells."""
+    with reads.Reads(world.path('file')) as load:
+        with world.session(*reads.OPTIONS, '--rotate-size', 'off', '--rotate-interval',
+                           'off') as session:
+            load.go(10)
+    definition = rows.manifest(session.output)['definition']
+    check('rotate_size' not in definition and 'rotate_interval_ns' not in definition, definition)
+
+
+@test
+def rotation_by_default(world):
+    with world.session(*reads.OPTIONS) as session:
+        equal(find_key(session.started, 'rotate_size'), 128 << 20, 'size')
+        equal(find_key(session.started, 'rotate_interval_ns'), 24 * 3600 * 10**9, 'interval')
+
+
+@test
+def refused(world):
+    """What is too little is refused with the least there is."""
+    for option, value, word in (('--max-size', '63K', '65536'), ('--max-size', '0', 'range'),
+                                ('--max-events', '0', 'range'), ('--max-events', 'x', 'number'),
+                                ('--rotate-size', '1', '65536'),
+                                ('--rotate-interval', '99ms', '100000000'),
+                                ('--rotate-interval', '5', 'duration'),
+                                ('--format', 'xml', 'jsonl')):
+        done = world.ctl.exits(2, 'start', 'none', '--vfs', option, value)
+        check(option in done.stderr and word in done.stderr, done.stderr)
+
+
+def busy_until(load, condition, seconds=20):
+    """How long it took, with rows of another stream coming all the time."""
+    begin = time.monotonic()
+    while not condition():
+        load.go(300)
+        check(time.monotonic() - begin < seconds, 'not in %d s' % seconds)
+    return time.monotonic() - begin
+
+
+@test
+def quiet_stream(world):
+    """A row is in its file within a second while another stream is busy."""
+    with reads.Reads(world.path('file')) as load, socket.socket() as peer:
+        with world.session(*reads.OPTIONS[:-2], '--sockopt', '--operation', 'SET',
+                           lossless=False) as session:
+            part = os.path.join(session.output, 'nw_sockopt', 'nw_sockopt_000001.csv.part')
+            header = os.path.getsize(part)
+            load.go(3000)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            took = busy_until(load, lambda: os.path.getsize(part) > header)
+    check(took < 1, 'it took %.2f s' % took)
+
+
+def as_text(value):
+    return '' if value is None else value if isinstance(value, str) else str(value)
+
+
+def same_rows(csv_rows, json_rows):
+    """Both formats tell the same; milliseconds keep their decimals in CSV only."""
+    equal(len(json_rows), len(csv_rows), 'rows')
+    for one, other in zip(csv_rows, json_rows):
+        equal(list(other), list(one), 'keys')
+        for key, text in one.items():
+            value = other[key]
+            if isinstance(value, float):
+                check(float(text) == value, key, text, value)
+            else:
+                equal(as_text(value), text, key)
+
+
+@test
+def jsonl(world):
+    """The same rows with types, beside a session that writes CSV."""
+    options = ('--vfs', '--block', '--command', 'iotr-trigger')
+    with world.session(*options) as plain:
+        with world.session(*options, '--format', 'jsonl') as typed:
+            for name in ('read', 'rename', 'mmap', 'open'):
+                world.trigger.run(name, world.path('work'))
+    names = [os.path.basename(path) for path in reads.files(typed.output)]
+    equal(names, ['fs_000001.jsonl'], 'files')
+    equal(rows.manifest(typed.output)['format'], 'jsonl', 'format in the manifest')
+    typed_rows = [row for path in reads.files(typed.output) for row in reads.row_list(path)]
+    key = lambda row: int(row['mono_ns'])
+    first, last = key(typed_rows[0]), key(typed_rows[-1])
+    both = [row for row in plain.rows() if first <= key(row) <= last]
+    same_rows(sorted(both, key=key), sorted(typed_rows, key=key))
+    check(any(row['mmap_prot'] for row in typed_rows), 'no row of a mapping')
+    check(all(isinstance(row['pid'], int) for row in typed_rows), 'pids are no numbers')
+    reads.within(typed.output)
+
+
+@test
+def jsonl_tail(world):
+    """A live view has columns, whatever is in the files."""
+    with reads.Reads(world.path('file')) as load:
+        with world.session(*reads.OPTIONS, '--format', 'jsonl') as session:
+            process = ctl_tail(session)
+            wait_for('the view is open', lambda: opened(load, process))
+            line = process.stdout.readline()
+            process.kill()
+            process.wait()
+    check(b'"operation"' in line and b'READ' in line, line)
+
+
+def ctl_tail(session):
+    return subprocess.Popen(session.ctl.command('tail', session.name, '--json'),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+
+
+def opened(load, process):
+    load.go(1)
+    return bool(select.select([process.stdout], [], [], 0.05)[0])

@@ -33,14 +33,22 @@ struct job {
 	char part[TRACE_NAME_MAX + 16];
 };
 
-static void run_at_rest(void)
+/*
+ * While it holds a lock it must not wait for a CPU that nobody else wants: others would wait with
+ * it. So it is at rest only while it compresses and writes.
+ */
+static void set_rest(bool rest)
 {
 	const struct sched_param none = { 0 };
 
-	if (sched_setscheduler(0, SCHED_IDLE, &none) < 0 ||
-	    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+	sched_setscheduler(0, rest ? SCHED_IDLE : SCHED_OTHER, &none);
+}
+
+static void rest_from_disk(void)
+{
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 		    IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) < 0)
-		log_warning("compression cannot be put at idle priority: %s", strerror(errno));
+		log_warning("compression has no idle I/O priority: %s", strerror(errno));
 }
 
 /* ---- one segment ---- */
@@ -48,17 +56,23 @@ static void run_at_rest(void)
 static int take_packed(void *userdata, uint64_t bytes)
 {
 	struct job *job = userdata;
+	int error;
 
 	if (atomic_load(&job->trace->storage->stopping))
 		return -ECANCELED;
-	return trace_take_packed(job->trace, job->kept, bytes);
+	set_rest(false);
+	error = trace_take_packed(job->trace, job->kept, bytes);
+	set_rest(true);
+	return error;
 }
 
 static void settle_packed(void *userdata, uint64_t bytes, uint64_t written)
 {
 	struct job *job = userdata;
 
+	set_rest(false);
 	trace_settle_packed(job->trace, job->kept, bytes, written);
+	set_rest(true);
 }
 
 static bool still_wanted(const struct job *job)
@@ -141,7 +155,9 @@ static int compress_segment(struct job *job, struct compressor *compressor)
 	out = create_part(job);
 	if (out < 0)
 		return out;
+	set_rest(true);
 	error = compress_file(compressor, in, job->kept->bytes, out, &guard);
+	set_rest(false);
 	return error < 0 ? error : finish(job, in, out);
 }
 
@@ -296,7 +312,7 @@ void *keeper_run(void *argument)
 	struct storage *storage = argument;
 	struct compressor *compressor = compressor_new(COMPRESS_LEVEL);
 
-	run_at_rest();
+	rest_from_disk();
 	pthread_mutex_lock(&storage->lock);
 	while (!atomic_load(&storage->stopping)) {
 		storage_trim(storage);

@@ -16,6 +16,7 @@ enum {
 	IOTR_SESSIONS_MAX = 64,       /* bits of the mask in a record */
 	IOTR_SESSION_NAME_MAX = 64,   /* bytes, without the NUL: [A-Za-z0-9_.-], not starting with '.' or '-' */
 	IOTR_FILTER_VALUES_MAX = 256, /* values of one list filter of one session */
+	IOTR_KEEP_SEGMENTS_MAX = 1000000,
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
 };
 
@@ -34,6 +35,8 @@ enum iotr_format {
 
 /* By which they are asked for, and the endings of the files' names. */
 extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
+/* Bytes: room for the manifest, which grows with the streams, and for some segments. */
+#define IOTR_KEEP_SIZE_MIN (1ULL << 20)
 
 /* Operations of one stream. */
 struct iotr_operations {
@@ -65,6 +68,9 @@ struct iotr_session_spec {
 	uint64_t rotate_size;      /* bytes of a segment; 0: any */
 	uint64_t rotate_interval_ns; /* 0: never by time */
 	enum iotr_format format;
+	bool compress;             /* closed segments, to gzip */
+	unsigned int keep_segments; /* closed ones of each stream; 0: all */
+	uint64_t keep_size;        /* bytes of all files together; 0: no limit */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
 	bool anonymize;            /* names as keyed hashes */
 };

@@ -175,6 +175,38 @@ int iotr_parse_size(const char *text, uint64_t *bytes)
 	return 0;
 }
 
+int iotr_parse_share(const char *text, struct iotr_share *share)
+{
+	uint64_t percent;
+	const char *end = text;
+	int r;
+
+	*share = (struct iotr_share){ 0 };
+	if (!strcmp(text, "infinity"))
+		return 0;
+	if (!strchr(text, '%'))
+		return iotr_parse_size(text, &share->bytes);
+	r = parse_digits(&end, &percent);
+	if (r < 0)
+		return r;
+	if (strcmp(end, "%"))
+		return -EINVAL;
+	if (!percent || percent > 100)
+		return -ERANGE;
+	*share = (struct iotr_share){ (unsigned int)percent, UINT64_MAX };
+	return 0;
+}
+
+uint64_t iotr_share_of(const struct iotr_share *share, uint64_t whole)
+{
+	uint64_t part;
+
+	if (!share->percent)
+		return share->bytes;
+	part = (uint64_t)((unsigned __int128)whole * share->percent / 100);
+	return part < share->bytes ? part : share->bytes;
+}
+
 int iotr_parse_number(const char *text, uint64_t max, uint64_t *number)
 {
 	uint64_t value;

@@ -15,6 +15,18 @@ int iotr_parse_duration(const char *text, uint64_t *ns);
 /* "4096", "64K", "128M", "1.5G", also "64KiB" and "64KB", all powers of 1024, as bytes. */
 int iotr_parse_size(const char *text, uint64_t *bytes);
 
+/* Bytes, or a percentage of something that has to be known to tell them. */
+struct iotr_share {
+	unsigned int percent; /* 0: there is none, and `bytes` is meant */
+	uint64_t bytes;	      /* at most so many, with a percentage; 0: no limit at all, without */
+};
+
+/* "10%", a size as above, or "infinity". */
+int iotr_parse_share(const char *text, struct iotr_share *share);
+
+/* In bytes. */
+uint64_t iotr_share_of(const struct iotr_share *share, uint64_t whole);
+
 /* A whole number in decimal digits alone, at most `max`. */
 int iotr_parse_number(const char *text, uint64_t max, uint64_t *number);
 

@@ -143,7 +143,8 @@ static void print_missing(struct json_object *session, FILE *stream)
 static void print_limits(struct json_object *session, FILE *stream)
 {
 	static const char *const names[] = { "duration_ns",	     "max_size",    "max_events",
-					     "rotate_interval_ns", "rotate_size" };
+					     "rotate_interval_ns", "rotate_size", "keep_segments",
+					     "keep_size" };
 	const char *before = "  limits   ";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -155,6 +156,25 @@ static void print_limits(struct json_object *session, FILE *stream)
 	}
 	if (*before == ',')
 		putc('\n', stream);
+}
+
+/* What is there, after compression, and what is not any more. */
+static void print_files(struct json_object *session, FILE *stream)
+{
+	uint64_t waiting = number_of(session, "uncompressed"), removed = session_removed(session);
+	char text[32];
+
+	if (!member_of(session, "stored_bytes"))
+		return;
+	fprintf(stream, "  files    %s",
+		iotr_format_size(text, sizeof(text), number_of(session, "stored_bytes")));
+	if (waiting)
+		fprintf(stream, ", %s to be compressed",
+			format_count(text, sizeof(text), waiting));
+	if (removed)
+		fprintf(stream, "; %s rows removed to keep within limits",
+			format_count(text, sizeof(text), removed));
+	putc('\n', stream);
 }
 
 static void print_disk_errors(struct json_object *session, FILE *stream)
@@ -191,6 +211,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_owner(session, stream);
 	print_filters(session, stream);
 	print_limits(session, stream);
+	print_files(session, stream);
 	print_disk_errors(session, stream);
 	print_line(session, "manifest", "manifest_error", stream);
 	print_missing(session, stream);

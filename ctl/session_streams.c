@@ -48,6 +48,16 @@ uint64_t session_written(struct json_object *session)
 	return sum_streams(session, written_of);
 }
 
+static uint64_t removed_of(struct json_object *stream)
+{
+	return number_of(stream, "removed");
+}
+
+uint64_t session_removed(struct json_object *session)
+{
+	return sum_streams(session, removed_of);
+}
+
 uint64_t session_lost(struct json_object *session)
 {
 	return sum_streams(session, lost_of);

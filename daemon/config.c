@@ -24,6 +24,7 @@ static const struct config defaults = {
 	.log_dir = CONFIG_LOG_DIR,
 	.state_dir = CONFIG_STATE_DIR,
 	.resume = true,
+	.keep_free = { .percent = 5, .bytes = 1ULL << 30 },
 };
 
 struct setting {
@@ -68,6 +69,29 @@ static const char *parse_flag(const char *value, void *field)
 	return NULL;
 }
 
+static const char *parse_share(const char *value, void *field)
+{
+	struct iotr_share share;
+	int r = iotr_parse_share(value, &share);
+
+	if (r < 0)
+		return r == -ERANGE ? "it is out of range"
+				    : "it is no size (10G), percentage (10%) or infinity";
+	*(struct iotr_share *)field = share;
+	return NULL;
+}
+
+static const char *parse_free(const char *value, void *field)
+{
+	struct iotr_share *share = field;
+
+	if (strcmp(value, "0"))
+		return strcmp(value, "infinity") ? parse_share(value, field)
+						 : "then nothing could be written";
+	*share = (struct iotr_share){ 0 };
+	return NULL;
+}
+
 #define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
 
 static const struct setting settings[] = {
@@ -76,6 +100,8 @@ static const struct setting settings[] = {
 	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
 	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
 	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
+	{ "Storage", "MaxUse", parse_share, FIELD(max_use) },
+	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },
 };
 
 /* A file being read, for the words of a warning. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "anonymize_key.h"
+#include "units.h"
 
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"
@@ -20,6 +21,8 @@ struct config {
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
 	bool resume; /* sessions go on after the daemon's end */
+	struct iotr_share max_use;   /* of the log folder's file system, by all traces in it */
+	struct iotr_share keep_free; /* of it, by whatever */
 };
 
 /* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */

@@ -99,6 +99,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 		return engine_fail(error, r, "", NULL);
 	control_page_block(engine->probes, engine->block_flags);
 	flags_set_block_bits(engine->block_flags);
+	r = engine_storage_new(engine);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot start the thread that compresses");
 	r = consumer_start(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
@@ -120,6 +123,7 @@ void engine_free(struct engine *engine)
 	sd_event_source_disable_unref(engine->release);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
+	storage_free(engine->storage);
 	sd_event_unref(engine->event);
 	free(engine);
 }

@@ -12,14 +12,22 @@
 #include <systemd/sd-event.h>
 
 #include "session.h"
+#include "units.h"
 
 struct engine;
+
+/* What traces may take of the log folder's file system: see pipeline/storage.h. */
+struct engine_storage {
+	struct iotr_share max_use;
+	struct iotr_share keep_free;
+};
 
 struct engine_config {
 	const char *log_dir;   /* sessions without an output folder go to LOG_DIR/NAME/START */
 	const char *state_dir;
 	const char *level;     /* "auto", "function" or "tracepoint" */
 	bool resume;	       /* sessions that ran when the last daemon ended go on */
+	struct engine_storage storage;
 };
 
 /* What failed: `parameter` is the name of the Start parameter at fault, or "" . */
@@ -31,6 +39,9 @@ struct engine_error {
 /* Loads what the kernel lets us load. Fails only when nothing at all can be traced. */
 int engine_new(const struct engine_config *config, sd_event *event, struct engine **ret,
 	       struct engine_error *error);
+
+/* From now on. */
+void engine_set_storage(struct engine *engine, const struct engine_storage *limits);
 
 /* Stops every session (all rows written, files closed), detaches, frees. Takes NULL. */
 void engine_free(struct engine *engine);

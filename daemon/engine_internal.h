@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/storage.h"
 #include "probes/probes.h"
 #include "running.h"
 #include "session.h"
@@ -39,6 +40,7 @@ struct session {
 	char output[PATH_MAX];
 	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
 	char note[RUNNING_ID_MAX];
+	struct trace *trace;
 	struct writer *writer;
 	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
@@ -57,6 +59,7 @@ struct engine {
 	sd_event *event;
 	struct probes *probes;
 	struct consumer *consumer;
+	struct storage *storage;
 	struct session *sessions[IOTR_SESSIONS_MAX];
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
@@ -132,5 +135,14 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);
+
+/* ---- engine_storage.c ---- */
+
+int engine_storage_new(struct engine *engine);
+int session_trace_new(struct session *session, int folder_fd);
+
+/* Adds how its files are kept, and what is there. */
+void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec);
+void session_add_storage(struct json_object *status, const struct session *session);
 
 const char *level_name(enum probes_level level);

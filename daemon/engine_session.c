@@ -123,7 +123,11 @@ static int session_open(struct session *session, struct engine_error *error)
 	folder = folder_open(session, error);
 	if (folder < 0)
 		return engine_fail(error, folder, "output", NULL);
+	r = session_trace_new(session, folder);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	config.output_fd = folder;
+	config.trace = session->trace;
 	session_note(session, folder);
 	if (session->resumes)
 		json_object_object_add(definition, "resumes",

@@ -128,6 +128,7 @@ struct json_object *session_definition(const struct session *session)
 	limits_describe(&session->spec, definition);
 	if (session->spec.anonymize)
 		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
+	session_describe_storage(definition, &session->spec);
 	return definition;
 }
 
@@ -161,6 +162,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	add_u64(lost, "disk", counts.lost_disk);
 	add_u64(lost, "unmatched", loss.unmatched);
 	json_object_object_add(object, "lost", lost);
+	add_u64(object, "removed", counts.removed);
 	add_u64(object, "missed", session_missed(session, stream));
 	add_u64(object, "pending", rows_pending(&counts, &loss));
 	add_u64(object, "bytes", counts.bytes);
@@ -215,6 +217,7 @@ struct json_object *session_status(const struct session *session)
 	if (session->spec.anonymize)
 		json_object_object_add(status, "anonymize", json_object_new_boolean(true));
 	disk_describe(session, status);
+	session_add_storage(status, session);
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
 	return status;

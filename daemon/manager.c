@@ -91,6 +91,8 @@ static int reload(void *userdata)
 	if (r >= 0) {
 		log_set_level(fresh.log_level);
 		manager->config.log_level = fresh.log_level;
+		engine_set_storage(manager->engine, &(struct engine_storage){ fresh.max_use,
+									      fresh.keep_free });
 		log_notice("configuration reloaded");
 	}
 	sd_notify(false, "READY=1");
@@ -125,6 +127,7 @@ static int load_engine(struct manager *manager)
 		.state_dir = manager->config.state_dir,
 		.level = manager->options->level ?: "auto",
 		.resume = manager->config.resume,
+		.storage = { manager->config.max_use, manager->config.keep_free },
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

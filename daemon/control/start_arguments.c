@@ -279,6 +279,37 @@ static int parse_duration(struct json_object *value, void *target, struct engine
 	return argument_number(value, 0, INT64_MAX, &spec->duration_ns, error);
 }
 
+static int parse_compress(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	const char *name = NULL;
+	int r = argument_string(value, &name, error);
+
+	if (r < 0)
+		return r;
+	spec->compress = !strcmp(name, "gzip");
+	return spec->compress || !strcmp(name, "none")
+		       ? 0
+		       : argument_refuse(error, "'%.64s' is neither gzip nor none", name);
+}
+
+static int parse_keep_segments(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	uint64_t count = 0;
+	int r = argument_number(value, 1, IOTR_KEEP_SEGMENTS_MAX, &count, error);
+
+	spec->keep_segments = (unsigned int)count;
+	return r;
+}
+
+static int parse_keep_size(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return argument_number(value, IOTR_KEEP_SIZE_MIN, INT64_MAX, &spec->keep_size, error);
+}
+
 static int parse_output(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -380,6 +411,9 @@ static const struct argument start_arguments[] = {
 	{ .name = "min_size", .parse = parse_min_size },
 	{ .name = "errors", .parse = parse_errors },
 	{ .name = "duration_ns", .parse = parse_duration },
+	{ .name = "compress", .parse = parse_compress },
+	{ .name = "keep_segments", .parse = parse_keep_segments },
+	{ .name = "keep_size", .parse = parse_keep_size },
 	{ .name = "output", .parse = parse_output },
 	{ .name = "max_size", .parse = parse_max_size },
 	{ .name = "max_events", .parse = parse_max_events },
@@ -396,6 +430,7 @@ int start_arguments_read(struct json_object *parameters, struct iotr_session_spe
 		.name = IOTR_SESSION_NAME,
 		.rotate_size = IOTR_ROTATE_SIZE_DEFAULT,
 		.rotate_interval_ns = IOTR_ROTATE_INTERVAL_DEFAULT,
+		.compress = true,
 	};
 	return arguments_read(parameters, start_arguments,
 			      sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);

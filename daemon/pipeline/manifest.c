@@ -2,20 +2,16 @@
 #include "manifest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "schema.h"
 #include "sink.h"
 
-#define TEMPORARY_NAME MANIFEST_NAME ".tmp"
-#define MODE	       0640
-#define NS_PER_BYTE    1000 /* a megabyte a second at most, over time */
+#define NS_PER_BYTE 1000 /* a megabyte a second at most, over time */
 
 static void add_string(struct json_object *object, const char *key, const char *value)
 {
@@ -127,6 +123,7 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	if (config->anonymize_key && iotr_anonymizer_new(config->anonymize_key, &manifest->anonymizer) < 0)
 		return -ENOMEM;
 	manifest->folder_fd = config->folder_fd;
+	manifest->trace = config->trace;
 	manifest->streams = config->streams;
 	manifest->start = config->start;
 	manifest->constant = TAKE(frame);
@@ -151,6 +148,15 @@ static void add_times(struct json_object *object, const struct segment *segment)
 	add_u64(object, "last_mono_ns", segment->last_ns);
 }
 
+static const char *state_of(const struct segment *segment)
+{
+	if (segment->removed)
+		return "removed";
+	if (segment->compressed)
+		return "compressed";
+	return segment->closed ? "closed" : "open";
+}
+
 static struct json_object *segment_object(const struct sink *sink, const struct segment *segment)
 {
 	const struct iotr_schema *schema = &iotr_schemas[sink->stream];
@@ -158,13 +164,14 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 	char path[2 * SEGMENT_NAME_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s%s", schema->folder, segment->name,
-		 segment->closed ? "" : ".part");
+		 segment->compressed ? ".gz" : segment->closed ? "" : ".part");
 	add_string(object, "stream", schema->flag);
 	add_string(object, "path", path);
-	add_string(object, "state", segment->closed ? "closed" : "open");
+	add_string(object, "state", state_of(segment));
 	add_u64(object, "rows", segment->rows);
 	add_u64(object, "bytes", segment->bytes);
-	add_u64(object, "stored_bytes", segment->bytes);
+	add_u64(object, "stored_bytes",
+		segment->removed ? 0 : segment->compressed ? segment->stored : segment->bytes);
 	add_times(object, segment);
 	add_string(object, "sha256", segment->sha256[0] ? segment->sha256 : NULL);
 	return object;
@@ -184,6 +191,7 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	add_u64(lost, "disk", stream->lost_disk);
 	add_u64(lost, "unmatched", stream->lost_unmatched);
 	json_object_object_add(object, "lost", lost);
+	add_u64(object, "removed", atomic_load(&stream->sink->removed));
 }
 
 static void add_changing(struct json_object *object, const struct manifest *manifest,
@@ -278,41 +286,6 @@ static int render(struct json_object *frame, const struct manifest *manifest,
 	return fclose(file) ? -ENOMEM : error;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		text += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
-/* What a failed write left is of no use. */
-static int replace(int folder_fd, const char *text, size_t size)
-{
-	_cleanup_close_ int fd = -1;
-	int error;
-
-	if (unlinkat(folder_fd, TEMPORARY_NAME, 0) < 0 && errno != ENOENT)
-		return -errno;
-	fd = openat(folder_fd, TEMPORARY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    MODE);
-	if (fd < 0)
-		return -errno;
-	error = write_all(fd, text, size);
-	if (!error && renameat(folder_fd, TEMPORARY_NAME, folder_fd, MANIFEST_NAME) < 0)
-		error = -errno;
-	if (error < 0)
-		unlinkat(folder_fd, TEMPORARY_NAME, 0);
-	return error;
-}
-
 int manifest_replace(int folder_fd, struct json_object *object)
 {
 	size_t size;
@@ -322,7 +295,7 @@ int manifest_replace(int folder_fd, struct json_object *object)
 			JSON_C_TO_STRING_NOSLASHESCAPE,
 		&size);
 
-	return text ? replace(folder_fd, text, size) : -ENOMEM;
+	return text ? manifest_file_replace(folder_fd, NULL, text, size) : -ENOMEM;
 }
 
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
@@ -345,7 +318,8 @@ int manifest_write(struct manifest *manifest, const struct manifest_state *state
 	    iotr_anonymize_manifest(manifest->anonymizer, frame, &anonymized) < 0)
 		return -ENOMEM;
 	error = render(anonymized ?: frame, manifest, state, &text, &manifest->size);
-	return error < 0 ? error : replace(manifest->folder_fd, text, manifest->size);
+	return error < 0 ? error : manifest_file_replace(manifest->folder_fd, manifest->trace, text,
+						  manifest->size);
 }
 
 uint64_t manifest_next_ns(const struct manifest *manifest)
@@ -355,6 +329,5 @@ uint64_t manifest_next_ns(const struct manifest *manifest)
 
 void manifest_remove(const struct manifest *manifest)
 {
-	unlinkat(manifest->folder_fd, TEMPORARY_NAME, 0);
-	unlinkat(manifest->folder_fd, MANIFEST_NAME, 0);
+	manifest_file_remove(manifest->folder_fd);
 }

@@ -12,15 +12,16 @@
 
 #include "clocks.h"
 #include "events.h"
+#include "manifest_file.h"
 
 #define MANIFEST_SCHEMA_VERSION 1
-#define MANIFEST_NAME		"manifest.json"
 
 struct iotr_anonymizer;
 struct sink;
 
 struct manifest {
 	int folder_fd; /* not owned */
+	struct trace *trace;
 	uint32_t streams;
 	struct json_object *constant; /* what does not change: the frame of each manifest */
 	struct clocks start;
@@ -31,6 +32,7 @@ struct manifest {
 
 struct manifest_config {
 	int folder_fd;
+	struct trace *trace; /* asked for room; may be NULL */
 	uint32_t streams;
 	const char *session; /* this and the next may be NULL */
 	const char *level;

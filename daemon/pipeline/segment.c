@@ -54,6 +54,7 @@ int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int num
 	if (!segment)
 		return -ENOMEM;
 	segment->fd = -1;
+	segment->number = number;
 	segment->first_ns = segment->first_realtime_ns = UINT64_MAX;
 	sha256_init(&segment->hash);
 	snprintf(segment->name, sizeof(segment->name), "%s_%06u.%s", kind->prefix, number,
@@ -81,6 +82,15 @@ void segment_changed(struct segment *segment)
 {
 	free(segment->text);
 	segment->text = NULL;
+}
+
+void segment_lost(struct segment *segment)
+{
+	segment->removed = true;
+	if (segment->fd >= 0)
+		close(segment->fd);
+	segment->fd = -1;
+	segment_changed(segment);
 }
 
 void segment_remove(const struct segment *segment, int folder_fd)

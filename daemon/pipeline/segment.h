@@ -22,9 +22,13 @@ enum {
 
 struct segment {
 	TAILQ_ENTRY(segment) entry;
-	char name[SEGMENT_NAME_MAX]; /* without .part */
+	unsigned int number;
+	char name[SEGMENT_NAME_MAX]; /* without .part and .gz */
 	int fd;			     /* -1 when closed and hashed */
 	bool closed;		     /* has its final name */
+	bool compressed;	     /* and .gz behind it */
+	bool removed;		     /* there is no file any more */
+	uint64_t stored;	     /* bytes on the disk, of what is compressed */
 	uint64_t rows;
 	uint64_t bytes;	   /* of whole lines in the file, header included */
 	uint64_t first_ns; /* least and greatest start of a row, CLOCK_MONOTONIC */
@@ -74,6 +78,9 @@ bool segment_hash(struct segment *segment);
 
 /* Removes the file, by whichever name it has. */
 void segment_remove(const struct segment *segment, int folder_fd);
+
+/* Somebody removed the file. */
+void segment_lost(struct segment *segment);
 
 /* Something changed that the manifest tells. */
 void segment_changed(struct segment *segment);

@@ -19,9 +19,14 @@
 
 static int begin_segment(struct sink *sink)
 {
+	size_t header = sink->kind.header_size;
 	struct segment *segment;
-	int error = segment_new(sink->folder_fd, &sink->kind, sink->number + 1, &segment);
+	int error = trace_take(sink->trace, header, TRACE_ROOM_OLDEST);
 
+	if (error < 0)
+		return error;
+	error = segment_new(sink->folder_fd, &sink->kind, sink->number + 1, &segment);
+	trace_settle(sink->trace, header, error < 0 ? 0 : header);
 	if (error < 0)
 		return error;
 	sink->number++;
@@ -53,7 +58,7 @@ static int make_header(struct sink *sink, enum iotr_format format)
 static void clear_buffer(struct sink *sink);
 
 int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
-	      enum iotr_format format, struct extent *extent)
+	      enum iotr_format format, struct extent *extent, struct trace *trace)
 {
 	const char *folder = iotr_schemas[stream].folder;
 	int error;
@@ -61,6 +66,7 @@ int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
 	memset(sink, 0, sizeof(*sink));
 	sink->stream = stream;
 	sink->extent = extent;
+	sink->trace = trace;
 	TAILQ_INIT(&sink->segments);
 	sink->folder_fd = -1;
 	clear_buffer(sink);
@@ -168,24 +174,37 @@ static void keep_rest(struct sink *sink, size_t done)
 	memmove(sink->buffer, sink->buffer + whole, sink->used);
 }
 
+/* A segment for the buffer, and room for it: where all else has gone, the segment itself does. */
+static int make_room(struct sink *sink)
+{
+	int error = sink->segment ? 0 : begin_segment(sink);
+
+	if (!error)
+		error = trace_take(sink->trace, sink->used, TRACE_ROOM_OLDEST);
+	if (!error || !sink_cut(sink))
+		return error;
+	sink->extent->bytes += sink->kind.header_size;
+	return begin_segment(sink) ?: trace_take(sink->trace, sink->used, TRACE_ROOM_OLDEST);
+}
+
 static int write_buffer(struct sink *sink)
 {
-	size_t done;
-	int error;
+	size_t taken = sink->used, done;
+	uint64_t before;
+	int error = make_room(sink);
 
-	if (!sink->segment) {
-		error = begin_segment(sink);
-		if (error < 0)
-			return error;
-	}
+	if (error < 0)
+		return error;
+	before = sink->segment->bytes;
 	done = segment_write(sink->segment, sink->buffer, sink->used, &error);
 	if (done < sink->used) {
 		keep_rest(sink, done);
-		return error;
+	} else {
+		account(sink, sink->used, sink->buffered_rows);
+		clear_buffer(sink);
 	}
-	account(sink, sink->used, sink->buffered_rows);
-	clear_buffer(sink);
-	return 0;
+	trace_settle(sink->trace, taken, sink->segment->bytes - before);
+	return error;
 }
 
 static bool closing_is_due(const struct sink *sink)
@@ -261,15 +280,27 @@ void sink_commit(struct sink *sink, size_t size, struct sink_time time)
 	      time.realtime_ns);
 }
 
+static int close_segment(struct sink *sink, struct segment *segment)
+{
+	int error;
+
+	trace_closing(sink->trace, sink->stream);
+	error = segment_close(segment, sink->folder_fd);
+	if (error < 0)
+		return error;
+	sink->unclosed = TAILQ_NEXT(segment, entry);
+	trace_closed(sink->trace, sink->stream, segment->number, segment->name, segment->bytes);
+	if (sink->unhashed == segment && segment->hashed == segment->bytes)
+		sink_hash(sink); /* nothing but to close it */
+	return 0;
+}
+
 int sink_close_rest(struct sink *sink)
 {
 	int error = 0;
 
-	while (closing_is_due(sink) && !error) {
-		error = segment_close(sink->unclosed, sink->folder_fd);
-		if (!error)
-			sink->unclosed = TAILQ_NEXT(sink->unclosed, entry);
-	}
+	while (closing_is_due(sink) && !error)
+		error = close_segment(sink, sink->unclosed);
 	return error;
 }
 
@@ -305,5 +336,44 @@ bool sink_hash(struct sink *sink)
 		sink->unhashed = TAILQ_NEXT(sink->unhashed, entry);
 		sink->backlog--;
 	}
-	return sink->unhashed && segment_hash(sink->unhashed);
+	if (!sink->unhashed || !segment_hash(sink->unhashed))
+		return false;
+	if (sink->unhashed->fd < 0)
+		trace_hashed(sink->trace, sink->stream, sink->unhashed->number);
+	return true;
+}
+
+/* Those that the manifest tells of one by one are not too many. */
+static void forget_removed(struct sink *sink)
+{
+	unsigned int count = 0, most = trace_removed_listed(sink->trace);
+	struct segment *segment;
+
+	TAILQ_FOREACH (segment, &sink->segments, entry)
+		count += segment->removed;
+	while (count-- > most && (segment = TAILQ_FIRST(&sink->segments))->removed &&
+	       segment != sink->unhashed) {
+		TAILQ_REMOVE(&sink->segments, segment, entry);
+		segment_free(segment);
+	}
+}
+
+void sink_change(struct sink *sink, const struct trace_change *change)
+{
+	struct segment *segment;
+
+	TAILQ_FOREACH (segment, &sink->segments, entry)
+		if (segment->number == change->number)
+			break;
+	if (!segment)
+		return;
+	if (change->removed) {
+		segment_lost(segment);
+		add(sink->removed, segment->rows);
+		forget_removed(sink);
+		return;
+	}
+	segment->compressed = true;
+	segment->stored = change->stored;
+	segment_changed(segment);
 }

@@ -20,6 +20,7 @@
 #include "events.h"
 #include "format.h"
 #include "segment.h"
+#include "trace.h"
 
 enum {
 	SINK_BUFFER_SIZE = 256 * 1024,
@@ -34,7 +35,8 @@ struct extent {
 struct sink {
 	enum iotr_stream stream;
 	int folder_fd;
-	struct extent *extent; /* not owned */
+	struct extent *extent; /* not owned, and so the next */
+	struct trace *trace;   /* asked for room; NULL: there is enough */
 	struct segment_kind kind;
 	unsigned int number;	 /* of the last segment */
 	struct segment *segment; /* that is being written; NULL between two */
@@ -54,13 +56,14 @@ struct sink {
 	_Atomic uint64_t written;
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t lost;
+	_Atomic uint64_t removed; /* rows of segments that were removed for want of room */
 	_Atomic uint64_t segment_count;
 	_Atomic int error; /* of the last write */
 };
 
 /* Creates the stream's folder below `output_fd` and its first segment. */
 int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
-	      enum iotr_format format, struct extent *extent);
+	      enum iotr_format format, struct extent *extent, struct trace *trace);
 void sink_done(struct sink *sink); /* takes an all-zero sink too */
 
 /* Removes its files and its folder, which is its own. */
@@ -101,6 +104,11 @@ int sink_close(struct sink *sink);
 
 /* Final names for segments that have none yet. */
 int sink_close_rest(struct sink *sink);
+
+/*
+ * What became of a closed segment. Of those removed the latest stay in the list, for the manifest.
+ */
+void sink_change(struct sink *sink, const struct trace_change *change);
 
 /* A piece of hashing. False: nothing to do now. */
 bool sink_hash(struct sink *sink);

@@ -45,6 +45,7 @@ static int start_manifest(struct writer *writer, const struct writer_config *con
 {
 	struct manifest_config manifest = {
 		.folder_fd = writer->output_fd,
+		.trace = writer->trace,
 		.streams = writer->mask,
 		.session = config->session,
 		.level = config->level,
@@ -69,11 +70,19 @@ static int open_sinks(struct writer *writer, enum iotr_format format)
 
 		writer->format->init(&stream->format, which);
 		error = sink_init(&stream->sink, writer->output_fd, which, format,
-				  &writer->extent);
+				  &writer->extent, writer->trace);
 		if (error < 0)
 			return error;
 	}
 	return 0;
+}
+
+/* Of segments that may have to be removed, there are to be several. */
+static uint64_t segment_limit(const struct writer *writer, uint64_t rotate_size)
+{
+	uint64_t limit = trace_segment_limit(writer->trace);
+
+	return limit < (rotate_size ?: UINT64_MAX) ? limit : rotate_size;
 }
 
 static int open_writer(struct writer *writer, const struct writer_config *config)
@@ -84,7 +93,7 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	writer->format = &formats[config->format];
 	writer->max_size = config->max_size;
 	writer->max_events = config->max_events;
-	writer->rotate_size = config->rotate_size;
+	writer->rotate_size = segment_limit(writer, config->rotate_size);
 	writer->rotate_interval_ns = config->rotate_interval_ns;
 	writer->output_fd = fcntl(config->output_fd, F_DUPFD_CLOEXEC, 0);
 	writer->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -100,6 +109,7 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 		return error;
 	writer->clocks = clocks_measure();
 	writer->cells.realtime_offset = writer->clocks.offset_ns;
+	trace_notify(writer->trace, writer->eventfd);
 	if (writer->rotate_interval_ns)
 		writer->rotate_at = writer->clocks.mono_ns + writer->rotate_interval_ns;
 	return open_sinks(writer, config->format) ?: start_manifest(writer, config);
@@ -130,6 +140,7 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	writer->output_fd = -1;
 	writer->eventfd = -1;
 	writer->mask = config->streams;
+	writer->trace = config->trace;
 	cells_init(&writer->cells);
 	writer_disk_init(&writer->disk);
 	pthread_mutex_init(&writer->tap_lock, NULL);
@@ -166,6 +177,7 @@ void writer_free(struct writer *writer)
 	writer_finish(writer);
 	FOR_EACH_STREAM (writer, stream)
 		sink_done(&stream->sink);
+	trace_free(writer->trace);
 	manifest_done(&writer->manifest);
 	cells_anonymizer_free(writer->anonymizer);
 	mailbox_done(&writer->mailbox);
@@ -181,6 +193,7 @@ void writer_free(struct writer *writer)
 
 void writer_remove(struct writer *writer)
 {
+	trace_forget(writer->trace);
 	FOR_EACH_STREAM (writer, stream)
 		sink_remove(&stream->sink, writer->output_fd);
 	if (writer->manifest.constant)
@@ -328,6 +341,7 @@ void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		.segments = atomic_load(&of->sink.segment_count),
 		.error = atomic_load(&of->sink.error),
 		.refused = writer_refused(writer, stream),
+		.removed = atomic_load(&of->sink.removed),
 	};
 	counts->received = atomic_load(&of->received) - atomic_load(&of->dropped);
 	writer_disk_counts(writer, of, &counts->lost_queue, &counts->lost_disk);

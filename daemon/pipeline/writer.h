@@ -36,6 +36,7 @@ struct writer;
 
 struct writer_config {
 	const char *output; /* absolute path of the folder, for answers */
+	struct trace *trace; /* of the folder, the writer's from now on; may be NULL */
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
 	uint32_t streams;   /* bit per enum iotr_stream */
 	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
@@ -128,6 +129,7 @@ struct writer_counts {
 	uint64_t segments;   /* begun */
 	int error;	     /* negative errno of the last write when it failed, else 0 */
 	uint64_t refused;    /* rows after a limit */
+	uint64_t removed;    /* of the written ones: in files that had to go */
 };
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,

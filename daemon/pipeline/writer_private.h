@@ -68,6 +68,7 @@ struct writer {
 	struct writer_stream streams[IOTR_STREAM_COUNT];
 	const struct format *format;
 	struct extent extent;
+	struct trace *trace;
 	uint64_t max_size, max_events, rotate_size, rotate_interval_ns; /* 0: none */
 	uint32_t mask; /* streams that it has */
 	char output[PATH_MAX];

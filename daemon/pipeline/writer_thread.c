@@ -17,6 +17,7 @@
 #define OFFSET_NOISE_NS	 1000 /* a smaller change of the clocks' offset is the measurement's */
 #define RETRY_NS	 1000000000ULL /* for a manifest that could not be written */
 #define MANIFEST_NS	 200000000ULL  /* for one that has become stale */
+#define LAST_TRIES	 8
 #define WAIT_MAX_NS	 3600000000000ULL
 
 /* A live view has CSV, whatever the files have. */
@@ -179,6 +180,15 @@ static struct manifest_stream describe_stream(struct writer *writer, struct writ
 	return description;
 }
 
+/* Files that were compressed or removed meanwhile. */
+static void collect_changes(struct writer *writer)
+{
+	struct trace_change change;
+
+	while (trace_next_change(writer->trace, &change))
+		sink_change(&writer->streams[change.stream].sink, &change);
+}
+
 int writer_write_manifest(struct writer *writer)
 {
 	struct manifest_stream streams[IOTR_STREAM_COUNT] = { 0 };
@@ -191,6 +201,7 @@ int writer_write_manifest(struct writer *writer)
 	};
 	int error, before = atomic_load(&writer->manifest_error);
 
+	collect_changes(writer);
 	FOR_EACH_STREAM (writer, stream)
 		streams[stream->sink.stream] = describe_stream(writer, stream);
 	error = manifest_write(&writer->manifest, &state);
@@ -294,6 +305,17 @@ static void close_sinks(struct writer *writer, struct writer_paths *paths)
 	writer_disk_note(writer);
 }
 
+/* Room for the manifest itself may cost a segment that it tells of. */
+static int write_last_manifest(struct writer *writer)
+{
+	int error, tries = LAST_TRIES;
+
+	do
+		error = writer_write_manifest(writer);
+	while (!error && trace_has_changes(writer->trace) && --tries);
+	return error;
+}
+
 int writer_do_stop(void *owner, struct mail *mail)
 {
 	struct writer_stop *stop = (struct writer_stop *)mail;
@@ -313,7 +335,7 @@ int writer_do_stop(void *owner, struct mail *mail)
 	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer->ended = true;
-	error = writer_write_manifest(writer);
+	error = write_last_manifest(writer);
 	FOR_EACH_STREAM (writer, stream)
 		writer->manifest_due |= stream->sink.unclosed != NULL;
 	return error;
@@ -347,6 +369,7 @@ static void turn(struct writer *writer)
 	rows = write_batch(writer);
 	flush_when_due(writer, rows, now);
 	writer_rotate_when_due(writer, now);
+	writer->manifest_due |= trace_has_changes(writer->trace);
 	write_manifest_when_due(writer, now);
 	mailbox_serve(&writer->mailbox, writer);
 	if (!rows && !writer->ended && !hash(writer))
@@ -367,6 +390,7 @@ void *writer_run(void *argument)
 		if (clocks_mono_ns() >= manifest_at(writer))
 			retry(writer);
 	}
+	trace_ended(writer->trace);
 	mailbox_serve(&writer->mailbox, writer);
 	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
 		atomic_store(&writer->cpu_ns,

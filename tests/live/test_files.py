@@ -106,7 +106,7 @@ def rotate_size(world):
             load.go(4000)
     paths = reads.files(session.output)
     check(len(paths) > 8, 'segments', paths)
-    sizes = [os.path.getsize(path) for path in paths]
+    sizes = [len(rows.content(path)) for path in paths]
     check(max(sizes) <= 65536 and min(sizes[:-1]) > 64000, 'sizes', sizes)
     reads.all_there(session.output, load.done)
 

@@ -126,7 +126,7 @@ def rows_on_full_disk(output):
 def output_full(world):
     """A session on a full disk counts what it lost; another goes on."""
     mount = world.tmpfs(1 << 20)
-    options = ('--vfs', '--command', 'iotr-trigger', '--operation', 'READ')
+    options = ('--vfs', '--command', 'iotr-trigger', '--operation', 'READ', '--compress', 'none')
     full = world.session(*options, output=os.path.join(mount, 'trace')).start()
     with world.session(*options) as good:
         world.undo.callback(lambda: world.ctl.run('stop', full.name))

@@ -7,7 +7,6 @@ from lib.registry import check, test
 
 import ground
 
-CROWD = 63  # at once, and the witness
 OPTIONS = (
     ('--vfs',),
     ('--block',),
@@ -15,16 +14,21 @@ OPTIONS = (
     ('--vfs', '--operation', 'READ', '--min-size', '1'),
     ('--vfs', '--command', 'python3'),
     ('--vfs', '--errors'),
+)
+# Of the load alone: 64 sessions of all that a machine does take more than it has.
+SMALL = (
+    ('--vfs',),
     ('--vfs', '--block', '--rotate-interval', '100ms', '--rotate-size', '64K'),
     ('--vfs', '--max-events', '500'),
     ('--all', '--max-size', '64K'),
+    ('--vfs', '--format', 'csv', '--operation', 'WRITE'),
 )
 
 
-def start_one(world, ctl, running, number):
+def start_one(world, ctl, running, number, options):
     name = 'churn-%d' % number
     output = world.path('trace')
-    ctl.json('start', name, *world.random.choice(OPTIONS), '--output', output)
+    ctl.json('start', name, *world.random.choice(options), '--output', output)
     running[name] = output
 
 
@@ -37,24 +41,37 @@ def stop_one(world, ctl, running):
     return sum(one['written'] for one in accounts.values())
 
 
-@test
-def at_random(world):
+def churn(world, crowd, rate, stops, options):
+    """`crowd` at once at most, beside the witness; `stops`: how likely one ends, not begins."""
     daemon, ctl = ground.begin(world)
     before = ground.at_rest(daemon, ctl)
     witness = ground.Witness(world, ctl)
-    busy = ground.Load(world, rate=20000, sync=5000).go()
-    running, started, written = {}, 0, 0
+    busy = ground.Load(world, rate=rate, sync=5000).go()
+    running, started, written, most = {}, 0, 0, 0
     end = time.monotonic() + world.amounts['churn']
     while time.monotonic() < end:
-        if running and (len(running) == CROWD or world.random.random() < 0.4):
+        if running and (len(running) == crowd or world.random.random() < stops):
             written += stop_one(world, ctl, running)
         else:
-            start_one(world, ctl, running, started)
+            start_one(world, ctl, running, started, options(busy))
             started += 1
+            most = max(most, len(running))
     while running:
         written += stop_one(world, ctl, running)
     busy.end()
-    ground.note('%d sessions, %d rows; the witness: %d rows' % (started, written, witness.end()))
+    ground.note('%d sessions, %d at once, %d rows; the witness: %d rows'
+                % (started, most, written, witness.end()))
     after = ground.at_rest(daemon, ctl)
     check(after[0] <= before[0], 'descriptors: %d before, %d after' % (before[0], after[0]))
     ground.note('memory of its own: %d KiB before, %d KiB after' % (before[1], after[1]))
+
+
+@test
+def at_random(world):
+    churn(world, 12, 20000, 0.5, lambda _: OPTIONS)
+
+
+@test
+def crowd(world):
+    """As many as there can be, with limits and rotations of their own."""
+    churn(world, 63, 500, 0.3, lambda busy: [one + ('--pid', busy.pid) for one in SMALL])

@@ -52,6 +52,12 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+void engine_set_storage(struct engine *engine, const struct engine_storage *limits)
+{
+	(void)engine;
+	(void)limits;
+}
+
 int engine_new(const struct engine_config *config, sd_event *event, struct engine **ret,
 	       struct engine_error *error)
 {

@@ -78,6 +78,9 @@ START_TEST(knows_defaults)
 	ck_assert_str_eq(config.log_dir, "/var/log/iotracer");
 	ck_assert_str_eq(config.state_dir, "/var/lib/iotracer");
 	ck_assert(config.resume);
+	ck_assert_uint_eq(iotr_share_of(&config.max_use, 1ULL << 40), 0);
+	ck_assert_uint_eq(iotr_share_of(&config.keep_free, 1ULL << 40), 1ULL << 30);
+	ck_assert_uint_eq(iotr_share_of(&config.keep_free, 1000), 50);
 	ck_assert_int_eq(config_load(path, true, &config), -ENOENT);
 }
 END_TEST
@@ -97,6 +100,30 @@ START_TEST(reads_ini)
 	ck_assert_str_eq(config.state_dir, "/b");
 	ck_assert_str_eq(config.runtime_dir, "/run/iotracer");
 	ck_assert(!config.resume);
+}
+END_TEST
+
+START_TEST(reads_limits_of_storage)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "[Storage]\nMaxUse=10%\nKeepFree=0\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert_uint_eq(iotr_share_of(&config.max_use, 1000), 100);
+	ck_assert_uint_eq(iotr_share_of(&config.keep_free, 1000), 0);
+	write_file("", "[Storage]\nMaxUse=2G\nKeepFree=64M\nKeepFree=infinity\nMaxUse=1x\n"
+		       "KeepFree=101%\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_uint_eq(config.max_use.bytes, 2ULL << 30);
+	ck_assert_uint_eq(config.keep_free.bytes, 64 << 20);
+	ck_assert_ptr_nonnull(strstr(said, "KeepFree=infinity: then nothing could be written"));
+	ck_assert_ptr_nonnull(strstr(said, "MaxUse=1x: it is no size (10G), percentage (10%)"));
+	ck_assert_ptr_nonnull(strstr(said, "KeepFree=101%: it is out of range"));
+	write_file("", "[Storage]\nMaxUse=2G\nMaxUse=infinity\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_uint_eq(iotr_share_of(&config.max_use, 1000), 0);
 }
 END_TEST
 
@@ -179,6 +206,7 @@ static void add(TCase *tests)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, knows_defaults);
 	tcase_add_test(tests, reads_ini);
+	tcase_add_test(tests, reads_limits_of_storage);
 	tcase_add_test(tests, drop_ins_come_later_in_order);
 	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, survives_garbage);

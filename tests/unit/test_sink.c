@@ -18,7 +18,7 @@ static void begin(void)
 	folder_begin(&folder);
 	rows = 0;
 	extent = (struct extent){ 0 };
-	ck_assert_int_eq(sink_init(&sink, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent), 0);
+	ck_assert_int_eq(sink_init(&sink, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent, NULL), 0);
 }
 
 static void end(void)
@@ -304,7 +304,7 @@ START_TEST(follows_no_link)
 
 	folder_begin(&folder);
 	ck_assert_int_eq(symlinkat("/tmp", folder.fd, "fs"), 0);
-	ck_assert_int_eq(sink_init(&other, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent), -EEXIST);
+	ck_assert_int_eq(sink_init(&other, folder.fd, IOTR_VFS, IOTR_FORMAT_CSV, &extent, NULL), -EEXIST);
 	sink_done(&other);
 	folder_end(&folder);
 }

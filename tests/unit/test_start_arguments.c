@@ -103,6 +103,11 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"max_size\":65535}", "max_size" },
 	{ "{\"streams\":[\"vfs\"],\"max_size\":0}", "max_size" },
+	{ "{\"streams\":[\"vfs\"],\"keep_size\":1048575}", "keep_size" },
+	{ "{\"streams\":[\"vfs\"],\"keep_segments\":0}", "keep_segments" },
+	{ "{\"streams\":[\"vfs\"],\"keep_segments\":1000001}", "keep_segments" },
+	{ "{\"streams\":[\"vfs\"],\"compress\":\"xz\"}", "compress" },
+	{ "{\"streams\":[\"vfs\"],\"compress\":true}", "compress" },
 	{ "{\"streams\":[\"vfs\"],\"max_events\":0}", "max_events" },
 	{ "{\"streams\":[\"vfs\"],\"max_events\":-1}", "max_events" },
 	{ "{\"streams\":[\"vfs\"],\"rotate_size\":65535}", "rotate_size" },
@@ -136,6 +141,7 @@ START_TEST(reads_everything)
 			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
 			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
+			  "\"keep_size\":1048576,\"keep_segments\":3,\"compress\":\"none\","
 			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
 			  "\"format\":\"jsonl\",\"anonymize\":true}",
 			  &spec, &error);
@@ -161,6 +167,9 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.duration_ns, 30);
 	ck_assert_str_eq(spec.output, "/tmp/x");
 	ck_assert_uint_eq(spec.max_size, 65536);
+	ck_assert_uint_eq(spec.keep_size, 1048576);
+	ck_assert_uint_eq(spec.keep_segments, 3);
+	ck_assert(!spec.compress);
 	ck_assert_uint_eq(spec.max_events, 1);
 	ck_assert_uint_eq(spec.rotate_size, 0);
 	ck_assert_uint_eq(spec.rotate_interval_ns, 100000000);
@@ -177,6 +186,8 @@ START_TEST(knows_defaults)
 		read_text("{\"streams\":[\"vfs\"],\"name\":null,\"pids\":null}", &spec, &error), 0);
 	ck_assert_str_eq(spec.name, "default");
 	ck_assert_uint_eq(spec.max_size + spec.max_events, 0);
+	ck_assert_uint_eq(spec.keep_size + spec.keep_segments, 0);
+	ck_assert(spec.compress);
 	ck_assert_uint_eq(spec.rotate_size, 128 << 20);
 	ck_assert_uint_eq(spec.rotate_interval_ns, 86400000000000);
 	ck_assert_int_eq(spec.format, IOTR_FORMAT_CSV);

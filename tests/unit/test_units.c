@@ -111,6 +111,26 @@ START_TEST(parses_numbers)
 }
 END_TEST
 
+START_TEST(parses_shares)
+{
+	struct iotr_share share;
+
+	ck_assert_int_eq(iotr_parse_share("10%", &share), 0);
+	ck_assert_uint_eq(iotr_share_of(&share, 12345), 1234);
+	ck_assert_uint_eq(iotr_share_of(&share, UINT64_MAX), UINT64_MAX / 10);
+	ck_assert_int_eq(iotr_parse_share("1K", &share), 0);
+	ck_assert_uint_eq(iotr_share_of(&share, 10), 1024);
+	ck_assert_int_eq(iotr_parse_share("infinity", &share), 0);
+	ck_assert_uint_eq(iotr_share_of(&share, 10), 0);
+	ck_assert_int_eq(iotr_parse_share("0%", &share), -ERANGE);
+	ck_assert_int_eq(iotr_parse_share("101%", &share), -ERANGE);
+	ck_assert_int_eq(iotr_parse_share("5%%", &share), -EINVAL);
+	ck_assert_int_eq(iotr_parse_share("%", &share), -EINVAL);
+	ck_assert_int_eq(iotr_parse_share("1.5%", &share), -EINVAL);
+	ck_assert_int_eq(iotr_parse_share("", &share), -EINVAL);
+}
+END_TEST
+
 static const struct {
 	uint64_t value;
 	const char *text;
@@ -156,6 +176,7 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, parses_durations, 0, LENGTH(durations));
 	tcase_add_loop_test(tests, parses_sizes, 0, LENGTH(sizes));
 	tcase_add_test(tests, parses_numbers);
+	tcase_add_test(tests, parses_shares);
 	tcase_add_loop_test(tests, shows_durations, 0, LENGTH(shown_durations));
 	tcase_add_loop_test(tests, shows_sizes, 0, LENGTH(shown_sizes));
 }

@@ -31,17 +31,19 @@ class Reads:
 
 
 def files(output, stream='vfs', part=False):
-    """Paths of the segments in their order; with those being written, when asked for."""
+    """
+    Paths of the segments in their order, without the .gz that may come at any time; with those
+    being written, when asked for.
+    """
     folder = os.path.join(output, rows.FOLDERS[stream])
-    names = sorted(os.listdir(folder))
+    names = sorted({name.removesuffix('.gz') for name in os.listdir(folder)})
     return [os.path.join(folder, name) for name in names
             if CSV.match(name[:-5] if part and name.endswith('.part') else name)]
 
 
 def row_list(path):
     if '.jsonl' in path:
-        with open(path, encoding='utf-8') as file:
-            return [json.loads(line) for line in file]
+        return [json.loads(line) for line in rows.content(path).splitlines()]
     return rows.parse(path)
 
 
@@ -66,7 +68,7 @@ def within(output):
         path = os.path.join(output, segment['path'])
         there = row_list(path)
         equal(segment['rows'], len(there), 'rows of ' + path)
-        equal(segment['bytes'], os.path.getsize(path), 'bytes of ' + path)
+        equal(segment['bytes'], len(rows.content(path)), 'bytes of ' + path)
         for key, column, kind in (('mono_ns', 'mono_ns', int), ('time', 'timestamp', str)):
             told = [segment.get('first_' + key), segment.get('last_' + key)]
             if key == 'mono_ns':
@@ -78,7 +80,7 @@ def within(output):
 
 
 def total_size(output):
-    return sum(os.path.getsize(path) for stream in rows.FOLDERS
+    return sum(len(rows.content(path)) for stream in rows.FOLDERS
                if os.path.isdir(os.path.join(output, rows.FOLDERS[stream]))
                for path in files(output, stream, part=True))
 

@@ -17,21 +17,29 @@ SEGMENT = re.compile(r'^(\w+)_(\d{6})\.(csv|jsonl)(\.gz)?$')
 
 
 def segments(output, stream):
+    """Closed ones, without the .gz that may come at any time."""
     folder = os.path.join(output, FOLDERS[stream])
     if not os.path.isdir(folder):
         return []
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if SEGMENT.match(name)]
+    names = {name.removesuffix('.gz') for name in os.listdir(folder) if SEGMENT.match(name)}
+    return [os.path.join(folder, name) for name in sorted(names)]
 
 
 def parts(output):
     """Segments that are still being written."""
     return [os.path.join(folder, name) for folder, _, names in os.walk(output)
-            for name in names if name.endswith('.part')]
+            for name in names if name.endswith('.part') and not name.endswith('.gz.part')]
 
 
 def content(path):
-    with (gzip.open if path.endswith('.gz') else open)(path, 'rb') as file:
-        return file.read()
+    """The text of a segment, compressed meanwhile or not."""
+    path = path.removesuffix('.gz')
+    try:
+        with open(path, 'rb') as file:
+            return file.read()
+    except FileNotFoundError:
+        with gzip.open(path + '.gz', 'rb') as file:
+            return file.read()
 
 
 def parse_json(text):

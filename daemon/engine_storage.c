@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What traces may take of the disk: the configuration as bytes, and what became of it. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "engine_internal.h"
+#include "log.h"
+
+static struct storage_limits limits_of(const struct engine *engine,
+				       const struct engine_storage *config)
+{
+	struct statvfs status;
+	uint64_t whole = 0;
+
+	if (!statvfs(engine->config.log_dir, &status))
+		whole = (uint64_t)status.f_blocks * status.f_frsize;
+	else
+		log_warning("%s: %m", engine->config.log_dir);
+	return (struct storage_limits){
+		.max_use = iotr_share_of(&config->max_use, whole),
+		.keep_free = iotr_share_of(&config->keep_free, whole),
+	};
+}
+
+/* A percentage of a folder that is not there would be none. */
+int engine_storage_new(struct engine *engine)
+{
+	struct storage_limits limits;
+
+	if (mkdir(engine->config.log_dir, 0750) < 0 && errno != EEXIST)
+		log_warning("cannot create %s: %m", engine->config.log_dir);
+	limits = limits_of(engine, &engine->config.storage);
+	return storage_new(engine->config.log_dir, &limits, &engine->storage);
+}
+
+void engine_set_storage(struct engine *engine, const struct engine_storage *config)
+{
+	struct storage_limits limits = limits_of(engine, config);
+
+	engine->config.storage = *config;
+	storage_set_limits(engine->storage, &limits);
+}
+
+int session_trace_new(struct session *session, int folder_fd)
+{
+	struct trace_config config = {
+		.folder_fd = folder_fd,
+		.path = session->output,
+		.streams = session->spec.streams,
+		.compress = session->spec.compress,
+		.keep_size = session->spec.keep_size,
+		.keep_segments = session->spec.keep_segments,
+	};
+
+	return storage_add(session->engine->storage, &config, &session->trace);
+}
+
+void session_add_storage(struct json_object *status, const struct session *session)
+{
+	struct trace_counts counts;
+
+	trace_counts(session->trace, &counts);
+	json_object_object_add(status, "stored_bytes", json_object_new_uint64(counts.used));
+	json_object_object_add(status, "uncompressed", json_object_new_uint64(counts.waiting));
+	session_describe_storage(status, &session->spec);
+}
+
+void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec)
+{
+	json_object_object_add(object, "compress",
+			       json_object_new_string(spec->compress ? "gzip" : "none"));
+	if (spec->keep_segments)
+		json_object_object_add(object, "keep_segments",
+				       json_object_new_uint64(spec->keep_segments));
+	if (spec->keep_size)
+		json_object_object_add(object, "keep_size",
+				       json_object_new_uint64(spec->keep_size));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All traces of the machine together: limits over all sessions, and the thread that compresses.
+ * Main thread; the traces themselves are for any thread.
+ *
+ * Two limits hold for traces below the log folder, those of ended sessions included:
+ *
+ *   max_use    bytes of all their files
+ *   keep_free  bytes of the file system that no session may use; it holds for sessions with a
+ *              folder of their own on that file system too. Where others have used them, sessions
+ *              replace their oldest segments and do not grow.
+ *
+ * Room is made by removing the oldest closed segment of any session.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace.h"
+
+struct storage;
+
+/* Bytes; 0: no limit. */
+struct storage_limits {
+	uint64_t max_use;
+	uint64_t keep_free;
+};
+
+/* Looks at what is there below the log folder and starts the thread. The path is copied. */
+int storage_new(const char *log_dir, const struct storage_limits *limits, struct storage **ret);
+
+/* What is not compressed yet stays as it is. Every trace has been freed. Takes NULL. */
+void storage_free(struct storage *storage);
+
+/* What is too much from now on is removed in the background. */
+void storage_set_limits(struct storage *storage, const struct storage_limits *limits);
+
+struct trace_config {
+	int folder_fd;		    /* a copy is kept */
+	const char *path;	    /* absolute; copied */
+	uint32_t streams;	    /* bit per enum iotr_stream */
+	bool compress;		    /* to gzip */
+	uint64_t keep_size;	    /* bytes, 0: no limit */
+	unsigned int keep_segments; /* closed ones of each stream, 0: no limit */
+};
+
+/* The folder of a session that begins; it is empty. */
+int storage_add(struct storage *storage, const struct trace_config *config, struct trace **ret);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What earlier sessions left below the log folder: LOG_DIR/NAME/START with a manifest.json. */
+#include "storage_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "manifest_file.h"
+#include "schema.h"
+
+#define DEPTH_MAX    4 /* folders within a trace that are counted */
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+DEFINE_CLEANUP(DIR *, closedir);
+
+/* A folder being read. The descriptor belongs to the DIR. */
+static DIR *open_folder(int parent, const char *name)
+{
+	int fd = openat(parent, name, FOLDER_FLAGS);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !folder)
+		close(fd);
+	return folder;
+}
+
+/* The next entry that is not hidden. */
+static const struct dirent *next_entry(DIR *folder)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			return entry;
+	return NULL;
+}
+
+static enum iotr_stream stream_of_folder(const char *name)
+{
+	int stream = 0;
+
+	while (stream < IOTR_STREAM_COUNT && strcmp(iotr_schemas[stream].folder, name))
+		stream++;
+	return (enum iotr_stream)stream;
+}
+
+/* PREFIX_NNNNNN.csv, .jsonl, with .gz behind it; *name without that. */
+static bool parse_name(const char *text, const char *prefix, struct kept *kept)
+{
+	size_t length = strlen(prefix);
+	char *end;
+
+	if (strncmp(text, prefix, length) || text[length] != '_')
+		return false;
+	kept->number = (unsigned int)strtoul(text + length + 1, &end, 10);
+	if (end < text + length + 7 || strlen(text) >= sizeof(kept->name))
+		return false;
+	length = strlen(end);
+	kept->state = length > 3 && !strcmp(end + length - 3, ".gz") ? KEPT_COMPRESSED : KEPT_PLAIN;
+	if (kept->state == KEPT_COMPRESSED)
+		length -= 3;
+	if ((length != 4 || strncmp(end, ".csv", 4)) && (length != 6 || strncmp(end, ".jsonl", 6)))
+		return false;
+	snprintf(kept->name, sizeof(kept->name), "%.*s", (int)(end - text + (ptrdiff_t)length),
+		 text);
+	return true;
+}
+
+/* By the order of their numbers, as a folder has them in none. */
+static void insert(struct trace *trace, const struct kept *kept)
+{
+	struct kept_list *list = &trace->kept[kept->stream];
+	struct kept *added, *before;
+
+	if (kept_add(trace, kept) < 0)
+		return;
+	added = TAILQ_LAST(list, kept_list);
+	TAILQ_REMOVE(list, added, entry);
+	TAILQ_FOREACH_REVERSE (before, list, kept_list, entry)
+		if (before->number < kept->number)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(list, before, added, entry);
+	else
+		TAILQ_INSERT_HEAD(list, added, entry);
+}
+
+/*
+ * A compressor that was killed leaves half a file, or, between two steps, both files: the .gz is
+ * whole then. True: the file is gone.
+ */
+static bool clean(int folder, const char *name)
+{
+	size_t length = strlen(name);
+	char packed[NAME_MAX + 4];
+
+	if (length > 8 && !strcmp(name + length - 8, ".gz.part"))
+		return !unlinkat(folder, name, 0);
+	if (length > 3 && !strcmp(name + length - 3, ".gz"))
+		return false;
+	snprintf(packed, sizeof(packed), "%s.gz", name);
+	return !faccessat(folder, packed, F_OK, AT_SYMLINK_NOFOLLOW) && !unlinkat(folder, name, 0);
+}
+
+static void scan_file(struct trace *trace, int folder, const char *name, enum iotr_stream stream)
+{
+	struct kept kept = { .stream = stream, .hashed = true };
+	bool ours = stream < IOTR_STREAM_COUNT;
+	struct stat status;
+
+	if (ours && clean(folder, name))
+		return;
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
+		return;
+	trace_use(trace, (uint64_t)status.st_size);
+	if (!ours || !parse_name(name, iotr_schemas[stream].folder, &kept))
+		return;
+	kept.bytes = (uint64_t)status.st_size;
+	kept.closed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
+			 (uint64_t)status.st_mtim.tv_nsec;
+	insert(trace, &kept);
+}
+
+static void scan_folder(struct trace *trace, int parent, const char *name, unsigned int depth)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(parent, name);
+	enum iotr_stream stream = depth == 1 ? stream_of_folder(name) : IOTR_STREAM_COUNT;
+	const struct dirent *entry;
+
+	while (folder && (entry = next_entry(folder))) {
+		struct stat status;
+
+		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!S_ISDIR(status.st_mode))
+			scan_file(trace, dirfd(folder), entry->d_name, stream);
+		else if (depth < DEPTH_MAX)
+			scan_folder(trace, dirfd(folder), entry->d_name, depth + 1);
+	}
+}
+
+static void scan_trace(struct storage *storage, int parent, const char *name, const char *start)
+{
+	char manifest[NAME_MAX + sizeof(MANIFEST_NAME) + 1];
+	struct trace *trace;
+	struct stat status;
+
+	snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_NAME, start);
+	if (faccessat(parent, manifest, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	trace = trace_alloc(storage, storage->device, true);
+	if (!trace || asprintf(&trace->path, "%s/%s/%s", storage->log_dir, name, start) < 0)
+		return;
+	trace->ended = true;
+	if (!fstatat(parent, manifest, &status, AT_SYMLINK_NOFOLLOW))
+		trace->ended_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000;
+	scan_folder(trace, parent, start, 0);
+}
+
+void storage_scan(struct storage *storage)
+{
+	_cleanup_(closedirp) DIR *top = open_folder(AT_FDCWD, storage->log_dir);
+	const struct dirent *name, *start;
+	struct stat status;
+
+	if (!top || fstat(dirfd(top), &status) < 0)
+		return;
+	storage->device = status.st_dev;
+	while ((name = next_entry(top))) {
+		_cleanup_(closedirp) DIR *folder = open_folder(dirfd(top), name->d_name);
+
+		while (folder && (start = next_entry(folder)))
+			scan_trace(storage, dirfd(folder), name->d_name, start->d_name);
+	}
+}
+
+/* ---- the other way ---- */
+
+static bool remove_below(int parent, const char *name, unsigned int depth)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(parent, name);
+	const struct dirent *entry;
+
+	while (folder && (entry = next_entry(folder)))
+		if (unlinkat(dirfd(folder), entry->d_name, 0) < 0 && errno == EISDIR &&
+		    depth < DEPTH_MAX)
+			remove_below(dirfd(folder), entry->d_name, depth + 1);
+	return !unlinkat(parent, name, AT_REMOVEDIR) || errno == ENOENT;
+}
+
+bool trace_remove_folder(struct trace *trace)
+{
+	struct storage *storage = trace->storage;
+	bool done;
+
+	trace->references++;
+	pthread_mutex_unlock(&storage->lock);
+	done = remove_below(AT_FDCWD, trace->path, 0);
+	pthread_mutex_lock(&storage->lock);
+	if (done) {
+		log_info("%s: removed, nothing but its manifest was left", trace->path);
+		trace_unuse(trace, trace->used);
+	}
+	trace_unref(trace);
+	return done;
+}

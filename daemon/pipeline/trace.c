@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One trace: its numbers, what the writer tells of it, and its life. */
+#include "storage_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define SEGMENT_SHARE 8		    /* of a limit: retention goes by so large steps */
+#define SEGMENT_MIN   4096
+#define LISTED_SHARE  64  /* of a limit: what the manifest may use for segments that are gone */
+#define LISTED_BYTES  400 /* for each of them */
+#define LISTED_LEAST  8
+#define LISTED_MOST   1000
+
+/* ---- numbers ---- */
+
+void trace_use(struct trace *trace, uint64_t bytes)
+{
+	trace->used += bytes;
+	if (trace->counted)
+		trace->storage->used += bytes;
+}
+
+void trace_unuse(struct trace *trace, uint64_t bytes)
+{
+	trace->used -= bytes;
+	if (trace->counted)
+		trace->storage->used -= bytes;
+}
+
+static uint64_t least_limit(const struct trace *trace)
+{
+	const struct storage *storage = trace->storage;
+	uint64_t limit = trace->keep_size ?: UINT64_MAX, share;
+
+	if (!trace->counted || !storage->limits.max_use)
+		return limit;
+	share = storage->limits.max_use / (storage->running ?: 1);
+	return share < limit ? share : limit;
+}
+
+/* A part of the limit for each stream; UINT64_MAX: there is no limit. */
+static uint64_t limit_share(struct trace *trace, unsigned int part)
+{
+	uint64_t limit;
+
+	if (!trace)
+		return UINT64_MAX;
+	pthread_mutex_lock(&trace->storage->lock);
+	limit = least_limit(trace);
+	pthread_mutex_unlock(&trace->storage->lock);
+	if (limit == UINT64_MAX)
+		return limit;
+	return limit / part / (unsigned int)__builtin_popcount(trace->streams);
+}
+
+uint64_t trace_segment_limit(struct trace *trace)
+{
+	uint64_t limit = limit_share(trace, SEGMENT_SHARE);
+
+	return limit < SEGMENT_MIN ? SEGMENT_MIN : limit;
+}
+
+unsigned int trace_removed_listed(struct trace *trace)
+{
+	uint64_t count = limit_share(trace, LISTED_SHARE) / LISTED_BYTES;
+
+	if (count < LISTED_LEAST)
+		return LISTED_LEAST;
+	return count < LISTED_MOST ? (unsigned int)count : LISTED_MOST;
+}
+
+void trace_counts(struct trace *trace, struct trace_counts *counts)
+{
+	*counts = (struct trace_counts){ 0 };
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	counts->used = trace->used;
+	counts->waiting = trace->waiting;
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+/* ---- for the writer ---- */
+
+void trace_closing(struct trace *trace, enum iotr_stream stream)
+{
+	struct kept *kept;
+	unsigned int count;
+
+	if (!trace || !trace->keep_segments)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	for (;;) {
+		count = 0;
+		TAILQ_FOREACH (kept, &trace->kept[stream], entry)
+			count++;
+		kept = kept_oldest(&trace->kept[stream], storage_mono_ns());
+		if (count < trace->keep_segments || !kept || !trace_remove(trace, kept))
+			break;
+	}
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number,
+		  const char *name, uint64_t bytes)
+{
+	struct kept kept = {
+		.state = KEPT_PLAIN,
+		.stream = stream,
+		.number = number,
+		.bytes = bytes,
+	};
+
+	if (!trace)
+		return;
+	kept.closed_ns = storage_realtime_ns();
+	snprintf(kept.name, sizeof(kept.name), "%s", name);
+	if (trace->compress)
+		kept.state = KEPT_UNHASHED;
+	pthread_mutex_lock(&trace->storage->lock);
+	if (kept_add(trace, &kept) < 0)
+		log_error("%s: no memory to keep track of %s", trace->path, name);
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int number)
+{
+	struct kept *kept;
+
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	TAILQ_FOREACH_REVERSE (kept, &trace->kept[stream], kept_list, entry)
+		if (kept->number == number)
+			break;
+	if (kept)
+		kept->hashed = true;
+	if (kept && kept->state == KEPT_UNHASHED) {
+		kept_set_state(trace, kept, KEPT_WAITING);
+		pthread_cond_signal(&trace->storage->work);
+	}
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+/* ---- life ---- */
+
+struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	trace->storage = storage;
+	trace->folder_fd = -1;
+	trace->eventfd = -1;
+	trace->device = device;
+	trace->counted = counted;
+	pthread_mutex_init(&trace->files, NULL);
+	TAILQ_INIT(&trace->changes);
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		TAILQ_INIT(&trace->kept[stream]);
+	TAILQ_INSERT_TAIL(&storage->traces, trace, entry);
+	return trace;
+}
+
+/* Whether PATH lies in the folder. */
+static bool below(const char *path, const char *folder)
+{
+	size_t length = strlen(folder);
+
+	return !strncmp(path, folder, length) && path[length] == '/';
+}
+
+int storage_add(struct storage *storage, const struct trace_config *config, struct trace **ret)
+{
+	struct trace *trace = NULL;
+	char *path = strdup(config->path);
+	int fd = fcntl(config->folder_fd, F_DUPFD_CLOEXEC, 0);
+	struct stat status;
+
+	pthread_mutex_lock(&storage->lock);
+	if (path && fd >= 0 && !fstat(fd, &status))
+		trace = trace_alloc(storage, status.st_dev, below(path, storage->log_dir));
+	if (trace) {
+		trace->references = 1;
+		trace->path = path;
+		trace->folder_fd = fd;
+		trace->streams = config->streams;
+		trace->compress = config->compress;
+		trace->keep_size = config->keep_size;
+		trace->keep_segments = config->keep_segments;
+		storage->running += trace->counted;
+	}
+	pthread_mutex_unlock(&storage->lock);
+	if (trace) {
+		*ret = trace;
+		return 0;
+	}
+	free(path);
+	if (fd >= 0)
+		close(fd);
+	return -ENOMEM;
+}
+
+void trace_notify(struct trace *trace, int eventfd)
+{
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	trace->eventfd = eventfd;
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+/* What has no hash by now gets none. */
+static void give_up_hashes(struct trace *trace)
+{
+	struct kept *kept;
+
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		TAILQ_FOREACH (kept, &trace->kept[stream], entry)
+			if (kept->state == KEPT_UNHASHED)
+				kept_set_state(trace, kept, KEPT_PLAIN);
+}
+
+void trace_ended(struct trace *trace)
+{
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	give_up_hashes(trace);
+	trace->eventfd = -1;
+	if (!trace->ended)
+		trace->storage->running -= trace->counted;
+	trace->ended = true;
+	trace->ended_ns = storage_realtime_ns();
+	pthread_cond_signal(&trace->storage->work);
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+void trace_forget(struct trace *trace)
+{
+	struct kept *kept;
+
+	if (!trace)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	while ((kept = trace_oldest(trace)) && trace_remove(trace, kept))
+		;
+	trace_unuse(trace, trace->used);
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
+void trace_free(struct trace *trace)
+{
+	struct storage *storage;
+
+	if (!trace)
+		return;
+	storage = trace->storage;
+	trace_ended(trace);
+	pthread_mutex_lock(&storage->lock);
+	trace_unref(trace);
+	pthread_mutex_unlock(&storage->lock);
+}
+
+static void destroy(struct trace *trace)
+{
+	struct kept *kept;
+
+	TAILQ_REMOVE(&trace->storage->traces, trace, entry);
+	while ((kept = TAILQ_FIRST(&trace->changes))) {
+		TAILQ_REMOVE(&trace->changes, kept, change);
+		kept->changed = false;
+		kept_put(kept);
+	}
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		while ((kept = TAILQ_FIRST(&trace->kept[stream]))) {
+			TAILQ_REMOVE(&trace->kept[stream], kept, entry);
+			free(kept);
+		}
+	if (trace->folder_fd >= 0)
+		close(trace->folder_fd);
+	pthread_mutex_destroy(&trace->files);
+	free(trace->path);
+	free(trace);
+}
+
+/*
+ * What has nothing left to be done goes, unless its bytes count: then only the descriptor does, as
+ * there may be many of them.
+ */
+void trace_unref(struct trace *trace)
+{
+	bool stopping = atomic_load(&trace->storage->stopping);
+
+	if (--trace->references || !trace->ended)
+		return;
+	if (!stopping && (trace->waiting || atomic_load(&trace->change_count)))
+		return;
+	if (!trace->counted || !trace->used)
+		destroy(trace);
+	else if (trace->folder_fd >= 0) {
+		close(trace->folder_fd);
+		trace->folder_fd = -1;
+	}
+}

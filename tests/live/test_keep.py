@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What becomes of closed files: compressed in the background, removed to keep within limits."""
+import contextlib
+import glob
+import gzip
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from lib import account, rows
+from lib.ctl import Ctl
+from lib.registry import check, equal, test
+from lib.world import find_key
+
+PATIENCE = 60
+MIB = 1 << 20
+# Writes as fast as it can, through vfs rows of its own.
+LOAD = '''
+import os, sys, time
+end = time.monotonic() + float(sys.argv[2])
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+while time.monotonic() < end:
+    for _ in range(100):
+        os.pread(fd, 1, 0)
+'''
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        check(time.monotonic() < end, 'waited in vain: %s' % what)
+        time.sleep(0.01)
+
+
+def names(output, pattern='*'):
+    return sorted(os.path.relpath(path, output)
+                  for path in glob.glob(os.path.join(output, '*', pattern)))
+
+
+def all_compressed(output):
+    return not names(output, '*.csv') and not names(output, '*.part') and names(output, '*.gz')
+
+
+def settled(output):
+    """The manifest tells of each file by the name that it has."""
+    told = {one['path'] for one in rows.manifest(output)['segments'] if one['state'] != 'removed'}
+    return told == set(names(output, '*.csv*'))
+
+
+def work(world, seconds=0.3):
+    """A process that makes rows, and its end."""
+    return subprocess.Popen([sys.executable, '-c', LOAD, world.path('load'), str(seconds)])
+
+
+@contextlib.contextmanager
+def working(world, seconds=PATIENCE):
+    """Until the end of the block at the latest."""
+    process = work(world, seconds)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@test
+def compress(world):
+    """Text in, the same text out, by every reader, and the manifest tells of it."""
+    with world.session('--vfs', '--command', 'iotr-trigger') as session:
+        for _ in range(3):
+            world.trigger.run('read', world.path('work'))
+            world.ctl.json('rotate', session.name)
+        wait_for('gzip while the session runs', lambda: names(session.output, '*.gz'))
+        world.trigger.run('read', world.path('work'))
+    wait_for('gzip', lambda: all_compressed(session.output))
+    wait_for('the manifest', lambda: settled(session.output))
+    equal(names(session.output), ['fs/fs_%06d.csv.gz' % number for number in range(1, 5)], 'files')
+    for segment in rows.manifest(session.output)['segments']:
+        path = os.path.join(session.output, segment['path'])
+        text = world.command('gzip', '-dc', path).stdout.encode()
+        equal(world.command('zcat', path).stdout.encode(), text, 'zcat and gzip')
+        equal(gzip.open(path).read(), text, 'python and gzip')
+        equal(segment['state'], 'compressed', 'state')
+        equal(segment['stored_bytes'], os.path.getsize(path), 'bytes on the disk')
+        equal(segment['bytes'], len(text), 'bytes of the text')
+        equal(segment['sha256'], hashlib.sha256(text).hexdigest(), 'SHA-256 of the text')
+    account.manifest_true(session.output)
+
+
+@test
+def compress_members(world):
+    """More than a MiB is several gzip members, which everybody reads as one text."""
+    with world.session('--vfs', '--pid', os.getpid(), '--operation', 'READ') as session:
+        file = os.open(world.path('file'), os.O_RDWR | os.O_CREAT)
+        for _ in range(12000):
+            os.pread(file, 1, 0)
+        os.close(file)
+    wait_for('gzip', lambda: all_compressed(session.output))
+    path = os.path.join(session.output, names(session.output)[0])
+    with open(path, 'rb') as stored:
+        members = stored.read().count(b'\x1f\x8b\x08\x00')
+    check(members >= 2, 'members', members)
+    equal(len(world.command('zcat', path).stdout.splitlines()),
+          session.accounts['vfs']['written'] + 1, 'lines')
+
+
+@test
+def compress_none(world):
+    with world.session('--vfs', '--pid', os.getpid(), '--compress', 'none') as session:
+        os.stat('/')
+    time.sleep(0.1)
+    equal(names(session.output), ['fs/fs_000001.csv'], 'files')
+    equal(find_key(session.final, 'compress'), 'none', 'what status tells')
+
+
+@test
+def compress_at_rest(world):
+    """One thread of the daemon compresses when nobody else wants the CPU or the disk."""
+    idle = set()
+
+    def seen():
+        for task in os.listdir('/proc/%d/task' % world.daemon.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                if os.sched_getscheduler(int(task)) == os.SCHED_IDLE:
+                    idle.add(int(task))
+        return idle
+
+    with world.session('--vfs', '--rotate-size', '1M', lossless=False), working(world):
+        wait_for('a thread at rest', seen)
+    equal(len(idle), 1, 'threads of SCHED_IDLE')
+    idle = list(idle)
+    done = world.command('ionice', '-p', idle[0], check=False)
+    check(done.returncode or 'idle' in done.stdout, 'I/O priority', done.stdout)
+
+
+@test
+def refused(world):
+    for options in (('--compress', 'lzma'), ('--keep-size', '1023K'), ('--keep-size', '0'),
+                    ('--keep-segments', '0'), ('--keep-segments', 'x'), ('--keep-size', '-1M')):
+        done = world.ctl.exits((1, 2), 'start', 'bad', '--vfs', *options, '--output',
+                               world.path('trace'))
+        check(done.stderr.strip(), 'nothing on stderr says why')
+
+
+@test
+def keep_segments(world):
+    with world.session('--vfs', '--command', 'iotr-trigger', '--keep-segments', '2') as session:
+        for _ in range(6):
+            world.trigger.run('read', world.path('work'))
+            world.ctl.json('rotate', session.name)
+            closed = rows.segments(session.output, 'vfs')
+            check(len(closed) <= 2, 'closed segments', closed)
+        world.trigger.run('read', world.path('work'))
+    wait_for('the manifest', lambda: all_compressed(session.output) and settled(session.output))
+    document = account.manifest_true(session.output)
+    told = [(one['path'].removesuffix('.gz'), one['state']) for one in document['segments']]
+    equal(told[:5], [('fs/fs_%06d.csv' % number, 'removed') for number in range(1, 6)], 'removed')
+    equal(rows.segments(session.output, 'vfs'),
+          [os.path.join(session.output, path) for path, state in told if state != 'removed'],
+          'kept')
+    gone = sum(one['rows'] for one in document['segments'] if one['state'] == 'removed')
+    equal(document['streams']['vfs']['removed'], gone, 'rows removed')
+
+
+class Sampler(threading.Thread):
+    """The greatest size of a folder, looked at while the daemon stands still, some 100 times/s."""
+
+    def __init__(self, folder, pid):
+        super().__init__(daemon=True)
+        self.folder, self.pid = folder, pid
+        self.most, self.samples, self.done = 0, 0, False
+
+    def size(self):
+        """Like du --apparent-size, of files alone."""
+        total = 0
+        for folder, _, files in os.walk(self.folder):
+            total += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
+        return total
+
+    def stopped(self):
+        for task in os.listdir('/proc/%d/task' % self.pid):
+            with open('/proc/%d/task/%s/stat' % (self.pid, task), encoding='ascii') as file:
+                if file.read().rpartition(')')[2].split()[0] != 'T':
+                    return False
+        return True
+
+    def sample(self):
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            while not self.stopped():
+                pass
+            self.most = max(self.most, self.size())
+            self.samples += 1
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
+
+    def run(self):
+        while not self.done:
+            self.sample()
+            time.sleep(0.004)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done = True
+        self.join()
+
+
+def rows_made(ctl, name):
+    return account.streams(ctl.json('status', name))['vfs']
+
+
+def keeps_size(world, limit, *options, streams=('--vfs',)):
+    """Full load; the folder is never above the limit, and close to it in the end."""
+    daemon, ctl = world.own_daemon()
+    session = world.session(*streams, '--keep-size', limit, *options, ctl=ctl, lossless=False)
+    with session, Sampler(session.output, daemon.process.pid) as sampler:
+        with working(world):
+            wait_for('samples of a limit in use', lambda: sampler.samples > 20 and
+                     rows_made(ctl, session.name)['bytes'] > 2 * limit)
+    check(sampler.most <= limit, 'limit %d, most %d' % (limit, sampler.most))
+    written = session.accounts['vfs']
+    check(sampler.most > limit * 3 // 4, 'the limit is not used', sampler.most)
+    check(written['removed'] > 0, 'nothing was removed', written)
+    equal(written['lost']['disk'], 0, 'rows lost on the disk: %s' % daemon.tail())
+    sampler.sample()
+    check(sampler.most <= limit, 'limit %d, after the end %d' % (limit, sampler.most))
+
+
+@test(host_only=True)
+def keep_size(world):
+    keeps_size(world, 3 * MIB, '--rotate-size', '256K')
+
+
+@test(host_only=True)
+def keep_size_below_segment(world):
+    """Segments that would be larger than the limit end early."""
+    keeps_size(world, MIB, '--rotate-size', '128M', '--compress', 'none')
+
+
+@test(host_only=True)
+def keep_size_many_streams(world):
+    keeps_size(world, MIB + 1, streams=('--all',))
+
+
+def config(world, text):
+    path = world.path('conf')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+    return path
+
+
+def default_session(ctl, name, *options):
+    ctl.exits((0, 6), 'start', name, '--vfs', *options)
+    return find_key(ctl.json('status', name), 'output')
+
+
+@test(host_only=True)
+def max_use(world):
+    """Over all sessions, ended ones included, whose manifests tell of it; and lower after a reload."""
+    path = config(world, '[Storage]\nMaxUse=4M\nKeepFree=0\n')
+    daemon, ctl = world.own_daemon('--config', path)
+    log = os.path.join(daemon.folder, 'log')
+    old = default_session(ctl, 'old', '--rotate-size', '256K')
+    with working(world):
+        wait_for('rows', lambda: rows_made(ctl, 'old')['segments'] > 3)
+    ctl.json('stop', 'old')
+    with Sampler(log, daemon.process.pid) as sampler:
+        for name in ('one', 'two'):
+            default_session(ctl, name, '--compress', 'none')
+        with working(world):
+            wait_for('samples of a limit in use', lambda: sampler.samples > 20 and
+                     rows_made(ctl, 'two')['bytes'] > 5 * MIB)
+        for name in ('one', 'two'):
+            account.balanced(ctl.json('stop', name), name)
+    check(3 * MIB < sampler.most <= 4 * MIB, 'most', sampler.most)
+    wait_for('the manifest of the ended session', lambda: settled(old))
+    document = rows.manifest(old)
+    check(all(one['state'] == 'removed' for one in document['segments']), 'the oldest remain')
+    equal(document['streams']['vfs']['removed'], document['streams']['vfs']['written'],
+          'rows removed')
+    config_text = '[Storage]\nMaxUse=1M\nKeepFree=0\n'
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(config_text)
+    ctl.exits(0, 'reload')
+    wait_for('what is too much to go', lambda: sampler.size() <= MIB)
+
+
+@test(host_only=True)
+def keep_free(world):
+    """Sessions leave so much of the file system free, and go on."""
+    mount = world.tmpfs(8 * MIB)
+    daemon, ctl = world.own_daemon('--config', config(world, '[Storage]\nKeepFree=5M\n'),
+                                   '--log-dir', mount)
+    least = [8 * MIB]
+    output = default_session(ctl, 'one')
+
+    def tight():
+        for _ in range(100):
+            status = os.statvfs(mount)
+            least[0] = min(least[0], status.f_bavail * status.f_frsize)
+        return rows_made(ctl, 'one')['bytes'] > 8 * MIB
+
+    with working(world):
+        wait_for('rows', tight)
+    final = ctl.json('stop', 'one')
+    told = account.balanced(final, 'status')['vfs']
+    check(least[0] >= 5 * MIB, 'free', least[0])
+    check(told['removed'], 'too little to make it tight', told)
+    check(rows.read(output, 'vfs'), 'nothing is left')
+    check(daemon.alive(), 'the daemon is gone')
+
+
+@test(host_only=True)
+def killed_half_way(world):
+    """The text is there until the .gz is whole, and half of one goes with the next start."""
+    daemon, ctl = world.own_daemon()
+    output = default_session(ctl, 'one', '--rotate-size', '64K', '--pid', str(os.getpid()))
+    file = os.open(world.path('file'), os.O_RDWR | os.O_CREAT)
+    for _ in range(30000):
+        os.pread(file, 1, 0)
+    os.close(file)
+    ctl.json('stop', 'one')
+    daemon.process.kill()
+    daemon.process.wait()
+    with open(os.path.join(output, 'fs', 'fs_000001.csv.gz.part'), 'wb') as half:
+        half.write(b'\x1f\x8b\x08')
+    daemon.start()
+    equal(names(output, '*.part'), [], 'what is left of a kill')
+    there = names(output, '*.csv*')
+    equal(len({name.removesuffix('.gz') for name in there}), len(there), 'both forms of a file')
+    document = account.manifest_true(output)
+    equal(sum(one['rows'] for one in document['segments']), len(rows.read(output, 'vfs')), 'rows')
+    Ctl(world.ctl_program, daemon.socket).exits(0, 'version')

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_internal.h"
+#include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 
@@ -103,6 +103,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
+	engine_resume(engine);
 	*ret = TAKE(engine);
 	return 0;
 }
@@ -111,6 +112,7 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	engine_resume_end(engine);
 	engine_notice_done(engine);
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);

@@ -107,7 +107,7 @@ void engine_notice_done(struct engine *engine)
 {
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
-			session_end(engine->sessions[i], "shutdown");
+			session_end(engine->sessions[i], SHUTDOWN);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		if (engine->sessions[i]) {
 			writer_finish(engine->sessions[i]->writer);

@@ -308,6 +308,24 @@ static int replace(int folder_fd, const char *text, size_t size)
 	return error;
 }
 
+int manifest_replace(int folder_fd, struct json_object *object)
+{
+	size_t size;
+	const char *text = json_object_to_json_string_length(
+		object,
+		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+			JSON_C_TO_STRING_NOSLASHESCAPE,
+		&size);
+
+	return text ? replace(folder_fd, text, size) : -ENOMEM;
+}
+
+void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
+		       const struct clocks *clocks)
+{
+	add_time(object, key, mono_ns, clocks);
+}
+
 int manifest_write(struct manifest *manifest, const struct manifest_state *state)
 {
 	_cleanup_json_ struct json_object *frame = NULL;

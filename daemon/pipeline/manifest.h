@@ -66,3 +66,10 @@ uint64_t manifest_next_ns(const struct manifest *manifest);
 
 /* Removes the file. */
 void manifest_remove(const struct manifest *manifest);
+
+/* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
+int manifest_replace(int folder_fd, struct json_object *object);
+
+/* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
+void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
+		       const struct clocks *clocks);

@@ -138,7 +138,7 @@ def rotation_off(world):
                            'off') as session:
             load.go(10)
     definition = rows.manifest(session.output)['definition']
-    check('rotate_size' not in definition and 'rotate_interval_ns' not in definition, definition)
+    equal((definition['rotate_size'], definition['rotate_interval_ns']), (0, 0), 'in the manifest')
 
 
 @test

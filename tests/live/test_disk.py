@@ -75,7 +75,7 @@ def manifest_waits_for_room(world):
     """The session ends on a full disk; its manifest is there when space is."""
     mount = world.tmpfs(1 << 20)
     session = world.session(*reads.OPTIONS, lossless=False, output=os.path.join(mount, 'trace'))
-    with reads.Reads(reads.deep(world.path('deep'))) as load:
+    with reads.Reads(world.path('file')) as load:
         session.start()
         load.go(100)
         wait_for('rows are written', lambda: account.streams(session.status())['vfs']['written'])

@@ -330,6 +330,17 @@ static void ended_keep(struct engine *engine, struct json_object *status)
 	engine->ended[engine->ended_count++] = status;
 }
 
+/* One that ends with the daemon goes on after it; a manifest that is not there may be set right. */
+static void note_end(struct session *session)
+{
+	if (!strcmp(session->reason, SHUTDOWN))
+		return;
+	if (writer_manifest_error(session->writer))
+		running_move(session->engine->config.state_dir, session->note);
+	else
+		session_forget(session);
+}
+
 void session_finish(struct session *session)
 {
 	_cleanup_json_ struct json_object *status = NULL;
@@ -340,6 +351,7 @@ void session_finish(struct session *session)
 	if (strcmp(session->reason, SHUTDOWN)) /* after which it goes on */
 		session_forget(session);
 	tail_hub_end(session);
+	note_end(session);
 	status = session_status(session);
 	engine->sessions[session->bit] = NULL;
 	if (!waiter && !failed)

@@ -94,22 +94,23 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 	return filters;
 }
 
-/* Limits, rotation and format: those that are set. */
+/* Limits that are set, rotation (0: never), and the format. */
 static void limits_describe(const struct iotr_session_spec *spec, struct json_object *object)
 {
 	const struct {
 		const char *name;
 		uint64_t value;
+		bool always;
 	} limits[] = {
-		{ "duration_ns", spec->duration_ns },
-		{ "max_size", spec->max_size },
-		{ "max_events", spec->max_events },
-		{ "rotate_size", spec->rotate_size },
-		{ "rotate_interval_ns", spec->rotate_interval_ns },
+		{ "duration_ns", spec->duration_ns, false },
+		{ "max_size", spec->max_size, false },
+		{ "max_events", spec->max_events, false },
+		{ "rotate_size", spec->rotate_size, true },
+		{ "rotate_interval_ns", spec->rotate_interval_ns, true },
 	};
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (limits[i].value)
+		if (limits[i].value || limits[i].always)
 			add_u64(object, limits[i].name, limits[i].value);
 	add_string(object, "format", iotr_format_names[spec->format]);
 }

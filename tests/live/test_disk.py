@@ -11,7 +11,7 @@ from lib.registry import Skip, check, equal, test
 from lib.world import find_key
 from test_files import state, wait_for
 
-LOAD = 30000  # rows: more than the writer's buffer holds
+LOAD = 3000  # rows of deep files: more than the writer's buffer holds, less than its queue
 
 
 def disk_errors(document):
@@ -53,7 +53,7 @@ def full(world):
         file.write(bytes(1 << 20))
     session = world.session(*reads.OPTIONS, '--rotate-size', '256K', lossless=False,
                             output=os.path.join(mount, 'trace'))
-    with reads.Reads(world.path('file')) as load, witness(world, world.ctl) as good:
+    with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, world.ctl) as good:
         session.start()
         world.undo.callback(world.ctl.run, 'stop', session.name)
         load.go(LOAD)
@@ -62,7 +62,7 @@ def full(world):
         os.unlink(ballast)
         wait_for('rows are written again', lambda: not find_key(
             account.streams(session.status()), 'error'))
-        load.go(1000)
+        load.go(200)
         final = session.stop()
     check_end(session, final, load, os.strerror(errno.ENOSPC))
     reads.all_there(good.output, load.done)
@@ -98,7 +98,7 @@ def manifest_waits_for_room(world):
 def failing(world, number):
     daemon, client = world.faulty_daemon()
     session = world.session(*reads.OPTIONS, '--rotate-size', '256K', ctl=client, lossless=False)
-    with reads.Reads(world.path('file')) as load, witness(world, client) as good:
+    with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, client) as good:
         session.start()
         load.go(100)
         daemon.order('fail %d %s' % (number, session.output))
@@ -109,7 +109,7 @@ def failing(world, number):
         daemon.order()
         wait_for('rows are written again', lambda: not find_key(
             account.streams(session.status()), 'error'))
-        load.go(1000)
+        load.go(200)
         final = session.stop()
     check_end(session, final, load, os.strerror(number))
     reads.all_there(good.output, load.done)
@@ -145,7 +145,7 @@ def read_only_for_ever(world):
     if not os.path.exists(trigger):
         raise Skip('%s is not there' % trigger)
     session = world.session(*reads.OPTIONS, lossless=False, output=os.path.join(mount, 'trace'))
-    with reads.Reads(world.path('file')) as load, witness(world, world.ctl) as good:
+    with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, world.ctl) as good:
         session.start()
         load.go(100)
         wait_for('rows are written', lambda: account.streams(session.status())['vfs']['written'])
@@ -175,13 +175,14 @@ def stall(world):
     """A disk that does not answer: others are served, and nothing is lost but of that session."""
     daemon, client = world.faulty_daemon()
     session = world.session(*reads.OPTIONS, ctl=client, lossless=False)
-    with reads.Reads(world.path('file')) as load, witness(world, client) as good:
+    with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, client) as good:
         session.start()
         load.go(100)
         daemon.order('stall %s' % session.output)
         end = time.monotonic() + 60
         while not lost_on_disk(session) and time.monotonic() < end:
-            load.go(LOAD)
+            load.go(LOAD // 3)
+            time.sleep(0.2)  # the witness is to keep up
         waiting = subprocess.Popen(client.command('rotate', session.name),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         time.sleep(0.5)
@@ -194,7 +195,7 @@ def stall(world):
         check(error['to'] is None and error['lost'] > 0, 'while it lasts', error)
         daemon.order()
         equal(waiting.wait(60), 0, 'exit code of the rotation')
-        load.go(1000)
+        load.go(200)
         final = session.stop()
     check_end(session, final, load, 'did not answer')
     reads.all_there(good.output, load.done)

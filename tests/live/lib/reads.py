@@ -13,6 +13,13 @@ OPTIONS = ('--vfs', '--operation', 'READ', '--pid', os.getpid(), '--min-size', S
 CSV = re.compile(r'^\w+_(\d{6})\.(csv|jsonl)$')
 
 
+def deep(path):
+    """A path of three thousand bytes below this one: rows that fill buffers and queues soon."""
+    folder = os.path.join(path, *['d' * 250 for _ in range(12)])
+    os.makedirs(folder)
+    return os.path.join(folder, 'file')
+
+
 class Reads:
     def __init__(self, path):
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -19,6 +19,10 @@ enum {
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
 };
 
+/* Bytes that a flight recorder may be given. */
+#define IOTR_FLIGHT_RECORDER_MIN (1ULL << 20)
+#define IOTR_FLIGHT_RECORDER_MAX (4ULL << 30)
+
 /* Operations of one stream. */
 struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
@@ -45,6 +49,7 @@ struct iotr_session_spec {
 
 	uint64_t duration_ns;      /* 0: until stopped */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
+	uint64_t flight_recorder;  /* bytes of memory that rows are kept in; 0: they go to files */
 };
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)

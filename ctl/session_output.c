@@ -139,6 +139,21 @@ static void print_missing(struct json_object *session, FILE *stream)
 	}
 }
 
+/* "256 MiB, full since ...": what a flight recorder holds. */
+static void print_memory(struct json_object *session, FILE *stream)
+{
+	struct json_object *memory = member_of(session, "flight_recorder");
+	char size[32], used[32], span[32];
+
+	if (!memory)
+		return;
+	fprintf(stream, "  memory   %s of %s, the last %s%s\n",
+		iotr_format_size(used, sizeof(used), number_of(memory, "used")),
+		iotr_format_size(size, sizeof(size), number_of(memory, "size")),
+		iotr_format_duration(span, sizeof(span), number_of(memory, "span_ns")),
+		json_object_get_boolean(member_of(memory, "dumping")) ? ", being dumped" : "");
+}
+
 void print_session(struct json_object *session, FILE *stream)
 {
 	fputs(style(stream, STYLE_BOLD), stream);
@@ -149,6 +164,7 @@ void print_session(struct json_object *session, FILE *stream)
 	putc('\n', stream);
 	print_started(session, stream);
 	print_line(session, "output", "output", stream);
+	print_memory(session, stream);
 	print_line(session, "level", "level", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);

@@ -29,12 +29,27 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row dump_rows[] = {
+	{ .name = "last",
+	  .kind = OPTION_DURATION,
+	  .parameter = "last_ns",
+	  .value = "TIME",
+	  .help = "what ended in that time, as in 60s [all that is kept]" },
+	{ .name = "output",
+	  .kind = OPTION_PATH,
+	  .parameter = "output",
+	  .value = "DIR",
+	  .help = "folder for the files, empty or new" },
+};
+static const struct option_group dump_options = { "Dump", dump_rows, 2 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, NULL };
+						     &output_options, &memory_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
 						      &output_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
+static const struct option_group *const dump_groups[] = { &dump_options, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 
 const struct verb verbs[] = {
@@ -68,6 +83,13 @@ const struct verb verbs[] = {
 	  .run = verb_rotate,
 	  .synopsis = "[NAME]",
 	  .summary = "close the files of a session, or of all, and begin new ones",
+	  .arguments_max = 1 },
+	{ .name = "dump",
+	  .run = verb_dump,
+	  .synopsis = "NAME [--last TIME] [--output DIR]",
+	  .summary = "write what a flight recorder holds to files",
+	  .groups = dump_groups,
+	  .arguments_min = 1,
 	  .arguments_max = 1 },
 	{ .name = "tail",
 	  .run = verb_tail,

@@ -111,6 +111,7 @@ void engine_free(struct engine *engine)
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
 			json_object_put(session_end(engine->sessions[i], "shutdown"));
+	dumps_end(engine);
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);

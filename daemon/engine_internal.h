@@ -25,8 +25,10 @@ struct session {
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
-	char output[PATH_MAX];
-	struct writer *writer;
+	char output[PATH_MAX];	  /* "" for a flight recorder */
+	struct writer *writer;	  /* either this */
+	struct recorder *recorder; /* or this */
+	struct engine_dump *dump;  /* that is being written, or NULL */
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
@@ -43,6 +45,7 @@ struct engine {
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	const char *block_flags[32];
+	struct engine_dump *dumps; /* that are being written */
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -75,6 +78,30 @@ struct json_object *session_status(const struct session *session, const char *re
 struct json_object *session_definition(const struct session *session);
 struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
 struct json_object *missing_describe(const struct engine *engine, uint32_t streams);
+
+void add_string(struct json_object *object, const char *key, const char *value);
+void add_u64(struct json_object *object, const char *key, uint64_t value);
+
+/* Adds "lost": what the probes lost, and what after them. */
+void add_lost(struct json_object *object, const struct probes_loss *loss, uint64_t queue,
+	      uint64_t disk);
+
+/* UTC in ISO 8601, to the second. */
+void add_time(struct json_object *object, const char *key, const struct timespec *time);
+void add_mono_time(struct json_object *object, const char *key, uint64_t mono_ns);
+
+/* A flight recorder's memory, and its rows of a stream; new objects. */
+struct json_object *recorder_describe(const struct session *session);
+struct json_object *recorder_stream_status(const struct session *session, enum iotr_stream stream);
+
+/* A flight recorder's memory, when there is that much to spare. */
+int session_open_recorder(struct session *session, struct engine_error *error);
+
+/* The session ends; a dump of it goes on. */
+void dump_detach(struct session *session);
+
+/* Has all dumps end soon, what is not written yet counted as lost, and waits for them. */
+void dumps_end(struct engine *engine);
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);

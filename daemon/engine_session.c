@@ -46,6 +46,7 @@ static void session_free(struct session *session)
 		return;
 	sd_event_source_disable_unref(session->duration);
 	writer_free(session->writer);
+	recorder_free(session->recorder);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -62,7 +63,7 @@ static int bit_find(const struct engine *engine)
 }
 
 /* Opens the folder and starts the writer. */
-static int session_open(struct session *session, struct engine_error *error)
+static int session_open_writer(struct session *session, struct engine_error *error)
 {
 	const struct engine *engine = session->engine;
 	_cleanup_json_ struct json_object *definition = session_definition(session);
@@ -99,6 +100,20 @@ static int session_open(struct session *session, struct engine_error *error)
 	return 0;
 }
 
+static int session_open(struct session *session, struct engine_error *error)
+{
+	return session->spec.flight_recorder ? session_open_recorder(session, error) :
+					       session_open_writer(session, error);
+}
+
+static int session_attach(const struct session *session)
+{
+	struct router *router = consumer_router(session->engine->consumer);
+
+	return session->recorder ? router_attach_recorder(router, session->bit, session->recorder) :
+				   router_attach(router, session->bit, session->writer);
+}
+
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 {
 	struct session *session = userdata;
@@ -125,7 +140,7 @@ static int session_begin(struct session *session, struct engine_error *error)
 		probes_loss(engine->probes, stream, session->bit, &session->before[stream]);
 		session->missed_before[stream] = probes_missed(engine->probes, stream_groups(stream));
 	}
-	r = router_attach(consumer_router(engine->consumer), session->bit, session->writer);
+	r = session_attach(session);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
 	engine->sessions[session->bit] = session;
@@ -246,20 +261,28 @@ static void session_report(struct session *session)
 	}
 }
 
-struct json_object *session_end(struct session *session, const char *reason)
+static void session_close(struct session *session, const char *reason)
 {
-	struct engine *engine = session->engine;
-	struct json_object *status;
 	int r;
 
-	control_page_clear(engine->probes, session->bit);
-	consumer_drain(engine->consumer);
-	router_detach(consumer_router(engine->consumer), session->bit);
 	session_report(session);
 	r = writer_stop(session->writer, reason, NULL);
 	if (r < 0)
 		log_error("manifest of session %s: %s", session->spec.name, strerror(-r));
 	tail_hub_end(session);
+}
+
+struct json_object *session_end(struct session *session, const char *reason)
+{
+	struct engine *engine = session->engine;
+	struct json_object *status;
+
+	control_page_clear(engine->probes, session->bit);
+	consumer_drain(engine->consumer);
+	router_detach(consumer_router(engine->consumer), session->bit);
+	if (session->writer)
+		session_close(session, reason);
+	dump_detach(session);
 	status = session_status(session, reason);
 	engine->sessions[session->bit] = NULL;
 	groups_release_later(engine);
@@ -288,6 +311,8 @@ int engine_rotate(struct engine *engine, const char *name, struct json_object **
 
 	if (!session)
 		return -ENOENT;
+	if (!session->writer)
+		return -EOPNOTSUPP;
 	consumer_drain(engine->consumer); /* what happened before the call is in the old segments */
 	session_report(session);
 	r = writer_rotate(session->writer, &paths);

@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "cleanup.h"
+#include "dump.h"
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
@@ -183,13 +184,15 @@ static int rotate(struct call *call)
 	for (size_t i = 0; r >= 0 && i < json_object_array_length(sessions); i++) {
 		int q = rotate_one(call, name_of(json_object_array_get_idx(sessions, i)), closed);
 
-		if (q < 0 && (q != -ENOENT || choice.name))
+		if (q < 0 && ((q != -ENOENT && q != -EOPNOTSUPP) || choice.name))
 			r = q;
 	}
 	if (r >= 0)
 		reply_value(call, "closed", TAKE(closed));
 	else if (r == -ENOENT && !call->done)
 		reply_no_such_session(call, choice.name);
+	else if (r == -EOPNOTSUPP)
+		reply_in_memory(call, choice.name);
 	return r;
 }
 
@@ -235,6 +238,7 @@ static const struct method methods[] = {
 	{ "Start", start },   { "Stop", stop },	     { "List", list },
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
+	{ "Dump", dump_call },
 };
 
 const struct interface command_interface = {

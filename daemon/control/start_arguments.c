@@ -283,20 +283,40 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 {
 	struct iotr_session_spec *spec = target;
 	const char *path = NULL;
-	int r = argument_string(value, &path, error);
+	int r = argument_folder(value, &path, error);
 
-	if (r < 0)
-		return r;
-	if (*path != '/')
-		return argument_refuse(error, "the path is not absolute");
-	if (strlen(path) >= sizeof(spec->output))
-		return argument_refuse(error, "the path is longer than %zu bytes",
-				       sizeof(spec->output) - 1);
-	strcpy(spec->output, path);
+	if (r >= 0)
+		strcpy(spec->output, path);
+	return r;
+}
+
+/* What says how a session writes its files has no meaning for one that writes none. */
+static int refuse_files(const struct iotr_session_spec *spec, struct engine_error *error)
+{
+	if (*spec->output)
+		return argument_refuse(error, "a flight recorder writes no files, so it has no "
+					      "output: give one to each dump");
 	return 0;
 }
 
-/* Streams stand before operations and pids before tree, which look at them. */
+static int parse_flight_recorder(struct json_object *value, void *target,
+				 struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	int r = argument_number(value, 0, INT64_MAX, &spec->flight_recorder, error);
+
+	if (r < 0)
+		return r;
+	if (spec->flight_recorder < IOTR_FLIGHT_RECORDER_MIN ||
+	    spec->flight_recorder > IOTR_FLIGHT_RECORDER_MAX)
+		return argument_refuse(error, "a flight recorder has from 1 MiB to 4 GiB of memory");
+	return refuse_files(spec, error);
+}
+
+/*
+ * Streams stand before operations and pids before tree, which look at them, and what a flight
+ * recorder has no use for before it.
+ */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
 	{ .name = "streams", .parse = parse_streams, .required = true },
@@ -311,6 +331,7 @@ static const struct argument start_arguments[] = {
 	{ .name = "errors", .parse = parse_errors },
 	{ .name = "duration_ns", .parse = parse_duration },
 	{ .name = "output", .parse = parse_output },
+	{ .name = "flight_recorder", .parse = parse_flight_recorder },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,

@@ -74,6 +74,9 @@ void engine_dump_forget(struct engine_dump *dump);
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);
 
+/* New object: what the daemon costs, see the method Status. */
+int engine_cost(struct engine *engine, struct json_object **ret);
+
 /* New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. */
 int engine_streams(struct engine *engine, struct json_object **ret);
 

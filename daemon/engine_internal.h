@@ -19,6 +19,18 @@ enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
 };
 
+/* Counters at one instant. */
+struct rate_sample {
+	uint64_t mono_ns;
+	uint64_t cpu_ns;
+	uint64_t rows[IOTR_STREAM_COUNT];
+	uint64_t bytes[IOTR_STREAM_COUNT];
+};
+
+struct rates {
+	struct rate_sample last, before;
+};
+
 struct session {
 	struct engine *engine;
 	unsigned int bit;
@@ -33,6 +45,7 @@ struct session {
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
+	struct rates rates;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
 };
 
@@ -46,6 +59,9 @@ struct engine {
 	size_t ended_count;
 	const char *block_flags[32];
 	struct engine_dump *dumps; /* that are being written */
+	struct rates rates; /* of the daemon's CPU time */
+	sd_event_source *tick; /* each second while sessions run */
+	struct bpf_cost *bpf_cost;
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -89,6 +105,18 @@ void add_lost(struct json_object *object, const struct probes_loss *loss, uint64
 /* UTC in ISO 8601, to the second. */
 void add_time(struct json_object *object, const char *key, const struct timespec *time);
 void add_mono_time(struct json_object *object, const char *key, uint64_t mono_ns);
+
+/* A session has begun: its rates are kept from now on. */
+void rates_begin(struct session *session);
+
+/* Adds rates to the streams of a running session's status, and what its writer costs. */
+void rates_describe(const struct session *session, struct json_object *status);
+
+/* What BPF programs cost, measured in short windows from bpf_cost_run() on, while sessions run. */
+int bpf_cost_new(struct engine *engine, struct bpf_cost **ret);
+void bpf_cost_free(struct bpf_cost *cost); /* takes NULL */
+void bpf_cost_run(struct bpf_cost *cost);
+struct json_object *bpf_cost_describe(const struct engine *engine);
 
 /* A flight recorder's memory, and its rows of a stream; new objects. */
 struct json_object *recorder_describe(const struct session *session);

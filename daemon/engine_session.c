@@ -151,6 +151,8 @@ static int session_begin(struct session *session, struct engine_error *error)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
+	rates_begin(session);
+	bpf_cost_run(engine->bpf_cost);
 	if (r < 0) {
 		json_object_put(session_end(session, "failed"));
 		return engine_fail(error, r, "", "cannot set the filters: too many values over all sessions");

@@ -203,6 +203,8 @@ struct json_object *session_status(const struct session *session, const char *re
 		add_u64(status, "duration_ns", session->spec.duration_ns);
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
+	if (!reason)
+		rates_describe(session, status);
 	return status;
 }
 

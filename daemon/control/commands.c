@@ -143,7 +143,7 @@ static int64_t uptime_seconds(const struct control *control)
 
 static int status(struct call *call)
 {
-	struct json_object *sessions = NULL, *parameters;
+	struct json_object *sessions = NULL, *cost = NULL, *parameters;
 	struct choice choice = { 0 };
 	int r;
 
@@ -152,11 +152,17 @@ static int status(struct call *call)
 	r = find_sessions(call, choice.name, &sessions);
 	if (r < 0)
 		return r;
+	r = engine_cost(call->control->engine, &cost);
+	if (r < 0) {
+		json_object_put(sessions);
+		return r;
+	}
 	parameters = json_object_new_object();
 	json_object_object_add(parameters, "version", json_object_new_string(IOTRACER_VERSION));
 	json_object_object_add(parameters, "uptime",
 			       json_object_new_int64(uptime_seconds(call->control)));
 	json_object_object_add(parameters, "pid", json_object_new_int64(getpid()));
+	json_object_object_add(parameters, "cost", cost);
 	json_object_object_add(parameters, "sessions", sessions);
 	call_reply(call, parameters);
 	return 0;

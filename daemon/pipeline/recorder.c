@@ -35,6 +35,7 @@ struct recorder {
 	struct chunk *current; /* the consumer's: the last of the list, or NULL */
 	_Atomic uint64_t received[IOTR_STREAM_COUNT];
 	_Atomic uint64_t lost[IOTR_STREAM_COUNT];
+	_Atomic uint64_t bytes[IOTR_STREAM_COUNT];
 	pthread_mutex_t lock; /* for all below */
 	struct chunk_list chunks;
 	size_t count;
@@ -148,9 +149,9 @@ static struct chunk *begin_chunk(struct recorder *recorder)
 	return chunk;
 }
 
-static void add(_Atomic uint64_t *counter)
+static void add(_Atomic uint64_t *counter, uint64_t value)
 {
-	store(*counter, load(*counter) + 1);
+	store(*counter, load(*counter) + value);
 }
 
 /* When the operation ended; CLOCK_MONOTONIC. */
@@ -173,7 +174,7 @@ static void keep(struct chunk *chunk, const struct row *row, size_t size)
 	uint64_t end_ns = end_of(row->record);
 
 	queue_entry_fill((struct queue_entry *)(chunk->data + used), row, size);
-	add(&chunk->rows[row->record->stream]);
+	add(&chunk->rows[row->record->stream], 1);
 	if (end_ns > load(chunk->last_ns))
 		store(chunk->last_ns, end_ns);
 	atomic_store_explicit(&chunk->used, used + (uint32_t)size, memory_order_release);
@@ -191,13 +192,15 @@ void recorder_row(struct recorder *recorder, const struct row *row)
 
 	if (!(recorder->streams & 1U << stream))
 		return;
-	add(&recorder->received[stream]);
+	add(&recorder->received[stream], 1);
 	if (!has_room(recorder->current, size) && size <= QUEUE_ENTRY_MAX)
 		recorder->current = begin_chunk(recorder);
-	if (has_room(recorder->current, size))
-		keep(recorder->current, row, size);
-	else
-		add(&recorder->lost[stream]);
+	if (!has_room(recorder->current, size)) {
+		add(&recorder->lost[stream], 1);
+		return;
+	}
+	keep(recorder->current, row, size);
+	add(&recorder->bytes[stream], size);
 }
 
 /* ---- what is there ---- */
@@ -209,6 +212,7 @@ void recorder_counts(struct recorder *recorder, enum iotr_stream stream,
 	counts->overwritten = recorder->overwritten[stream];
 	pthread_mutex_unlock(&recorder->lock);
 	counts->lost = load(recorder->lost[stream]);
+	counts->bytes = load(recorder->bytes[stream]);
 	counts->received = load(recorder->received[stream]);
 	counts->kept = counts->received - counts->lost - counts->overwritten;
 }

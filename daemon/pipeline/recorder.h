@@ -38,6 +38,7 @@ struct recorder_counts {
 	uint64_t kept;
 	uint64_t overwritten;
 	uint64_t lost; /* for there was no memory */
+	uint64_t bytes; /* that the rows took which were not lost */
 };
 
 void recorder_counts(struct recorder *recorder, enum iotr_stream stream,

@@ -21,10 +21,11 @@ enum option_kind {
 	OPTION_PATH,	 /* made absolute */
 	OPTION_STREAM,	 /* adds its own name to the list */
 	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */
-	OPTION_SOCKET,	 /* the last four say something to the client itself */
+	OPTION_SOCKET,	 /* from here on they say something to the client itself */
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
+	OPTION_INTERVAL, /* seconds, or as a duration; may be left out */
 	OPTION_KIND_COUNT,
 };
 

@@ -154,6 +154,26 @@ static void print_memory(struct json_object *session, FILE *stream)
 		json_object_get_boolean(member_of(memory, "dumping")) ? ", being dumped" : "");
 }
 
+static void print_cost(struct json_object *session, FILE *stream)
+{
+	struct json_object *writer = member_of(session, "writer");
+
+	if (writer)
+		fprintf(stream, "  writer   %.2f %% of a CPU\n",
+			(double)number_of(writer, "cpu_ns_per_s") / 1e7);
+}
+
+static void print_remaining(struct json_object *session, FILE *stream)
+{
+	struct json_object *remaining = member_of(session, "remaining");
+	char time[32];
+
+	if (member_of(remaining, "duration_ns"))
+		fprintf(stream, "  ends in  %s\n",
+			iotr_format_duration(time, sizeof(time),
+					     number_of(remaining, "duration_ns")));
+}
+
 void print_session(struct json_object *session, FILE *stream)
 {
 	fputs(style(stream, STYLE_BOLD), stream);
@@ -165,6 +185,8 @@ void print_session(struct json_object *session, FILE *stream)
 	print_started(session, stream);
 	print_line(session, "output", "output", stream);
 	print_memory(session, stream);
+	print_remaining(session, stream);
+	print_cost(session, stream);
 	print_line(session, "level", "level", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);

@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "options.h"
 
@@ -26,6 +27,7 @@ struct context {
 	bool json;
 	bool help;
 	bool version;
+	uint64_t interval_ns;	 /* between two looks; 0: one look is enough */
 	const struct verb *verb; /* NULL before it is known */
 };
 

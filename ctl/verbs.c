@@ -29,6 +29,14 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row watch_row[] = {
+	{ .name = "watch",
+	  .kind = OPTION_INTERVAL,
+	  .value = "TIME",
+	  .help = "again each so often [1s], until Ctrl-C" },
+};
+static const struct option_group watch_option = { "Live", watch_row, 1 };
+
 static const struct option_row dump_rows[] = {
 	{ .name = "last",
 	  .kind = OPTION_DURATION,
@@ -49,6 +57,7 @@ static const struct option_group *start_groups[] = { NULL, &process_options, &fi
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
 						      &output_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
+static const struct option_group *const status_groups[] = { &watch_option, NULL };
 static const struct option_group *const dump_groups[] = { &dump_options, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 
@@ -68,8 +77,9 @@ const struct verb verbs[] = {
 	{ .name = "list", .run = verb_list, .synopsis = "", .summary = "show the sessions" },
 	{ .name = "status",
 	  .run = verb_status,
-	  .synopsis = "[NAME]",
-	  .summary = "show what sessions wrote and lost",
+	  .synopsis = "[NAME] [--watch[=TIME]]",
+	  .summary = "show what sessions wrote, lost and cost",
+	  .groups = status_groups,
 	  .arguments_max = 1 },
 	{ .name = "record",
 	  .run = verb_record,

@@ -23,7 +23,7 @@
 
 #define QUEUE_BYTES  (1024 * 1024)
 #define PAUSE_US     1000 /* until a full queue is looked at again */
-#define NICE	     19	  /* of the threads of a dump */
+#define NICE	     10	  /* of the threads of a dump: it goes on where the machine is busy */
 
 struct engine_dump {
 	struct engine_dump *next;

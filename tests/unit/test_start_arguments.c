@@ -101,6 +101,12 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"/a\\u0000b\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":0}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048575}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":4294967297}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":\"1M\"}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"output\":\"/x\"}",
+	  "flight_recorder" },
 };
 
 START_TEST(refuses)

@@ -117,6 +117,17 @@ static int set_quantity(struct context *context, const struct option_row *row, c
 	return EXIT_DONE;
 }
 
+static int set_number(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	uint64_t number;
+
+	if (iotr_parse_number(value, INT64_MAX, &number) < 0)
+		return refuse(context, row, value, "not a number");
+	json_object_object_add(parameters, row->parameter, json_object_new_int64((int64_t)number));
+	return EXIT_DONE;
+}
+
 static int set_duration(struct context *context, const struct option_row *row, const char *value,
 			struct json_object *parameters)
 {
@@ -248,7 +259,7 @@ static parser *const parsers[] = {
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
 	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,
-	[OPTION_VERSION] = take_version,
+	[OPTION_VERSION] = take_version,   [OPTION_NUMBER] = set_number,
 	[OPTION_INTERVAL] = take_interval,
 };
 _Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");

@@ -16,6 +16,7 @@ enum option_kind {
 	OPTION_TEXT,
 	OPTION_TEXTS,	 /* separated by commas */
 	OPTION_NUMBERS,	 /* separated by commas */
+	OPTION_NUMBER,
 	OPTION_DURATION, /* as nanoseconds */
 	OPTION_SIZE,	 /* as bytes */
 	OPTION_PATH,	 /* made absolute */

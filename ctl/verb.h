@@ -52,6 +52,7 @@ int verb_rotate(struct context *context, struct json_object *parameters, int arg
 int verb_dump(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_record(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_streams(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_reload(struct context *context, struct json_object *parameters, int argc, char **argv);

@@ -12,8 +12,6 @@
 #include "units.h"
 #include "verb.h"
 
-#define CLEAR "\033[H\033[J"
-
 static void print_bpf(struct json_object *bpf)
 {
 	const char *reason = text_of(bpf, "reason", NULL);
@@ -86,7 +84,7 @@ static void draw(struct watch *watch, struct json_object *reply)
 		return;
 	}
 	if (watch->redraws)
-		fputs(CLEAR, stdout);
+		fputs(CLEAR_TERMINAL, stdout);
 	else if (watch->blocks)
 		putchar('\n');
 	print_status(reply, watch->name);

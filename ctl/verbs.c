@@ -51,11 +51,32 @@ static const struct option_row dump_rows[] = {
 };
 static const struct option_group dump_options = { "Dump", dump_rows, 2 };
 
+static const struct option_row top_rows[] = {
+	{ .name = "interval",
+	  .kind = OPTION_DURATION,
+	  .parameter = "interval_ns",
+	  .value = "TIME",
+	  .help = "between two looks [1s]" },
+	{ .name = "sort",
+	  .kind = OPTION_TEXT,
+	  .parameter = "sort",
+	  .value = "WHAT",
+	  .help = "rows, bytes or latency [bytes]" },
+	{ .name = "lines",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "count",
+	  .value = "N",
+	  .help = "at most [20]" },
+};
+static const struct option_group top_options = { "View", top_rows, 3 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, &memory_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
 						      &output_options, NULL };
+static const struct option_group *top_groups[] = { NULL, &process_options, &filter_options,
+						   &top_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const status_groups[] = { &watch_option, NULL };
 static const struct option_group *const dump_groups[] = { &dump_options, NULL };
@@ -107,6 +128,11 @@ const struct verb verbs[] = {
 	  .summary = "show rows as they are written",
 	  .groups = tail_groups,
 	  .arguments_max = 1 },
+	{ .name = "top",
+	  .run = verb_top,
+	  .synopsis = "[STREAMS] [FILTERS]",
+	  .summary = "show which processes do what to which files, until Ctrl-C",
+	  .groups = top_groups },
 	{ .name = "streams",
 	  .run = verb_streams,
 	  .synopsis = "",
@@ -139,4 +165,5 @@ void verbs_prepare(void)
 {
 	start_groups[0] = stream_options();
 	record_groups[0] = stream_options();
+	top_groups[0] = stream_options();
 }

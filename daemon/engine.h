@@ -71,6 +71,21 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 /* The handler is not called any more; not to be used after the handler was called. */
 void engine_dump_forget(struct engine_dump *dump);
 
+/*
+ * Sums up the rows of a flight recorder whose operations ended from `*since_ns` (CLOCK_MONOTONIC)
+ * until now, which it becomes. -ENOENT. `*ret`: a new object, see the method Top.
+ */
+struct engine_look {
+	const char *order; /* "rows", "bytes" or "latency" */
+	uint64_t count;	   /* most that are told */
+};
+
+int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
+		uint64_t *since_ns, struct json_object **ret);
+
+/* Whether there is such an order. */
+bool engine_look_order(const char *order);
+
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);
 

@@ -13,6 +13,7 @@
 #include "reply.h"
 #include "start_arguments.h"
 #include "tail.h"
+#include "top.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -244,7 +245,7 @@ static const struct method methods[] = {
 	{ "Start", start },   { "Stop", stop },	     { "List", list },
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
-	{ "Dump", dump_call },
+	{ "Dump", dump_call },   { "Top", top_call },
 };
 
 const struct interface command_interface = {

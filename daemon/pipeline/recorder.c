@@ -154,8 +154,7 @@ static void add(_Atomic uint64_t *counter, uint64_t value)
 	store(*counter, load(*counter) + value);
 }
 
-/* When the operation ended; CLOCK_MONOTONIC. */
-static uint64_t end_of(const struct iotr_record *record)
+uint64_t recorder_end_ns(const struct iotr_record *record)
 {
 	uint64_t latency = record->latency_ns == IOTR_UNKNOWN ? 0 : record->latency_ns;
 
@@ -171,7 +170,7 @@ static uint64_t end_of(const struct iotr_record *record)
 static void keep(struct chunk *chunk, const struct row *row, size_t size)
 {
 	uint32_t used = load(chunk->used);
-	uint64_t end_ns = end_of(row->record);
+	uint64_t end_ns = recorder_end_ns(row->record);
 
 	queue_entry_fill((struct queue_entry *)(chunk->data + used), row, size);
 	add(&chunk->rows[row->record->stream], 1);
@@ -284,7 +283,7 @@ bool recorder_view_next(struct recorder_view *view, struct row *row)
 
 	while ((entry = next_entry(view))) {
 		queue_entry_read(entry, row);
-		if (end_of(row->record) >= view->since_ns)
+		if (recorder_end_ns(row->record) >= view->since_ns)
 			return true;
 	}
 	return false;

@@ -53,6 +53,9 @@ struct recorder_memory {
 
 void recorder_memory(struct recorder *recorder, struct recorder_memory *memory);
 
+/* When the operation of a row ended, CLOCK_MONOTONIC. */
+uint64_t recorder_end_ns(const struct iotr_record *record);
+
 /* Rows that are there now, in the order in which they came. */
 struct recorder_view;
 

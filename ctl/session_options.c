@@ -40,6 +40,11 @@ static const struct option_row output_rows[] = {
 	{ "format", OPTION_TEXT, "format", "csv|jsonl", "of the files; csv if not given", NULL },
 };
 
+static const struct option_row memory_rows[] = {
+	{ "flight-recorder", OPTION_SIZE, "flight_recorder", "SIZE",
+	  "keep the last rows in memory, for dump, as in 256M", NULL },
+};
+
 #define GROUP(title, rows)                                                                         \
 	{                                                                                          \
 		title, rows, sizeof(rows) / sizeof(rows[0])                                        \
@@ -48,6 +53,7 @@ static const struct option_row output_rows[] = {
 const struct option_group process_options = GROUP("Processes", process_rows);
 const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
 const struct option_group output_options = GROUP("Limits and output", output_rows);
+const struct option_group memory_options = GROUP("Instead of files", memory_rows);
 
 static const struct option_row set_rows[] = {
 	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",

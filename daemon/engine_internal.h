@@ -20,6 +20,18 @@ enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
 };
 
+/* Counters at one instant. */
+struct rate_sample {
+	uint64_t mono_ns;
+	uint64_t cpu_ns;
+	uint64_t rows[IOTR_STREAM_COUNT];
+	uint64_t bytes[IOTR_STREAM_COUNT];
+};
+
+struct rates {
+	struct rate_sample last, before;
+};
+
 /* Who waits for a session's end. */
 struct session_waiter {
 	struct session_waiter *next;
@@ -33,13 +45,16 @@ struct session {
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
-	char output[PATH_MAX];
-	struct trace *trace;
-	struct writer *writer;
+	char output[PATH_MAX];	  /* "" for a flight recorder */
+	struct trace *trace;	  /* of a writer */
+	struct writer *writer;	  /* either this */
+	struct recorder *recorder; /* or this */
+	struct engine_dump *dump;  /* that is being written, or NULL */
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
+	struct rates rates;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
 	const char *reason;   /* of its end; NULL: it runs */
 	bool written;	      /* its end is on disk, or was given up */
@@ -61,6 +76,10 @@ struct engine {
 	sd_event_source *notices;
 	sd_event_source *reports; /* when the writers are told what the probes know */
 	const char *block_flags[32];
+	struct engine_dump *dumps; /* that are being written */
+	struct rates rates; /* of the daemon's CPU time */
+	sd_event_source *tick; /* each second while sessions run */
+	struct bpf_cost *bpf_cost;
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -109,6 +128,42 @@ struct json_object *session_status(const struct session *session);
 struct json_object *session_definition(const struct session *session);
 struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
 struct json_object *missing_describe(const struct engine *engine, uint32_t streams);
+
+void add_string(struct json_object *object, const char *key, const char *value);
+void add_u64(struct json_object *object, const char *key, uint64_t value);
+
+/* Adds "lost": what the probes lost, and what after them. */
+void add_lost(struct json_object *object, const struct probes_loss *loss, uint64_t queue,
+	      uint64_t disk);
+
+/* UTC in ISO 8601, to the second. */
+void add_time(struct json_object *object, const char *key, const struct timespec *time);
+void add_mono_time(struct json_object *object, const char *key, uint64_t mono_ns);
+
+/* A session has begun: its rates are kept from now on. */
+void rates_begin(struct session *session);
+
+/* Adds rates to the streams of a running session's status, and what its writer costs. */
+void rates_describe(const struct session *session, struct json_object *status);
+
+/* What BPF programs cost, measured in short windows from bpf_cost_run() on, while sessions run. */
+int bpf_cost_new(struct engine *engine, struct bpf_cost **ret);
+void bpf_cost_free(struct bpf_cost *cost); /* takes NULL */
+void bpf_cost_run(struct bpf_cost *cost);
+struct json_object *bpf_cost_describe(const struct engine *engine);
+
+/* A flight recorder's memory, and its rows of a stream; new objects. */
+struct json_object *recorder_describe(const struct session *session);
+struct json_object *recorder_stream_status(const struct session *session, enum iotr_stream stream);
+
+/* A flight recorder's memory, when there is that much to spare. */
+int session_open_recorder(struct session *session, struct engine_error *error);
+
+/* The session ends; a dump of it goes on. */
+void dump_detach(struct session *session);
+
+/* Has all dumps end soon, what is not written yet counted as lost, and waits for them. */
+void dumps_end(struct engine *engine);
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);

@@ -38,6 +38,10 @@ extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
 /* Bytes: room for the manifest, which grows with the streams, and for some segments. */
 #define IOTR_KEEP_SIZE_MIN (1ULL << 20)
 
+/* Bytes that a flight recorder may be given. */
+#define IOTR_FLIGHT_RECORDER_MIN (1ULL << 20)
+#define IOTR_FLIGHT_RECORDER_MAX (4ULL << 30)
+
 /* Operations of one stream. */
 struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
@@ -73,6 +77,7 @@ struct iotr_session_spec {
 	uint64_t keep_size;        /* bytes of all files together; 0: no limit */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
 	bool anonymize;            /* names as keyed hashes */
+	uint64_t flight_recorder;  /* bytes of memory that rows are kept in; 0: they go to files */
 };
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)

@@ -12,6 +12,9 @@
 #include "units.h"
 #include "verb.h"
 
+#define INTERVAL_MIN_NS 100000000ULL
+#define INTERVAL_MAX_S	86400
+
 static struct json_object *list_of(struct json_object *parameters, const char *name)
 {
 	struct json_object *list = NULL;
@@ -111,6 +114,17 @@ static int set_quantity(struct context *context, const struct option_row *row, c
 		return refuse(context, row, value, what);
 	json_object_object_add(parameters, row->parameter,
 			       json_object_new_int64((int64_t)quantity));
+	return EXIT_DONE;
+}
+
+static int set_number(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	uint64_t number;
+
+	if (iotr_parse_number(value, INT64_MAX, &number) < 0)
+		return refuse(context, row, value, "not a number");
+	json_object_object_add(parameters, row->parameter, json_object_new_int64((int64_t)number));
 	return EXIT_DONE;
 }
 
@@ -257,6 +271,23 @@ static int take_version(struct context *context, const struct option_row *row, c
 	return EXIT_DONE;
 }
 
+/* "2" is seconds here. */
+static int take_interval(struct context *context, const struct option_row *row, const char *value,
+			 struct json_object *parameters)
+{
+	uint64_t ns = 1000000000, seconds;
+
+	(void)parameters;
+	if (value && !iotr_parse_number(value, INTERVAL_MAX_S, &seconds))
+		ns = seconds * 1000000000;
+	else if (value && iotr_parse_duration(value, &ns) < 0)
+		return refuse(context, row, value, "no time: write 2, 2s or 500ms");
+	if (ns < INTERVAL_MIN_NS || ns > INTERVAL_MAX_S * 1000000000ULL)
+		return refuse(context, row, value, "not from 100ms to a day");
+	context->interval_ns = ns;
+	return EXIT_DONE;
+}
+
 static parser *const parsers[] = {
 	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
 	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
@@ -266,7 +297,8 @@ static parser *const parsers[] = {
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
 	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,
-	[OPTION_VERSION] = take_version,
+	[OPTION_VERSION] = take_version,   [OPTION_NUMBER] = set_number,
+	[OPTION_INTERVAL] = take_interval,
 };
 _Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");
 

@@ -32,6 +32,13 @@ struct table {
 	size_t count;
 };
 
+static int argument_of(const struct option_row *row)
+{
+	if (row->kind == OPTION_INTERVAL)
+		return optional_argument;
+	return row->value ? required_argument : no_argument;
+}
+
 static void add_group(struct table *table, const struct option_group *group)
 {
 	for (size_t i = 0; i < group->count && table->count < ROWS_MAX; i++) {
@@ -40,7 +47,7 @@ static void add_group(struct table *table, const struct option_group *group)
 		table->rows[table->count] = row;
 		table->options[table->count] = (struct option){
 			.name = row->name,
-			.has_arg = row->value ? required_argument : no_argument,
+			.has_arg = argument_of(row),
 			.val = ROW_FIRST + (int)table->count,
 		};
 		table->count++;
@@ -101,10 +108,12 @@ void options_print_help(const struct option_group *group)
 	printf("\n%s:\n", group->title);
 	for (size_t i = 0; i < group->count; i++) {
 		const struct option_row *row = &group->rows[i];
+		bool optional = row->kind == OPTION_INTERVAL;
 		char left[64];
 
-		snprintf(left, sizeof(left), "--%s%s%s", row->name, row->value ? " " : "",
-			 row->value ?: "");
+		snprintf(left, sizeof(left), "--%s%s%s%s", row->name,
+			 optional ? "[=" : row->value ? " " : "", row->value ?: "",
+			 optional ? "]" : "");
 		printf("  %-26s %s\n", left, row->help);
 	}
 }

@@ -16,6 +16,7 @@ enum option_kind {
 	OPTION_TEXT,
 	OPTION_TEXTS,	 /* separated by commas */
 	OPTION_NUMBERS,	 /* separated by commas */
+	OPTION_NUMBER,
 	OPTION_DURATION, /* as nanoseconds */
 	OPTION_SIZE,	 /* as bytes */
 	OPTION_DURATION_OFF, /* the same, or off: 0 */
@@ -24,10 +25,11 @@ enum option_kind {
 	OPTION_PATH,	 /* made absolute */
 	OPTION_STREAM,	 /* adds its own name to the list */
 	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */
-	OPTION_SOCKET,	 /* the last four say something to the client itself */
+	OPTION_SOCKET,	 /* from here on they say something to the client itself */
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
+	OPTION_INTERVAL, /* seconds, or as a duration; may be left out */
 	OPTION_KIND_COUNT,
 };
 

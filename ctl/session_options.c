@@ -41,6 +41,11 @@ static const struct option_row output_rows[] = {
 	{ "anonymize", OPTION_SWITCH, "anonymize", NULL, "names and addresses as keyed hashes", NULL },
 };
 
+static const struct option_row memory_rows[] = {
+	{ "flight-recorder", OPTION_SIZE, "flight_recorder", "SIZE",
+	  "keep the last rows in memory, for dump, as in 256M", NULL },
+};
+
 #define GROUP(title, rows)                                                                         \
 	{                                                                                          \
 		title, rows, sizeof(rows) / sizeof(rows[0])                                        \
@@ -49,6 +54,7 @@ static const struct option_row output_rows[] = {
 const struct option_group process_options = GROUP("Processes", process_rows);
 const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
 const struct option_group output_options = GROUP("Limits and output", output_rows);
+const struct option_group memory_options = GROUP("Instead of files", memory_rows);
 
 static const struct option_row set_rows[] = {
 	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",

@@ -193,6 +193,55 @@ static void print_disk_errors(struct json_object *session, FILE *stream)
 	}
 }
 
+/* What a flight recorder holds. */
+static void print_memory(struct json_object *session, FILE *stream)
+{
+	struct json_object *memory = member_of(session, "flight_recorder");
+	char size[32], used[32], span[32];
+
+	if (!memory)
+		return;
+	fprintf(stream, "  memory   %s of %s, the last %s%s\n",
+		iotr_format_size(used, sizeof(used), number_of(memory, "used")),
+		iotr_format_size(size, sizeof(size), number_of(memory, "size")),
+		iotr_format_duration(span, sizeof(span), number_of(memory, "span_ns")),
+		json_object_get_boolean(member_of(memory, "dumping")) ? ", being dumped" : "");
+}
+
+static void print_cost(struct json_object *session, FILE *stream)
+{
+	struct json_object *writer = member_of(session, "writer");
+
+	if (writer)
+		fprintf(stream, "  writer   %.2f %% of a CPU\n",
+			(double)number_of(writer, "cpu_ns_per_s") / 1e7);
+}
+
+/* "max_size in 5m": if it goes on like that. */
+static void print_quota(struct json_object *remaining, const char *key, FILE *stream)
+{
+	char name[32], time[32];
+
+	snprintf(name, sizeof(name), "%s_ns", key);
+	if (member_of(remaining, name))
+		fprintf(stream, "  at this rate, %s in %s\n", key,
+			iotr_format_duration(time, sizeof(time), number_of(remaining, name)));
+}
+
+static void print_remaining(struct json_object *session, FILE *stream)
+{
+	struct json_object *remaining = member_of(session, "remaining");
+	char time[32];
+
+	if (member_of(remaining, "duration_ns"))
+		fprintf(stream, "  ends in  %s\n",
+			iotr_format_duration(time, sizeof(time),
+					     number_of(remaining, "duration_ns")));
+	print_quota(remaining, "max_size", stream);
+	print_quota(remaining, "max_events", stream);
+	print_quota(remaining, "keep_size", stream);
+}
+
 void print_session(struct json_object *session, FILE *stream)
 {
 	fputs(style(stream, STYLE_BOLD), stream);
@@ -207,6 +256,9 @@ void print_session(struct json_object *session, FILE *stream)
 	putc('\n', stream);
 	print_started(session, stream);
 	print_line(session, "output", "output", stream);
+	print_memory(session, stream);
+	print_remaining(session, stream);
+	print_cost(session, stream);
 	print_line(session, "level", "level", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);

@@ -16,7 +16,7 @@ void print_session_streams(struct json_object *session, FILE *stream);
 /* "vfs, block" */
 char *join_streams(struct json_object *session, char *text, size_t size);
 
-/* Rows written, removed later, and lost, over all streams. */
+/* Rows written (or kept in memory), removed later, and lost, over all streams. */
 uint64_t session_written(struct json_object *session);
 uint64_t session_removed(struct json_object *session);
 uint64_t session_lost(struct json_object *session);

@@ -38,9 +38,10 @@ static uint64_t sum_streams(struct json_object *session,
 	return sum;
 }
 
+/* Or kept, where nothing is written. */
 static uint64_t written_of(struct json_object *stream)
 {
-	return number_of(stream, "written");
+	return number_of(stream, "written") + number_of(stream, "kept");
 }
 
 uint64_t session_written(struct json_object *session)
@@ -106,22 +107,42 @@ static void format_lost(char *text, size_t size, struct json_object *stream)
 		snprintf(text + at, size - at, ")");
 }
 
-static void add_stream(struct table *table, const char *flag, struct json_object *stream)
+static void add_count(struct table *table, struct json_object *stream, const char *key)
 {
-	char emitted[32], written[32], segments[32], bytes[32], lost[192];
+	char text[32];
 
-	format_lost(lost, sizeof(lost), stream);
-	table_add(table, STYLE_PLAIN, "%s", flag);
-	table_add(table, STYLE_PLAIN, "%s",
-		  format_count(emitted, sizeof(emitted), number_of(stream, "emitted")));
-	table_add(table, STYLE_PLAIN, "%s",
-		  format_count(written, sizeof(written), number_of(stream, "written")));
-	table_add(table, lost_of(stream) ? STYLE_BAD : STYLE_PLAIN, "%s", lost);
-	table_add(table, STYLE_PLAIN, "%s",
-		  iotr_format_size(bytes, sizeof(bytes), number_of(stream, "bytes")));
-	table_add(table, STYLE_PLAIN, "%s",
-		  format_count(segments, sizeof(segments), number_of(stream, "segments")));
+	table_add(table, STYLE_PLAIN, "%s", format_count(text, sizeof(text), number_of(stream, key)));
 }
+
+static void add_size(struct table *table, struct json_object *stream, const char *key)
+{
+	char text[32];
+
+	table_add(table, STYLE_PLAIN, "%s",
+		  iotr_format_size(text, sizeof(text), number_of(stream, key)));
+}
+
+static void add_lost(struct table *table, struct json_object *stream, const char *key)
+{
+	char text[192];
+
+	(void)key;
+	format_lost(text, sizeof(text), stream);
+	table_add(table, lost_of(stream) ? STYLE_BAD : STYLE_PLAIN, "%s", text);
+}
+
+/* What is shown of a stream, where it has it. */
+static const struct column {
+	const char *head;
+	const char *key;
+	void (*add)(struct table *table, struct json_object *stream, const char *key);
+} columns[] = {
+	{ "EMITTED", "emitted", add_count },   { "WRITTEN", "written", add_count },
+	{ "KEPT", "kept", add_count },	       { "OVERWRITTEN", "overwritten", add_count },
+	{ "LOST", "lost", add_lost },	       { "SIZE", "bytes", add_size },
+	{ "SEGMENTS", "segments", add_count }, { "ROWS/S", "rows_per_s", add_count },
+	{ "BYTES/S", "bytes_per_s", add_size },
+};
 
 static void print_missed(struct json_object *streams, FILE *out)
 {
@@ -139,21 +160,49 @@ static void print_missed(struct json_object *streams, FILE *out)
 	}
 }
 
-void print_session_streams(struct json_object *session, FILE *stream)
+/* All streams of a session have the same columns: those of the first. */
+static struct table begin_table(struct json_object *first, const struct column *shown[])
 {
-	static const char *const heads[] = { "STREAM", "EMITTED", "WRITTEN",
-					     "LOST",   "SIZE",	  "SEGMENTS" };
+	struct table table = { .columns = 1, .indent = 2 };
+
+	table_add(&table, STYLE_BOLD, "STREAM");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (!member_of(first, columns[i].key))
+			continue;
+		if (columns[i].add != add_lost)
+			table.right |= 1U << table.columns;
+		shown[table.columns++ - 1] = &columns[i];
+		table_add(&table, STYLE_BOLD, "%s", columns[i].head);
+	}
+	return table;
+}
+
+static struct json_object *first_stream(struct json_object *streams)
+{
+	json_object_object_foreach(streams, flag, stream)
+	{
+		(void)flag;
+		return stream;
+	}
+	return NULL;
+}
+
+void print_session_streams(struct json_object *session, FILE *out)
+{
+	const struct column *shown[sizeof(columns) / sizeof(columns[0])];
 	struct json_object *streams = member_of(session, "streams");
-	struct table table = { .columns = 6,
-			       .right = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
-			       .indent = 2 };
+	struct table table;
 
 	if (!json_object_is_type(streams, json_type_object))
 		return;
-	for (size_t i = 0; i < table.columns; i++)
-		table_add(&table, STYLE_BOLD, "%s", heads[i]);
-	json_object_object_foreach(streams, flag, value) add_stream(&table, flag, value);
-	table_print(&table, stream);
+	table = begin_table(first_stream(streams), shown);
+	json_object_object_foreach(streams, flag, stream)
+	{
+		table_add(&table, STYLE_PLAIN, "%s", flag);
+		for (size_t i = 0; i + 1 < table.columns; i++)
+			shown[i]->add(&table, stream, shown[i]->key);
+	}
+	table_print(&table, out);
 	table_done(&table);
-	print_missed(streams, stream);
+	print_missed(streams, out);
 }

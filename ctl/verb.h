@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "options.h"
 
@@ -26,6 +27,7 @@ struct context {
 	bool json;
 	bool help;
 	bool version;
+	uint64_t interval_ns;	 /* between two looks; 0: one look is enough */
 	const struct verb *verb; /* NULL before it is known */
 };
 
@@ -48,8 +50,10 @@ int verb_stop(struct context *context, struct json_object *parameters, int argc,
 int verb_list(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_status(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_rotate(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_dump(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_record(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_streams(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_reload(struct context *context, struct json_object *parameters, int argc, char **argv);

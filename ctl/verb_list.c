@@ -20,7 +20,7 @@ static void add_session(struct table *table, struct json_object *session)
 		  format_count(written, sizeof(written), session_written(session)));
 	table_add(table, lost_rows ? STYLE_BAD : STYLE_PLAIN, "%s",
 		  format_count(lost, sizeof(lost), lost_rows));
-	table_add(table, STYLE_PLAIN, "%s", text_of(session, "output", "?"));
+	table_add(table, STYLE_PLAIN, "%s", text_of(session, "output", "memory"));
 }
 
 static void print_sessions(struct json_object *sessions)

@@ -27,6 +27,6 @@ int verb_start(struct context *context, struct json_object *parameters, int argc
 	else
 		printf("%s: recording %s into %s\n", text_of(session, "name", "?"),
 		       join_streams(session, streams, sizeof(streams)),
-		       text_of(session, "output", "?"));
+		       text_of(session, "output", "memory"));
 	return complain_missing(session) ? EXIT_PARTLY : EXIT_DONE;
 }

@@ -1,46 +1,166 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
+#include "interrupt.h"
 #include "output.h"
 #include "request.h"
 #include "session_output.h"
 #include "units.h"
 #include "verb.h"
 
+static void print_bpf(struct json_object *bpf)
+{
+	const char *reason = text_of(bpf, "reason", NULL);
+	char runs[32];
+
+	if (member_of(bpf, "ns_per_s"))
+		printf(", BPF programs %.2f %% (%s runs a second of %lluns)",
+		       (double)number_of(bpf, "ns_per_s") / 1e7,
+		       format_count(runs, sizeof(runs), number_of(bpf, "runs_per_s")),
+		       (unsigned long long)number_of(bpf, "ns_per_run"));
+	else if (reason)
+		printf(", BPF programs unknown: %s", reason);
+}
+
 static void print_daemon(struct json_object *reply)
 {
-	char uptime[32];
+	struct json_object *cost = member_of(reply, "cost");
+	char uptime[32], cpu[32];
 
 	printf("iotracerd %s, process %llu, up %s\n", text_of(reply, "version", "?"),
 	       (unsigned long long)number_of(reply, "pid"),
 	       iotr_format_duration(uptime, sizeof(uptime),
 				    number_of(reply, "uptime") * 1000000000));
+	if (!cost)
+		return;
+	printf("cost of a CPU: daemon %.2f %% (%s so far)",
+	       (double)number_of(cost, "cpu_ns_per_s") / 1e7,
+	       iotr_format_duration(cpu, sizeof(cpu), number_of(cost, "cpu_ns")));
+	print_bpf(member_of(cost, "bpf"));
+	putchar('\n');
+}
+
+static void print_status(struct json_object *reply, bool of_one)
+{
+	struct json_object *sessions = member_of(reply, "sessions");
+
+	if (!of_one)
+		print_daemon(reply);
+	if (!count_of(sessions))
+		puts("No session is running.");
+	for (size_t i = 0; i < count_of(sessions); i++) {
+		if (i || !of_one)
+			putchar('\n');
+		print_session(json_object_array_get_idx(sessions, i), stdout);
+	}
+}
+
+struct watch {
+	struct context *context;
+	struct json_object *parameters;
+	struct connection connection;
+	const char *name; /* of the session, or NULL */
+	bool redraws;	  /* on a terminal */
+	unsigned int blocks;
+};
+
+/* The session that is watched, and no other, has come to its end. */
+static bool has_ended(const struct watch *watch, struct json_object *reply)
+{
+	struct json_object *sessions = member_of(reply, "sessions");
+
+	return watch->name && count_of(sessions) &&
+	       !strcmp(text_of(json_object_array_get_idx(sessions, 0), "state", ""), "ended");
+}
+
+static void draw(struct watch *watch, struct json_object *reply)
+{
+	if (watch->context->json) {
+		print_json(reply);
+		return;
+	}
+	if (watch->redraws)
+		fputs(CLEAR_TERMINAL, stdout);
+	else if (watch->blocks)
+		putchar('\n');
+	print_status(reply, watch->name);
+	watch->blocks++;
+}
+
+/* Whether that is the error of a session that was there before: somebody stopped it. */
+static bool was_stopped(const struct watch *watch, struct json_object *message)
+{
+	const char *error = request_error(message);
+
+	return watch->blocks && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
+}
+
+/* One block. EXIT_DONE and `*last`, or the exit code. */
+static int show_next(struct watch *watch, bool *last)
+{
+	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
+	int r, code;
+
+	r = connection_send(&watch->connection, IOTR_INTERFACE ".Status", watch->parameters, false);
+	if (r >= 0)
+		r = connection_receive(&watch->connection, &message);
+	*last = interrupt_came();
+	if (*last)
+		return EXIT_DONE;
+	if (r < 0)
+		return request_broken(watch->context, r);
+	if (was_stopped(watch, message)) {
+		if (!watch->context->json)
+			printf("%s: stopped\n", watch->name);
+		*last = true;
+		return EXIT_DONE;
+	}
+	code = request_open_reply(watch->context, message, &reply);
+	if (code != EXIT_DONE)
+		return code;
+	draw(watch, reply);
+	*last = has_ended(watch, reply) || fflush(stdout) || ferror(stdout);
+	return EXIT_DONE;
+}
+
+static int watch_status(struct context *context, struct json_object *parameters, const char *name)
+{
+	static char block[1 << 16]; /* so that the terminal gets each at once */
+	struct watch watch = { .context = context, .parameters = parameters, .name = name,
+			       .connection = CONNECTION_NONE,
+			       .redraws = isatty(STDOUT_FILENO) };
+	bool last = false;
+	int code = request_connect(context, &watch.connection);
+
+	setvbuf(stdout, block, _IOFBF, sizeof(block));
+	interrupt_catch();
+	while (code == EXIT_DONE && !last) {
+		code = show_next(&watch, &last);
+		if (code == EXIT_DONE && !last)
+			interrupt_sleep(context->interval_ns);
+	}
+	connection_close(&watch.connection);
+	return code;
 }
 
 int verb_status(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
 	_cleanup_json_ struct json_object *reply = NULL;
-	struct json_object *sessions;
 	int code;
 
 	take_name(parameters, argc, argv);
+	if (context->interval_ns)
+		return watch_status(context, parameters, argc ? argv[0] : NULL);
 	code = request(context, "Status", parameters, &reply);
 	if (code != EXIT_DONE)
 		return code;
-	if (context->json) {
+	if (context->json)
 		print_json(reply);
-		return EXIT_DONE;
-	}
-	sessions = member_of(reply, "sessions");
-	if (!argc)
-		print_daemon(reply);
-	if (!count_of(sessions))
-		puts("No session is running.");
-	for (size_t i = 0; i < count_of(sessions); i++) {
-		if (i || !argc)
-			putchar('\n');
-		print_session(json_object_array_get_idx(sessions, i), stdout);
-	}
+	else
+		print_status(reply, argc);
 	return EXIT_DONE;
 }

@@ -9,8 +9,10 @@
 
 static void print_stopped(struct json_object *session)
 {
-	printf("%s: stopped, files are in %s\n", text_of(session, "name", "?"),
-	       text_of(session, "output", "?"));
+	const char *output = text_of(session, "output", NULL);
+
+	printf("%s: stopped%s%s\n", text_of(session, "name", "?"), output ? ", files are in " : "",
+	       output ?: "");
 	print_session_streams(session, stdout);
 }
 

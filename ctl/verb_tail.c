@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "interrupt.h"
 #include "output.h"
 #include "request.h"
 #include "verb.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-	(void)number;
-	interrupted = 1;
-}
-
-/* No restart: waiting for the next row ends. */
-static void catch_interrupt(void)
-{
-	struct sigaction action = { .sa_handler = on_interrupt };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 /* Columns that have a place of their own, or that only a file needs. */
 static bool has_place(const char *column)
@@ -105,7 +88,7 @@ static int show_next(const struct context *context, struct connection *connectio
 		return EXIT_DONE;
 	}
 	r = connection_receive(connection, &message);
-	if (r == -EINTR && interrupted) {
+	if (r == -EINTR && interrupt_came()) {
 		*last = true;
 		return EXIT_DONE;
 	}
@@ -131,11 +114,11 @@ int verb_tail(struct context *context, struct json_object *parameters, int argc,
 	code = request_connect(context, &connection);
 	if (code != EXIT_DONE)
 		return code;
-	catch_interrupt();
+	interrupt_catch();
 	r = connection_send(&connection, IOTR_INTERFACE ".Tail", parameters, true);
 	if (r < 0)
 		return request_broken(context, r);
-	while (!last && !interrupted && code == EXIT_DONE)
+	while (!last && !interrupt_came() && code == EXIT_DONE)
 		code = show_next(context, &connection, &last);
 	return code;
 }

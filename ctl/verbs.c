@@ -46,13 +46,57 @@ static const struct option_row key_row[] = {
 	  .help = "[" IOTR_ANONYMIZE_KEY_PATH "]" },
 };
 static const struct option_group key_option = { "Key", key_row, 1 };
+static const struct option_row watch_row[] = {
+	{ .name = "watch",
+	  .kind = OPTION_INTERVAL,
+	  .value = "TIME",
+	  .help = "again each so often [1s], until Ctrl-C" },
+};
+static const struct option_group watch_option = { "Live", watch_row, 1 };
+
+static const struct option_row dump_rows[] = {
+	{ .name = "last",
+	  .kind = OPTION_DURATION,
+	  .parameter = "last_ns",
+	  .value = "TIME",
+	  .help = "what ended in that time, as in 60s [all that is kept]" },
+	{ .name = "output",
+	  .kind = OPTION_PATH,
+	  .parameter = "output",
+	  .value = "DIR",
+	  .help = "folder for the files, empty or new" },
+};
+static const struct option_group dump_options = { "Dump", dump_rows, 2 };
+
+static const struct option_row top_rows[] = {
+	{ .name = "interval",
+	  .kind = OPTION_DURATION,
+	  .parameter = "interval_ns",
+	  .value = "TIME",
+	  .help = "between two looks [1s]" },
+	{ .name = "sort",
+	  .kind = OPTION_TEXT,
+	  .parameter = "sort",
+	  .value = "WHAT",
+	  .help = "rows, bytes or latency [bytes]" },
+	{ .name = "lines",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "count",
+	  .value = "N",
+	  .help = "at most [20]" },
+};
+static const struct option_group top_options = { "View", top_rows, 3 };
 
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, NULL };
+						     &output_options, &memory_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
 						      &output_options, NULL };
+static const struct option_group *top_groups[] = { NULL, &process_options, &filter_options,
+						   &top_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
+static const struct option_group *const status_groups[] = { &watch_option, NULL };
+static const struct option_group *const dump_groups[] = { &dump_options, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 
@@ -74,8 +118,9 @@ const struct verb verbs[] = {
 	{ .name = "list", .run = verb_list, .synopsis = "", .summary = "show the sessions" },
 	{ .name = "status",
 	  .run = verb_status,
-	  .synopsis = "[NAME]",
-	  .summary = "show what sessions wrote and lost",
+	  .synopsis = "[NAME] [--watch[=TIME]]",
+	  .summary = "show what sessions wrote, lost and cost",
+	  .groups = status_groups,
 	  .arguments_max = 1 },
 	{ .name = "record",
 	  .run = verb_record,
@@ -90,6 +135,13 @@ const struct verb verbs[] = {
 	  .synopsis = "[NAME]",
 	  .summary = "close the files of a session, or of all, and begin new ones",
 	  .arguments_max = 1 },
+	{ .name = "dump",
+	  .run = verb_dump,
+	  .synopsis = "NAME [--last TIME] [--output DIR]",
+	  .summary = "write what a flight recorder holds to files",
+	  .groups = dump_groups,
+	  .arguments_min = 1,
+	  .arguments_max = 1 },
 	{ .name = "tail",
 	  .run = verb_tail,
 	  .synopsis = "[NAME] [--stream STREAM,...]",
@@ -103,6 +155,11 @@ const struct verb verbs[] = {
 	  .groups = anonymize_groups,
 	  .arguments_min = 2,
 	  .arguments_max = 2 },
+	{ .name = "top",
+	  .run = verb_top,
+	  .synopsis = "[STREAMS] [FILTERS]",
+	  .summary = "show which processes do what to which files, until Ctrl-C",
+	  .groups = top_groups },
 	{ .name = "streams",
 	  .run = verb_streams,
 	  .synopsis = "",
@@ -142,4 +199,5 @@ void verbs_prepare(void)
 {
 	start_groups[0] = stream_options();
 	record_groups[0] = stream_options();
+	top_groups[0] = stream_options();
 }

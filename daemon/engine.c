@@ -102,6 +102,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	r = engine_storage_new(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot start the thread that compresses");
+	r = bpf_cost_new(engine, &engine->bpf_cost);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	r = consumer_start(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
@@ -118,9 +121,12 @@ void engine_free(struct engine *engine)
 		return;
 	engine_resume_end(engine);
 	engine_notice_done(engine);
+	dumps_end(engine);
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);
+	sd_event_source_disable_unref(engine->tick);
+	bpf_cost_free(engine->bpf_cost);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
 	storage_free(engine->storage);

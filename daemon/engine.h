@@ -66,12 +66,50 @@ int engine_stop(struct engine *engine, const char *name, engine_handler handler,
 
 /*
  * Ends the segments of all streams of the session that have rows. The value: array of the paths
- * just closed. -ENOENT, also while it ends: the handler is not called.
+ * just closed. -ENOENT, also while it ends, -EOPNOTSUPP where its rows are in memory: the handler is
+ * not called.
  */
 int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 
+/*
+ * Writes the rows that a flight recorder holds, of operations that ended within the last `last_ns`
+ * (0: all of them), to files in a folder: `output`, or LOG_DIR/NAME/TIME when that is "". Rows that
+ * ended before the call are all there, later ones are not waited for. It is written beside the main
+ * loop, to its end even when it was let go of; then `handler` is called on the main loop, with what
+ * was written (whose owner it becomes), or with NULL and a sentence.
+ *
+ * -ENOENT; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
+ * -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
+ */
+struct engine_dump;
+typedef void (*engine_dump_handler)(struct json_object *result, const char *message, void *userdata);
+int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
+		    engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    struct engine_error *error);
+
+/* The handler is not called any more; not to be used after the handler was called. */
+void engine_dump_forget(struct engine_dump *dump);
+
+/*
+ * Sums up the rows of a flight recorder whose operations ended from `*since_ns` (CLOCK_MONOTONIC)
+ * until now, which it becomes. -ENOENT. `*ret`: a new object, see the method Top.
+ */
+struct engine_look {
+	const char *order; /* "rows", "bytes" or "latency" */
+	uint64_t count;	   /* most that are told */
+};
+
+int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
+		uint64_t *since_ns, struct json_object **ret);
+
+/* Whether there is such an order. */
+bool engine_look_order(const char *order);
+
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);
+
+/* New object: what the daemon costs, see the method Status. */
+int engine_cost(struct engine *engine, struct json_object **ret);
 
 /* New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. */
 int engine_streams(struct engine *engine, struct json_object **ret);
@@ -83,7 +121,8 @@ int engine_doctor(struct engine *engine, struct json_object **ret);
  * Live rows: calls `row` on the main loop for each row formatted while the tail lives (bounded;
  * `skipped` counts rows dropped since the last call). `row`: {"stream": "vfs", "columns": {...}}
  * with every column by name as a string; the callback takes ownership. The session's end is told
- * by row == NULL, after which the tail must still be freed. stream_mask 0: all streams.
+ * by row == NULL, after which the tail must still be freed. stream_mask 0: all streams. -ENOENT;
+ * -EOPNOTSUPP: the session's rows are kept unformatted, in memory.
  */
 struct engine_tail;
 typedef void (*engine_tail_handler)(struct json_object *row, uint64_t skipped, void *userdata);

@@ -24,6 +24,18 @@ enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
 };
 
+/* Counters at one instant. */
+struct rate_sample {
+	uint64_t mono_ns;
+	uint64_t cpu_ns;
+	uint64_t rows[IOTR_STREAM_COUNT];
+	uint64_t bytes[IOTR_STREAM_COUNT];
+};
+
+struct rates {
+	struct rate_sample last, before;
+};
+
 /* Who waits for a session's end. */
 struct session_waiter {
 	struct session_waiter *next;
@@ -37,17 +49,20 @@ struct session {
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
-	char output[PATH_MAX];
 	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
 	char note[RUNNING_ID_MAX];
-	struct trace *trace;
-	struct writer *writer;
 	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
+	char output[PATH_MAX];	  /* "" for a flight recorder */
+	struct trace *trace;	  /* of a writer */
+	struct writer *writer;	  /* either this */
+	struct recorder *recorder; /* or this */
+	struct engine_dump *dump;  /* that is being written, or NULL */
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
+	struct rates rates;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
 	const char *reason;   /* of its end; NULL: it runs */
 	bool written;	      /* its end is on disk, or was given up */
@@ -70,6 +85,10 @@ struct engine {
 	sd_event_source *reports; /* when the writers are told what the probes know */
 	const char *block_flags[32];
 	struct resume *resume;	  /* what sets right the folders of killed sessions, or NULL */
+	struct engine_dump *dumps; /* that are being written */
+	struct rates rates; /* of the daemon's CPU time */
+	sd_event_source *tick; /* each second while sessions run */
+	struct bpf_cost *bpf_cost;
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -132,6 +151,41 @@ void session_anonymize_done(struct session *session);
 
 /* Takes the filters; returns what may be shown of them. */
 struct json_object *anonymize_filters(const struct session *session, struct json_object *filters);
+void add_string(struct json_object *object, const char *key, const char *value);
+void add_u64(struct json_object *object, const char *key, uint64_t value);
+
+/* Adds "lost": what the probes lost, and what after them. */
+void add_lost(struct json_object *object, const struct probes_loss *loss, uint64_t queue,
+	      uint64_t disk);
+
+/* UTC in ISO 8601, to the second. */
+void add_time(struct json_object *object, const char *key, const struct timespec *time);
+void add_mono_time(struct json_object *object, const char *key, uint64_t mono_ns);
+
+/* A session has begun: its rates are kept from now on. */
+void rates_begin(struct session *session);
+
+/* Adds rates to the streams of a running session's status, and what its writer costs. */
+void rates_describe(const struct session *session, struct json_object *status);
+
+/* What BPF programs cost, measured in short windows from bpf_cost_run() on, while sessions run. */
+int bpf_cost_new(struct engine *engine, struct bpf_cost **ret);
+void bpf_cost_free(struct bpf_cost *cost); /* takes NULL */
+void bpf_cost_run(struct bpf_cost *cost);
+struct json_object *bpf_cost_describe(const struct engine *engine);
+
+/* A flight recorder's memory, and its rows of a stream; new objects. */
+struct json_object *recorder_describe(const struct session *session);
+struct json_object *recorder_stream_status(const struct session *session, enum iotr_stream stream);
+
+/* A flight recorder's memory, when there is that much to spare. */
+int session_open_recorder(struct session *session, struct engine_error *error);
+
+/* The session ends; a dump of it goes on. */
+void dump_detach(struct session *session);
+
+/* Has all dumps end soon, what is not written yet counted as lost, and waits for them. */
+void dumps_end(struct engine *engine);
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);

@@ -36,9 +36,12 @@ static void see_to_left(struct engine *engine)
 
 static void see_to(struct session *session)
 {
-	const char *limit = writer_limit(session->writer);
+	const char *limit = NULL;
 
-	writer_collect(session->writer);
+	if (session->writer) {
+		limit = writer_limit(session->writer);
+		writer_collect(session->writer);
+	}
 	if (session->written)
 		session_finish(session);
 	else if (limit)
@@ -110,7 +113,8 @@ void engine_notice_done(struct engine *engine)
 			session_end(engine->sessions[i], SHUTDOWN);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		if (engine->sessions[i]) {
-			writer_finish(engine->sessions[i]->writer);
+			if (engine->sessions[i]->writer)
+				writer_finish(engine->sessions[i]->writer);
 			session_finish(engine->sessions[i]);
 		}
 		writer_free(engine->left[i]);

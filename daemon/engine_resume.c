@@ -110,6 +110,8 @@ void session_note(struct session *session, int folder_fd)
 
 void session_forget(struct session *session)
 {
+	if (!session->note[0])
+		return;
 	running_remove(session->engine->config.state_dir, session->note);
 	session->note[0] = '\0';
 }

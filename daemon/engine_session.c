@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "cleanup.h"
 #include "engine_resume.h"
@@ -50,6 +51,7 @@ static void session_free(struct session *session)
 	if (session->writer)
 		engine_leave(session->engine, session->writer);
 	session_anonymize_done(session);
+	recorder_free(session->recorder);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -94,7 +96,7 @@ static int folder_open(struct session *session, struct engine_error *error)
 }
 
 /* Opens the folder and starts the writer. */
-static int session_open(struct session *session, struct engine_error *error)
+static int session_open_writer(struct session *session, struct engine_error *error)
 {
 	const struct engine *engine = session->engine;
 	_cleanup_json_ struct json_object *definition = session_definition(session);
@@ -115,10 +117,8 @@ static int session_open(struct session *session, struct engine_error *error)
 		.rotate_interval_ns = session->spec.rotate_interval_ns,
 		.notice = engine->notice,
 	};
-	int r = session_anonymize(session, error);
+	int r;
 
-	if (r < 0)
-		return r;
 	config.anonymize_key = session->anonymizer ? session->anonymize_key : NULL;
 	folder = folder_open(session, error);
 	if (folder < 0)
@@ -142,6 +142,24 @@ static int session_open(struct session *session, struct engine_error *error)
 	return 0;
 }
 
+static int session_open(struct session *session, struct engine_error *error)
+{
+	int r = session_anonymize(session, error);
+
+	if (r < 0)
+		return r;
+	return session->spec.flight_recorder ? session_open_recorder(session, error) :
+					       session_open_writer(session, error);
+}
+
+static int session_attach(const struct session *session)
+{
+	struct router *router = consumer_router(session->engine->consumer);
+
+	return session->recorder ? router_attach_recorder(router, session->bit, session->recorder) :
+				   router_attach(router, session->bit, session->writer);
+}
+
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 {
 	(void)source;
@@ -160,7 +178,7 @@ static int session_begin(struct session *session, struct engine_error *error)
 		probes_loss(engine->probes, stream, session->bit, &session->before[stream]);
 		session->missed_before[stream] = probes_missed(engine->probes, stream_groups(stream));
 	}
-	r = router_attach(consumer_router(engine->consumer), session->bit, session->writer);
+	r = session_attach(session);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
 	engine->sessions[session->bit] = session;
@@ -172,6 +190,8 @@ static int session_begin(struct session *session, struct engine_error *error)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
+	rates_begin(session);
+	bpf_cost_run(engine->bpf_cost);
 	if (r < 0) {
 		session_end(session, SESSION_FAILED);
 		return engine_fail(error, r, "", "cannot set the filters: too many values over all sessions");
@@ -278,7 +298,7 @@ void session_report(struct session *session)
 {
 	struct probes_loss loss;
 
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+	for (size_t stream = 0; session->writer && stream < IOTR_STREAM_COUNT; stream++) {
 		if (!(session->spec.streams >> stream & 1))
 			continue;
 		session_loss(session, stream, &loss);
@@ -312,11 +332,15 @@ void session_end(struct session *session, const char *reason)
 	control_page_clear(engine->probes, session->bit);
 	consumer_drain(engine->consumer);
 	router_detach(consumer_router(engine->consumer), session->bit);
+	dump_detach(session);
 	session_report(session);
 	groups_release_later(engine);
 	consumer_run(engine->consumer, groups_needed(engine));
-	if (writer_stop_begin(session->writer, reason, on_stopped, session) < 0)
-		session->written = true; /* out of memory: writer_free() stops it */
+	if (session->writer &&
+	    writer_stop_begin(session->writer, reason, on_stopped, session) >= 0)
+		return;
+	session->written = true; /* nothing to write, or out of memory: writer_free() stops it */
+	eventfd_write(engine->notice, 1);
 }
 
 /* The oldest goes when there are too many. */
@@ -356,7 +380,7 @@ void session_finish(struct session *session)
 	engine->sessions[session->bit] = NULL;
 	if (!waiter && !failed)
 		ended_keep(engine, json_object_get(status));
-	if (failed)
+	if (failed && session->writer)
 		writer_remove(session->writer);
 	session_free(session);
 	for (; waiter; waiter = next) {
@@ -425,6 +449,8 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
 
 	if (!session || session->reason)
 		return -ENOENT;
+	if (!session->writer)
+		return -EOPNOTSUPP;
 	rotation = malloc(sizeof(*rotation));
 	if (!rotation)
 		return -ENOMEM;

@@ -7,16 +7,46 @@
 
 #include "cleanup.h"
 #include "engine_internal.h"
+#include "pipeline/clocks.h"
 #include "schema.h"
 
-static void add_string(struct json_object *object, const char *key, const char *value)
+void add_string(struct json_object *object, const char *key, const char *value)
 {
 	json_object_object_add(object, key, json_object_new_string(value));
 }
 
-static void add_u64(struct json_object *object, const char *key, uint64_t value)
+void add_u64(struct json_object *object, const char *key, uint64_t value)
 {
 	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+void add_time(struct json_object *object, const char *key, const struct timespec *time)
+{
+	char text[32];
+	struct tm utc;
+
+	gmtime_r(&time->tv_sec, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	add_string(object, key, text);
+}
+
+void add_mono_time(struct json_object *object, const char *key, uint64_t mono_ns)
+{
+	uint64_t real_ns = mono_ns + (uint64_t)clocks_measure().offset_ns;
+
+	add_time(object, key, &(struct timespec){ .tv_sec = (time_t)(real_ns / 1000000000) });
+}
+
+void add_lost(struct json_object *object, const struct probes_loss *loss, uint64_t queue,
+	      uint64_t disk)
+{
+	struct json_object *lost = json_object_new_object();
+
+	add_u64(lost, "ring", loss->ring);
+	add_u64(lost, "queue", queue);
+	add_u64(lost, "disk", disk);
+	add_u64(lost, "unmatched", loss->unmatched);
+	json_object_object_add(object, "lost", lost);
 }
 
 static struct json_object *u32_array(const uint32_t *values, size_t count)
@@ -129,7 +159,10 @@ struct json_object *session_definition(const struct session *session)
 	limits_describe(&session->spec, definition);
 	if (session->spec.anonymize)
 		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
-	session_describe_storage(definition, &session->spec);
+	if (session->spec.flight_recorder)
+		add_u64(definition, "flight_recorder", session->spec.flight_recorder);
+	else
+		session_describe_storage(definition, &session->spec);
 	return definition;
 }
 
@@ -148,7 +181,7 @@ static uint64_t rows_pending(const struct writer_counts *counts, const struct pr
 
 static struct json_object *stream_status(const struct session *session, enum iotr_stream stream)
 {
-	struct json_object *object = json_object_new_object(), *lost = json_object_new_object();
+	struct json_object *object = json_object_new_object();
 	struct writer_counts counts;
 	struct probes_loss loss;
 	char path[PATH_MAX + 32];
@@ -158,11 +191,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 	loss.emitted -= counts.refused;
 	add_u64(object, "emitted", loss.emitted);
 	add_u64(object, "written", counts.written);
-	add_u64(lost, "ring", loss.ring);
-	add_u64(lost, "queue", counts.lost_queue);
-	add_u64(lost, "disk", counts.lost_disk);
-	add_u64(lost, "unmatched", loss.unmatched);
-	json_object_object_add(object, "lost", lost);
+	add_lost(object, &loss, counts.lost_queue, counts.lost_disk);
 	add_u64(object, "removed", counts.removed);
 	add_u64(object, "missed", session_missed(session, stream));
 	add_u64(object, "pending", rows_pending(&counts, &loss));
@@ -196,31 +225,36 @@ static void disk_describe(const struct session *session, struct json_object *sta
 struct json_object *session_status(const struct session *session)
 {
 	struct json_object *status = json_object_new_object(), *streams = json_object_new_object();
-	char started[32];
-	struct tm utc;
 
-	gmtime_r(&session->started.tv_sec, &utc);
-	strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	add_string(status, "name", session->spec.name);
 	add_string(status, "state", state_of(session));
 	if (session->reason)
 		add_string(status, "reason", session->reason);
-	add_string(status, "started", started);
-	add_string(status, "output", session->output);
+	add_time(status, "started", &session->started);
+	if (session->recorder)
+		json_object_object_add(status, "flight_recorder", recorder_describe(session));
+	else
+		add_string(status, "output", session->output);
 	add_string(status, "level", level_name(probes_level(session->engine->probes)));
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (session->spec.streams >> stream & 1)
 			json_object_object_add(streams, iotr_schemas[stream].flag,
-					       stream_status(session, stream));
+					       session->recorder ?
+						       recorder_stream_status(session, stream) :
+						       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
 	json_object_object_add(status, "filters", anonymize_filters(session, filters_describe(&session->spec)));
 	limits_describe(&session->spec, status);
 	if (session->spec.anonymize)
 		json_object_object_add(status, "anonymize", json_object_new_boolean(true));
-	disk_describe(session, status);
-	session_add_storage(status, session);
+	if (session->writer) {
+		disk_describe(session, status);
+		session_add_storage(status, session);
+	}
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
+	if (!session->reason)
+		rates_describe(session, status);
 	return status;
 }
 

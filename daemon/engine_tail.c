@@ -209,6 +209,8 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 
 	if (!session)
 		return -ENOENT;
+	if (!session->writer)
+		return -EOPNOTSUPP;
 	if (!session->hub)
 		r = hub_new(session);
 	if (r < 0)

@@ -114,6 +114,21 @@ int argument_session(struct json_object *value, void *target, struct engine_erro
 	return 0;
 }
 
+int argument_folder(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *path = NULL;
+	int r = argument_string(value, &path, error);
+
+	if (r < 0)
+		return r;
+	if (*path != '/')
+		return argument_refuse(error, "the path is not absolute");
+	if (strlen(path) >= PATH_MAX)
+		return argument_refuse(error, "the path is longer than %d bytes", PATH_MAX - 1);
+	*(const char **)target = path;
+	return 0;
+}
+
 int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint64_t *ret,
 		    struct engine_error *error)
 {

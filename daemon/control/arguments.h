@@ -37,6 +37,7 @@ int argument_refuse(struct engine_error *error, const char *format, ...)
 int argument_string(struct json_object *value, void *target, struct engine_error *error);
 int argument_flag(struct json_object *value, void *target, struct engine_error *error);
 int argument_session(struct json_object *value, void *target, struct engine_error *error);
+int argument_folder(struct json_object *value, void *target, struct engine_error *error);
 int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint64_t *ret,
 		    struct engine_error *error);
 

@@ -9,11 +9,13 @@
 
 #include "arguments.h"
 #include "cleanup.h"
+#include "dump.h"
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
 #include "start_arguments.h"
 #include "tail.h"
+#include "top.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -210,7 +212,7 @@ static int64_t uptime_seconds(const struct control *control)
 
 static int status(struct call *call)
 {
-	struct json_object *sessions = NULL, *parameters;
+	struct json_object *sessions = NULL, *cost = NULL, *parameters;
 	struct choice choice = { 0 };
 	int r;
 
@@ -219,11 +221,17 @@ static int status(struct call *call)
 	r = find_sessions(call, choice.name, &sessions);
 	if (r < 0)
 		return r;
+	r = engine_cost(call->control->engine, &cost);
+	if (r < 0) {
+		json_object_put(sessions);
+		return r;
+	}
 	parameters = json_object_new_object();
 	json_object_object_add(parameters, "version", json_object_new_string(IOTRACER_VERSION));
 	json_object_object_add(parameters, "uptime",
 			       json_object_new_int64(uptime_seconds(call->control)));
 	json_object_object_add(parameters, "pid", json_object_new_int64(getpid()));
+	json_object_object_add(parameters, "cost", cost);
 	json_object_object_add(parameters, "sessions", sessions);
 	call_reply(call, parameters);
 	return 0;
@@ -269,12 +277,14 @@ static int rotate(struct call *call)
 	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
 		int q = rotate_one(call, name_of(json_object_array_get_idx(sessions, i)), gathering);
 
-		if (q < 0 && (q != -ENOENT || choice.name))
+		if (q < 0 && ((q != -ENOENT && q != -EOPNOTSUPP) || choice.name))
 			r = q;
 	}
 	if (r == -ENOENT)
 		reply_no_such_session(call, choice.name);
-	gathering_end(gathering, r == -ENOENT ? 0 : r);
+	else if (r == -EOPNOTSUPP)
+		reply_in_memory(call, choice.name);
+	gathering_end(gathering, r == -ENOENT || r == -EOPNOTSUPP ? 0 : r);
 	return 0;
 }
 
@@ -320,6 +330,7 @@ static const struct method methods[] = {
 	{ "Start", start },   { "Stop", stop },	     { "List", list },
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
+	{ "Dump", dump_call },   { "Top", top_call },
 };
 
 const struct interface command_interface = {

@@ -32,12 +32,18 @@ static void reply_too_many(struct call *call)
 	call_error(call, IOTR_TOO_MANY_SESSIONS, parameters);
 }
 
-static void reply_output(struct call *call, const char *path, const char *reason)
+void reply_output(struct call *call, const char *path, const char *reason)
 {
 	struct json_object *parameters = one_string("path", path);
 
 	json_object_object_add(parameters, "reason", json_object_new_string(reason));
 	call_error(call, IOTR_OUTPUT_UNUSABLE, parameters);
+}
+
+void reply_in_memory(struct call *call, const char *name)
+{
+	call_failed(call, "session %s is a flight recorder: its rows are in memory, and Dump writes them",
+		    name);
 }
 
 void reply_start_failed(struct call *call, const struct iotr_session_spec *spec, int r,

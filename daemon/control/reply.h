@@ -11,6 +11,12 @@ void reply_error(struct call *call, const char *error, const char *key, const ch
 
 void reply_no_such_session(struct call *call, const char *name);
 
+/* A folder that cannot be written to, and why. */
+void reply_output(struct call *call, const char *path, const char *reason);
+
+/* A session whose rows are in memory, where they should be in files. */
+void reply_in_memory(struct call *call, const char *name);
+
 /* Why a session could not be started. */
 void reply_start_failed(struct call *call, const struct iotr_session_spec *spec, int r,
 			const struct engine_error *error);

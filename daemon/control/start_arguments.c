@@ -314,16 +314,27 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 {
 	struct iotr_session_spec *spec = target;
 	const char *path = NULL;
-	int r = argument_string(value, &path, error);
+	int r = argument_folder(value, &path, error);
 
-	if (r < 0)
-		return r;
-	if (*path != '/')
-		return argument_refuse(error, "the path is not absolute");
-	if (strlen(path) >= sizeof(spec->output))
-		return argument_refuse(error, "the path is longer than %zu bytes",
-				       sizeof(spec->output) - 1);
-	strcpy(spec->output, path);
+	if (r >= 0)
+		strcpy(spec->output, path);
+	return r;
+}
+
+/* What says how a session writes its files has no meaning for one that writes none. */
+static int refuse_files(struct json_object *parameters, struct engine_error *error)
+{
+	static const char *const names[] = { "output",	   "max_size",	"max_events",
+					     "rotate_size", "rotate_interval_ns", "compress",
+					     "keep_segments", "keep_size" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!json_object_object_get_ex(parameters, names[i], NULL))
+			continue;
+		snprintf(error->parameter, sizeof(error->parameter), "%s", names[i]);
+		return argument_refuse(error, "a flight recorder writes no files until it is dumped: "
+					      "this has no meaning for it");
+	}
 	return 0;
 }
 
@@ -397,6 +408,20 @@ static int parse_anonymize(struct json_object *value, void *target, struct engin
 	return argument_flag(value, &spec->anonymize, error);
 }
 
+static int parse_flight_recorder(struct json_object *value, void *target,
+				 struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	int r = argument_number(value, 0, INT64_MAX, &spec->flight_recorder, error);
+
+	if (r < 0)
+		return r;
+	if (spec->flight_recorder < IOTR_FLIGHT_RECORDER_MIN ||
+	    spec->flight_recorder > IOTR_FLIGHT_RECORDER_MAX)
+		return argument_refuse(error, "a flight recorder has from 1 MiB to 4 GiB of memory");
+	return 0;
+}
+
 /* Streams stand before operations and pids before tree, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
@@ -421,17 +446,21 @@ static const struct argument start_arguments[] = {
 	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },
 	{ .name = "format", .parse = parse_format },
 	{ .name = "anonymize", .parse = parse_anonymize },
+	{ .name = "flight_recorder", .parse = parse_flight_recorder },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error)
 {
+	int r;
+
 	*spec = (struct iotr_session_spec){
 		.name = IOTR_SESSION_NAME,
 		.rotate_size = IOTR_ROTATE_SIZE_DEFAULT,
 		.rotate_interval_ns = IOTR_ROTATE_INTERVAL_DEFAULT,
 		.compress = true,
 	};
-	return arguments_read(parameters, start_arguments,
-			      sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);
+	r = arguments_read(parameters, start_arguments,
+			   sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);
+	return r >= 0 && spec->flight_recorder ? refuse_files(parameters, error) : r;
 }

@@ -116,6 +116,8 @@ static int open_source(struct call *call, const struct tail_choice *choice, stru
 	r = engine_tail_new(engine, name, choice->streams, on_row, tail, &tail->source);
 	if (r == -ENOENT)
 		reply_no_such_session(call, name);
+	else if (r == -EOPNOTSUPP)
+		reply_in_memory(call, name);
 	return r;
 }
 

@@ -18,12 +18,18 @@
  *
  *   received = written + lost_queue + lost_disk
  *
- * Lifetimes: names outlive the router, and the names and the router outlive every writer.
+ * A flight recorder stands in the writer's place: recorder_new() → router_attach_recorder() → rows
+ * are kept → recorder_view_new(), whose rows go to a writer of their own, on a thread of their own
+ * → router_detach() → recorder_free().
+ *
+ * Lifetimes: names outlive the router, and the names and the router outlive every writer and
+ * recorder.
  */
 #pragma once
 
 #include "flags.h"
 #include "names.h"
 #include "output.h"
+#include "recorder.h"
 #include "router.h"
 #include "writer.h"

@@ -82,7 +82,7 @@ static bool has_room(struct queue *queue, uint64_t head, size_t size)
 	return head + size - queue->seen_tail <= queue->size;
 }
 
-static size_t entry_size(const struct row *row)
+size_t queue_entry_size(const struct row *row)
 {
 	size_t size = sizeof(struct queue_entry) + row->record->size + row->path.length +
 		      row->path2.length;
@@ -90,7 +90,7 @@ static size_t entry_size(const struct row *row)
 	return (size + 7) & ~(size_t)7;
 }
 
-static void fill(struct queue_entry *entry, const struct row *row, size_t size)
+void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t size)
 {
 	char *at = entry->data;
 
@@ -111,7 +111,7 @@ static void fill(struct queue_entry *entry, const struct row *row, size_t size)
 
 bool queue_push(struct queue *queue, const struct row *row)
 {
-	size_t size = entry_size(row), to_end, skipped;
+	size_t size = queue_entry_size(row), to_end, skipped;
 	uint64_t head;
 
 	if (load(queue->state) == QUEUE_IDLE)
@@ -125,9 +125,14 @@ bool queue_push(struct queue *queue, const struct row *row)
 		((struct queue_entry *)(queue->ring + queue->size - to_end))->size = 0;
 		head += skipped;
 	}
-	fill((struct queue_entry *)(queue->ring + (head & (queue->size - 1))), row, size);
+	queue_entry_fill((struct queue_entry *)(queue->ring + (head & (queue->size - 1))), row, size);
 	store(queue->head, head + size);
 	return true;
+}
+
+bool queue_has_room(struct queue *queue)
+{
+	return has_room(queue, load(queue->head), (size_t)2 * QUEUE_ENTRY_MAX);
 }
 
 size_t queue_unannounced(const struct queue *queue)
@@ -151,7 +156,7 @@ static const struct queue_entry *entry_at(const struct queue *queue, uint64_t po
 	return (const struct queue_entry *)(queue->ring + (position & (queue->size - 1)));
 }
 
-static void describe(const struct queue_entry *entry, struct row *row)
+void queue_entry_read(const struct queue_entry *entry, struct row *row)
 {
 	const char *texts = entry->data + entry->record_size;
 
@@ -186,7 +191,7 @@ bool queue_front(struct queue *queue, struct row *row)
 		store(queue->tail, start);
 		tail = start;
 	}
-	describe(entry_at(queue, tail), row);
+	queue_entry_read(entry_at(queue, tail), row);
 	return true;
 }
 

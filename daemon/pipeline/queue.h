@@ -64,6 +64,9 @@ void queue_done(struct queue *queue);
 /* False when it is full: the row is lost, and the caller counts it. */
 bool queue_push(struct queue *queue, const struct row *row);
 
+/* Whether the next row is sure to find room. */
+bool queue_has_room(struct queue *queue);
+
 /* Lets the consumer see to what was pushed. */
 void queue_wake(struct queue *queue);
 
@@ -84,3 +87,10 @@ size_t queue_waiting(const struct queue *queue);
  * true it may wait and do other things, but queue_front() finds nothing until queue_wake().
  */
 bool queue_idle(struct queue *queue);
+
+/* Entries, for whoever keeps rows elsewhere: its bytes, more than QUEUE_ENTRY_MAX where it is refused. */
+size_t queue_entry_size(const struct row *row);
+void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t size);
+
+/* The row points into the entry. */
+void queue_entry_read(const struct queue_entry *entry, struct row *row);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "names.h"
+#include "recorder.h"
 #include "row.h"
 #include "writer.h"
 
@@ -15,10 +16,12 @@
 
 struct router {
 	struct router_config config;
-	pthread_mutex_t lock; /* of writers and attached; held during a drain */
+	pthread_mutex_t lock; /* of writers, recorders and their masks; held during a drain */
 	_Atomic int waiting;  /* threads that want the lock */
 	uint64_t attached;    /* sessions that have a writer */
 	struct writer *writers[SESSIONS];
+	uint64_t recording; /* sessions that have a recorder */
+	struct recorder *recorders[SESSIONS];
 	bool transient; /* the row in hand has a name that is to be dropped */
 	/* Written by the consumer thread alone. */
 	_Atomic uint64_t rows;
@@ -58,6 +61,11 @@ static void lock_outside(struct router *router)
 	atomic_fetch_sub(&router->waiting, 1);
 }
 
+static bool taken(const struct router *router, unsigned int session)
+{
+	return (router->attached | router->recording) >> session & 1;
+}
+
 int router_attach(struct router *router, unsigned int session, struct writer *writer)
 {
 	int result = -EBUSY;
@@ -65,9 +73,25 @@ int router_attach(struct router *router, unsigned int session, struct writer *wr
 	if (session >= SESSIONS)
 		return -EINVAL;
 	lock_outside(router);
-	if (!router->writers[session]) {
+	if (!taken(router, session)) {
 		router->writers[session] = writer;
 		router->attached |= 1ULL << session;
+		result = 0;
+	}
+	pthread_mutex_unlock(&router->lock);
+	return result;
+}
+
+int router_attach_recorder(struct router *router, unsigned int session, struct recorder *recorder)
+{
+	int result = -EBUSY;
+
+	if (session >= SESSIONS)
+		return -EINVAL;
+	lock_outside(router);
+	if (!taken(router, session)) {
+		router->recorders[session] = recorder;
+		router->recording |= 1ULL << session;
 		result = 0;
 	}
 	pthread_mutex_unlock(&router->lock);
@@ -83,6 +107,8 @@ void router_detach(struct router *router, unsigned int session)
 		writer_queue_wake(router->writers[session]);
 	router->writers[session] = NULL;
 	router->attached &= ~(1ULL << session);
+	router->recorders[session] = NULL;
+	router->recording &= ~(1ULL << session);
 	pthread_mutex_unlock(&router->lock);
 }
 
@@ -256,6 +282,8 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 		describers[record->stream](router, &row);
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
+	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)
+		recorder_row(router->recorders[__builtin_ctzll(left)], &row);
 	if (router->transient)
 		drop_transient(router, record);
 	return 0;

@@ -6,7 +6,7 @@
  * router_attach() and router_detach() to any other. They exclude each other by a lock that the
  * consumer holds from begin to end, and lends between two rows when somebody waits for it. A
  * consumer that does not end a drain, because rows come as fast as it takes them, is no obstacle.
- * The router owns neither names nor writers.
+ * The router owns neither names nor writers nor recorders.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "record.h"
 
 struct names;
+struct recorder;
 struct router;
 struct writer;
 
@@ -33,7 +34,10 @@ void router_free(struct router *router); /* takes NULL; all sessions are detache
 /* `session` is the bit of the mask, 0...63. -EBUSY: taken. */
 int router_attach(struct router *router, unsigned int session, struct writer *writer);
 
-/* When it returns, the writer gets no more rows; what was queued has been made known to it. */
+/* The same for a session whose rows are kept in memory. */
+int router_attach_recorder(struct router *router, unsigned int session, struct recorder *recorder);
+
+/* When it returns, nobody gets more rows; what a writer's queue holds has been made known to it. */
 void router_detach(struct router *router, unsigned int session);
 
 /* Around one drain of the rings: the writers are woken in router_end(), and when much has piled up.

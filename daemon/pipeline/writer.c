@@ -36,6 +36,11 @@ void writer_queue_row(struct writer *writer, const struct row *row)
 		queue_wake(&writer->queue);
 }
 
+bool writer_queue_has_room(struct writer *writer)
+{
+	return queue_has_room(&writer->queue);
+}
+
 void writer_queue_wake(struct writer *writer)
 {
 	queue_wake(&writer->queue);

@@ -154,6 +154,9 @@ uint64_t writer_cpu_ns(const struct writer *writer);
 typedef void (*writer_tap)(enum iotr_stream stream, const char *row, size_t size, void *userdata);
 void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata);
 
+/* Whether the next row will find room, for a producer that can wait instead of losing it. */
+bool writer_queue_has_room(struct writer *writer);
+
 /* Consumer thread: a row for the queue (lost and counted when that is full); the wake-up after
  * many. */
 void writer_queue_row(struct writer *writer, const struct row *row);

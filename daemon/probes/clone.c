@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "log.h"
+#include "probes/probes.h"
 
 enum {
 	SUBPROGRAMS_MAX = 32,
@@ -102,6 +103,17 @@ int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hoo
 	if (log)
 		log_debug("the verifier says: %s", log);
 	return fd;
+}
+
+void program_runs(int fd, struct probes_runs *runs)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+		return;
+	runs->count += info.run_cnt;
+	runs->ns += info.run_time_ns;
 }
 
 uint64_t program_missed(int fd)

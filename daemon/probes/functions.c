@@ -217,3 +217,10 @@ uint64_t functions_missed(const struct functions *functions)
 			missed += program_missed(functions->all[i].programs[side]);
 	return missed;
 }
+
+void functions_runs(const struct functions *functions, struct probes_runs *runs)
+{
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			program_runs(functions->all[i].programs[side], runs);
+}

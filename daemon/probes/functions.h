@@ -11,6 +11,7 @@
 #include "probes/kernel.h"
 
 struct functions;
+struct probes_runs;
 
 /* Clones the pair of the loaded object that each call of the table needs. */
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret);
@@ -23,5 +24,8 @@ void functions_detach(struct functions *functions);
 
 /* How often the kernel left out a program, over all of them. */
 uint64_t functions_missed(const struct functions *functions);
+
+/* Adds what all of them ran: see probes_runs(). */
+void functions_runs(const struct functions *functions, struct probes_runs *runs);
 
 size_t functions_attached(const struct functions *functions);

@@ -655,6 +655,21 @@ uint64_t probes_missed(const struct probes *probes, uint32_t groups)
 	return missed;
 }
 
+void probes_runs(const struct probes *probes, struct probes_runs *runs)
+{
+	struct bpf_program *program;
+
+	*runs = (struct probes_runs){ 0 };
+	if (probes->functions)
+		functions_runs(probes->functions, runs);
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		if (!probes->objects[i])
+			continue;
+		bpf_object__for_each_program(program, probes->objects[i])
+			program_runs(bpf_program__fd(program), runs);
+	}
+}
+
 static bool program_loaded(const char *name, const void *userdata)
 {
 	const struct probes *probes = userdata;

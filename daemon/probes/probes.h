@@ -89,6 +89,14 @@ void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned 
  */
 uint64_t probes_missed(const struct probes *probes, uint32_t groups);
 
+/* Runs of programs, counted while the kernel's statistics of them are on, and what these took. */
+struct probes_runs {
+	uint64_t count, ns;
+};
+
+/* Of all programs since they were loaded. */
+void probes_runs(const struct probes *probes, struct probes_runs *runs);
+
 /* The hook that an operation uses, or NULL with the reason why there is none. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason);

@@ -17,6 +17,15 @@ struct engine_tail {
 	char name[IOTR_SESSION_NAME_MAX + 1];
 };
 
+struct engine_dump {
+	sd_event_source *source;
+	engine_dump_handler handler;
+	void *userdata;
+	uint64_t last_ns;
+	char name[IOTR_SESSION_NAME_MAX + 1];
+	char output[PATH_MAX];
+};
+
 struct session {
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
@@ -270,6 +279,8 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
 
 	if (!session)
 		return -ENOENT;
+	if (session->spec.flight_recorder)
+		return -EOPNOTSUPP;
 	snprintf(path, sizeof(path), "%s/fs/fs_000001.csv", session->spec.output);
 	closed = json_object_new_array();
 	json_object_array_add(closed, json_object_new_string(path));
@@ -288,6 +299,94 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 		if (session->used && (!name || !strcmp(session->spec.name, name)))
 			json_object_array_add(*ret, session_status(session, "running"));
 	}
+	return 0;
+}
+
+static int on_dumped(sd_event_source *source, void *userdata)
+{
+	struct engine_dump *dump = userdata;
+	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
+
+	(void)source;
+	if (!strcmp(dump->output, "/full")) {
+		json_object_put(streams);
+		json_object_put(object);
+		object = NULL;
+	} else {
+		add_string(object, "name", dump->name);
+		add_string(object, "output", dump->output);
+		json_object_object_add(object, "whole", json_object_new_boolean(!dump->last_ns));
+		json_object_object_add(object, "from_mono_ns", json_object_new_int64(1000000000));
+		json_object_object_add(object, "to_mono_ns", json_object_new_int64(4000000000));
+		json_object_object_add(streams, "vfs", stream_status("fs", dump->output));
+		json_object_object_del(json_object_object_get(streams, "vfs"), "lost");
+		json_object_object_add(object, "streams", streams);
+	}
+	if (dump->handler)
+		dump->handler(object, "cannot write in /full: the disk is full", dump->userdata);
+	else
+		json_object_put(object);
+	sd_event_source_disable_unref(dump->source);
+	free(dump);
+	return 0;
+}
+
+int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
+		    engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    struct engine_error *error)
+{
+	struct session *session = find(engine, name);
+	struct engine_dump *dump;
+
+	if (!session)
+		return -ENOENT;
+	if (!session->spec.flight_recorder)
+		return -EOPNOTSUPP;
+	if (!strcmp(name, "busy"))
+		return -EBUSY;
+	if (!strcmp(output, "/refused"))
+		return refuse(error, -ENOTEMPTY, "output", "the folder is not empty");
+	dump = calloc(1, sizeof(*dump));
+	if (!dump)
+		return -ENOMEM;
+	*dump = (struct engine_dump){ .handler = handler, .userdata = userdata, .last_ns = last_ns };
+	snprintf(dump->name, sizeof(dump->name), "%s", name);
+	snprintf(dump->output, sizeof(dump->output), "%s", *output ? output : "/var/log/dump");
+	sd_event_add_defer(engine->event, &dump->source, on_dumped, dump);
+	*ret = dump;
+	return 0;
+}
+
+void engine_dump_forget(struct engine_dump *dump)
+{
+	dump->handler = NULL;
+}
+
+int engine_cost(struct engine *engine, struct json_object **ret)
+{
+	(void)engine;
+	*ret = json_tokener_parse("{\"cpu_ns\": 5000000000, \"cpu_ns_per_s\": 15000000, \"bpf\": "
+				  "{\"ns_per_s\": 2500000, \"runs_per_s\": 10000, \"ns_per_run\": 250}}");
+	return 0;
+}
+
+bool engine_look_order(const char *order)
+{
+	return !strcmp(order, "rows") || !strcmp(order, "bytes");
+}
+
+int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
+		uint64_t *since_ns, struct json_object **ret)
+{
+	if (!find(engine, name))
+		return -ENOENT;
+	(void)look;
+	++*since_ns;
+	*ret = json_tokener_parse("{\"rows\": 7, \"groups\": 1, \"others\": 0, \"whole\": true, "
+				  "\"interval_ns\": 1000000000, \"top\": [{\"pid\": 4711, \"command\": "
+				  "\"fake\", \"stream\": \"vfs\", \"operation\": \"READ\", \"path\": "
+				  "\"/etc/passwd\", \"rows\": 7, \"bytes\": 4096, \"latency_ns\": 1500, "
+				  "\"latency_max_ns\": 3000}]}");
 	return 0;
 }
 
@@ -341,6 +440,8 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 	(void)stream_mask;
 	if (!find(engine, name))
 		return -ENOENT;
+	if (find(engine, name)->spec.flight_recorder)
+		return -EOPNOTSUPP;
 	tail = calloc(1, sizeof(*tail));
 	if (!tail)
 		return -ENOMEM;

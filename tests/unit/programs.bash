@@ -76,7 +76,7 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop list status record rotate tail anonymize streams doctor reload version; do
+for verb in start stop list status record rotate dump tail anonymize streams doctor reload version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err
@@ -182,6 +182,35 @@ head -1 "$work/rows" | grep -q '^{"stream":"vfs","columns":{' || fail 'tail show
 timeout 10 bash -c "'$client' --socket '$socket' tail default | head -1" >"$work/out" 2>"$work/err"
 said='tail | head'
 out '^TIME'
+no_err
+
+# Memory instead of files.
+expect 2 start flight --vfs --flight-recorder 100K
+err '--flight-recorder: .*1 MiB'
+expect 2 start flight --vfs --flight-recorder 1M --output "$work/flight"
+expect 0 start flight --vfs --flight-recorder 1M
+expect 0 dump flight --output "$work/flight"
+out 'flight: dumped into .*/flight$'
+no_err
+expect 0 dump flight --last 1m
+err 'reaches back 3s only'
+expect 0 dump flight --json
+json
+expect 1 dump flight --output /full
+err 'the disk is full'
+expect 2 dump
+expect 2 dump default
+expect 5 dump nowhere
+expect 0 stop flight
+
+# Status, and its cost; again and again.
+expect 0 status
+out 'daemon 1.50 % .*BPF programs 0.25 %'
+expect 2 status --watch=1ms
+expect 5 status nowhere --watch
+timeout -s INT 1 "$client" --socket "$socket" status --watch=200ms >"$work/out" 2>"$work/err"
+said='status --watch'
+[ "$(grep -c '^iotracerd' "$work/out")" -gt 2 ] || fail 'status --watch shows no blocks'
 no_err
 
 expect 0 stop default --json

@@ -116,6 +116,14 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"format\":\"xml\"}", "format" },
 	{ "{\"streams\":[\"vfs\"],\"format\":1}", "format" },
 	{ "{\"streams\":[\"vfs\"],\"anonymize\":1}", "anonymize" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":0}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048575}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":4294967297}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":\"1M\"}", "flight_recorder" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"output\":\"/x\"}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"compress\":\"none\"}",
+	  "compress" },
+	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"rotate_size\":0}", "rotate_size" },
 };
 
 START_TEST(refuses)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "interrupt.h"
+#include "output.h"
+#include "request.h"
+#include "units.h"
+#include "verb.h"
+
+static uint64_t per_second(struct json_object *group, const char *key, uint64_t interval_ns)
+{
+	return (uint64_t)((double)number_of(group, key) * 1e9 / (double)(interval_ns ?: 1));
+}
+
+static void add_duration(struct table *table, struct json_object *group, const char *key)
+{
+	char text[32];
+
+	table_add(table, STYLE_PLAIN, "%s",
+		  iotr_format_duration(text, sizeof(text), number_of(group, key)));
+}
+
+static void add_group(struct table *table, struct json_object *group, uint64_t interval_ns)
+{
+	char rows[32], bytes[32];
+
+	table_add(table, STYLE_PLAIN, "%s",
+		  format_count(rows, sizeof(rows), per_second(group, "rows", interval_ns)));
+	table_add(table, STYLE_PLAIN, "%s",
+		  iotr_format_size(bytes, sizeof(bytes), per_second(group, "bytes", interval_ns)));
+	add_duration(table, group, "latency_ns");
+	add_duration(table, group, "latency_max_ns");
+	table_add(table, STYLE_PLAIN, "%llu", (unsigned long long)number_of(group, "pid"));
+	table_add(table, STYLE_PLAIN, "%s", text_of(group, "command", ""));
+	table_add(table, STYLE_PLAIN, "%s.%s", text_of(group, "stream", ""),
+		  text_of(group, "operation", ""));
+	table_add(table, STYLE_PLAIN, "%s", text_of(group, "path", ""));
+}
+
+static void print_top(struct json_object *reply)
+{
+	static const char *const heads[] = { "ROWS/S",	"BYTES/S", "LATENCY",	"MAX",
+					     "PROCESS", "COMMAND", "OPERATION", "FILE" };
+	struct json_object *groups = member_of(reply, "top");
+	uint64_t interval_ns = number_of(reply, "interval_ns");
+	struct table table = { .columns = 8, .right = 0x1f };
+	char rows[32], shown[32];
+
+	printf("%s rows a second, %s processes, operations and files%s\n",
+	       format_count(rows, sizeof(rows), per_second(reply, "rows", interval_ns)),
+	       format_count(shown, sizeof(shown), number_of(reply, "groups")),
+	       json_object_get_boolean(member_of(reply, "whole")) ?
+		       "" :
+		       ": more came than the memory holds; filters help");
+	for (size_t i = 0; i < table.columns; i++)
+		table_add(&table, STYLE_BOLD, "%s", heads[i]);
+	for (size_t i = 0; i < count_of(groups); i++)
+		add_group(&table, json_object_array_get_idx(groups, i), interval_ns);
+	table_print(&table, stdout);
+	table_done(&table);
+}
+
+static void draw(const struct context *context, struct json_object *reply)
+{
+	static bool again;
+
+	if (context->json) {
+		print_json(reply);
+		return;
+	}
+	if (isatty(STDOUT_FILENO))
+		fputs(CLEAR_TERMINAL, stdout);
+	else if (again)
+		putchar('\n');
+	print_top(reply);
+	again = true;
+}
+
+/* One reply. EXIT_DONE and `*last`, or the exit code. */
+static int show_next(const struct context *context, struct connection *connection, bool *last)
+{
+	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
+	int r = connection_receive(connection, &message), code;
+
+	*last = interrupt_came();
+	if (*last)
+		return EXIT_DONE;
+	if (r < 0)
+		return request_broken(context, r);
+	code = request_open_reply(context, message, &reply);
+	if (code != EXIT_DONE)
+		return code;
+	if (member_of(reply, "top"))
+		draw(context, reply);
+	*last = !json_object_get_boolean(member_of(message, "continues")) || fflush(stdout) ||
+		ferror(stdout);
+	return EXIT_DONE;
+}
+
+/* Without a stream: what programs do to files. */
+static void choose_streams(struct json_object *parameters)
+{
+	struct json_object *streams;
+
+	if (member_of(parameters, "streams"))
+		return;
+	streams = json_object_new_array();
+	json_object_array_add(streams, json_object_new_string("vfs"));
+	json_object_object_add(parameters, "streams", streams);
+}
+
+int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	static char picture[1 << 16]; /* so that the terminal gets each at once */
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	bool last = false;
+	int r, code;
+
+	(void)argc, (void)argv;
+	choose_streams(parameters);
+	code = request_connect(context, &connection);
+	if (code != EXIT_DONE)
+		return code;
+	setvbuf(stdout, picture, _IOFBF, sizeof(picture));
+	interrupt_catch();
+	r = connection_send(&connection, IOTR_INTERFACE ".Top", parameters, true);
+	if (r < 0)
+		return request_broken(context, r);
+	while (code == EXIT_DONE && !last)
+		code = show_next(context, &connection, &last);
+	return code;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "top.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arguments.h"
+#include "cleanup.h"
+#include "engine.h"
+#include "protocol.h"
+#include "reply.h"
+#include "start_arguments.h"
+
+#define MEMORY		(16ULL << 20) /* bytes; some 70,000 rows an interval */
+#define INTERVAL_NS	1000000000ULL
+#define INTERVAL_MIN_NS 100000000ULL
+#define INTERVAL_MAX_NS 3600000000000ULL
+#define COUNT		20
+#define COUNT_MAX	1000
+
+struct top {
+	struct call *call;
+	struct engine *engine;
+	char name[IOTR_SESSION_NAME_MAX + 1]; /* of the session; "" while there is none */
+	uint64_t interval_ns;
+	struct engine_look look;
+	uint64_t since_ns;
+	sd_event_source *timer;
+};
+
+static int parse_interval(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_number(value, INTERVAL_MIN_NS, INTERVAL_MAX_NS,
+			       &((struct top *)target)->interval_ns, error);
+}
+
+static int parse_count(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_number(value, 1, COUNT_MAX, &((struct top *)target)->look.count, error);
+}
+
+static int parse_sort(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *order = NULL;
+	int r = argument_string(value, &order, error);
+
+	if (r < 0)
+		return r;
+	if (!engine_look_order(order))
+		return argument_refuse(error, "the order is rows, bytes or latency");
+	((struct top *)target)->look.order = order;
+	return 0;
+}
+
+static const struct argument top_arguments[] = {
+	{ .name = "interval_ns", .parse = parse_interval },
+	{ .name = "count", .parse = parse_count },
+	{ .name = "sort", .parse = parse_sort },
+};
+
+/* Parameters of Start that its session has no use for. */
+static const char *const unwanted[] = { "name", "output", "duration_ns", "flight_recorder",
+					"max_size", "max_events", "rotate_size",
+					"rotate_interval_ns", "compress", "keep_segments",
+					"keep_size", "format" };
+
+enum { TOP_ARGUMENTS = sizeof(top_arguments) / sizeof(top_arguments[0]) };
+
+/* Its own parameters, and those that define the session, which are left in `definition`. */
+static int read_arguments(struct json_object *definition, struct top *top,
+			  struct iotr_session_spec *spec, struct engine_error *error)
+{
+	_cleanup_json_ struct json_object *own = json_object_new_object();
+	struct json_object *value;
+	int r;
+
+	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
+		if (json_object_object_get_ex(definition, unwanted[i], NULL)) {
+			snprintf(error->parameter, sizeof(error->parameter), "%s", unwanted[i]);
+			return argument_refuse(error, "the method has no such parameter");
+		}
+	for (size_t i = 0; i < TOP_ARGUMENTS; i++)
+		if (json_object_object_get_ex(definition, top_arguments[i].name, &value)) {
+			json_object_object_add(own, top_arguments[i].name, json_object_get(value));
+			json_object_object_del(definition, top_arguments[i].name);
+		}
+	r = arguments_read(own, top_arguments, TOP_ARGUMENTS, top, error);
+	return r < 0 ? r : start_arguments_read(definition, spec, error);
+}
+
+static void on_stopped(int result, struct json_object *status, void *userdata)
+{
+	(void)result, (void)userdata;
+	json_object_put(status);
+}
+
+static void top_free(void *state)
+{
+	struct top *top = state;
+
+	sd_event_source_disable_unref(top->timer);
+	if (*top->name)
+		engine_stop(top->engine, top->name, on_stopped, NULL);
+	free(top);
+}
+
+/* A reader that is behind gets the next one. */
+static int on_interval(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct top *top = userdata;
+	struct json_object *reply = NULL;
+
+	(void)usec;
+	if (engine_look(top->engine, top->name, &top->look, &top->since_ns, &reply) < 0) {
+		*top->name = '\0';
+		call_reply(top->call, NULL);
+		return 0;
+	}
+	call_reply_more(top->call, reply);
+	sd_event_source_set_time_relative(source, top->interval_ns / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int start_session(struct top *top, struct iotr_session_spec *spec, struct engine_error *error)
+{
+	static unsigned int number; /* so that no name is ever another's */
+	struct json_object *status = NULL;
+	struct timespec now;
+	int r;
+
+	do {
+		snprintf(spec->name, sizeof(spec->name), "top-%u", ++number);
+		r = engine_start(top->engine, spec, top->call->uid, &status, error);
+	} while (r == -EEXIST);
+	if (r < 0)
+		return r;
+	json_object_put(status);
+	strcpy(top->name, spec->name);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	top->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return 0;
+}
+
+static int begin(struct top *top)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
+	struct engine_error error = { 0 };
+	int r = read_arguments(top->call->parameters, top, &spec, &error);
+
+	if (r < 0) {
+		call_invalid(top->call, error.parameter, error.message);
+		return 0;
+	}
+	spec.flight_recorder = MEMORY;
+	r = start_session(top, &spec, &error);
+	if (r < 0) {
+		reply_start_failed(top->call, &spec, r, &error);
+		return 0;
+	}
+	return sd_event_add_time_relative(top->call->control->event, &top->timer, CLOCK_MONOTONIC,
+					  top->interval_ns / 1000, 0, on_interval, top);
+}
+
+int top_call(struct call *call)
+{
+	struct top *top;
+
+	if (!call->more) {
+		call_error(call, VARLINK_EXPECTED_MORE, NULL);
+		return 0;
+	}
+	top = calloc(1, sizeof(*top));
+	if (!top)
+		return -ENOMEM;
+	*top = (struct top){ .call = call, .engine = call->control->engine,
+			     .interval_ns = INTERVAL_NS,
+			     .look = { .order = "bytes", .count = COUNT } };
+	call_keep(call, top, top_free);
+	return begin(top);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who does what: rows of a flight recorder since the last look, summed up. */
+#include <errno.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "engine_internal.h"
+#include "escape.h"
+#include "pipeline/clocks.h"
+#include "pipeline/top.h"
+#include "schema.h"
+
+DEFINE_CLEANUP(struct recorder_view *, recorder_view_free);
+DEFINE_CLEANUP(struct top *, top_free);
+
+static struct json_object *group_describe(const struct top_group *group)
+{
+	struct json_object *object = json_object_new_object();
+	char command[ESCAPE_MAX(IOTR_COMMAND_SIZE)];
+	bool quote;
+	size_t length = escape_text(group->command, strnlen(group->command, IOTR_COMMAND_SIZE),
+				    command, &quote);
+
+	add_u64(object, "pid", group->pid);
+	json_object_object_add(object, "command",
+			       json_object_new_string_len(command, (int)length));
+	add_string(object, "stream", iotr_schemas[group->stream].flag);
+	add_string(object, "operation", iotr_schemas[group->stream].operations[group->operation]);
+	if (group->path_length)
+		json_object_object_add(object, "path",
+				       json_object_new_string_len(group->path,
+								  (int)group->path_length));
+	add_u64(object, "rows", group->rows);
+	add_u64(object, "bytes", group->bytes);
+	add_u64(object, "latency_ns", group->latency_ns / group->rows);
+	add_u64(object, "latency_max_ns", group->latency_max_ns);
+	return object;
+}
+
+static struct json_object *describe(struct top *top, enum top_order order, size_t most)
+{
+	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
+	const struct top_group *const *groups;
+	size_t count = top_sort(top, order, &groups);
+
+	add_u64(object, "rows", top_rows(top));
+	add_u64(object, "others", top_others(top));
+	add_u64(object, "groups", count);
+	for (size_t i = 0; i < count && i < most; i++)
+		json_object_array_add(array, group_describe(groups[i]));
+	json_object_object_add(object, "top", array);
+	return object;
+}
+
+static enum top_order order_find(const char *name)
+{
+	static const char *const names[] = { [TOP_ROWS] = "rows", [TOP_BYTES] = "bytes",
+					     [TOP_LATENCY] = "latency" };
+	enum top_order order = TOP_ROWS;
+
+	while (order < TOP_ORDER_COUNT && strcmp(names[order], name) != 0)
+		order++;
+	return order;
+}
+
+bool engine_look_order(const char *name)
+{
+	return order_find(name) < TOP_ORDER_COUNT;
+}
+
+int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
+		uint64_t *since_ns, struct json_object **ret)
+{
+	_cleanup_(recorder_view_freep) struct recorder_view *view = NULL;
+	_cleanup_(top_freep) struct top *top = NULL;
+	struct session *session = engine_find(engine, name);
+	struct recorder_memory memory;
+	uint64_t now = clocks_mono_ns();
+	struct row row;
+	int r;
+
+	if (!session || !session->recorder)
+		return -ENOENT;
+	r = top_new(&top);
+	if (r < 0)
+		return r;
+	consumer_drain(engine->consumer);
+	r = recorder_view_new(session->recorder, *since_ns, &view);
+	if (r < 0)
+		return r;
+	recorder_memory(session->recorder, &memory);
+	while (recorder_view_next(view, &row))
+		if (recorder_end_ns(row.record) < now)
+			top_add(top, &row);
+	*ret = describe(top, order_find(look->order), look->count);
+	add_u64(*ret, "interval_ns", now - *since_ns);
+	json_object_object_add(*ret, "whole",
+			       json_object_new_boolean(memory.reaches_ns <= *since_ns ||
+						       !memory.overwritten));
+	*since_ns = now;
+	return 0;
+}

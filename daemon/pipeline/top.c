@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+#define FNV_BASIS 0xcbf29ce484222325ULL
+#define FNV_PRIME 0x100000001b3ULL
+
+struct top {
+	struct table table;
+	struct top_group *groups[TOP_GROUPS_MAX];
+	size_t count;
+	uint64_t rows;
+	uint64_t others;
+};
+
+int top_new(struct top **ret)
+{
+	struct top *top = calloc(1, sizeof(*top));
+
+	if (!top || table_init(&top->table) < 0) {
+		free(top);
+		return -ENOMEM;
+	}
+	*ret = top;
+	return 0;
+}
+
+void top_free(struct top *top)
+{
+	if (!top)
+		return;
+	for (size_t i = 0; i < top->count; i++)
+		free(top->groups[i]);
+	table_done(&top->table);
+	free(top);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+	const unsigned char *at = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * FNV_PRIME;
+	return hash;
+}
+
+/* Two groups of one key are as good as impossible, and would be shown as one. */
+static uint64_t key_of(const struct row *row)
+{
+	const struct iotr_record *record = row->record;
+	uint64_t hash = mix(FNV_BASIS, &record->pid, sizeof(record->pid));
+
+	hash = mix(hash, &record->stream, sizeof(record->stream));
+	hash = mix(hash, &record->operation, sizeof(record->operation));
+	return mix(hash, row->path.text, row->path.length);
+}
+
+/* Not within a character. */
+static uint32_t cut_length(const struct row_text *path)
+{
+	uint32_t length = path->length;
+
+	if (length <= TOP_PATH_MAX)
+		return length;
+	length = TOP_PATH_MAX;
+	while (length && ((unsigned char)path->text[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
+
+static struct top_group *add_group(struct top *top, uint64_t key, const struct row *row)
+{
+	uint32_t length = cut_length(&row->path);
+	struct top_group *group = NULL;
+
+	if (top->count < TOP_GROUPS_MAX)
+		group = calloc(1, sizeof(*group) + length);
+	if (!group || table_set(&top->table, key, group) < 0) {
+		free(group);
+		return NULL;
+	}
+	group->pid = row->record->pid;
+	group->stream = row->record->stream;
+	group->operation = row->record->operation;
+	memcpy(group->command, row->record->command, sizeof(group->command));
+	group->path_length = length;
+	if (length)
+		memcpy(group->path, row->path.text, length);
+	top->groups[top->count++] = group;
+	return group;
+}
+
+static uint64_t positive(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* What was done, of streams whose rows move bytes. */
+static uint64_t bytes_of(const struct iotr_record *record)
+{
+	const struct iotr_vfs_record *vfs = (const void *)record;
+	const struct iotr_block_record *block = (const void *)record;
+	const struct iotr_net_record *net = (const void *)record;
+
+	switch (record->stream) {
+	case IOTR_VFS:
+		return vfs->counts_bytes ? positive(vfs->result) : 0;
+	case IOTR_BLOCK:
+		return block->error ? 0 : block->size;
+	case IOTR_NET:
+		return net->bytes == IOTR_UNKNOWN ? 0 : net->bytes;
+	default:
+		return 0;
+	}
+}
+
+void top_add(struct top *top, const struct row *row)
+{
+	uint64_t key = key_of(row), latency = row->record->latency_ns;
+	struct top_group *group = table_get(&top->table, key) ?: add_group(top, key, row);
+
+	top->rows++;
+	if (!group) {
+		top->others++;
+		return;
+	}
+	if (latency == IOTR_UNKNOWN)
+		latency = 0;
+	group->rows++;
+	group->bytes += bytes_of(row->record);
+	group->latency_ns += latency;
+	if (latency > group->latency_max_ns)
+		group->latency_max_ns = latency;
+}
+
+/* The order that was asked for, then the others. */
+static int compare(const struct top_group *left, const struct top_group *right, enum top_order order)
+{
+	const uint64_t a[] = { [TOP_ROWS] = left->rows, [TOP_BYTES] = left->bytes,
+			       [TOP_LATENCY] = left->latency_ns };
+	const uint64_t b[] = { [TOP_ROWS] = right->rows, [TOP_BYTES] = right->bytes,
+			       [TOP_LATENCY] = right->latency_ns };
+
+	if (a[order] != b[order])
+		return a[order] < b[order] ? 1 : -1;
+	for (int i = 0; i < TOP_ORDER_COUNT; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? 1 : -1;
+	return 0;
+}
+
+#define COMPARE(name, order)                                                                       \
+	static int name(const void *left, const void *right)                                       \
+	{                                                                                          \
+		return compare(*(struct top_group *const *)left,                                   \
+			       *(struct top_group *const *)right, order);                          \
+	}
+COMPARE(by_rows, TOP_ROWS)
+COMPARE(by_bytes, TOP_BYTES)
+COMPARE(by_latency, TOP_LATENCY)
+
+size_t top_sort(struct top *top, enum top_order order, const struct top_group *const **groups)
+{
+	static int (*const by[])(const void *, const void *) = {
+		[TOP_ROWS] = by_rows, [TOP_BYTES] = by_bytes, [TOP_LATENCY] = by_latency
+	};
+
+	qsort(top->groups, top->count, sizeof(top->groups[0]), by[order]);
+	*groups = (const struct top_group *const *)top->groups;
+	return top->count;
+}
+
+uint64_t top_rows(const struct top *top)
+{
+	return top->rows;
+}
+
+uint64_t top_others(const struct top *top)
+{
+	return top->others;
+}

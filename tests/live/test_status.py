@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What status says of sessions that run: rates, cost, limits; and --watch."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+
+from lib.numbered import Numbered
+from lib.registry import check, equal, test
+
+PACE = 500  # reads, and then a pause
+PAUSE = 0.05
+
+
+def pace(reads, seconds):
+    """Reads at a steady rate, for so long; how many a second."""
+    begin, count = time.monotonic(), 0
+    while time.monotonic() - begin < seconds:
+        reads.do(PACE)
+        count += PACE
+        time.sleep(PAUSE)
+    return count / (time.monotonic() - begin)
+
+
+def near(got, expected, what):
+    check(expected * 0.6 < got < expected * 1.6, what, 'expected about %d' % expected, 'got %d' % got)
+
+
+@test(host_only=True)
+def rates(world):
+    """Rows and bytes a second of a steady load, in files and in memory; none when it is over."""
+    with Numbered(world) as reads:
+        session = world.session(*reads.options())
+        world.undo.callback(lambda: world.ctl.run('stop', 'flight'))
+        with session:
+            world.ctl.exits((0, 6), 'start', 'flight', *reads.options(), '--flight-recorder', '1M')
+            rate = pace(reads, 2.2)
+            reply = world.ctl.json('status')
+            streams = {one['name']: one['streams']['vfs'] for one in reply['sessions']}
+            files, memory = streams[session.name], streams['flight']
+            near(files['rows_per_s'], rate, 'rows a second to files')
+            near(memory['rows_per_s'], rate, 'rows a second to memory')
+            near(files['bytes_per_s'], rate * files['bytes'] / files['written'], 'bytes a second')
+            time.sleep(2.1)
+            files = session.status()['sessions'][0]['streams']['vfs']
+            equal((files['rows_per_s'], files['bytes_per_s']), (0, 0), 'rates of nothing')
+        check('rows_per_s' not in session.final['sessions'][0]['streams']['vfs'], 'rates after the end')
+
+
+@test(host_only=True)
+def cpu(world):
+    """CPU time of the daemon and of a writer, beside what the kernel says."""
+    with Numbered(world) as reads, world.session(*reads.options()) as session:
+        reads.do(30000)
+        time.sleep(0.3)
+        reply = session.status()
+        with open('/proc/%d/stat' % reply['pid'], encoding='ascii') as file:
+            fields = file.read().rpartition(')')[2].split()
+        used = (int(fields[11]) + int(fields[12])) * 10**9 // os.sysconf('SC_CLK_TCK')
+        writer, daemon = reply['sessions'][0]['writer']['cpu_ns'], reply['cost']['cpu_ns']
+        check(0 <= used - daemon < 5 * 10**8 or 0 <= daemon - used < 5 * 10**7, 'CPU time of the daemon',
+              used, daemon)
+        check(0 < writer < daemon, 'CPU time of the writer', writer, daemon)
+
+
+@test
+def programs(world):
+    """What BPF programs took: as many runs as there were calls, at least, or the reason there is none."""
+    with Numbered(world) as reads, world.session(*reads.options()) as session:
+        end, bpf = time.monotonic() + 15, {}
+        while 'age_ns' not in bpf and 'reason' not in bpf:
+            rate = pace(reads, 0.3)
+            bpf = session.status()['cost']['bpf']
+            check(time.monotonic() < end, 'no window', bpf)
+        if 'reason' in bpf:
+            return
+        check(bpf['runs_per_s'] > rate * 0.3, 'runs a second', bpf, rate)
+        check(20 < bpf['ns_per_run'] < 10**6, 'time of a run', bpf)
+        check(9 * 10**7 < bpf['window_ns'] < 10**10, 'length of the window', bpf)
+
+
+@test(host_only=True)
+def remaining(world):
+    """The time to the end of a session that has one."""
+    world.undo.callback(lambda: world.ctl.run('stop', '--all'))
+    world.ctl.exits((0, 6), 'start', 'ends', '--vfs', '--pid', os.getpid(), '--duration', '100s',
+                    '--output', world.path('trace'))
+    left = world.ctl.json('status', 'ends')['sessions'][0]['remaining']['duration_ns']
+    check(50 * 10**9 < left < 100 * 10**9, 'time left', left)
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        equal(session.status()['sessions'][0]['remaining'], {}, 'limits of one that has none')
+
+
+def watch(world, *args, **options):
+    return subprocess.Popen(world.ctl.command('status', *args), stdin=subprocess.DEVNULL, text=True,
+                            stderr=subprocess.PIPE, **options)
+
+
+@test
+def watch_interrupted(world):
+    """A block for each interval, and Ctrl-C is no failure."""
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        process = watch(world, session.name, '--watch=100ms', '--json', stdout=subprocess.PIPE)
+        blocks = [json.loads(process.stdout.readline()) for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        output = process.stdout.read()
+        equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
+    for line in output.splitlines():
+        json.loads(line)
+    for block in blocks:
+        equal(block['sessions'][0]['name'], session.name, 'session')
+
+
+@test(host_only=True)
+def watch_ends(world):
+    """It ends with the session, be it stopped or by itself."""
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        process = watch(world, session.name, '--watch=100ms', stdout=subprocess.PIPE)
+        process.stdout.readline()
+        session.stop()
+        output = process.stdout.read()
+        equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
+    check(output.endswith('%s: stopped\n' % session.name), 'the end is not told', output[-200:])
+    check('\033' not in output, 'escape sequences without a terminal')
+    world.undo.callback(lambda: world.ctl.run('stop', 'ends'))
+    world.ctl.exits((0, 6), 'start', 'ends', '--vfs', '--pid', os.getpid(), '--duration', '400ms',
+                    '--output', world.path('trace'))
+    done = world.ctl.exits(0, 'status', 'ends', '--watch=100ms')
+    check('ends: ended' in done.stdout, 'the end is not told', done.stdout[-200:])
+
+
+@test(host_only=True)
+def watch_terminal(world):
+    """Each block in the place of the one before."""
+    ours, theirs = pty.openpty()
+    process = watch(world, '--watch=100ms', stdout=theirs)
+    os.close(theirs)
+    seen = b''
+    while seen.count(b'\033[H\033[J') < 3:
+        seen += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    try:
+        while os.read(ours, 4096):
+            pass
+    except OSError:
+        pass  # the other end is closed
+    os.close(ours)
+    equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
+
+
+@test(host_only=True)
+def watch_refused(world):
+    world.ctl.exits(5, 'status', 'nobody', '--watch')
+    for time_text in ('0', '1ms', 'x', '2d', '-1'):
+        world.ctl.exits(2, 'status', '--watch=' + time_text)
+    daemon, ctl = world.own_daemon()
+    process = subprocess.Popen(ctl.command('status', '--watch=100ms'), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    daemon.stop()
+    process.communicate(timeout=60)
+    equal(process.returncode, 3, 'exit code when the daemon has gone')

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The live view of who does what, against reads that are counted."""
+import json
+import signal
+import subprocess
+
+from lib.numbered import Numbered
+from lib.registry import check, equal, test
+
+
+def sessions(world):
+    return [one['name'] for one in world.ctl.json('list')['sessions'] if one['name'].startswith('top-')]
+
+
+@test
+def sums(world):
+    """Each read is in one picture, and in one alone; the session ends with the view."""
+    count = 5000
+    with Numbered(world) as reads:
+        view = subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '200ms', '--json'),
+                                stdout=subprocess.PIPE, text=True)
+        json.loads(view.stdout.readline())
+        equal(len(sessions(world)), 1, 'sessions of the view')
+        reads.begin(count)
+        rows = data = 0
+        while rows < count:
+            picture = json.loads(view.stdout.readline())
+            check(picture['whole'], 'rows are left out', picture)
+            for one in picture['top']:
+                if one.get('path') == reads.file:
+                    rows, data = rows + one['rows'], data + one['bytes']
+                    equal((one['pid'], one['operation']), (reads.pid, 'READ'), 'of the reads')
+                    check(0 < one['latency_ns'] <= one['latency_max_ns'], 'latencies', one)
+        for _ in range(2):
+            equal(json.loads(view.stdout.readline())['rows'], 0, 'rows after the last')
+        view.send_signal(signal.SIGINT)
+        view.communicate()
+    # The file has eight bytes, so that is how many reads found one.
+    equal((rows, data, view.returncode), (count, 8, 0), 'reads, bytes and exit code')
+    equal(sessions(world), [], 'sessions when the view is closed')
+
+
+@test(host_only=True)
+def ends(world):
+    """Stopped by somebody else; as people see it."""
+    with Numbered(world) as reads:
+        view = subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '100ms'),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        output = view.stdout.readline()
+        world.ctl.exits(0, 'stop', *sessions(world))
+        output += view.stdout.read()
+        equal((view.wait(60), view.stderr.read()), (0, ''), 'exit code and stderr')
+    check('ROWS/S' in output and '\033' not in output, 'the picture', output)
+
+
+@test(host_only=True)
+def refused(world):
+    for args in (['--sort', 'size'], ['--lines', '0'], ['--interval', '1ms'], ['--operation', 'NONE'],
+                 ['--output', '/x'], ['name']):
+        world.ctl.exits(2, 'top', '--vfs', *args)
+    equal(sessions(world), [], 'sessions')

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "top.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+static struct top *top;
+
+static void begin(void)
+{
+	ck_assert_int_eq(top_new(&top), 0);
+}
+
+static void end(void)
+{
+	top_free(top);
+}
+
+static void put(uint32_t pid, uint8_t operation, const char *path, int64_t result, uint64_t latency_ns)
+{
+	struct iotr_vfs_record record = {
+		.head = { .size = sizeof(record), .stream = IOTR_VFS, .operation = operation,
+			  .pid = pid, .latency_ns = latency_ns, .command = "test" },
+		.result = result, .counts_bytes = 1,
+	};
+	struct row row = { .record = &record.head, .path = { path, (uint32_t)strlen(path), false } };
+
+	top_add(top, &row);
+}
+
+START_TEST(sums_up)
+{
+	const struct top_group *const *groups;
+
+	begin();
+	put(1, 0, "/a", 10, 100);
+	put(1, 0, "/a", -5, 300);
+	put(1, 1, "/a", 1, 1);
+	put(2, 0, "/a", 1, 1);
+	put(1, 0, "/b", 1, IOTR_UNKNOWN);
+	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), 4);
+	ck_assert_uint_eq(groups[0]->rows, 2);
+	ck_assert_uint_eq(groups[0]->bytes, 10);
+	ck_assert_uint_eq(groups[0]->latency_ns, 400);
+	ck_assert_uint_eq(groups[0]->latency_max_ns, 300);
+	ck_assert_uint_eq(groups[0]->pid, 1);
+	ck_assert_str_eq(groups[0]->command, "test");
+	ck_assert_uint_eq(groups[0]->path_length, 2);
+	ck_assert_int_eq(memcmp(groups[0]->path, "/a", 2), 0);
+	ck_assert_uint_eq(top_rows(top), 5);
+	ck_assert_uint_eq(top_others(top), 0);
+	end();
+}
+END_TEST
+
+/* The first of each order, of three that are each the first in one. */
+START_TEST(sorts)
+{
+	static const uint32_t first[] = { [TOP_ROWS] = 1, [TOP_BYTES] = 2, [TOP_LATENCY] = 3 };
+	const struct top_group *const *groups;
+
+	begin();
+	put(1, 0, "", 1, 1);
+	put(1, 0, "", 1, 1);
+	put(2, 0, "", 1000, 1);
+	put(3, 0, "", 1, 1000);
+	for (int order = 0; order < TOP_ORDER_COUNT; order++) {
+		ck_assert_uint_eq(top_sort(top, (enum top_order)order, &groups), 3);
+		ck_assert_uint_eq(groups[0]->pid, first[order]);
+	}
+	end();
+}
+END_TEST
+
+static struct row row_of(const struct iotr_record *record)
+{
+	return (struct row){ .record = record, .path = { "", 0, false } };
+}
+
+START_TEST(counts_bytes)
+{
+	struct iotr_block_record block = { .head = { .stream = IOTR_BLOCK, .pid = 1 }, .size = 4096 };
+	struct iotr_block_record failed = { .head = { .stream = IOTR_BLOCK, .pid = 2 }, .size = 4096,
+					    .error = 5 };
+	struct iotr_net_record net = { .head = { .stream = IOTR_NET, .pid = 3 }, .bytes = 100 };
+	struct iotr_net_record unknown = { .head = { .stream = IOTR_NET, .pid = 4 },
+					   .bytes = IOTR_UNKNOWN };
+	const struct iotr_record *const records[] = { &block.head, &failed.head, &net.head,
+						      &unknown.head };
+	static const uint64_t bytes[] = { 0, 4096, 0, 100, 0 };
+	const struct top_group *const *groups;
+
+	begin();
+	for (size_t i = 0; i < 4; i++) {
+		struct row row = row_of(records[i]);
+
+		top_add(top, &row);
+	}
+	ck_assert_uint_eq(top_sort(top, TOP_BYTES, &groups), 4);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_uint_eq(groups[i]->bytes, bytes[groups[i]->pid]);
+	end();
+}
+END_TEST
+
+START_TEST(is_bounded)
+{
+	const struct top_group *const *groups;
+
+	begin();
+	for (uint32_t pid = 1; pid <= TOP_GROUPS_MAX + 10; pid++)
+		put(pid, 0, "/a", 1, 1);
+	put(1, 0, "/a", 1, 1);
+	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), TOP_GROUPS_MAX);
+	ck_assert_uint_eq(groups[0]->rows, 2);
+	ck_assert_uint_eq(top_others(top), 10);
+	ck_assert_uint_eq(top_rows(top), TOP_GROUPS_MAX + 11);
+	end();
+}
+END_TEST
+
+/* Long paths are told apart, and cut between two characters. */
+START_TEST(cuts_paths)
+{
+	char path[2 * TOP_PATH_MAX];
+	const struct top_group *const *groups;
+
+	begin();
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	memcpy(path + TOP_PATH_MAX - 1, "\xe2\x82\xac", 3);
+	put(1, 0, path, 1, 1);
+	path[sizeof(path) - 2] = 'y';
+	put(1, 0, path, 1, 1);
+	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), 2);
+	ck_assert_uint_eq(groups[0]->path_length, TOP_PATH_MAX - 1);
+	end();
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_test(tests, sums_up);
+	tcase_add_test(tests, sorts);
+	tcase_add_test(tests, counts_bytes);
+	tcase_add_test(tests, is_bounded);
+	tcase_add_test(tests, cuts_paths);
+}
+
+int main(void)
+{
+	return run_suite("top", add);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The Top method: its session comes and goes with the call. */
+#include "rig.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "protocol.h"
+#include "suite.h"
+
+#define TOP(parameters)                                                                            \
+	"{\"method\":\"io.iotracer.Top\",\"more\":true,\"parameters\":" parameters "}"
+
+static struct rig rig;
+
+static void set_up(void)
+{
+	rig_init(&rig);
+}
+
+static void tear_down(void)
+{
+	rig_done(&rig);
+}
+
+static size_t count_sessions(void)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply =
+		rig_call(&rig, fd, "{\"method\":\"io.iotracer.List\"}");
+	struct json_object *sessions;
+
+	ck_assert_int_eq(json_pointer_get(reply, "/parameters/sessions", &sessions), 0);
+	return json_object_array_length(sessions);
+}
+
+static int open_top(const char *text)
+{
+	int fd = rig_connect(&rig);
+
+	ck_assert(rig_send(&rig, fd, text, strlen(text) + 1));
+	return fd;
+}
+
+static bool continues(struct json_object *reply)
+{
+	struct json_object *value = NULL;
+
+	ck_assert_ptr_nonnull(reply);
+	json_object_object_get_ex(reply, "continues", &value);
+	return json_object_get_boolean(value);
+}
+
+START_TEST(looks_again_and_again)
+{
+	int fd = open_top(TOP("{\"streams\":[\"vfs\",\"block\"],\"interval_ns\":100000000,"
+			      "\"sort\":\"rows\",\"count\":5,\"min_size\":4096}"));
+	const struct iotr_session_spec *spec;
+
+	for (int i = 0; i < 3; i++) {
+		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
+
+		ck_assert(continues(reply));
+		ck_assert_str_eq(rig_parameter(reply, "rows"), "7");
+	}
+	ck_assert_uint_eq(count_sessions(), 1);
+	spec = fake_engine_spec(rig.engine, "top-1");
+	ck_assert_ptr_nonnull(spec);
+	ck_assert_uint_gt(spec->flight_recorder, 0);
+	ck_assert_uint_eq(spec->min_size, 4096);
+	close(fd);
+	rig_settle(&rig);
+	ck_assert_uint_eq(count_sessions(), 0);
+}
+END_TEST
+
+START_TEST(ends_with_its_session)
+{
+	_cleanup_close_ int fd = open_top(TOP("{\"streams\":[\"vfs\"],\"interval_ns\":100000000}"));
+	bool more = true;
+
+	json_object_put(rig_receive(&rig, fd));
+	rig_expect(&rig, "{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"all\":true}}", "", NULL,
+		   NULL);
+	while (more) {
+		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
+
+		more = continues(reply);
+		ck_assert(more || !strcmp(rig_parameter(reply, "top"), ""));
+	}
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	const char *parameter;
+} refused[] = {
+	{ TOP("{}"), "streams" },
+	{ TOP("{\"streams\":[\"zfs\"]}"), "streams" },
+	{ TOP("{\"streams\":[\"vfs\"],\"interval_ns\":99999999}"), "interval_ns" },
+	{ TOP("{\"streams\":[\"vfs\"],\"interval_ns\":3600000000001}"), "interval_ns" },
+	{ TOP("{\"streams\":[\"vfs\"],\"count\":0}"), "count" },
+	{ TOP("{\"streams\":[\"vfs\"],\"count\":1001}"), "count" },
+	{ TOP("{\"streams\":[\"vfs\"],\"sort\":\"size\"}"), "sort" },
+	{ TOP("{\"streams\":[\"vfs\"],\"sort\":1}"), "sort" },
+	{ TOP("{\"streams\":[\"vfs\"],\"name\":\"a\"}"), "name" },
+	{ TOP("{\"streams\":[\"vfs\"],\"output\":\"/x\"}"), "output" },
+	{ TOP("{\"streams\":[\"vfs\"],\"flight_recorder\":1048576}"), "flight_recorder" },
+	{ TOP("{\"streams\":[\"vfs\"],\"x\":1}"), "x" },
+};
+
+START_TEST(refuses)
+{
+	rig_expect(&rig, refused[_i].text, VARLINK_INVALID_PARAMETER, "parameter",
+		   refused[_i].parameter);
+	ck_assert_uint_eq(count_sessions(), 0);
+}
+END_TEST
+
+START_TEST(wants_more)
+{
+	rig_expect(&rig, "{\"method\":\"io.iotracer.Top\",\"parameters\":{\"streams\":[\"vfs\"]}}",
+		   VARLINK_EXPECTED_MORE, NULL, NULL);
+	ck_assert_uint_eq(count_sessions(), 0);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, looks_again_and_again);
+	tcase_add_test(tests, ends_with_its_session);
+	tcase_add_loop_test(tests, refuses, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tests, wants_more);
+}
+
+int main(void)
+{
+	return run_suite("top_call", add);
+}

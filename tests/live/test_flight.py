@@ -267,6 +267,24 @@ def goes_on(world):
     filled.daemon.stop_cleanly()
 
 
+@test
+def ends(world):
+    """By itself, after its duration; its last status stays."""
+    world.ctl.exits((0, 6), 'start', 'brief', '--vfs', '--pid', os.getpid(), '--flight-recorder', '1M',
+                    '--duration', '200ms')
+    end = time.monotonic() + 60
+    while True:
+        status = world.ctl.json('status', 'brief')['sessions'][0]
+        if status['state'] == 'ended':
+            break
+        check(time.monotonic() < end, 'it does not end', status)
+        time.sleep(0.05)
+    equal(status['reason'], 'duration', 'reason')
+    balanced(status)
+    world.ctl.exits(5, 'dump', 'brief')
+    world.ctl.exits(0, 'stop', 'brief')
+
+
 @test(host_only=True)
 def shutdown(world):
     """The daemon does not wait for a dump: it counts what it leaves out."""

@@ -74,7 +74,7 @@ static bool has_ended(const struct watch *watch, struct json_object *reply)
 	struct json_object *sessions = member_of(reply, "sessions");
 
 	return watch->name && count_of(sessions) &&
-	       strcmp(text_of(json_object_array_get_idx(sessions, 0), "state", ""), "running") != 0;
+	       !strcmp(text_of(json_object_array_get_idx(sessions, 0), "state", ""), "ended");
 }
 
 static void draw(struct watch *watch, struct json_object *reply)

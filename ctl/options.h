@@ -19,6 +19,10 @@ enum option_kind {
 	OPTION_DURATION, /* as nanoseconds */
 	OPTION_SIZE,	 /* as bytes */
 	OPTION_PATH,	 /* made absolute */
+	OPTION_ITEM,	 /* one more of a list, commas and all */
+	OPTION_PATHS,	 /* the same, made absolute */
+	OPTION_SAMPLE,	 /* STREAM=N, or N of the stream that is `members` */
+	OPTION_CLEAR,	 /* names of filters' options, as their parameters */
 	OPTION_STREAM,	 /* adds its own name to the list */
 	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */
 	OPTION_SOCKET,	 /* the last four say something to the client itself */

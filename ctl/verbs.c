@@ -29,11 +29,22 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row clear_row[] = {
+	{ .name = "clear",
+	  .kind = OPTION_CLEAR,
+	  .parameter = "clear",
+	  .value = "FILTER,...",
+	  .help = "take these filters away, as in pid,min-size" },
+};
+static const struct option_group clear_option = { "Changes (filters not named stay)", clear_row, 1 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
 						      &output_options, NULL };
+static const struct option_group *const set_groups[] = { &clear_option, &process_options,
+							 &filter_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 
@@ -68,6 +79,13 @@ const struct verb verbs[] = {
 	  .run = verb_rotate,
 	  .synopsis = "[NAME]",
 	  .summary = "close the files of a session, or of all, and begin new ones",
+	  .arguments_max = 1 },
+	{ .name = "set",
+	  .run = verb_set,
+	  .synopsis = "NAME FILTERS",
+	  .summary = "change filters of a session that runs",
+	  .groups = set_groups,
+	  .arguments_min = 1,
 	  .arguments_max = 1 },
 	{ .name = "tail",
 	  .run = verb_tail,

@@ -157,6 +157,12 @@ int writer_rotate(struct writer *writer, struct writer_paths *paths)
 			       : mailbox_call(&writer->mailbox, writer_do_rotate, paths);
 }
 
+int writer_redefine(struct writer *writer, struct json_object *definition)
+{
+	return writer->stopped ? -ESHUTDOWN
+			       : mailbox_call(&writer->mailbox, writer_do_redefine, definition);
+}
+
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths)
 {
 	struct writer_stop_how how = { reason, paths };

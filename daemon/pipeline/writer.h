@@ -63,6 +63,9 @@ int writer_rotate(struct writer *writer, struct writer_paths *paths);
  */
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths);
 
+/* The session's definition is this from now on; the manifest tells when, and is written anew. */
+int writer_redefine(struct writer *writer, struct json_object *definition);
+
 /* What the probes know of a stream since the session began. */
 struct writer_probes {
 	uint64_t emitted;

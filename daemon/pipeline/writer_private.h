@@ -77,4 +77,5 @@ struct writer_tap_how {
 
 int writer_do_rotate(void *writer, void *paths);
 int writer_do_stop(void *writer, void *how);
+int writer_do_redefine(void *writer, void *definition);
 int writer_do_tap(void *writer, void *how);

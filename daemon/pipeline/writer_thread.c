@@ -245,6 +245,14 @@ int writer_do_stop(void *owner, void *argument)
 	return writer_write_manifest(writer);
 }
 
+int writer_do_redefine(void *owner, void *definition)
+{
+	struct writer *writer = owner;
+	int error = manifest_redefine(&writer->manifest, definition);
+
+	return error < 0 ? error : writer_write_manifest(writer);
+}
+
 int writer_do_tap(void *owner, void *argument)
 {
 	struct writer *writer = owner;

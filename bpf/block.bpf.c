@@ -64,7 +64,7 @@ __noinline __u64 inode_within(__u64 inode)
 		place = place_of_alias(inode);
 	if (!page || !place.dentry)
 		return 0;
-	return subtree_sessions(page, subtree_find(place.dentry, place.mount));
+	return subtree_sessions(page, subtree_find(place));
 }
 
 /* A session may name the partition or the disk. */
@@ -84,7 +84,7 @@ static __always_inline __u64 filter_pending(struct iotr_control *page, const str
 		sessions = filter_devices(page, sessions, pending->device, pending->disk);
 	if (sessions & page->filtered[IOTR_FILTER_PATH])
 		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
-					   inode_within(pending->inode_address));
+					   inode_within(number_of(pending->inode_address)));
 	return sessions;
 }
 

@@ -116,7 +116,7 @@ __noinline __u64 inode_within(__u64 inode)
 
 	if (!page || !place.dentry)
 		return 0;
-	return subtree_sessions(page, subtree_find(place.dentry, place.mount));
+	return subtree_sessions(page, subtree_find(place));
 }
 
 /* Inode 0: no file. */

@@ -30,7 +30,7 @@ static __always_inline __u32 path_node(struct iotr_control *page, __u64 inode)
 }
 
 /* Where a dentry of a mount stands. A function of its own, verified once. */
-__noinline __u64 subtree_find(__u64 dentry, __u64 mount)
+__noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
 	struct iotr_control *page = control_page();
 	struct place place = { dentry, mount };
@@ -52,6 +52,11 @@ __noinline __u64 subtree_find(__u64 dentry, __u64 mount)
 	return 0;
 }
 
+static __always_inline __u64 subtree_find(struct place place)
+{
+	return subtree_find_at(number_of(place.dentry), number_of(place.mount));
+}
+
 /* Sessions that accept what stands there. */
 static __always_inline __u64 subtree_sessions(struct iotr_control *page, __u64 stand)
 {
@@ -64,8 +69,7 @@ static __always_inline __u64 filter_place(struct iotr_control *page, __u64 sessi
 	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
 		return sessions;
 	return filter_accepted(page, sessions, IOTR_FILTER_PATH,
-			       place.dentry ? subtree_sessions(page, subtree_find(place.dentry, place.mount)) :
-					      0);
+			       place.dentry ? subtree_sessions(page, subtree_find(place)) : 0);
 }
 
 /* The same of an open file, or 0: none. */

@@ -69,7 +69,7 @@ __noinline __u64 path_walk(__s32 directory, __u64 user)
 
 	bpf_probe_read_user(&first, sizeof(first), (void *)user);
 	place = base_of(current_task(), directory, first == '/');
-	stand = place.dentry ? subtree_find(place.dentry, place.mount) : 0;
+	stand = place.dentry ? subtree_find(place) : 0;
 	for (int i = 0; i < IOTR_PATH_LEVELS && user; i++) {
 		part = path_part(user);
 		if (part == IOTR_PART_NONE)

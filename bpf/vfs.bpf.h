@@ -342,7 +342,7 @@ __noinline __u64 vfs_within(__u32 tid, __u64 result)
 			place = place_of_file(file);
 	}
 	if (place.dentry)
-		return subtree_sessions(page, subtree_find(place.dentry, place.mount));
+		return subtree_sessions(page, subtree_find(place));
 	if (!(call->traits & IOTR_CALL_TEXT))
 		within = path_sessions(page, directory_of(slot, call->directory), argument(slot, call->path));
 	if (call->path2)

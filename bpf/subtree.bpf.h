@@ -15,14 +15,15 @@
 #define STAND_NODE(stand)    ((__u32)(stand) & (IOTR_PATH_NODES - 1))
 #define STAND_DEPTH(stand)   ((__u32)((stand) >> 16) & 0xffff)
 
-/* The node that an inode is, or 0. */
-static __always_inline __u32 path_node(struct iotr_control *page, __u64 inode)
+/* The node that an inode is, or 0. A function of its own, verified once. */
+__noinline __u64 path_node(__u64 inode)
 {
 	__u64 number = READ(struct inode, inode, i_ino), word = number >> 6;
 	struct iotr_path_inode key = { .inode = number };
+	struct iotr_control *page = control_page();
 	__u32 *node;
 
-	if (!(page->path_hints[word & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1))
+	if (!page || !(page->path_hints[word & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1))
 		return 0;
 	key.device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
 	node = bpf_map_lookup_elem(&path_inodes, &key);
@@ -32,22 +33,20 @@ static __always_inline __u32 path_node(struct iotr_control *page, __u64 inode)
 /* Where a dentry of a mount stands. A function of its own, verified once. */
 __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
-	struct iotr_control *page = control_page();
 	struct place place = { dentry, mount };
-	__u32 depth = 0, node;
+	__u64 node, depth = 0;
 	bool mount_root;
-	__u64 inode;
 
-	if (!page)
-		return 0;
 	for (int level = 0; level < IOTR_PATH_LEVELS && place.dentry; level++) {
-		inode = (__u64)READ(struct dentry, place.dentry, d_inode);
-		node = inode ? path_node(page, inode) : 0;
+		/* Of a dentry without an inode it reads zeros, as which there is no node. */
+		node = path_node(number_of((__u64)READ(struct dentry, place.dentry, d_inode)));
 		if (node)
 			return STAND(node, depth);
-		mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
+		mount_root = place.dentry == number_of((__u64)READ(struct vfsmount, place.mount, mnt_root));
 		depth += !mount_root; /* what it is mounted on is the same part of the path */
 		place = place_above(place, mount_root);
+		place.dentry = number_of(place.dentry); /* all numbers: the verifier sees a level like any other */
+		place.mount = number_of(place.mount);
 	}
 	return 0;
 }

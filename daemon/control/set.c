@@ -51,14 +51,13 @@ static const struct argument set_rows[] = {
 };
 
 /* Streams of the session of that name, which names of operations are looked up in; 0: no such session. */
-static uint32_t streams_of(struct call *call, struct json_object *name)
+static uint32_t streams_of(struct call *call, const char *name)
 {
 	_cleanup_json_ struct json_object *sessions = NULL;
 	struct json_object *streams = NULL;
 	uint32_t mask = 0;
 
-	if (!json_object_is_type(name, json_type_string) ||
-	    engine_status(call->control->engine, json_object_get_string(name), &sessions) < 0)
+	if (engine_status(call->control->engine, name, &sessions) < 0)
 		return 0;
 	json_object_object_get_ex(json_object_array_get_idx(sessions, 0), "streams", &streams);
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
@@ -114,16 +113,26 @@ static void change(struct call *call, const struct set_arguments *set)
 	reply_value(call, "session", session);
 }
 
+/* The name, when it is one; what else is wrong is told later. */
+static const char *name_of(struct call *call)
+{
+	struct json_object *name = NULL;
+
+	json_object_object_get_ex(call->parameters, "name", &name);
+	if (!json_object_is_type(name, json_type_string) || !iotr_session_name_valid(json_object_get_string(name)))
+		return NULL;
+	return json_object_get_string(name);
+}
+
 int set_call(struct call *call)
 {
 	struct set_arguments set = { 0 };
 	struct engine_error error = { 0 };
-	struct json_object *name = NULL;
+	const char *name = name_of(call);
 
-	json_object_object_get_ex(call->parameters, "name", &name);
-	set.spec.streams = streams_of(call, name);
-	if (!set.spec.streams && name && iotr_session_name_valid(json_object_get_string(name)))
-		reply_no_such_session(call, json_object_get_string(name));
+	set.spec.streams = name ? streams_of(call, name) : 0;
+	if (name && !set.spec.streams)
+		reply_no_such_session(call, name);
 	else if (arguments_read(call->parameters, set_rows, sizeof(set_rows) / sizeof(set_rows[0]), &set,
 				&error) < 0)
 		call_invalid(call, error.parameter, error.message);

@@ -5,6 +5,7 @@
  *
  *   name "nohook"     cannot be started: no stream has a hook
  *   name "partial"    runs, and misses an operation
+ *   name "fixed"      runs, and its filters cannot be changed
  *   output "/refused" cannot be written
  */
 #pragma once

@@ -277,9 +277,14 @@ static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 
  * drawn. All sessions share the draw of an event, so the one that takes fewer has part of what the
  * one that takes more has.
  */
-static __always_inline __u64 sample_draw(void)
+static __always_inline __u64 sample_draw_high(void)
 {
-	return (__u64)bpf_get_prandom_u32() << 31 | bpf_get_prandom_u32() >> 1;
+	return (__u64)bpf_get_prandom_u32() << 31;
+}
+
+static __always_inline __u64 sample_draw_low(void)
+{
+	return bpf_get_prandom_u32() >> 1;
 }
 
 /* A function of its own, verified once. */
@@ -296,9 +301,14 @@ __noinline __u64 sample_by(__u32 stream, __u64 sessions, __u64 draw)
 
 static __always_inline __u64 sample(struct iotr_control *page, __u32 stream, __u64 sessions)
 {
+	__u64 draw;
+
 	if (!(sessions & page->sampled[stream & 15]))
 		return sessions;
-	return sample_by(stream, sessions, sample_draw());
+	draw = sample_draw_high(); /* mostly half of it decides */
+	if (draw >= page->sample_most[stream & 15])
+		return sessions & ~page->sampled[stream & 15];
+	return sample_by(stream, sessions, draw | sample_draw_low());
 }
 
 /* All that is decided when an event begins: whose it is, and the draw. */

@@ -18,30 +18,36 @@
 /* The node that an inode is, or 0. A function of its own, verified once. */
 __noinline __u64 path_node(__u64 inode)
 {
-	__u64 number = READ(struct inode, inode, i_ino), word = number >> 6;
-	struct iotr_path_inode key = { .inode = number };
-	struct iotr_control *page = control_page();
+	struct iotr_path_inode key = { .inode = READ(struct inode, inode, i_ino) };
 	__u32 *node;
 
-	if (!page || !(page->path_hints[word & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1))
-		return 0;
 	key.device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
 	node = bpf_map_lookup_elem(&path_inodes, &key);
 	return node ? *node : 0;
 }
 
+/* Whether an inode of that number may be a node. */
+static __always_inline bool path_hinted(struct iotr_control *page, __u64 number)
+{
+	return page->path_hints[number >> 6 & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1;
+}
+
 /* Where a dentry of a mount stands. A function of its own, verified once. */
 __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
+	struct iotr_control *page = control_page();
 	struct place place = { dentry, mount };
-	__u64 node, depth = 0;
+	__u64 inode, node, depth = 0;
 	bool mount_root;
 
 	for (int level = 0; level < IOTR_PATH_LEVELS && place.dentry; level++) {
 		/* Of a dentry without an inode it reads zeros, as which there is no node. */
-		node = path_node(number_of((__u64)READ(struct dentry, place.dentry, d_inode)));
-		if (node)
-			return STAND(node, depth);
+		inode = (__u64)READ(struct dentry, place.dentry, d_inode);
+		if (page && path_hinted(page, READ(struct inode, inode, i_ino))) {
+			node = path_node(number_of(inode));
+			if (node)
+				return STAND(node, depth);
+		}
 		mount_root = place.dentry == number_of((__u64)READ(struct vfsmount, place.mount, mnt_root));
 		depth += !mount_root; /* what it is mounted on is the same part of the path */
 		place = place_above(place, mount_root);

@@ -168,6 +168,7 @@ struct iotr_control {
 	__u64 min_size[IOTR_SESSION_SLOTS];
 	__u64 sampled[16]; /* by stream: sessions that take a share of its events */
 	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* that share of 2^63 */
+	__u64 sample_most[16]; /* the largest of these, by stream */
 	__u64 cgroup_generation; /* changes with the cgroups that are accepted */
 	__u64 path_hints[IOTR_PATH_HINTS]; /* bit per low bits of an inode number: may be a node's */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */

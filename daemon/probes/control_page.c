@@ -122,6 +122,16 @@ static void operations_set(struct iotr_control *page, uint64_t bit, const struct
 	plugs_update(page);
 }
 
+static void sample_most(struct iotr_control *page, size_t stream)
+{
+	uint64_t most = 0;
+
+	for (unsigned int session = 0; session < IOTR_SESSION_SLOTS; session++)
+		if (page->sampled[stream] >> session & 1 && page->sample_below[stream][session] > most)
+			most = page->sample_below[stream][session];
+	page->sample_most[stream] = most;
+}
+
 /* One in N: of all numbers that can be drawn, those below the N-th part. */
 static void sample_set(struct iotr_control *page, unsigned int session, const struct iotr_session_spec *spec)
 {
@@ -130,6 +140,7 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 
 		threshold_set(&page->sampled[stream], &page->sample_below[stream][session], 1ULL << session,
 			      sample > 1 ? (1ULL << 63) / sample : 0);
+		sample_most(page, stream);
 	}
 }
 
@@ -227,8 +238,10 @@ void control_page_clear(struct probes *probes, unsigned int session)
 	paths_clear(probes, bit);
 	for (size_t kind = 0; kind < IOTR_FILTER_COUNT; kind++)
 		page->filtered[kind] &= ~bit;
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		page->sampled[stream] &= ~bit;
+		sample_most(page, stream);
+	}
 	page->tree &= ~bit;
 	page->pseudo_fs &= ~bit;
 	page_summarise(page);

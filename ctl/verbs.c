@@ -38,6 +38,14 @@ static const struct option_row clear_row[] = {
 };
 static const struct option_group clear_option = { "Changes (filters not named stay)", clear_row, 1 };
 
+static const struct option_row strict_row[] = {
+	{ .name = "strict",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "strict",
+	  .help = "a loss that the manifest tells of is a failure too" },
+};
+static const struct option_group strict_option = { "Judgement", strict_row, 1 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, NULL };
@@ -47,6 +55,7 @@ static const struct option_group *const set_groups[] = { &clear_option, &process
 							 &filter_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
+static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 
 const struct verb verbs[] = {
 	{ .name = "start",
@@ -105,6 +114,13 @@ const struct verb verbs[] = {
 	  .run = verb_reload,
 	  .synopsis = "",
 	  .summary = "have the daemon read its configuration anew" },
+	{ .name = "verify",
+	  .run = verb_verify,
+	  .synopsis = "DIR [--strict]",
+	  .summary = "check the files of a session against its manifest",
+	  .groups = verify_groups,
+	  .arguments_min = 1,
+	  .arguments_max = 1 },
 	{ .name = "version",
 	  .run = verb_version,
 	  .synopsis = "",

@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "engine_internal.h"
+#include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 #include "schema.h"
@@ -161,6 +162,7 @@ int engine_set(struct engine *engine, const char *name, const struct engine_chan
 	spec = (struct iotr_session_spec){ 0 };
 	session_move(session, &place);
 	session_tell(session);
+	session_note_again(session);
 	*ret = session_status(session, NULL);
 	return 0;
 }

@@ -14,7 +14,10 @@
 #include "pipeline/pipeline.h"
 #include "probes/filter_error.h"
 #include "probes/probes.h"
+#include "running.h"
 #include "session.h"
+
+#define SHUTDOWN "shutdown" /* why sessions end with the daemon */
 
 enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
@@ -35,6 +38,8 @@ struct session {
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
 	char output[PATH_MAX];
+	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
+	char note[RUNNING_ID_MAX];
 	struct writer *writer;
 	struct json_object *missing;
 	uint64_t missed_before[IOTR_STREAM_COUNT];
@@ -52,6 +57,7 @@ struct engine {
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	const char *block_flags[32];
+	struct resume *resume;	  /* what sets right the folders of killed sessions, or NULL */
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -81,7 +87,11 @@ int filters_check(const struct iotr_session_spec *spec, struct engine_error *err
 /* The error of a filter as one of the engine. */
 int filters_fail(struct engine_error *error, int r, const struct filter_error *why);
 
-struct session *engine_find(struct engine *engine, const char *name);
+struct session *engine_find(const struct engine *engine, const char *name);
+
+/* engine_start(); `resumes` is the folder of the session that this one goes on from, or NULL. */
+int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+		  const char *resumes, struct json_object **ret, struct engine_error *error);
 
 /*
  * In this order nothing is lost: the programs stop emitting for the session, the rings are read

@@ -9,6 +9,7 @@
 /* Who does something, kept until its row is written. */
 struct actor {
 	__u64 cgroup_id;
+	__u64 cgroup_sessions; /* that accept its cgroup */
 	__u32 pid, tid, ppid, uid;
 	__u64 known; /* the task works for itself, not for others as the kernel's threads do */
 	struct iotr_command command;
@@ -17,8 +18,12 @@ struct actor {
 static __always_inline void actor_current(struct actor *actor)
 {
 	struct task_struct *task = current_task();
+	struct iotr_control *page = control_page();
 
 	actor->cgroup_id = task_cgroup(task);
+	actor->cgroup_sessions = 0;
+	if (page && page->filtered[IOTR_FILTER_CGROUP])
+		actor->cgroup_sessions = cgroup_accepted(page, task);
 	actor->pid = task_tgid(task);
 	actor->tid = task_tid(task);
 	actor->ppid = task_ppid(task);

@@ -90,7 +90,9 @@ __noinline int aio_submit_one(__u32 tid, __u32 index)
 	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
 		return 0;
 	key = aio_key(user);
-	sessions = slot->sessions;
+	sessions = sample(page, IOTR_VFS, slot->sessions);
+	if (!sessions)
+		return 0;
 	pending = pending_new(key, sessions);
 	if (!pending)
 		return 0;

@@ -116,8 +116,8 @@ static __always_inline int uring_submitted(void *ring, struct io_kiocb *request,
 
 	if (!page || tgid == page->own_tgid)
 		return 0;
-	sessions = filter_task(page, task,
-			       uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
+	sessions = filter_begin(page, task, IOTR_VFS,
+				uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
 	if (!sessions)
 		return 0;
 	pending = pending_new(key, sessions);

@@ -4,7 +4,9 @@
  * (dm, md) have bios instead, which are matched the same way. Who causes a request is noted when
  * its bio is queued: later hooks run in whatever task, or interrupt, moves the queue.
  */
+#include "aliases.bpf.h"
 #include "blockdev.bpf.h"
+#include "subtree.bpf.h"
 
 struct pending {
 	struct actor actor;
@@ -14,6 +16,7 @@ struct pending {
 	__u64 issue_ns;
 	__u64 sector;
 	__u64 inode;
+	__u64 inode_address; /* 0: none */
 	__u32 inode_device;
 	__u32 size;
 	__u32 device;
@@ -47,7 +50,21 @@ static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessi
 		return sessions;
 	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &pid);
 	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
-	return FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+	return filter_accepted(page, sessions, IOTR_FILTER_CGROUP, actor->cgroup_sessions);
+}
+
+/* Sessions in whose folders an inode is, 0: none. A function of its own, verified once. */
+__noinline __u64 inode_within(__u64 inode)
+{
+	struct iotr_control *page = control_page();
+	struct place place = {};
+
+	if (inode)
+		place = place_of_alias(inode);
+	if (!page || !place.dentry)
+		return 0;
+	return subtree_sessions(page, subtree_find(place));
 }
 
 /* A session may name the partition or the disk. */
@@ -58,15 +75,23 @@ static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 ses
 }
 
 /* Whose descendants count is settled when the I/O begins: the process may be gone at its end. */
-static __always_inline __u64 sessions_of(struct iotr_control *page, const struct pending *pending)
+static __always_inline __u64 filter_pending(struct iotr_control *page, const struct pending *pending,
+					    __u64 sessions)
 {
-	__u64 sessions = wanted(page, pending->operation);
-
 	if (sessions)
 		sessions = filter_actor(page, sessions, &pending->actor);
 	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
 		sessions = filter_devices(page, sessions, pending->device, pending->disk);
+	if (sessions & page->filtered[IOTR_FILTER_PATH])
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
+					   inode_within(number_of(pending->inode_address)));
 	return sessions;
+}
+
+/* Sessions that want what begins now, but for the filters. */
+static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operation)
+{
+	return wanted(page, operation) & page->open;
 }
 
 static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
@@ -126,7 +151,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	pending.disk = bio_disk(bio);
 	pending.device = bio_device(bio, pending.disk);
 	pending.by_bio = !bio_has_requests(bio);
-	inode_of_bio(bio, &pending.inode, &pending.inode_device);
+	pending.inode_address = inode_of_bio(bio, &pending.inode, &pending.inode_device);
 	if (flags & page->request_preflush)
 		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
 	if (pending.by_bio) {
@@ -134,7 +159,8 @@ static __always_inline int bio_queued(struct bio *bio)
 		if (!pending.size && flags & page->request_preflush)
 			pending.operation = IOTR_BLOCK_FLUSH;
 		pending.issue_ns = pending.queued_ns;
-		pending.sessions = sessions_of(page, &pending);
+		pending.sessions = sample(page, IOTR_BLOCK, wanted_now(page, pending.operation));
+		pending.sessions = filter_pending(page, &pending, pending.sessions);
 		if (!pending.sessions)
 			return 0;
 	}
@@ -184,6 +210,7 @@ static __always_inline void request_origin(struct request *request, struct pendi
 		pending->actor = from->actor;
 		pending->queued_ns = from->queued_ns;
 		pending->inode = from->inode;
+		pending->inode_address = from->inode_address;
 		pending->inode_device = from->inode_device;
 		if (!from->by_bio)
 			bpf_map_delete_elem(&bios, &bio);
@@ -196,7 +223,8 @@ static __always_inline void request_origin(struct request *request, struct pendi
 	}
 	actor_current(&pending->actor);
 	if (bio)
-		inode_of_bio((struct bio *)bio, &pending->inode, &pending->inode_device);
+		pending->inode_address = inode_of_bio((struct bio *)bio, &pending->inode,
+						      &pending->inode_device);
 }
 
 static __always_inline void request_read(struct iotr_control *page, struct request *request,
@@ -214,25 +242,41 @@ static __always_inline void request_read(struct iotr_control *page, struct reque
 		pending->sector = IOTR_UNKNOWN;
 }
 
-/* First sight of a request: as inserted, as started, or as issued. */
+static __always_inline __u32 request_operation(struct iotr_control *page, struct request *request)
+{
+	return page->block_operation[READ(struct request, request, cmd_flags) & REQUEST_OPERATION];
+}
+
+/*
+ * First sight of a request: as inserted, as started, or as issued. One that was not drawn is
+ * remembered without a session, lest its next hook draws for it again.
+ */
 static __always_inline int request_begins(struct request *request, bool inserted, bool issued)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request, now = bpf_ktime_get_ns();
 	struct pending fresh = {}, *pending = bpf_map_lookup_elem(&requests, &key);
+	__u64 wanted;
 
 	if (!page)
 		return 0;
 	if (!pending) {
-		request_read(page, request, &fresh);
-		request_origin(request, &fresh);
-		fresh.sessions = sessions_of(page, &fresh);
+		wanted = wanted_now(page, request_operation(page, request));
+		fresh.sessions = sample(page, IOTR_BLOCK, wanted);
+		wanted &= ~fresh.sessions;
+		if (fresh.sessions) {
+			request_read(page, request, &fresh);
+			request_origin(request, &fresh);
+			fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
+		}
 		fresh.insert_ns = inserted ? now : 0;
 		fresh.issue_ns = issued ? now : 0;
-		if (fresh.sessions && bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
+		if ((fresh.sessions || wanted) && bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
 			row_unmatched(IOTR_BLOCK, fresh.sessions);
 		return 0;
 	}
+	if (!pending->sessions)
+		return 0;
 	if (inserted && !pending->insert_ns)
 		pending->insert_ns = now;
 	if (issued) {

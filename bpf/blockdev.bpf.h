@@ -70,8 +70,11 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;
 }
 
-/* The inode whose page a bio begins with; the pages of direct I/O belong to none. */
-static __always_inline void inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
+/*
+ * The inode whose page a bio begins with; the pages of direct I/O belong to none. Returns its
+ * address, or 0.
+ */
+static __always_inline __u64 inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
 {
 	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
 	struct address_space *mapping;
@@ -82,10 +85,10 @@ static __always_inline void inode_of_bio(struct bio *bio, __u64 *number, __u32 *
 
 	*number = IOTR_UNKNOWN;
 	if (!vector || !READ(struct bio, bio, bi_iter.bi_size))
-		return;
+		return 0;
 	page = READ(struct bio_vec, vector, bv_page);
 	if (!page)
-		return;
+		return 0;
 	if (bpf_core_field_exists(struct page, compound_head)) {
 		head = READ(struct page, page, compound_head);
 		if (low_half(head) & 1)
@@ -93,15 +96,16 @@ static __always_inline void inode_of_bio(struct bio *bio, __u64 *number, __u32 *
 	}
 	mapping = READ(struct page, page, mapping);
 	if (!mapping || low_half((__u64)mapping) & 3)
-		return;
+		return 0;
 	inode = READ(struct address_space, mapping, host);
 	if (!inode)
-		return;
+		return 0;
 	sb = READ(struct inode, inode, i_sb);
 	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
-		return;
+		return 0;
 	*number = READ(struct inode, inode, i_ino);
 	*device = READ(struct super_block, sb, s_dev);
+	return (__u64)inode;
 }
 
 /* The kernel's blk_status_t as the error number it stands for. */

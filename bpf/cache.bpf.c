@@ -22,11 +22,7 @@
 #define RUN_ADDED  32 /* beyond the operations: what they are is known later */
 #define RUN_DONE   33
 #define CACHE_CALLS 2048 /* threads that were seen */
-#define WRITEBACKS  4096 /* bios under way */
 #define REQUEST_BIOS 256 /* bios of one request that are looked at */
-
-#define BIO_CLONED   (1 << 1)
-#define REQ_OP_WRITE 1
 
 /* Pages of one file that follow one another, and what was done to them. */
 struct run {
@@ -47,23 +43,14 @@ struct cache_call {
 	__u64 due_mapping;  /* what a page fault or readahead is under way for */
 	__u64 due_index;
 	__u64 due_count;
+	__u64 draw;	    /* the call's, for those who sample; 0: none yet */
 	__u32 settled;	    /* runs that were there when `reached` was */
 	__u32 count;
 	struct run runs[RUNS];
 };
 
-/* Writeback of a bio. */
-struct writeback {
-	struct actor actor;
-	struct cached cached;
-	__u64 index;
-	__u64 count;
-	__u64 sessions;
-};
-
 HASH_OF(cache_calls, HASH, __u32, struct cache_call, CACHE_CALLS);
 ARRAY_OF(blank_call, struct cache_call, 1, 0);
-HASH_OF(writebacks, LRU_HASH, __u64, struct writeback, WRITEBACKS);
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 {
@@ -85,6 +72,19 @@ static __always_inline __u64 filter_current(struct iotr_control *page, __u64 ses
 	if (!sessions || tgid == page->own_tgid)
 		return 0;
 	return filter_task(page, task, sessions, tgid);
+}
+
+/*
+ * What one call does to the cache is sampled as a whole: what is a HIT follows from all of it. For
+ * threads of the kernel each folio is drawn by itself.
+ */
+static __always_inline __u64 sample_call(struct iotr_control *page, struct cache_call *call, __u64 sessions)
+{
+	if (!(sessions & page->sampled[IOTR_CACHE]))
+		return sessions;
+	if (!call->draw)
+		call->draw = sample_draw_high() | sample_draw_low() | 1;
+	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 
 static __always_inline bool tells_reads(void)
@@ -294,6 +294,8 @@ static __always_inline bool run_begin(struct iotr_control *page, struct run *run
 	if (!cached_fill(inode, &run->cached))
 		return false;
 	run->sessions = filter_device(page, sessions, run->cached.file.device);
+	run->sessions = filter_inode(page, run->sessions,
+				     run->cached.file.inode == IOTR_UNKNOWN ? 0 : inode);
 	if (!run->sessions)
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
@@ -345,10 +347,13 @@ __noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
 		row_unmatched(IOTR_CACHE, sessions);
 		return 0;
 	}
-	run_add(page, call, mapping, index, count, operation, sessions);
+	sessions = sample_call(page, call, sessions);
+	if (sessions)
+		run_add(page, call, mapping, index, count, operation, sessions);
 	if (call_ends(flags, operation))
 		return 0;
 	finish(RUNS);
+	call->draw = 0;
 	if (flags & PF_EXITING) {
 		tid = task_tid(current_task());
 		bpf_map_delete_elem(&cache_calls, &tid);
@@ -473,9 +478,12 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	if (!sessions || !call_ends(READ(struct task_struct, current_task(), flags), IOTR_CACHE_HIT))
 		return 0;
 	call = call_take(page);
-	if (!call)
+	if (!call) {
 		row_unmatched(IOTR_CACHE, sessions);
-	else
+		return 0;
+	}
+	sessions = sample_call(page, call, sessions);
+	if (sessions)
 		ask(page, call, argument_address(ctx, 0), index, last, sessions);
 	return 0;
 }
@@ -522,6 +530,7 @@ static __always_inline int call_over(long result)
 	if (!call)
 		return 0;
 	call->due_mapping = 0;
+	call->draw = 0;
 	if (!call->count && !call->asked.count)
 		return 0;
 	if (result < 0 && call->asked.count)
@@ -556,71 +565,7 @@ int BPF_PROG(cache_gone, struct task_struct *task)
 
 /* ---- writeback and reclaim: rows at once ---- */
 
-static __always_inline void emit_for(struct iotr_control *page, const struct writeback *back, __u32 operation)
-{
-	struct iotr_command command = back->actor.command;
-	__u64 now = bpf_ktime_get_ns(), sessions = back->sessions & wanted(page, operation);
-	struct iotr_cache_record *row;
-
-	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
-	if (!sessions || command_is_ours(&command))
-		return;
-	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
-	if (!row)
-		return;
-	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, now, now);
-	actor_head(&row->head, &back->actor);
-	row_fill(row, &back->cached, back->index, back->count);
-	row_commit(row);
-}
-
-/* The pages of a bio, when they are a file's and under writeback: false for all that is direct. */
-static __always_inline bool bio_pages(struct bio *bio, struct writeback *back)
-{
-	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
-	__u64 size = READ(struct bio, bio, bi_iter.bi_size), page, head, mapping, inode;
-
-	if (!vector || !size)
-		return false;
-	page = ADDRESS(struct bio_vec, vector, bv_page);
-	head = page_folio(page);
-	if (!page || !(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
-		return false;
-	mapping = folio_mapping(head);
-	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
-	if (!cached_fill(inode, &back->cached))
-		return false;
-	if (back->cached.file.inode != IOTR_UNKNOWN)
-		back->cached.file.name = name_of_inode(inode);
-	back->index = folio_index(head) + (page - head) / bpf_core_type_size(struct page) +
-		      (READ(struct bio_vec, vector, bv_offset) >> PAGE_SHIFT);
-	back->count = (size + PAGE_BYTES - 1) >> PAGE_SHIFT;
-	return true;
-}
-
-/* What a stacked device makes of a bio is no writeback of its own. */
-static __always_inline int bio_queued(struct bio *bio)
-{
-	struct iotr_control *page = control_page();
-	struct writeback back = {};
-	__u64 key = (__u64)bio;
-
-	if (!page || (READ(struct bio, bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE ||
-	    READ(struct bio, bio, bi_flags) & BIO_CLONED)
-		return 0;
-	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
-						     wanted(page, IOTR_CACHE_WRITEBACK_END));
-	if (!back.sessions || !bio_pages(bio, &back))
-		return 0;
-	back.sessions = filter_device(page, back.sessions, back.cached.file.device);
-	if (!back.sessions)
-		return 0;
-	actor_current(&back.actor);
-	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
-		row_unmatched(IOTR_CACHE, back.sessions & wanted(page, IOTR_CACHE_WRITEBACK_END));
-	emit_for(page, &back, IOTR_CACHE_WRITEBACK_START);
-	return 0;
-}
+#include "writeback.bpf.h"
 
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(cache_bio_queue__1, struct bio *bio)
@@ -632,19 +577,6 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(cache_bio_queue__2, struct request_queue *queue, struct bio *bio)
 {
 	return bio_queued(bio);
-}
-
-/* A function of its own, verified once. */
-__noinline int bio_ended(__u64 bio)
-{
-	struct iotr_control *page = control_page();
-	struct writeback *back = bpf_map_lookup_elem(&writebacks, &bio);
-
-	if (!page || !back)
-		return 0;
-	emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
-	bpf_map_delete_elem(&writebacks, &bio);
-	return 0;
 }
 
 /* Of devices without requests. */
@@ -683,7 +615,8 @@ int BPF_PROG(cache_reclaim, int node, unsigned long scanned, unsigned long recla
 	if (!page || !reclaimed || !file)
 		return 0;
 	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_RECLAIM));
-	back.sessions &= ~page->filtered[IOTR_FILTER_DEVICE];
+	back.sessions &= ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+	back.sessions = sample(page, IOTR_CACHE, back.sessions);
 	if (!back.sessions)
 		return 0;
 	actor_current(&back.actor);

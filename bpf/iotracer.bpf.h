@@ -77,6 +77,10 @@ HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_cgroup, HASH, __u64, __u64, IOTR_CGROUPS);
+HASH_OF(accept_unit, HASH, struct iotr_unit, __u64, IOTR_UNITS);
+HASH_OF(path_inodes, HASH, struct iotr_path_inode, __u32, IOTR_PATH_NODES);
+HASH_OF(path_steps, HASH, struct iotr_path_step, __u32, IOTR_PATH_NODES);
 
 /* Set by the daemon before load. */
 const volatile bool typed_reads = false; /* bpf_rdonly_cast is there */
@@ -205,6 +209,8 @@ static __always_inline void count_emitted(__u32 stream, __u64 sessions)
 
 /* ---- filters: each narrows a mask of sessions ---- */
 
+#include "cgroups.bpf.h"
+
 /* Sessions of the mask that either do not filter by this kind or accept the key. */
 #define FILTER_KEY(page, sessions, kind, map, key)                                              \
 	({                                                                                      \
@@ -216,12 +222,20 @@ static __always_inline void count_emitted(__u32 stream, __u64 sessions)
 		(sessions) & ~users_;                                                           \
 	})
 
+/* Sessions that do not filter by this kind, and those of the rest that are in `accepted`. */
+static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 sessions, __u32 kind,
+					     __u64 accepted)
+{
+	return sessions & ~(page->filtered[kind] & ~accepted);
+}
+
 static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
 					 __u64 sessions, __u32 tgid)
 {
 	struct iotr_command command = {};
 	__u32 uid;
 
+	sessions &= page->open;
 	if (!(sessions & page->filtered_task))
 		return sessions;
 	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &tgid);
@@ -233,6 +247,9 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 		task_command(task, &command);
 		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
 	}
+	if (sessions & page->filtered[IOTR_FILTER_CGROUP])
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_CGROUP,
+					   cgroup_accepted(page, task));
 	return sessions;
 }
 
@@ -249,6 +266,57 @@ static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 
 	for (int bit = 0; bit < IOTR_SESSION_SLOTS && users >> bit; bit++)
 		below |= (value - least[bit]) >> 63 << bit; /* no branch, as above */
 	return below & users;
+}
+
+/*
+ * Sampling: a session that takes one in N events of a stream is content with an event when the
+ * number drawn for it lies below the N-th part of all numbers. By chance, not by counting: who
+ * counts sees of a program that reads and writes in turn only the reads. Drawn when an event has
+ * passed the filters by operation, process, user, command and cgroup, before anything about it is
+ * noted; the filters that are decided later (device, path, latency, size, errors) narrow what was
+ * drawn. All sessions share the draw of an event, so the one that takes fewer has part of what the
+ * one that takes more has.
+ */
+static __always_inline __u64 sample_draw_high(void)
+{
+	return (__u64)bpf_get_prandom_u32() << 31;
+}
+
+static __always_inline __u64 sample_draw_low(void)
+{
+	return bpf_get_prandom_u32() >> 1;
+}
+
+/* A function of its own, verified once. */
+__noinline __u64 sample_by(__u32 stream, __u64 sessions, __u64 draw)
+{
+	struct iotr_control *page = control_page();
+	__u64 users;
+
+	if (!page || stream >= IOTR_STREAM_COUNT)
+		return 0;
+	users = sessions & page->sampled[stream];
+	return (sessions & ~users) | below_least(users, page->sample_below[stream], draw);
+}
+
+static __always_inline __u64 sample(struct iotr_control *page, __u32 stream, __u64 sessions)
+{
+	__u64 draw;
+
+	if (!(sessions & page->sampled[stream & 15]))
+		return sessions;
+	draw = sample_draw_high(); /* mostly half of it decides */
+	if (draw >= page->sample_most[stream & 15])
+		return sessions & ~page->sampled[stream & 15];
+	return sample_by(stream, sessions, draw | sample_draw_low());
+}
+
+/* All that is decided when an event begins: whose it is, and the draw. */
+static __always_inline __u64 filter_begin(struct iotr_control *page, struct task_struct *task,
+					  __u32 stream, __u64 sessions, __u32 tgid)
+{
+	sessions = filter_task(page, task, sessions, tgid);
+	return sample(page, stream, sessions);
 }
 
 /* Sessions that are content with how an event ended. A function of its own, verified once. */

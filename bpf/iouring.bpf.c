@@ -13,6 +13,7 @@
 #include "iovec.bpf.h"
 #include "paths.bpf.h"
 #include "requests.bpf.h"
+#include "subtree_text.bpf.h"
 #include "uring.bpf.h"
 
 /* ---- what the fields of an entry are ---- */
@@ -160,6 +161,25 @@ static __always_inline void request_paths(struct ring_request *request, const st
 		request->file.name = path_name(AT_FDCWD, entry->address3);
 }
 
+/* Sessions that want what the paths of a request lead to. */
+static __always_inline __u64 request_within(struct iotr_control *page, const struct uring_entry *entry,
+					    __u32 what, __u64 sessions)
+{
+	__u64 within = 0;
+
+	if (!(sessions & page->filtered[IOTR_FILTER_PATH]) || what & FD)
+		return sessions; /* what has a descriptor is decided when its file is known */
+	if (what & TEXT)
+		within = path_sessions(page, entry->fd, entry->offset);
+	else if (what & AT)
+		within = path_sessions(page, entry->fd, entry->address);
+	if (what & AT2)
+		within |= path_sessions(page, entry->length, entry->offset);
+	if (what & PATH3)
+		within |= path_sessions(page, AT_FDCWD, entry->address3);
+	return filter_accepted(page, sessions, IOTR_FILTER_PATH, within);
+}
+
 /* Returns the sessions that want the file. */
 static __always_inline __u64 request_file(struct iotr_control *page, struct ring_request *request,
 					  __u64 file, __u64 sessions)
@@ -167,6 +187,8 @@ static __always_inline __u64 request_file(struct iotr_control *page, struct ring
 	if (file)
 		file_fill(file, &request->file);
 	sessions = filter_device(page, sessions, request->file.device);
+	if (traits_of(request->opcode) & FD)
+		sessions = filter_file(page, sessions, file);
 	if (sessions && file && !request->file.name)
 		request->file.name = name_of_place(place_of_file(file));
 	return sessions;
@@ -217,7 +239,9 @@ static __always_inline __u64 request_fill(struct iotr_control *page, struct ring
 		request->offset = READ(struct file, file, f_pos);
 	if (file)
 		return request_file(page, request, file, sessions);
-	request_paths(request, entry, what);
+	sessions = request_within(page, entry, what, sessions);
+	if (sessions)
+		request_paths(request, entry, what);
 	return sessions;
 }
 
@@ -235,7 +259,7 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u8 opcode)
 
 	if (tgid == page->own_tgid)
 		return 0;
-	return filter_task(page, task, wanted(page, opcode), tgid);
+	return filter_begin(page, task, IOTR_IOURING, wanted(page, opcode), tgid);
 }
 
 /* `tag` tells a request apart from another one under the same key. */

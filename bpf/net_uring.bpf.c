@@ -65,7 +65,8 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u64 opcode
 	__u64 sessions = opcode & SENDS ? wanted[IOTR_NET_SEND] :
 			 opcode & RECEIVES ? wanted[IOTR_NET_RECEIVE] : 0;
 
-	return sessions & ~page->filtered[IOTR_FILTER_DEVICE]; /* rows without a device */
+	/* Rows without a device, or a file. */
+	return sessions & ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
 }
 
 /* The socket, as far as it is known; false: it is none of IP. */
@@ -122,7 +123,7 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 
 	if (!page || tgid == page->own_tgid)
 		return 0;
-	net.sessions = filter_task(page, task, sessions_of(page, opcode), tgid);
+	net.sessions = filter_begin(page, task, IOTR_NET, sessions_of(page, opcode), tgid);
 	if (!net.sessions || !note_socket(&net.noted, request))
 		return 0;
 	actor_current(&net.actor);

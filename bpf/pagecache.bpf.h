@@ -2,24 +2,16 @@
 /* Folios, or the pages of kernels that have none, and the files they belong to. */
 #pragma once
 
+#include "aliases.bpf.h"
 #include "context.bpf.h"
 #include "files.bpf.h"
+#include "subtree.bpf.h"
 
 #define PAGE_SHIFT    12
 #define PAGE_BYTES    (1ULL << PAGE_SHIFT)
-#define MOUNTS_MAX    16 /* mounts of one file system that are looked at */
 #define MAPPING_FLAGS 3	 /* low bits of a folio's mapping: it is anonymous, or none at all */
 
-/* A pointer as a number, which may be reckoned with and handed to any function. */
-#define ADDRESS(type, object, field)                                                            \
-	({                                                                                      \
-		void *owner_ = (void *)(object);                                                \
-		__u64 address_ = 0;                                                             \
-		bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);           \
-		address_;                                                                       \
-	})
-
-/* The same of a program's argument, counted from 0. */
+/* A pointer among a program's arguments, counted from 0, as a number. */
 static __always_inline __u64 argument_address(const __u64 *arguments, __u32 index)
 {
 	__u64 address = 0;
@@ -82,72 +74,6 @@ struct cached {
 	__u64 size; /* pages, the last one perhaps not full */
 };
 
-static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
-{
-	return mount && (__u64)READ(struct vfsmount, mount, mnt_sb) == sb &&
-	       (__u64)READ(struct vfsmount, mount, mnt_root) == root;
-}
-
-/*
- * The mount that the super block's list has behind `mount`, or its first; 0: none. One for either
- * kind of list, not inlined, lest offsets that a kernel lacks be taken out of their branch.
- */
-static __noinline __u64 mount_next_linked(__u64 sb, __u64 mount)
-{
-	if (mount)
-		return (__u64)READ(struct mount, mount_of(mount), mnt_next_for_sb);
-	return (__u64)READ(struct super_block, sb, s_mounts);
-}
-
-static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
-{
-	__u64 next, head;
-
-	head = sb + bpf_core_field_offset(struct super_block___list, s_mounts);
-	if (mount)
-		next = (__u64)READ(struct mount___list, mount_of(mount), mnt_instance.next);
-	else
-		next = (__u64)READ(struct super_block___list, sb, s_mounts.next);
-	return next == head ? 0 : next - bpf_core_field_offset(struct mount___list, mnt_instance);
-}
-
-static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
-{
-	if (bpf_core_field_exists(struct mount, mnt_next_for_sb))
-		return mount_next_linked(sb, mount);
-	return mount_next_listed(sb, mount);
-}
-
-/*
- * A mount by which the whole of a file system is seen: that of the current folder or root, when
- * it is one, else the first in the file system's list.
- */
-static __always_inline __u64 mount_for(__u64 sb)
-{
-	struct fs_struct *fs = READ(struct task_struct, current_task(), fs);
-	__u64 root = (__u64)READ(struct super_block, sb, s_root), mount;
-
-	if (fs) {
-		mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
-		if (shows_all(mount, sb, root))
-			return mount;
-		mount = (__u64)READ(struct fs_struct, fs, root.mnt);
-		if (shows_all(mount, sb, root))
-			return mount;
-	}
-	mount = 0;
-	for (int i = 0; i < MOUNTS_MAX; i++) {
-		__u64 next = mount_next(sb, mount);
-
-		if (!next)
-			break;
-		mount = next + bpf_core_field_offset(struct mount, mnt);
-		if (shows_all(mount, sb, root))
-			return mount;
-	}
-	return 0;
-}
-
 /*
  * The open file by which the call under way came to an inode, or 0: descriptors are the first or
  * the second argument. Outside of a call they are whatever is there, and the inode decides.
@@ -166,36 +92,39 @@ static __always_inline __u64 file_of_call(__u64 inode)
 	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
 }
 
-/* The dentry of a link in an inode's list. An offset stays in its branch: a kernel lacks one of them. */
-static __always_inline __u64 dentry_of_alias(__u64 alias)
+/* Where an inode is in the tree of files; dentry 0: nowhere. */
+static __always_inline struct place place_of_inode(__u64 inode)
 {
-	__u64 offset;
+	__u64 file = file_of_call(inode);
 
-	if (bpf_core_field_exists(struct dentry, d_alias)) {
-		offset = bpf_core_field_offset(struct dentry, d_alias);
-		barrier_var(offset);
-	} else {
-		offset = bpf_core_field_offset(struct dentry___union, d_u.d_alias);
-		barrier_var(offset);
-	}
-	return alias - offset;
+	return file ? place_of_file(file) : place_of_alias(inode);
 }
 
 /* The name that an inode has in the tree of files, or 0. Verified once. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
-	__u64 alias = ADDRESS(struct inode, inode, i_dentry.first);
-	__u64 sb = (__u64)READ(struct inode, inode, i_sb);
-	__u64 file = file_of_call(inode);
-	struct place place = {};
+	struct place place = place_of_inode(inode);
 
-	if (file)
-		return name_of_place(place_of_file(file));
-	if (!alias || !sb)
+	return place.dentry ? name_of_place(place) : 0;
+}
+
+/* Sessions in whose folders an inode is. Verified once. */
+__noinline __u64 inode_within(__u64 inode)
+{
+	struct iotr_control *page = control_page();
+	struct place place = place_of_inode(inode);
+
+	if (!page || !place.dentry)
 		return 0;
-	place.dentry = dentry_of_alias(alias);
-	place.mount = mount_for(sb);
-	return place.mount ? name_of_place(place) : 0;
+	return subtree_sessions(page, subtree_find(place));
+}
+
+/* Inode 0: no file. */
+static __always_inline __u64 filter_inode(struct iotr_control *page, __u64 sessions, __u64 inode)
+{
+	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
+		return sessions;
+	return filter_accepted(page, sessions, IOTR_FILTER_PATH, inode ? inode_within(inode) : 0);
 }
 
 /*

@@ -63,7 +63,7 @@ static __always_inline int fault_begins(__u64 address, __u64 error)
 
 	if (!page || address >> 63 || tgid == page->own_tgid)
 		return 0;
-	fault.sessions = filter_task(page, task, wanted(page), tgid);
+	fault.sessions = filter_begin(page, task, IOTR_PAGEFAULT, wanted(page), tgid);
 	known = bpf_map_lookup_elem(&page_faults, &tid);
 	if (!fault.sessions) {
 		if (known)
@@ -138,6 +138,13 @@ static __always_inline bool fill_behind(const struct behind *behind, __u64 cache
 	return true;
 }
 
+static __always_inline __u64 filter_behind(struct iotr_control *page, __u64 sessions,
+					   const struct behind *behind, __u64 cached)
+{
+	return behind->file ? filter_file(page, sessions, behind->file) :
+			      filter_inode(page, sessions, cached);
+}
+
 static __always_inline int fault_ends(struct fault *fault, const struct behind *behind, bool major)
 {
 	struct iotr_control *page = control_page();
@@ -148,10 +155,11 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	struct iotr_file file = {};
 	bool pseudo = false;
 
-	if (!page || fault->start_ns < page->attached_ns || 
-	    !fill_behind(behind, fault->inode, &file, &pseudo))
+	if (!page || fault->start_ns < page->attached_ns)
 		return 0;
-	sessions &= wanted(page);
+	sessions = filter_behind(page, sessions & wanted(page), behind, fault->inode);
+	if (!sessions || !fill_behind(behind, fault->inode, &file, &pseudo))
+		return 0;
 	if (pseudo)
 		sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, file.device);

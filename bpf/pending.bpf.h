@@ -7,6 +7,7 @@
 
 #include "actor.bpf.h"
 #include "files.bpf.h"
+#include "subtree.bpf.h"
 
 struct pending {
 	struct actor actor;
@@ -41,6 +42,7 @@ static __always_inline __u64 pending_file(struct iotr_control *page, struct pend
 			pending->operation = IOTR_VFS_DIO_WRITE;
 	}
 	sessions = filter_device(page, sessions, pending->file.device);
+	sessions = filter_file(page, sessions, file);
 	if (sessions && file)
 		pending->file.name = name_of_place(place_of_file(file));
 	return sessions;
@@ -97,6 +99,8 @@ static __always_inline void pending_emit(struct iotr_control *page, const struct
 
 	if (pending->start_ns < page->attached_ns)
 		return;
+	if (pending->file.inode == IOTR_UNKNOWN)
+		sessions = filter_file(page, sessions, 0);
 	sessions = filter_end(page, sessions, now - pending->start_ns, pending->size, result < 0);
 	if (!sessions)
 		return;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Births and ends of processes: sessions that follow descendants learn of them here. */
+/*
+ * Births and ends of processes: sessions that follow descendants learn of them here. And those of
+ * cgroups: a unit that is started has a new one, which counts before anything runs in it.
+ */
 #include "iotracer.bpf.h"
 
 static __always_inline __u32 tgid_of(struct task_struct *task)
@@ -33,6 +36,45 @@ int BPF_PROG(process_exit, struct task_struct *task)
 
 	if (tgid == (__u32)READ(struct task_struct, task, pid) && bpf_map_lookup_elem(&accept_pid, &tgid))
 		bpf_map_delete_elem(&accept_pid, &tgid);
+	return 0;
+}
+
+/* ---- cgroups: their births and ends come one by one, as the kernel locks all for them ---- */
+
+ARRAY_OF(unit_scratch, struct iotr_unit, 1, 0);
+
+/* Of the hierarchy of version 2, which all others are not. */
+static __always_inline bool is_unified(struct cgroup *cgroup)
+{
+	return !READ(struct cgroup_root, READ(struct cgroup, cgroup, root), hierarchy_id);
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(cgroup_made, struct cgroup *cgroup, const char *path)
+{
+	struct kernfs_node *node = READ(struct cgroup, cgroup, kn);
+	__u64 number = READ(struct kernfs_node, node, id), *sessions;
+	__u32 zero = 0;
+	struct iotr_unit *unit = bpf_map_lookup_elem(&unit_scratch, &zero);
+
+	if (!unit || !is_unified(cgroup))
+		return 0;
+	__builtin_memset(unit, 0, sizeof(*unit));
+	bpf_probe_read_kernel_str(unit->name, sizeof(unit->name), READ(struct kernfs_node, node, name));
+	sessions = bpf_map_lookup_elem(&accept_unit, unit);
+	if (sessions)
+		bpf_map_update_elem(&accept_cgroup, &number, sessions, BPF_ANY);
+	return 0;
+}
+
+/* Nothing runs in it, and no other one will ever have its number. */
+SEC("tp_btf/cgroup_rmdir")
+int BPF_PROG(cgroup_gone, struct cgroup *cgroup, const char *path)
+{
+	__u64 number = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
+
+	if (is_unified(cgroup) && bpf_map_lookup_elem(&accept_cgroup, &number))
+		bpf_map_delete_elem(&accept_cgroup, &number);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct slot {
 	__u8 stream;
 	__u8 kind; /* enum iotr_plug_kind */
 	bool pseudo; /* on a pseudo file system, as far as its end shows */
+	bool moves; /* its success may make known names wrong, whoever wants its row */
 	union {
 		struct {
 			struct iotr_file file;

@@ -17,6 +17,7 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	struct iotr_call *call;
 	struct slot *slot;
 	__u32 abi, tgid;
+	bool moves;
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
@@ -31,9 +32,13 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (abi == IOTR_ABI_COMPAT)
 		call += IOTR_CALLS;
 	sessions = call->sessions;
+	moves = sessions && call->traits & IOTR_CALL_MOVES;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
-	if (!sessions)
+	/* Of several operations in one call, each is drawn by itself. */
+	if (!(call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)))
+		sessions = sample(page, IOTR_VFS, sessions);
+	if (!sessions && !moves)
 		return 0;
 	slot = slot_take(page, task_tid(task));
 	if (!slot)
@@ -43,6 +48,7 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	slot->number = number;
 	slot->abi = abi;
 	slot->stream = IOTR_VFS;
+	slot->moves = moves;
 	if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
 		slot->sessions = sessions;
 		slot->start_ns = bpf_ktime_get_ns();
@@ -50,7 +56,7 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 			aio_begins(slot);
 		return 0;
 	}
-	slot->sessions = vfs_begins(page, call, slot, task, sessions, parts);
+	slot->sessions = sessions ? vfs_begins(page, call, slot, task, sessions, parts) : 0;
 	slot->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -63,7 +69,7 @@ static __always_inline int call_ends(struct call_context context, long result, _
 	struct iotr_control *page;
 	__u64 end;
 
-	if (!slot || !slot->sessions)
+	if (!slot || !(slot->sessions || slot->moves))
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
@@ -75,6 +81,7 @@ static __always_inline int call_ends(struct call_context context, long result, _
 			vfs_ends(page, call, slot, task, result, end, parts);
 	}
 	slot->sessions = 0;
+	slot->moves = false;
 	return 0;
 }
 

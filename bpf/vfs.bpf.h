@@ -8,6 +8,7 @@
 #include "paths.bpf.h"
 #include "pending.bpf.h"
 #include "slots.bpf.h"
+#include "subtree_text.bpf.h"
 
 #define AT_REMOVEDIR 0x200
 #define MAP_ANONYMOUS 0x20
@@ -28,6 +29,7 @@ struct mapping_key {
 
 struct mapping {
 	struct iotr_file file;
+	__u64 opened; /* address of the open file, which may be gone: to be compared with `file` */
 };
 
 HASH_OF(mappings, LRU_HASH, struct mapping_key, struct mapping, IOTR_MAPPINGS);
@@ -102,11 +104,12 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 	}
 	if (pseudo && !(sessions & page->pseudo_fs) && call->traits & IOTR_CALL_ANY_PSEUDO) {
 		file_unknown(&slot->file);
-		return filter_device(page, sessions, 0);
+		return filter_file(page, filter_device(page, sessions, 0), 0);
 	}
 	if (pseudo)
 		sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, slot->file.device);
+	sessions = filter_file(page, sessions, file);
 	if (!sessions)
 		return 0;
 	slot->offset = offset_of(call, slot, file, offset);
@@ -115,7 +118,9 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 	return sessions;
 }
 
-static __always_inline void vfs_begins_mapping(const struct iotr_call *call, struct slot *slot)
+/* Returns the sessions that want the mapping's file. */
+static __always_inline __u64 vfs_begins_mapping(struct iotr_control *page, const struct iotr_call *call,
+						struct slot *slot, __u64 sessions)
 {
 	struct mapping_key key = {
 		.address = argument(slot, call->address),
@@ -123,9 +128,18 @@ static __always_inline void vfs_begins_mapping(const struct iotr_call *call, str
 	};
 	struct mapping *mapping = bpf_map_lookup_elem(&mappings, &key);
 
+	struct iotr_file now = {};
+
 	if (!mapping)
-		return;
+		return filter_file(page, sessions, 0);
 	slot->file = mapping->file;
+	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
+		return sessions;
+	file_fill(mapping->opened, &now);
+	return filter_file(page, sessions,
+			   now.inode == slot->file.inode && now.device == slot->file.device ?
+				   mapping->opened :
+				   0);
 }
 
 static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct iotr_call *call,
@@ -139,9 +153,11 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	slot->name2 = 0;
 	file_unknown(&slot->file);
 	if (call->traits & IOTR_CALL_MAPPED)
-		vfs_begins_mapping(call, slot);
+		sessions = vfs_begins_mapping(page, call, slot, sessions);
+	else if (!call->fd && !call->path)
+		sessions = filter_file(page, sessions, 0);
 	if (call->traits & IOTR_CALL_MAPS && argument(slot, call->mapping) & MAP_ANONYMOUS)
-		return sessions & page->operation[IOTR_VFS][IOTR_VFS_MMAP];
+		return filter_file(page, sessions, 0) & page->operation[IOTR_VFS][IOTR_VFS_MMAP];
 	if (parts & PART_FILE && call->fd) {
 		sessions = vfs_begins_file(page, call, slot, task, sessions);
 		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
@@ -232,10 +248,14 @@ static __always_inline void remember_mapping(const struct iotr_call *call, const
 					     __u64 address)
 {
 	struct mapping_key key = { .tgid = bpf_get_current_pid_tgid() >> 32 };
-	struct mapping mapping = { slot->file };
+	struct mapping mapping = { .file = slot->file }, *before;
 
+	if (call->traits & IOTR_CALL_MAPS)
+		mapping.opened = file_of_fd(current_task(), slot->fd);
 	if (call->traits & (IOTR_CALL_UNMAPS | IOTR_CALL_REMAPS)) {
 		key.address = argument(slot, call->address);
+		before = bpf_map_lookup_elem(&mappings, &key);
+		mapping.opened = before ? before->opened : 0;
 		bpf_map_delete_elem(&mappings, &key);
 	}
 	if (call->traits & (IOTR_CALL_MAPS | IOTR_CALL_REMAPS) && slot->file.inode != IOTR_UNKNOWN) {
@@ -299,10 +319,46 @@ __noinline __u64 vfs_path(__u32 tid, __u32 second)
 	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
 }
 
+/*
+ * Sessions in whose folders the file lies that the call opened or went to, else those in whose
+ * folders either of its paths leads.
+ */
+__noinline __u64 vfs_within(__u32 tid, __u64 result)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(tid);
+	const struct iotr_call *call;
+	struct place place = {};
+	__u64 file, within = 0;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	if (!call_failed(result) && call->traits & IOTR_CALL_CHDIR)
+		place = base_of(current_task(), AT_FDCWD, false);
+	if (!call_failed(result) && call->traits & IOTR_CALL_OPENS) {
+		file = file_of_fd(current_task(), result);
+		if (file)
+			place = place_of_file(file);
+	}
+	if (place.dentry)
+		return subtree_sessions(page, subtree_find(place));
+	if (!(call->traits & IOTR_CALL_TEXT))
+		within = path_sessions(page, directory_of(slot, call->directory), argument(slot, call->path));
+	if (call->path2)
+		within |= path_sessions(page, directory_of(slot, call->directory2),
+					argument(slot, call->path2));
+	return within;
+}
+
 /* Names and identity that are only known at the end. Returns the sessions that want the row. */
 static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const struct iotr_call *call,
 					   struct slot *slot, long result, __u64 sessions)
 {
+	if (call->path && sessions & page->filtered[IOTR_FILTER_PATH])
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH, vfs_within(slot->tid, result));
+	if (!sessions)
+		return 0;
 	if (!call_failed(result))
 		vfs_result(slot->tid, result);
 	if (call->path && !slot->file.name)

@@ -22,6 +22,12 @@
 #define IOTR_URING	   4096 /* io_uring requests under way, of its own stream, and of sockets */
 #define IOTR_CONNECTING	   4096 /* TCP connections that are being made */
 #define IOTR_CLOSING	   256 /* Unix sockets that are being closed */
+#define IOTR_CGROUPS	   4096 /* cgroups whose place was looked up and is remembered */
+#define IOTR_CGROUP_LEVELS 64 /* cgroups above one that are looked at */
+#define IOTR_UNITS	   1024 /* names of units over all sessions */
+#define IOTR_PATH_NODES	   4096 /* folders on the way to path filters, and those; a power of two */
+#define IOTR_PATH_LEVELS   64 /* folders above a file, or parts of a path, that are looked at */
+#define IOTR_PATH_HINTS	   64 /* words; a power of two */
 
 enum iotr_abi {
 	IOTR_ABI_NATIVE,
@@ -35,6 +41,8 @@ enum iotr_filter {
 	IOTR_FILTER_COMMAND,
 	IOTR_FILTER_UID,
 	IOTR_FILTER_DEVICE,
+	IOTR_FILTER_CGROUP,
+	IOTR_FILTER_PATH,
 	IOTR_FILTER_LATENCY,
 	IOTR_FILTER_SIZE,
 	IOTR_FILTER_ERRORS,
@@ -117,7 +125,38 @@ enum iotr_plug_kind {
 	IOTR_PLUG_PAIR, /* makes two descriptors */
 };
 
+/*
+ * A folder on the way to a path filter, or its end: a tree that begins at the root, the node 1. Two
+ * maps lead into it: path_inodes by the inode that a folder is, path_steps by its parent and name.
+ */
+struct iotr_path_node {
+	__u64 sessions; /* that accept it and all below: its own and those of the nodes above */
+	__u64 own;	/* those whose filter ends here; 0 and no children: not needed any more */
+	__u64 inode;
+	__u64 name; /* see path_name.h */
+	__u32 device; /* 0: the node is free */
+	__u32 parent; /* of the root the root */
+};
+
+struct iotr_path_inode {
+	__u64 inode;
+	__u32 device;
+	__u32 pad;
+};
+
+struct iotr_path_step {
+	__u64 name;
+	__u32 parent;
+	__u32 pad;
+};
+
+/* The name of a cgroup, as systemd gives it to a unit. */
+struct iotr_unit {
+	char name[256]; /* NUL padded */
+};
+
 struct iotr_control {
+	__u64 open; /* sessions that take what begins now; the others only what has begun */
 	__u64 filtered[IOTR_FILTER_COUNT];
 	__u64 filtered_task; /* union of the kinds decided when a call begins */
 	__u64 filtered_end;  /* union of the kinds decided when it ends */
@@ -127,12 +166,18 @@ struct iotr_control {
 	__u64 attached_ns;   /* what began earlier is not a row */
 	__u64 min_latency_ns[IOTR_SESSION_SLOTS];
 	__u64 min_size[IOTR_SESSION_SLOTS];
+	__u64 sampled[16]; /* by stream: sessions that take a share of its events */
+	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* that share of 2^63 */
+	__u64 sample_most[16]; /* the largest of these, by stream */
+	__u64 cgroup_generation; /* changes with the cgroups that are accepted */
+	__u64 path_hints[IOTR_PATH_HINTS]; /* bit per low bits of an inode number: may be a node's */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */
 	__u32 own_tgid;
 	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */
 	__u32 request_preflush;	   /* the kernel's bit of a request with a flush before it */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
+	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* 0: none, accepted by nobody */
 };
 
 /* Counters of one stream, per CPU. */
@@ -144,6 +189,8 @@ struct iotr_counters {
 
 _Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");
 _Static_assert(sizeof(struct iotr_plug) == 16, "hole in the table of plugs");
+_Static_assert(sizeof(struct iotr_path_node) == 40, "hole in the tree of paths");
+_Static_assert((IOTR_PATH_NODES & (IOTR_PATH_NODES - 1)) == 0, "nodes are masked");
 _Static_assert((IOTR_PLUGGED & (IOTR_PLUGGED - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_SLOTS & (IOTR_SLOTS - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_KNOWN & (IOTR_KNOWN - 1)) == 0, "marks are masked");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +11,124 @@ const char *const iotr_format_names[IOTR_FORMAT_COUNT] = {
 	[IOTR_FORMAT_JSONL] = "jsonl",
 };
 
+#define OFFSET(member) offsetof(struct iotr_session_spec, member)
+#define SIZE(member)   sizeof(((struct iotr_session_spec *)0)->member)
+
+/* A list is an array of its own and a count; all else is a value in its place. */
+#define LIST(name, array, count)                                                                \
+	{                                                                                       \
+		name, OFFSET(array), SIZE(array[0]), OFFSET(count), true                        \
+	}
+#define VALUE(name, member)                                                                     \
+	{                                                                                       \
+		name, OFFSET(member), SIZE(member), 0, false                                    \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+	size_t size; /* of the value, or of an element of the list */
+	size_t count;
+	bool list;
+} filters[IOTR_SPEC_FILTER_COUNT] = {
+	[IOTR_SPEC_PIDS] = LIST("pids", pids, pid_count),
+	[IOTR_SPEC_TREE] = VALUE("tree", tree),
+	[IOTR_SPEC_COMMANDS] = LIST("commands", commands, command_count),
+	[IOTR_SPEC_UIDS] = LIST("uids", uids, uid_count),
+	[IOTR_SPEC_CGROUPS] = LIST("cgroups", cgroups, cgroup_count),
+	[IOTR_SPEC_UNITS] = LIST("units", units, unit_count),
+	[IOTR_SPEC_DEVICES] = LIST("devices", devices, device_count),
+	[IOTR_SPEC_PATHS] = LIST("paths", paths, path_count),
+	[IOTR_SPEC_OPERATIONS] = VALUE("operations", operations),
+	[IOTR_SPEC_MIN_LATENCY] = VALUE("min_latency_ns", min_latency_ns),
+	[IOTR_SPEC_MIN_SIZE] = VALUE("min_size", min_size),
+	[IOTR_SPEC_ERRORS] = VALUE("errors", errors),
+	[IOTR_SPEC_SAMPLE] = VALUE("sample", sample),
+	[IOTR_SPEC_PSEUDO_FS] = VALUE("pseudo_fs", pseudo_fs),
+};
+
+const char *iotr_spec_filter_name(enum iotr_spec_filter filter)
+{
+	return filters[filter].name;
+}
+
+int iotr_spec_filter_find(const char *name)
+{
+	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
+		if (!strcmp(filters[filter].name, name))
+			return filter;
+	return -1;
+}
+
+static void *member(const struct iotr_session_spec *spec, size_t offset)
+{
+	return (char *)spec + offset;
+}
+
+static void list_set(struct iotr_session_spec *spec, enum iotr_spec_filter filter, void *array, size_t count)
+{
+	memcpy(member(spec, filters[filter].offset), &array, sizeof(array));
+	*(size_t *)member(spec, filters[filter].count) = count;
+}
+
+static void *list_array(const struct iotr_session_spec *spec, enum iotr_spec_filter filter)
+{
+	void *array;
+
+	memcpy(&array, member(spec, filters[filter].offset), sizeof(array));
+	return array;
+}
+
+static int list_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from,
+		     enum iotr_spec_filter filter)
+{
+	size_t count = *(size_t *)member(from, filters[filter].count), size = filters[filter].size;
+	void *array = count ? calloc(count, size) : NULL;
+
+	if (count && !array)
+		return -ENOMEM;
+	if (count)
+		memcpy(array, list_array(from, filter), count * size);
+	list_set(to, filter, array, count);
+	return 0;
+}
+
+int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
+			  enum iotr_spec_filter filter)
+{
+	void *place = member(to, filters[filter].offset);
+
+	if (!filters[filter].list) {
+		if (from)
+			memcpy(place, member(from, filters[filter].offset), filters[filter].size);
+		else
+			memset(place, 0, filters[filter].size);
+		return 0;
+	}
+	free(list_array(to, filter));
+	list_set(to, filter, NULL, 0);
+	return from ? list_copy(to, from, filter) : 0;
+}
+
+int iotr_session_spec_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from)
+{
+	int r = 0;
+
+	*to = *from;
+	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
+		if (filters[filter].list)
+			list_set(to, filter, NULL, 0);
+	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT && r >= 0; filter++)
+		if (filters[filter].list)
+			r = list_copy(to, from, filter);
+	return r;
+}
+
 void iotr_session_spec_done(struct iotr_session_spec *spec)
 {
-	free(spec->pids);
-	free(spec->commands);
-	free(spec->uids);
-	free(spec->devices);
+	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
+		if (filters[filter].list)
+			free(list_array(spec, filter));
 	memset(spec, 0, sizeof(*spec));
 }
 

@@ -18,6 +18,8 @@ enum {
 	IOTR_FILTER_VALUES_MAX = 256, /* values of one list filter of one session */
 	IOTR_KEEP_SEGMENTS_MAX = 1000000,
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
+	IOTR_UNIT_MAX = 255,	      /* bytes of a unit's name */
+	IOTR_SAMPLE_MAX = 1000000000, /* one in so many, at most */
 };
 
 /* Limits below these, and rotation more often, would be a mistake. */
@@ -65,6 +67,14 @@ struct iotr_session_spec {
 	uint64_t min_latency_ns;   /* 0: no filter */
 	uint64_t min_size;         /* bytes, 0: no filter */
 	bool errors;               /* only operations that failed */
+	char (*cgroups)[PATH_MAX]; /* below the mount of cgroup v2, or as in /proc/PID/cgroup; and all below */
+	size_t cgroup_count;
+	char (*units)[IOTR_UNIT_MAX + 1]; /* of systemd, with their ending */
+	size_t unit_count;
+	char (*paths)[PATH_MAX];   /* absolute: files, or folders with all below */
+	size_t path_count;
+	uint32_t sample[IOTR_STREAM_COUNT]; /* one in so many events; 0 and 1: all */
+	bool pseudo_fs;            /* pseudo file systems too */
 
 	uint64_t duration_ns;      /* 0: until stopped */
 	uint64_t max_size;         /* bytes of all files, before compression; 0: no limit */
@@ -79,6 +89,36 @@ struct iotr_session_spec {
 	bool anonymize;            /* names as keyed hashes */
 	uint64_t flight_recorder;  /* bytes of memory that rows are kept in; 0: they go to files */
 };
+
+/* The filters by the name of their parameter: parts of the spec that can be taken by themselves. */
+enum iotr_spec_filter {
+	IOTR_SPEC_PIDS, /* this order is that in which they are shown */
+	IOTR_SPEC_TREE,
+	IOTR_SPEC_COMMANDS,
+	IOTR_SPEC_UIDS,
+	IOTR_SPEC_CGROUPS,
+	IOTR_SPEC_UNITS,
+	IOTR_SPEC_DEVICES,
+	IOTR_SPEC_PATHS,
+	IOTR_SPEC_OPERATIONS,
+	IOTR_SPEC_MIN_LATENCY,
+	IOTR_SPEC_MIN_SIZE,
+	IOTR_SPEC_ERRORS,
+	IOTR_SPEC_SAMPLE,
+	IOTR_SPEC_PSEUDO_FS,
+	IOTR_SPEC_FILTER_COUNT,
+};
+
+/* Name of the parameter; and the filter of such a name, or -1. */
+const char *iotr_spec_filter_name(enum iotr_spec_filter filter);
+int iotr_spec_filter_find(const char *name);
+
+/* Makes a filter of `to` what it is in `from`, or empty where that is NULL. -ENOMEM. */
+int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
+			  enum iotr_spec_filter filter);
+
+/* A copy that owns what it has; on -ENOMEM it is to be released too. */
+int iotr_session_spec_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from);
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)
 {

@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "schema.h"
+#include "session_options.h"
 #include "units.h"
 #include "verb.h"
 
@@ -178,22 +179,90 @@ static int set_count(struct context *context, const struct option_row *row, cons
 	return set_quantity(context, row, value, parameters, parse_count, "not a whole number");
 }
 
-static int set_path(struct context *context, const struct option_row *row, const char *value,
-		    struct json_object *parameters)
+/* The path made absolute. */
+static int full_path(const struct context *context, const struct option_row *row, const char *value,
+		     char *path, size_t size)
 {
-	char folder[PATH_MAX], path[2 * PATH_MAX];
+	char folder[PATH_MAX] = "";
 
 	if (!*value)
 		return refuse(context, row, value, "empty");
-	if (*value == '/')
-		return set_text(context, row, value, parameters);
-	if (!getcwd(folder, sizeof(folder)))
+	if (*value != '/' && !getcwd(folder, sizeof(folder)))
 		return refuse(context, row, value, "relative to a folder that is gone");
 	while (!strncmp(value, "./", 2))
 		value += 2;
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, value) >= sizeof(path))
+	if ((size_t)snprintf(path, size, "%s%s%s", folder, *folder ? "/" : "", value) >= size)
 		return refuse(context, row, value, "too long");
-	return set_text(context, row, path, parameters);
+	return EXIT_DONE;
+}
+
+static int set_path(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	char path[2 * PATH_MAX];
+	int r = full_path(context, row, value, path, sizeof(path));
+
+	return r == EXIT_DONE ? set_text(context, row, path, parameters) : r;
+}
+
+static int add_item(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	if (!*value)
+		return refuse(context, row, value, "empty");
+	return add_text(context, row, value, list_of(parameters, row->parameter));
+}
+
+static int add_path(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	char path[2 * PATH_MAX];
+	int r = full_path(context, row, value, path, sizeof(path));
+
+	return r == EXIT_DONE ? add_item(context, row, path, parameters) : r;
+}
+
+static int add_sample(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	const char *equals = row->members ? value - 1 : strchr(value, '=');
+	struct json_object *sample = NULL;
+	char stream[32] = "";
+	uint64_t number;
+
+	if (!equals || equals - value >= (int)sizeof(stream))
+		return refuse(context, row, value, "not STREAM=N, as in cache=10");
+	if (row->members)
+		snprintf(stream, sizeof(stream), "%s", row->members);
+	else
+		memcpy(stream, value, (size_t)(equals - value));
+	if (iotr_stream_find(stream) < 0)
+		return refuse(context, row, value, "of no stream that there is");
+	if (iotr_parse_number(equals + 1, INT64_MAX, &number) < 0)
+		return refuse(context, row, value, "not one in a number of events");
+	if (!json_object_object_get_ex(parameters, row->parameter, &sample)) {
+		sample = json_object_new_object();
+		json_object_object_add(parameters, row->parameter, sample);
+	}
+	json_object_object_add(sample, stream, json_object_new_int64((int64_t)number));
+	return EXIT_DONE;
+}
+
+static int add_filter(const struct context *context, const struct option_row *row, const char *part,
+		      struct json_object *list)
+{
+	const char *parameter = filter_parameter(part);
+
+	if (!parameter)
+		return refuse(context, row, part, "no filter");
+	json_object_array_add(list, json_object_new_string(parameter));
+	return EXIT_DONE;
+}
+
+static int add_filters(struct context *context, const struct option_row *row, const char *value,
+		       struct json_object *parameters)
+{
+	return each_part(context, row, value, list_of(parameters, row->parameter), add_filter);
 }
 
 static void add_once(struct json_object *list, const char *text)
@@ -294,6 +363,8 @@ static parser *const parsers[] = {
 	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
 	[OPTION_DURATION_OFF] = set_duration_off, [OPTION_SIZE_OFF] = set_size_off,
 	[OPTION_COUNT] = set_count,
+	[OPTION_ITEM] = add_item,	  [OPTION_PATHS] = add_path,
+	[OPTION_SAMPLE] = add_sample,	  [OPTION_CLEAR] = add_filters,
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
 	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,

@@ -23,6 +23,10 @@ enum option_kind {
 	OPTION_SIZE_OFF,
 	OPTION_COUNT,	 /* a number of things */
 	OPTION_PATH,	 /* made absolute */
+	OPTION_ITEM,	 /* one more of a list, commas and all */
+	OPTION_PATHS,	 /* the same, made absolute */
+	OPTION_SAMPLE,	 /* STREAM=N, or N of the stream that is `members` */
+	OPTION_CLEAR,	 /* names of filters' options, as their parameters */
 	OPTION_STREAM,	 /* adds its own name to the list */
 	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */
 	OPTION_SOCKET,	 /* from here on they say something to the client itself */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session_options.h"
 
+#include <string.h>
+
 #include "schema.h"
 
 static const struct option_row process_rows[] = {
@@ -11,14 +13,20 @@ static const struct option_row process_rows[] = {
 static const struct option_row filter_rows[] = {
 	{ "command", OPTION_TEXTS, "commands", "NAME,...", "threads of these command names", NULL },
 	{ "uid", OPTION_TEXTS, "uids", "N|USER,...", "these users", NULL },
+	{ "cgroup", OPTION_ITEM, "cgroups", "PATH", "processes of this cgroup and those below", NULL },
+	{ "unit", OPTION_ITEM, "units", "NAME", "processes of this systemd unit", NULL },
 	{ "device", OPTION_TEXTS, "devices", "M:N|/dev/NAME,...", "these file systems or disks",
 	  NULL },
+	{ "path", OPTION_PATHS, "paths", "PREFIX", "this file, or what is in this folder", NULL },
 	{ "operation", OPTION_TEXTS, "operations", "OP,...", "READ, or vfs.READ for one stream's",
 	  NULL },
 	{ "min-latency", OPTION_DURATION, "min_latency_ns", "TIME", "what took as long, as in 5ms",
 	  NULL },
 	{ "min-size", OPTION_SIZE, "min_size", "SIZE", "what is as large, as in 64K", NULL },
 	{ "errors", OPTION_SWITCH, "errors", NULL, "what failed", NULL },
+	{ "sample", OPTION_SAMPLE, "sample", "STREAM=N", "one in N events of a stream", NULL },
+	{ "cache-sample-rate", OPTION_SAMPLE, "sample", "N", "the same as --sample cache=N", "cache" },
+	{ "pseudo-fs", OPTION_SWITCH, "pseudo_fs", NULL, "pseudo file systems too", NULL },
 };
 
 static const struct option_row output_rows[] = {
@@ -63,6 +71,17 @@ static const struct option_row set_rows[] = {
 };
 
 enum { SET_COUNT = sizeof(set_rows) / sizeof(set_rows[0]) };
+
+const char *filter_parameter(const char *option)
+{
+	static const struct option_group *const groups[] = { &process_options, &filter_options };
+
+	for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++)
+		for (size_t i = 0; i < groups[group]->count; i++)
+			if (!strcmp(groups[group]->rows[i].name, option))
+				return groups[group]->rows[i].parameter;
+	return NULL;
+}
 
 const struct option_group *stream_options(void)
 {

@@ -9,6 +9,20 @@
 #include "units.h"
 #include "verb.h"
 
+/* "vfs=10,cache=2" */
+static void print_shares(struct json_object *shares, FILE *stream)
+{
+	const char *before = "";
+
+	json_object_object_foreach(shares, name, value)
+	{
+		fputs(before, stream);
+		put_text(stream, name);
+		fprintf(stream, "=%s", json_object_get_string(value));
+		before = ",";
+	}
+}
+
 /* "pids 17,18"; times and sizes readable by the end of the name. */
 static void print_filter(const char *name, struct json_object *value, FILE *stream)
 {
@@ -26,6 +40,10 @@ static void print_filter(const char *name, struct json_object *value, FILE *stre
 	putc(' ', stream);
 	if (length > 5 && !strcmp(name + length - 5, "_size")) {
 		fputs(iotr_format_size(text, sizeof(text), json_object_get_uint64(value)), stream);
+		return;
+	}
+	if (json_object_is_type(value, json_type_object)) {
+		print_shares(value, stream);
 		return;
 	}
 	if (!json_object_is_type(value, json_type_array))

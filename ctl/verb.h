@@ -51,6 +51,7 @@ int verb_list(struct context *context, struct json_object *parameters, int argc,
 int verb_status(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_rotate(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_dump(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_set(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_record(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv);

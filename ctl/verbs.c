@@ -30,6 +30,15 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row clear_row[] = {
+	{ .name = "clear",
+	  .kind = OPTION_CLEAR,
+	  .parameter = "clear",
+	  .value = "FILTER,...",
+	  .help = "take these filters away, as in pid,min-size" },
+};
+static const struct option_group clear_option = { "Changes (filters not named stay)", clear_row, 1 };
+
 static const struct option_row strict_row[] = {
 	{ .name = "strict",
 	  .kind = OPTION_SWITCH,
@@ -94,6 +103,8 @@ static const struct option_group *record_groups[] = { NULL, &name_option, &filte
 						      &output_options, NULL };
 static const struct option_group *top_groups[] = { NULL, &process_options, &filter_options,
 						   &top_options, NULL };
+static const struct option_group *const set_groups[] = { &clear_option, &process_options,
+							 &filter_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const status_groups[] = { &watch_option, NULL };
 static const struct option_group *const dump_groups[] = { &dump_options, NULL };
@@ -140,6 +151,13 @@ const struct verb verbs[] = {
 	  .synopsis = "NAME [--last TIME] [--output DIR]",
 	  .summary = "write what a flight recorder holds to files",
 	  .groups = dump_groups,
+	  .arguments_min = 1,
+	  .arguments_max = 1 },
+	{ .name = "set",
+	  .run = verb_set,
+	  .synopsis = "NAME FILTERS",
+	  .summary = "change filters of a session that runs",
+	  .groups = set_groups,
 	  .arguments_min = 1,
 	  .arguments_max = 1 },
 	{ .name = "tail",

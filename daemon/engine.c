@@ -148,7 +148,7 @@ static uint32_t groups_wanted(const struct engine *engine)
 		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
 			if (session->spec.streams >> stream & 1)
 				groups |= groups_of_stream[stream];
-		if (session && session->spec.tree)
+		if (session && (session->spec.tree || session->spec.unit_count))
 			groups |= 1U << PROBES_PROCESS;
 	}
 	return probes_groups(engine->probes, groups);

@@ -61,6 +61,21 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
  */
 typedef void (*engine_handler)(int result, struct json_object *value, void *userdata);
 
+/* Filters of a running session that are to be other ones: a bit for each enum iotr_spec_filter. */
+struct engine_change {
+	struct iotr_session_spec spec; /* has those given */
+	uint32_t given;
+	uint32_t cleared;
+};
+
+/*
+ * Changes filters of a running session: what begins from some instant on is judged by the new
+ * ones, what began before by the old ones, and no row is lost or written twice. -ENOENT; -ENOSPC:
+ * 64 run, and a change needs a place more; -EINVAL. `*ret`: its status.
+ */
+int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
+	       struct json_object **ret, struct engine_error *error);
+
 /* Ends a session; every row is on disk at the handler's call, with its final status. -ENOENT. */
 int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 

@@ -14,6 +14,7 @@
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/storage.h"
+#include "probes/filter_error.h"
 #include "probes/probes.h"
 #include "running.h"
 #include "session.h"
@@ -43,9 +44,17 @@ struct session_waiter {
 	void *userdata;
 };
 
+/* Where a session stands on the control page, and the counts of whoever had the place before. */
+struct session_place {
+	int bit;
+	struct probes_loss before[IOTR_STREAM_COUNT];
+};
+
 struct session {
 	struct engine *engine;
-	unsigned int bit;
+	struct session_place place; /* of what begins now */
+	struct session_place left;  /* of what began before the last change of filters; bit -1: none */
+	struct probes_loss settled[IOTR_STREAM_COUNT]; /* in places that were given up */
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
@@ -59,7 +68,6 @@ struct session {
 	struct recorder *recorder; /* or this */
 	struct engine_dump *dump;  /* that is being written, or NULL */
 	struct json_object *missing;
-	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
 	struct rates rates;
@@ -74,8 +82,9 @@ struct engine {
 	sd_event *event;
 	struct probes *probes;
 	struct consumer *consumer;
+	struct session *sessions[IOTR_SESSIONS_MAX]; /* by the bit of their place */
+	struct session *leaving[IOTR_SESSIONS_MAX];  /* by the bit of the place they have left */
 	struct storage *storage;
-	struct session *sessions[IOTR_SESSIONS_MAX];
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	/* Of sessions that ended where their manifest could not be written yet. */
@@ -102,6 +111,21 @@ uint32_t stream_groups(enum iotr_stream stream);
 bool groups_needed(const struct engine *engine);
 void groups_attach(struct engine *engine);
 void groups_release_later(struct engine *engine);
+
+/* A place that nobody has, if need be one that a session has left. -ENOSPC. */
+int place_find(struct engine *engine);
+
+/* Takes a place for what begins later: rows that carry its bit are the session's. */
+int place_take(struct session *session, unsigned int bit, struct session_place *ret);
+
+/* Gives up what is left of the place before; when it returns, its rows are on their way to the file. */
+void place_leave(struct session *session);
+
+/* -EINVAL: a filter of the spec cannot be, or lets nothing of a stream through. */
+int filters_check(const struct iotr_session_spec *spec, struct engine_error *error);
+
+/* The error of a filter as one of the engine. */
+int filters_fail(struct engine_error *error, int r, const struct filter_error *why);
 
 struct session *engine_find(const struct engine *engine, const char *name);
 

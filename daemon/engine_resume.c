@@ -6,6 +6,7 @@
 #include "engine_resume.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -106,6 +107,19 @@ void session_note(struct session *session, int folder_fd)
 			    note.name, session->engine->config.state_dir, strerror(-r));
 	strcpy(session->note, note.id);
 	running_note_done(&note);
+}
+
+void session_note_again(struct session *session)
+{
+	_cleanup_close_ int folder = open(session->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char before[RUNNING_ID_MAX];
+
+	if (!session->note[0]) /* it has no files */
+		return;
+	strcpy(before, session->note);
+	session_note(session, folder);
+	if (!session->note[0]) /* the one that is there is better than none */
+		strcpy(session->note, before);
 }
 
 void session_forget(struct session *session)

@@ -15,4 +15,5 @@ void engine_resume_end(struct engine *engine);
 
 /* Notes a session whose folder is open, before the first file is in it; forgets it at its end. */
 void session_note(struct session *session, int folder_fd);
+void session_note_again(struct session *session); /* its definition has changed */
 void session_forget(struct session *session);

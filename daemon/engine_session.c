@@ -21,28 +21,6 @@ struct session *engine_find(const struct engine *engine, const char *name)
 
 #define SESSION_FAILED "failed" /* it never began: nothing of it is kept */
 
-static void *copy(const void *from, size_t count, size_t size)
-{
-	void *to = count ? malloc(count * size) : NULL;
-
-	if (to)
-		memcpy(to, from, count * size);
-	return to;
-}
-
-static int spec_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from)
-{
-	*to = *from;
-	to->pids = copy(from->pids, from->pid_count, sizeof(*from->pids));
-	to->commands = copy(from->commands, from->command_count, sizeof(*from->commands));
-	to->uids = copy(from->uids, from->uid_count, sizeof(*from->uids));
-	to->devices = copy(from->devices, from->device_count, sizeof(*from->devices));
-	if ((from->pid_count && !to->pids) || (from->command_count && !to->commands) ||
-	    (from->uid_count && !to->uids) || (from->device_count && !to->devices))
-		return -ENOMEM;
-	return 0;
-}
-
 static void session_free(struct session *session)
 {
 	if (!session)
@@ -58,14 +36,6 @@ static void session_free(struct session *session)
 }
 
 DEFINE_CLEANUP(struct session *, session_free);
-
-static int bit_find(const struct engine *engine)
-{
-	for (int bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
-		if (!engine->sessions[bit])
-			return bit;
-	return -ENOSPC;
-}
 
 /* Below a folder that was named, which has files by now; else where every session begins. */
 static int folder_again(struct session *session, struct engine_error *error)
@@ -152,14 +122,6 @@ static int session_open(struct session *session, struct engine_error *error)
 					       session_open_writer(session, error);
 }
 
-static int session_attach(const struct session *session)
-{
-	struct router *router = consumer_router(session->engine->consumer);
-
-	return session->recorder ? router_attach_recorder(router, session->bit, session->recorder) :
-				   router_attach(router, session->bit, session->writer);
-}
-
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 {
 	(void)source;
@@ -172,21 +134,24 @@ static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 static int session_begin(struct session *session, struct engine_error *error)
 {
 	struct engine *engine = session->engine;
+	struct filter_error why;
 	int r;
 
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		probes_loss(engine->probes, stream, session->bit, &session->before[stream]);
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		session->missed_before[stream] = probes_missed(engine->probes, stream_groups(stream));
-	}
-	r = session_attach(session);
+	r = place_take(session, session->place.bit, &session->place);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
-	engine->sessions[session->bit] = session;
+	engine->sessions[session->place.bit] = session;
 	engine_report_soon(engine);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
-	r = control_page_set(engine->probes, session->bit, &session->spec);
-	if (r >= 0 && session->spec.duration_ns)
+	r = control_page_set(engine->probes, session->place.bit, &session->spec, &why);
+	if (r < 0) {
+		session_end(session, SESSION_FAILED);
+		return filters_fail(error, r, &why);
+	}
+	if (session->spec.duration_ns)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
@@ -194,7 +159,7 @@ static int session_begin(struct session *session, struct engine_error *error)
 	bpf_cost_run(engine->bpf_cost);
 	if (r < 0) {
 		session_end(session, SESSION_FAILED);
-		return engine_fail(error, r, "", "cannot set the filters: too many values over all sessions");
+		return engine_fail(error, r, "", "cannot set the session's clock");
 	}
 	return 0;
 }
@@ -212,6 +177,10 @@ static bool stream_possible(const struct engine *engine, enum iotr_stream stream
 static int check_start(struct engine *engine, const struct iotr_session_spec *spec,
 		       struct engine_error *error)
 {
+	int r = filters_check(spec, error);
+
+	if (r < 0)
+		return r;
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (spec->streams >> stream & 1 && stream_possible(engine, stream))
 			return 0;
@@ -245,25 +214,27 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 		  const char *resumes, struct json_object **ret, struct engine_error *error)
 {
 	_cleanup_(session_freep) struct session *session = NULL;
-	int bit = bit_find(engine), r;
+	int bit, r;
 
 	if (engine_find(engine, spec->name))
 		return engine_fail(error, -EEXIST, "name", "a session of that name is running");
-	if (bit < 0)
-		return engine_fail(error, bit, "", "64 sessions are running, which is the limit");
 	r = check_start(engine, spec, error);
 	if (r < 0)
 		return r;
+	bit = place_find(engine);
+	if (bit < 0)
+		return engine_fail(error, bit, "", "64 sessions are running, which is the limit");
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return engine_fail(error, -ENOMEM, "", "out of memory");
 	session->engine = engine;
-	session->bit = bit;
+	session->place.bit = bit;
+	session->left.bit = -1;
 	session->owner_uid = owner_uid;
 	session->resumes = resumes;
 	clock_gettime(CLOCK_REALTIME, &session->started);
 	session->missing = missing_describe(engine, spec->streams);
-	r = spec_copy(&session->spec, spec);
+	r = iotr_session_spec_copy(&session->spec, spec);
 	if (r >= 0)
 		r = session_open(session, error);
 	if (r < 0)
@@ -278,14 +249,6 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	session->resumes = NULL; /* is the caller's */
 	TAKE(session);
 	return 0;
-}
-
-void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss)
-{
-	probes_loss(session->engine->probes, stream, session->bit, loss);
-	loss->emitted -= session->before[stream].emitted;
-	loss->ring -= session->before[stream].ring;
-	loss->unmatched -= session->before[stream].unmatched;
 }
 
 uint64_t session_missed(const struct session *session, enum iotr_stream stream)
@@ -329,9 +292,10 @@ void session_end(struct session *session, const char *reason)
 		log_info("session %s ends: %s", session->spec.name, reason);
 	session->reason = reason;
 	session->duration = sd_event_source_disable_unref(session->duration);
-	control_page_clear(engine->probes, session->bit);
+	place_leave(session);
+	control_page_clear(engine->probes, session->place.bit);
 	consumer_drain(engine->consumer);
-	router_detach(consumer_router(engine->consumer), session->bit);
+	router_detach(consumer_router(engine->consumer), session->place.bit);
 	dump_detach(session);
 	session_report(session);
 	groups_release_later(engine);
@@ -359,7 +323,7 @@ static void note_end(struct session *session)
 {
 	if (!strcmp(session->reason, SHUTDOWN))
 		return;
-	if (writer_manifest_error(session->writer))
+	if (session->writer && writer_manifest_error(session->writer))
 		running_move(session->engine->config.state_dir, session->note);
 	else
 		session_forget(session);
@@ -372,12 +336,10 @@ void session_finish(struct session *session)
 	struct session_waiter *waiter = session->waiters, *next;
 	bool failed = !strcmp(session->reason, SESSION_FAILED);
 
-	if (strcmp(session->reason, SHUTDOWN)) /* after which it goes on */
-		session_forget(session);
 	tail_hub_end(session);
 	note_end(session);
 	status = session_status(session);
-	engine->sessions[session->bit] = NULL;
+	engine->sessions[session->place.bit] = NULL;
 	if (!waiter && !failed)
 		ended_keep(engine, json_object_get(status));
 	if (failed && session->writer)

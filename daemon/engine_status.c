@@ -96,6 +96,29 @@ static struct json_object *operation_array(const struct iotr_session_spec *spec)
 	return array;
 }
 
+/* Texts of a list whose elements are of that size. */
+static struct json_object *text_array(const void *texts, size_t size, size_t count)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(array, json_object_new_string((const char *)texts + i * size));
+	return array;
+}
+
+static void add_sample(struct json_object *filters, const struct iotr_session_spec *spec)
+{
+	struct json_object *sample = json_object_new_object();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (spec->sample[stream])
+			add_u64(sample, iotr_schemas[stream].flag, spec->sample[stream]);
+	if (json_object_object_length(sample))
+		json_object_object_add(filters, "sample", sample);
+	else
+		json_object_put(sample);
+}
+
 static void add_array(struct json_object *object, const char *key, struct json_object *array)
 {
 	if (json_object_array_length(array))
@@ -113,7 +136,10 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 		json_object_object_add(filters, "tree", json_object_new_boolean(true));
 	add_array(filters, "commands", command_array(spec));
 	add_array(filters, "uids", u32_array(spec->uids, spec->uid_count));
+	add_array(filters, "cgroups", text_array(spec->cgroups, sizeof(*spec->cgroups), spec->cgroup_count));
+	add_array(filters, "units", text_array(spec->units, sizeof(*spec->units), spec->unit_count));
 	add_array(filters, "devices", device_array(spec->devices, spec->device_count));
+	add_array(filters, "paths", text_array(spec->paths, sizeof(*spec->paths), spec->path_count));
 	add_array(filters, "operations", operation_array(spec));
 	if (spec->min_latency_ns)
 		add_u64(filters, "min_latency_ns", spec->min_latency_ns);
@@ -121,6 +147,9 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 		add_u64(filters, "min_size", spec->min_size);
 	if (spec->errors)
 		json_object_object_add(filters, "errors", json_object_new_boolean(true));
+	add_sample(filters, spec);
+	if (spec->pseudo_fs)
+		json_object_object_add(filters, "pseudo_fs", json_object_new_boolean(true));
 	return filters;
 }
 

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
+#include "set.h"
 #include "start_arguments.h"
 #include "tail.h"
 #include "top.h"
@@ -331,6 +332,7 @@ static const struct method methods[] = {
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
 	{ "Dump", dump_call },   { "Top", top_call },
+	{ "Set", set_call },
 };
 
 const struct interface command_interface = {

@@ -138,6 +138,22 @@ void manifest_done(struct manifest *manifest)
 	manifest->anonymizer = NULL;
 }
 
+int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when)
+{
+	_cleanup_json_ struct json_object *change = json_object_new_object();
+	struct json_object *changes;
+
+	add_time(change, "time", when->mono_ns, when);
+	add_u64(change, "mono_ns", when->mono_ns);
+	if (add_copy(change, "definition", definition) < 0)
+		return -ENOMEM;
+	if (!json_object_object_get_ex(manifest->constant, "changes", &changes)) {
+		changes = json_object_new_array();
+		json_object_object_add(manifest->constant, "changes", changes);
+	}
+	return json_object_array_add(changes, TAKE(change)) < 0 ? -ENOMEM : 0;
+}
+
 static void add_times(struct json_object *object, const struct segment *segment)
 {
 	if (!segment->rows)

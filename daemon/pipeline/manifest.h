@@ -61,6 +61,9 @@ struct manifest_state {
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 
+/* Adds the definition, which is copied, to the changes, with the time. -ENOMEM. */
+int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
+
 /* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
 int manifest_replace(int folder_fd, struct json_object *object);
 

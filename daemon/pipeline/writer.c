@@ -291,6 +291,35 @@ int writer_rotate(struct writer *writer, struct writer_paths *paths)
 	return result;
 }
 
+static void redefinition_done(struct mail *mail)
+{
+	struct writer_redefinition *redefinition = (struct writer_redefinition *)mail;
+
+	json_object_put(redefinition->definition);
+	free(redefinition);
+}
+
+int writer_redefine(struct writer *writer, struct json_object *definition)
+{
+	struct writer_redefinition *redefinition;
+
+	if (writer->stopping)
+		return -ESHUTDOWN;
+	redefinition = calloc(1, sizeof(*redefinition));
+	if (!redefinition)
+		return -ENOMEM;
+	*redefinition = (struct writer_redefinition){
+		.mail = { .work = writer_do_redefine, .done = redefinition_done },
+		.clocks = clocks_measure(),
+	};
+	if (json_object_deep_copy(definition, &redefinition->definition, NULL) < 0) {
+		free(redefinition);
+		return -ENOMEM;
+	}
+	mailbox_post(&writer->mailbox, &redefinition->mail);
+	return 0;
+}
+
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths)
 {
 	struct writer_stop stop = { .mail = { .work = writer_do_stop }, .reason = reason };

@@ -109,6 +109,8 @@ void writer_remove(struct writer *writer);
 
 /* Which limit was reached, "max-size" or "max-events", or NULL. */
 const char *writer_limit(const struct writer *writer);
+/* The session's definition, which is copied, is this from now on; the manifest tells it soon. -ENOMEM. */
+int writer_redefine(struct writer *writer, struct json_object *definition);
 
 /* What the probes know of a stream since the session began. */
 struct writer_probes {

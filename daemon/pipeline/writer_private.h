@@ -172,5 +172,12 @@ struct writer_stop {
 	void *userdata;
 };
 
+struct writer_redefinition {
+	struct mail mail;
+	struct json_object *definition;
+	struct clocks clocks; /* when it began to hold */
+};
+
 int writer_do_rotate(void *writer, struct mail *mail);
+int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);

@@ -341,6 +341,15 @@ int writer_do_stop(void *owner, struct mail *mail)
 	return error;
 }
 
+int writer_do_redefine(void *owner, struct mail *mail)
+{
+	const struct writer_redefinition *redefinition = (struct writer_redefinition *)mail;
+	struct writer *writer = owner;
+
+	writer->manifest_due = true;
+	return manifest_redefine(&writer->manifest, redefinition->definition, &redefinition->clocks);
+}
+
 /* What is left after the stop: files without their name, and the manifest. */
 static void retry(struct writer *writer)
 {

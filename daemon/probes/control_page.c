@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/control_page.h"
 
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "probes/calls.h"
+#include "probes/cgroups.h"
+#include "probes/filter_maps.h"
+#include "probes/paths.h"
 #include "schema.h"
-
-#define KEY_MAX 16 /* bytes of the largest filter key */
 
 /* List filters, each with its map. */
 static const struct {
@@ -23,25 +22,13 @@ static const struct {
 	[IOTR_FILTER_DEVICE] = { "accept_device", 4 },
 };
 
-/* Sets or clears the session's bit of a key; a key without bits is removed. */
-static int key_change(int map, const void *key, uint64_t bit, bool set)
-{
-	uint64_t sessions = 0;
-
-	bpf_map_lookup_elem(map, key, &sessions);
-	sessions = set ? sessions | bit : sessions & ~bit;
-	if (!sessions)
-		return bpf_map_delete_elem(map, key) < 0 && errno != ENOENT ? -errno : 0;
-	return bpf_map_update_elem(map, key, &sessions, BPF_ANY) < 0 ? -errno : 0;
-}
-
 static int filter_set(struct probes *probes, enum iotr_filter kind, uint64_t bit, const void *keys,
 		      size_t count)
 {
 	int map = probes_map(probes, filter_maps[kind].map), r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++)
-		r = key_change(map, (const char *)keys + i * filter_maps[kind].key_size, bit, true);
+		r = filter_key_change(map, (const char *)keys + i * filter_maps[kind].key_size, bit, true);
 	if (count && r >= 0)
 		probes_page(probes)->filtered[kind] |= bit;
 	return r;
@@ -50,16 +37,7 @@ static int filter_set(struct probes *probes, enum iotr_filter kind, uint64_t bit
 /* Walks the whole map, since descendants were added by the kernel side. */
 static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t bit)
 {
-	int map = probes_map(probes, filter_maps[kind].map);
-	char key[KEY_MAX], next[KEY_MAX];
-	bool more = bpf_map_get_next_key(map, NULL, next) == 0;
-
-	while (more) {
-		memcpy(key, next, sizeof(key));
-		more = bpf_map_get_next_key(map, key, next) == 0;
-		key_change(map, key, bit, false);
-	}
-	probes_page(probes)->filtered[kind] &= ~bit;
+	filter_keys_clear(probes_map(probes, filter_maps[kind].map), bit);
 }
 
 static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t value)
@@ -74,7 +52,7 @@ static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t 
 static void page_summarise(struct iotr_control *page)
 {
 	page->filtered_task = page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_UID] |
-			      page->filtered[IOTR_FILTER_COMMAND];
+			      page->filtered[IOTR_FILTER_COMMAND] | page->filtered[IOTR_FILTER_CGROUP];
 	page->filtered_end = page->filtered[IOTR_FILTER_LATENCY] |
 			     page->filtered[IOTR_FILTER_SIZE] | page->filtered[IOTR_FILTER_ERRORS];
 }
@@ -144,7 +122,35 @@ static void operations_set(struct iotr_control *page, uint64_t bit, const struct
 	plugs_update(page);
 }
 
-static int filters_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec)
+static void sample_most(struct iotr_control *page, size_t stream)
+{
+	uint64_t most = 0;
+
+	for (unsigned int session = 0; session < IOTR_SESSION_SLOTS; session++)
+		if (page->sampled[stream] >> session & 1 && page->sample_below[stream][session] > most)
+			most = page->sample_below[stream][session];
+	page->sample_most[stream] = most;
+}
+
+/* One in N: of all numbers that can be drawn, those below the N-th part. */
+static void sample_set(struct iotr_control *page, unsigned int session, const struct iotr_session_spec *spec)
+{
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		uint32_t sample = spec->sample[stream];
+
+		threshold_set(&page->sampled[stream], &page->sample_below[stream][session], 1ULL << session,
+			      sample > 1 ? (1ULL << 63) / sample : 0);
+		sample_most(page, stream);
+	}
+}
+
+static void flag_set(__u64 *sessions, uint64_t bit, bool set)
+{
+	*sessions = set ? *sessions | bit : *sessions & ~bit;
+}
+
+static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
+		     struct filter_error *error)
 {
 	int r = filter_set(probes, IOTR_FILTER_PID, bit, spec->pids, spec->pid_count);
 
@@ -154,14 +160,25 @@ static int filters_set(struct probes *probes, uint64_t bit, const struct iotr_se
 		r = filter_set(probes, IOTR_FILTER_UID, bit, spec->uids, spec->uid_count);
 	if (r >= 0)
 		r = filter_set(probes, IOTR_FILTER_DEVICE, bit, spec->devices, spec->device_count);
-	return r;
+	if (r < 0)
+		return filter_fail(error, r, "", "cannot set the filters: too many values over all sessions");
+	r = cgroups_set(probes, bit, spec, error);
+	return r < 0 ? r : paths_set(probes, bit, spec, error);
 }
 
-int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec)
+int control_page_check(const struct iotr_session_spec *spec, struct filter_error *error)
+{
+	int r = cgroups_check(spec, error);
+
+	return r < 0 ? r : paths_check(spec, error);
+}
+
+int control_page_prepare(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
+			 struct filter_error *error)
 {
 	struct iotr_control *page = probes_page(probes);
 	uint64_t bit = 1ULL << session;
-	int r = filters_set(probes, bit, spec);
+	int r = lists_set(probes, bit, spec, error);
 
 	if (r < 0) {
 		control_page_clear(probes, session);
@@ -170,13 +187,39 @@ int control_page_set(struct probes *probes, unsigned int session, const struct i
 	threshold_set(&page->filtered[IOTR_FILTER_LATENCY], &page->min_latency_ns[session], bit,
 		      spec->min_latency_ns);
 	threshold_set(&page->filtered[IOTR_FILTER_SIZE], &page->min_size[session], bit, spec->min_size);
-	page->filtered[IOTR_FILTER_ERRORS] =
-		spec->errors ? page->filtered[IOTR_FILTER_ERRORS] | bit :
-			       page->filtered[IOTR_FILTER_ERRORS] & ~bit;
-	page->tree = spec->tree ? page->tree | bit : page->tree & ~bit;
+	flag_set(&page->filtered[IOTR_FILTER_ERRORS], bit, spec->errors);
+	flag_set(&page->tree, bit, spec->tree);
+	flag_set(&page->pseudo_fs, bit, spec->pseudo_fs);
+	sample_set(page, session, spec);
 	page_summarise(page);
 	operations_set(page, bit, spec);
 	return 0;
+}
+
+int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from)
+{
+	return filter_keys_inherit(probes_map(probes, filter_maps[IOTR_FILTER_PID].map), 1ULL << from,
+				   1ULL << session);
+}
+
+void control_page_open(struct probes *probes, unsigned int session, int instead)
+{
+	struct iotr_control *page = probes_page(probes);
+	uint64_t open = page->open | 1ULL << session;
+
+	if (instead >= 0)
+		open &= ~(1ULL << instead);
+	__atomic_store_n(&page->open, open, __ATOMIC_SEQ_CST); /* at once: an event finds one of the two */
+}
+
+int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
+		     struct filter_error *error)
+{
+	int r = control_page_prepare(probes, session, spec, error);
+
+	if (r >= 0)
+		control_page_open(probes, session, -1);
+	return r;
 }
 
 void control_page_clear(struct probes *probes, unsigned int session)
@@ -184,14 +227,23 @@ void control_page_clear(struct probes *probes, unsigned int session)
 	struct iotr_control *page = probes_page(probes);
 	uint64_t bit = 1ULL << session;
 
+	page->open &= ~bit;
 	operations_set(page, bit, NULL);
 	probes_quiesce(probes);
 	for (size_t kind = 0; kind < sizeof(filter_maps) / sizeof(filter_maps[0]); kind++)
-		if (page->filtered[kind] & bit)
-			filter_clear(probes, kind, bit);
+		filter_clear(probes, kind, bit);
+	filter_keys_clear(probes_map(probes, "accept_unit"), bit);
+	filter_keys_clear(probes_map(probes, "accept_cgroup"), bit);
+	page->cgroup_generation++;
+	paths_clear(probes, bit);
 	for (size_t kind = 0; kind < IOTR_FILTER_COUNT; kind++)
 		page->filtered[kind] &= ~bit;
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		page->sampled[stream] &= ~bit;
+		sample_most(page, stream);
+	}
 	page->tree &= ~bit;
+	page->pseudo_fs &= ~bit;
 	page_summarise(page);
 }
 

@@ -161,20 +161,9 @@ static struct json_object *session_status(const struct session *session, const c
 	return object;
 }
 
-static void *copy(const void *data, size_t size)
-{
-	void *memory = size ? malloc(size) : NULL;
-
-	return memory ? memcpy(memory, data, size) : NULL;
-}
-
 static void copy_spec(struct iotr_session_spec *to, const struct iotr_session_spec *from)
 {
-	*to = *from;
-	to->pids = copy(from->pids, from->pid_count * sizeof(*from->pids));
-	to->commands = copy(from->commands, from->command_count * sizeof(*from->commands));
-	to->uids = copy(from->uids, from->uid_count * sizeof(*from->uids));
-	to->devices = copy(from->devices, from->device_count * sizeof(*from->devices));
+	iotr_session_spec_copy(to, from);
 	if (!*to->output)
 		snprintf(to->output, sizeof(to->output), "/var/log/iotracer/%s/20240506T070809Z",
 			 to->name);
@@ -237,6 +226,23 @@ static int on_later(sd_event_source *source, uint64_t usec, void *userdata)
 	later->handler(0, later->value, later->userdata);
 	sd_event_source_unref(source);
 	free(later);
+	return 0;
+}
+
+int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
+	       struct json_object **ret, struct engine_error *error)
+{
+	struct session *session = find(engine, name);
+
+	if (!session)
+		return refuse(error, -ENOENT, "name", "it does not run");
+	if (!strcmp(session->spec.name, "fixed"))
+		return refuse(error, -ENOSPC, "", "there is no room for other filters");
+	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
+		if ((change->given | change->cleared) >> filter & 1)
+			iotr_spec_filter_take(&session->spec,
+					      change->given >> filter & 1 ? &change->spec : NULL, filter);
+	*ret = session_status(session, "running");
 	return 0;
 }
 

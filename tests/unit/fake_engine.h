@@ -6,6 +6,7 @@
  *   name "nohook"     cannot be started: no stream has a hook
  *   name "partial"    runs, and misses an operation
  *   name "slow..."    is stopped and rotated some time after that was asked for
+ *   name "fixed"      runs, and its filters cannot be changed
  *   output "/refused" cannot be written
  */
 #pragma once

@@ -97,6 +97,17 @@ expect 2 start --vfs --duration 5
 err '--duration'
 expect 2 start --vfs --min-size -1
 expect 2 start --vfs --output ''
+expect 2 start --vfs --sample vfs
+err 'STREAM=N'
+expect 2 start --vfs --sample zfs=2
+expect 2 start --cache --cache-sample-rate x
+expect 2 start --vfs --path ''
+expect 2 set
+expect 2 set a
+err 'no filter'
+expect 2 set a b --errors
+expect 2 set a --clear output
+err 'no filter'
 expect 2 stop
 expect 2 record --vfs
 expect 2 anonymize
@@ -135,6 +146,9 @@ err "'default' runs already"
 expect 1 start --vfs --json
 json
 err "'default' runs already"
+expect 0 set default --path here --sample vfs=2 --clear pid,cgroup,cache-sample-rate
+out '^default: running'
+expect 5 set nobody --errors
 expect 6 start partial --all
 err 'not recorded: block DISCARD: '
 expect 1 start nohook --vfs

@@ -215,6 +215,57 @@ START_TEST(hands_the_definition_on)
 }
 END_TEST
 
+START_TEST(sets_filters)
+{
+	const struct iotr_session_spec *spec;
+
+	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"pids\":[7,8],\"tree\":true,\"commands\":[\"a\"],"
+			     "\"min_size\":4096}"), "", NULL, NULL);
+	expect(CALL("Set", "{\"name\":\"default\",\"pids\":[9],\"sample\":{\"vfs\":5},"
+			   "\"clear\":[\"min_size\",\"tree\"],\"operations\":[\"READ\"],\"errors\":null}"),
+	       "", NULL, NULL);
+	spec = fake_engine_spec(rig.engine, "default");
+	ck_assert_uint_eq(spec->pid_count, 1);
+	ck_assert_uint_eq(spec->pids[0], 9);
+	ck_assert_uint_eq(spec->command_count, 1);
+	ck_assert_uint_eq(spec->sample[IOTR_VFS], 5);
+	ck_assert(!spec->tree && !spec->min_size && !spec->errors);
+	ck_assert(iotr_operations_have(&spec->operations[IOTR_VFS], IOTR_VFS_READ));
+	ck_assert(!iotr_operations_any(&spec->operations[IOTR_BLOCK]));
+}
+END_TEST
+
+/* Each with the error, and the parameter at fault where there is one. */
+static const struct {
+	const char *parameters, *error, *name, *value;
+} bad_sets[] = {
+	{ "{\"name\":\"nobody\",\"errors\":true}", IOTR_NO_SUCH_SESSION, "name", "nobody" },
+	{ "{\"errors\":true}", VARLINK_INVALID_PARAMETER, "parameter", "name" },
+	{ "{\"name\":\"a/b\",\"errors\":true}", VARLINK_INVALID_PARAMETER, "parameter", "name" },
+	{ "{\"name\":7,\"errors\":true}", VARLINK_INVALID_PARAMETER, "parameter", "name" },
+	{ "{\"name\":\"fixed\"}", VARLINK_INVALID_PARAMETER, "parameter", "clear" },
+	{ "{\"name\":\"fixed\",\"pids\":null}", VARLINK_INVALID_PARAMETER, "parameter", "clear" },
+	{ "{\"name\":\"fixed\",\"clear\":[]}", VARLINK_INVALID_PARAMETER, "parameter", "clear" },
+	{ "{\"name\":\"fixed\",\"clear\":[\"output\"]}", VARLINK_INVALID_PARAMETER, "parameter", "clear" },
+	{ "{\"name\":\"fixed\",\"clear\":[\"pid\"]}", VARLINK_INVALID_PARAMETER, "parameter", "clear" },
+	{ "{\"name\":\"fixed\",\"streams\":[\"vfs\"]}", VARLINK_INVALID_PARAMETER, "parameter", "streams" },
+	{ "{\"name\":\"fixed\",\"operations\":[\"DISCARD\"]}", VARLINK_INVALID_PARAMETER, "parameter",
+	  "operations" },
+	{ "{\"name\":\"fixed\",\"paths\":[\"here\"]}", VARLINK_INVALID_PARAMETER, "parameter", "paths" },
+	{ "{\"name\":\"fixed\",\"errors\":true}", IOTR_FAILED, NULL, NULL },
+};
+
+START_TEST(refuses_sets)
+{
+	char text[512];
+
+	start("fixed");
+	snprintf(text, sizeof(text), "{\"method\":\"io.iotracer.Set\",\"parameters\":%s}",
+		 bad_sets[_i].parameters);
+	expect(text, bad_sets[_i].error, bad_sets[_i].name, bad_sets[_i].value);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -227,6 +278,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, outlives_who_asked);
 	tcase_add_test(tests, reloads_and_says_so);
 	tcase_add_test(tests, hands_the_definition_on);
+	tcase_add_test(tests, sets_filters);
+	tcase_add_loop_test(tests, refuses_sets, 0, sizeof(bad_sets) / sizeof(bad_sets[0]));
 }
 
 int main(void)

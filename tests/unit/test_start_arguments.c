@@ -96,6 +96,36 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"min_size\":9223372036854775808}", "min_size" },
 	{ "{\"streams\":[\"vfs\"],\"min_size\":99999999999999999999999}", "min_size" },
 	{ "{\"streams\":[\"vfs\"],\"errors\":\"yes\"}", "errors" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":\"/a\"}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[\"\"]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[\"/a/../b\"]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[\"..\"]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[\"a/..\"]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"cgroups\":[7]}", "cgroups" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\"\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\"a/b.service\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\".service\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\"a b.service\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\"a.timer\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[\"a.target\"]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"units\":[true]}", "units" },
+	{ "{\"streams\":[\"vfs\"],\"paths\":[]}", "paths" },
+	{ "{\"streams\":[\"vfs\"],\"paths\":[\"\"]}", "paths" },
+	{ "{\"streams\":[\"vfs\"],\"paths\":[\"here\"]}", "paths" },
+	{ "{\"streams\":[\"vfs\"],\"paths\":[\"/a\\u0000b\"]}", "paths" },
+	{ "{\"streams\":[\"vfs\"],\"paths\":[{}]}", "paths" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":10}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":[10]}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"zfs\":2}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"\":2}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":0}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":-1}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":1000000001}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":1.5}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":\"2\"}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"sample\":{\"vfs\":null}}", "sample" },
+	{ "{\"streams\":[\"vfs\"],\"pseudo_fs\":1}", "pseudo_fs" },
 	{ "{\"streams\":[\"vfs\"],\"duration_ns\":[]}", "duration_ns" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
@@ -148,6 +178,9 @@ START_TEST(reads_everything)
 			  "\"devices\":[\"8:17\",\"0:35\"],"
 			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
+			  "\"cgroups\":[\"/a.slice\",\"b..c\"],\"units\":[\"db\",\"x@1.scope\",\"a.b\"],"
+			  "\"paths\":[\"/\",\"/a,b\"],\"pseudo_fs\":true,"
+			  "\"sample\":{\"vfs\":1000000000,\"block\":1},"
 			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
 			  "\"keep_size\":1048576,\"keep_segments\":3,\"compress\":\"none\","
 			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
@@ -172,6 +205,18 @@ START_TEST(reads_everything)
 			  1u << IOTR_BLOCK_READ | 1u << IOTR_BLOCK_DISCARD);
 	ck_assert_uint_eq(spec.min_latency_ns, 5);
 	ck_assert_uint_eq(spec.min_size, INT64_MAX);
+	ck_assert_uint_eq(spec.cgroup_count, 2);
+	ck_assert_str_eq(spec.cgroups[1], "b..c");
+	ck_assert_uint_eq(spec.unit_count, 3);
+	ck_assert_str_eq(spec.units[0], "db.service");
+	ck_assert_str_eq(spec.units[1], "x@1.scope");
+	ck_assert_str_eq(spec.units[2], "a.b.service");
+	ck_assert_uint_eq(spec.path_count, 2);
+	ck_assert_str_eq(spec.paths[1], "/a,b");
+	ck_assert(spec.pseudo_fs);
+	ck_assert_uint_eq(spec.sample[IOTR_VFS], IOTR_SAMPLE_MAX);
+	ck_assert_uint_eq(spec.sample[IOTR_BLOCK], 1);
+	ck_assert_uint_eq(spec.sample[IOTR_CACHE], 0);
 	ck_assert_uint_eq(spec.duration_ns, 30);
 	ck_assert_str_eq(spec.output, "/tmp/x");
 	ck_assert_uint_eq(spec.max_size, 65536);
@@ -255,6 +300,37 @@ static int read_long(const char *name, size_t length, struct engine_error *error
 	return start_arguments_read(parameters, &spec, error);
 }
 
+/* {"streams":["vfs"],NAME:["/aaa..."]} */
+static int read_long_item(const char *name, size_t length, struct engine_error *error)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	_cleanup_json_ struct json_object *parameters = json_tokener_parse("{\"streams\":[\"vfs\"]}");
+	struct json_object *list = json_object_new_array();
+	_cleanup_free_ char *text = malloc(length);
+
+	memset(error, 0, sizeof(*error));
+	memset(text, 'a', length);
+	if (strcmp(name, "units"))
+		text[0] = '/';
+	json_object_array_add(list, json_object_new_string_len(text, (int)length));
+	json_object_object_add(parameters, name, list);
+	return start_arguments_read(parameters, &spec, error);
+}
+
+START_TEST(bounds_filters)
+{
+	struct engine_error error;
+
+	ck_assert_int_eq(read_long_item("paths", PATH_MAX - 1, &error), 0);
+	ck_assert_int_lt(read_long_item("paths", PATH_MAX, &error), 0);
+	ck_assert_int_eq(read_long_item("cgroups", PATH_MAX - 1, &error), 0);
+	ck_assert_int_lt(read_long_item("cgroups", PATH_MAX, &error), 0);
+	ck_assert_int_eq(read_long_item("units", IOTR_UNIT_MAX - strlen(".service"), &error), 0);
+	ck_assert_int_lt(read_long_item("units", IOTR_UNIT_MAX - strlen(".service") + 1, &error), 0);
+	ck_assert_str_eq(error.parameter, "units");
+}
+END_TEST
+
 START_TEST(bounds_paths)
 {
 	struct engine_error error;
@@ -276,6 +352,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, takes_the_longest_name);
 	tcase_add_test(tests, bounds_lists);
 	tcase_add_test(tests, bounds_paths);
+	tcase_add_test(tests, bounds_filters);
 }
 
 int main(void)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where an inode is in the tree of files, by its own list of links. */
+#pragma once
+
+#include "files.bpf.h"
+
+#define MOUNTS_MAX 16 /* mounts of one file system that are looked at */
+
+/* A pointer as a number, which may be reckoned with and handed to any function. */
+#define ADDRESS(type, object, field)                                                            \
+	({                                                                                      \
+		void *owner_ = (void *)(object);                                                \
+		__u64 address_ = 0;                                                             \
+		bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);           \
+		address_;                                                                       \
+	})
+
+static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
+{
+	return mount && (__u64)READ(struct vfsmount, mount, mnt_sb) == sb &&
+	       (__u64)READ(struct vfsmount, mount, mnt_root) == root;
+}
+
+/*
+ * The mount that the super block's list has behind `mount`, or its first; 0: none. One for either
+ * kind of list, not inlined, lest offsets that a kernel lacks be taken out of their branch.
+ */
+static __noinline __u64 mount_next_linked(__u64 sb, __u64 mount)
+{
+	if (mount)
+		return (__u64)READ(struct mount, mount_of(mount), mnt_next_for_sb);
+	return (__u64)READ(struct super_block, sb, s_mounts);
+}
+
+static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
+{
+	__u64 next, head;
+
+	head = sb + bpf_core_field_offset(struct super_block___list, s_mounts);
+	if (mount)
+		next = (__u64)READ(struct mount___list, mount_of(mount), mnt_instance.next);
+	else
+		next = (__u64)READ(struct super_block___list, sb, s_mounts.next);
+	return next == head ? 0 : next - bpf_core_field_offset(struct mount___list, mnt_instance);
+}
+
+static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
+{
+	if (bpf_core_field_exists(struct mount, mnt_next_for_sb))
+		return mount_next_linked(sb, mount);
+	return mount_next_listed(sb, mount);
+}
+
+/*
+ * A mount by which the whole of a file system is seen: that of the current folder or root, when
+ * it is one, else the first in the file system's list.
+ */
+static __always_inline __u64 mount_for(__u64 sb)
+{
+	struct fs_struct *fs = READ(struct task_struct, current_task(), fs);
+	__u64 root = (__u64)READ(struct super_block, sb, s_root), mount;
+
+	if (fs) {
+		mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+		mount = (__u64)READ(struct fs_struct, fs, root.mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+	}
+	mount = 0;
+	for (int i = 0; i < MOUNTS_MAX; i++) {
+		__u64 next = mount_next(sb, mount);
+
+		if (!next)
+			break;
+		mount = next + bpf_core_field_offset(struct mount, mnt);
+		if (shows_all(mount, sb, root))
+			return mount;
+	}
+	return 0;
+}
+
+/* The dentry of a link in an inode's list. An offset stays in its branch: a kernel lacks one of them. */
+static __always_inline __u64 dentry_of_alias(__u64 alias)
+{
+	__u64 offset;
+
+	if (bpf_core_field_exists(struct dentry, d_alias)) {
+		offset = bpf_core_field_offset(struct dentry, d_alias);
+		barrier_var(offset);
+	} else {
+		offset = bpf_core_field_offset(struct dentry___union, d_u.d_alias);
+		barrier_var(offset);
+	}
+	return alias - offset;
+}
+
+/* By the first of its links; dentry 0: it has none, or its file system is mounted nowhere. */
+static __always_inline struct place place_of_alias(__u64 inode)
+{
+	__u64 alias = ADDRESS(struct inode, inode, i_dentry.first);
+	__u64 sb = (__u64)READ(struct inode, inode, i_sb);
+	struct place place = {};
+
+	if (!alias || !sb)
+		return place;
+	place.mount = mount_for(sb);
+	if (place.mount)
+		place.dentry = dentry_of_alias(alias);
+	return place;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The filter by path for calls that name a file by text: the text is followed through the tree of
+ * folders, from where it begins, as it stands: links in it are not resolved.
+ */
+#pragma once
+
+#include "path_name.h"
+#include "paths.bpf.h"
+#include "subtree.bpf.h"
+
+#define PART_WORDS 32 /* of 8 bytes, as a name is at most 255 */
+#define ONES	   0x0101010101010101ULL
+#define SLASHES	   0x2f2f2f2f2f2f2f2fULL
+
+/* Bit 7 of the lowest byte that is zero, and perhaps of some above it; 0: there is none. */
+static __always_inline __u64 zero_bytes(__u64 word)
+{
+	return (word - ONES) & ~word & ONES << 7;
+}
+
+/* The part of a path that the user's text begins with: see path_name.h. Verified once. */
+__noinline __u64 path_part(__u64 user)
+{
+	__u64 hash = 0;
+
+	for (__u32 i = 0; i < PART_WORDS; i++) {
+		__u64 word[2] = {}, ends, below;
+
+		if (bpf_probe_read_user_str(word, sizeof(word[0]) + 1, (void *)(user + i * sizeof(word[0]))) < 0)
+			return IOTR_PART_NONE;
+		ends = zero_bytes(word[0]) | zero_bytes(word[0] ^ SLASHES);
+		if (!ends) {
+			hash = iotr_part_mix(hash, word[0]);
+			continue;
+		}
+		ends &= -ends;
+		below = (ends >> 7) - 1; /* bits of the bytes before the end */
+		hash = iotr_part_mix(hash, word[0] & below) << IOTR_PART_SHIFT;
+		if (!(zero_bytes(word[0] ^ SLASHES) & ends))
+			hash |= IOTR_PART_LAST;
+		return hash | (i * sizeof(word[0]) + ((below & ONES) * ONES >> 56));
+	}
+	return IOTR_PART_NONE;
+}
+
+/* Where one stands after another part of a path. Verified once. */
+__noinline __u64 path_step(__u64 stand, __u64 part)
+{
+	struct iotr_path_step key = { .name = iotr_part_name(part), .parent = STAND_NODE(stand) };
+	struct iotr_control *page = control_page();
+	__u32 *child;
+
+	if (!page || !(part & IOTR_PART_LENGTH) || key.name == IOTR_PART_DOT)
+		return stand;
+	if (key.name == IOTR_PART_DOTDOT)
+		return STAND_DEPTH(stand) ? stand - STAND(0, 1) :
+					    page->path_nodes[STAND_NODE(stand)].parent;
+	child = STAND_DEPTH(stand) ? NULL : bpf_map_lookup_elem(&path_steps, &key);
+	return child ? *child : stand + STAND(0, 1);
+}
+
+/* Where a path argument leads; user 0: where the descriptor stands. Verified once. */
+__noinline __u64 path_walk(__s32 directory, __u64 user)
+{
+	struct place place;
+	__u64 stand, part;
+	char first = 0;
+
+	bpf_probe_read_user(&first, sizeof(first), (void *)user);
+	place = base_of(current_task(), directory, first == '/');
+	stand = place.dentry ? subtree_find(place) : 0;
+	for (int i = 0; i < IOTR_PATH_LEVELS && user; i++) {
+		part = path_part(user);
+		if (part == IOTR_PART_NONE)
+			return 0;
+		stand = path_step(stand, part);
+		if (part & IOTR_PART_LAST)
+			return stand;
+		user += (part & IOTR_PART_LENGTH) + 1;
+	}
+	return user ? 0 : stand;
+}
+
+/* Sessions in whose folders a path argument leads. */
+static __always_inline __u64 path_sessions(struct iotr_control *page, __s32 directory, __u64 user)
+{
+	return subtree_sessions(page, path_walk(directory, user));
+}

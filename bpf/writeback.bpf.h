@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writeback, by the bios that carry it; a part of cache.bpf.c. */
+#pragma once
+
+#define WRITEBACKS   4096 /* bios under way */
+#define BIO_CLONED   (1 << 1)
+#define REQ_OP_WRITE 1
+
+/* Writeback of a bio. */
+struct writeback {
+	struct actor actor;
+	struct cached cached;
+	__u64 index;
+	__u64 count;
+	__u64 sessions;
+};
+
+HASH_OF(writebacks, LRU_HASH, __u64, struct writeback, WRITEBACKS);
+
+static __always_inline void emit_for(struct iotr_control *page, const struct writeback *back, __u32 operation)
+{
+	struct iotr_command command = back->actor.command;
+	__u64 now = bpf_ktime_get_ns(), sessions = back->sessions & wanted(page, operation);
+	struct iotr_cache_record *row;
+
+	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
+	if (!sessions || command_is_ours(&command))
+		return;
+	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, now, now);
+	actor_head(&row->head, &back->actor);
+	row_fill(row, &back->cached, back->index, back->count);
+	row_commit(row);
+}
+
+/*
+ * The pages of a bio, when they are a file's and under writeback: false for all that is direct,
+ * and what no session wants.
+ */
+static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio,
+				      struct writeback *back)
+{
+	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
+	__u64 size = READ(struct bio, bio, bi_iter.bi_size), first, head, mapping, inode;
+
+	if (!vector || !size)
+		return false;
+	first = ADDRESS(struct bio_vec, vector, bv_page);
+	head = page_folio(first);
+	if (!first || !(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+		return false;
+	mapping = folio_mapping(head);
+	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
+	if (!cached_fill(inode, &back->cached))
+		return false;
+	back->sessions = filter_device(page, back->sessions, back->cached.file.device);
+	back->sessions = filter_inode(page, back->sessions,
+				      back->cached.file.inode == IOTR_UNKNOWN ? 0 : inode);
+	if (!back->sessions)
+		return false;
+	if (back->cached.file.inode != IOTR_UNKNOWN)
+		back->cached.file.name = name_of_inode(inode);
+	back->index = folio_index(head) + (first - head) / bpf_core_type_size(struct page) +
+		      (READ(struct bio_vec, vector, bv_offset) >> PAGE_SHIFT);
+	back->count = (size + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	return true;
+}
+
+/* What a stacked device makes of a bio is no writeback of its own. */
+static __always_inline int bio_queued(struct bio *bio)
+{
+	struct iotr_control *page = control_page();
+	struct writeback back = {};
+	__u64 key = (__u64)bio;
+
+	if (!page || (READ(struct bio, bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE ||
+	    READ(struct bio, bio, bi_flags) & BIO_CLONED)
+		return 0;
+	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
+						     wanted(page, IOTR_CACHE_WRITEBACK_END));
+	back.sessions = sample(page, IOTR_CACHE, back.sessions); /* of both rows */
+	if (!back.sessions || !bio_pages(page, bio, &back))
+		return 0;
+	actor_current(&back.actor);
+	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
+		row_unmatched(IOTR_CACHE, back.sessions & wanted(page, IOTR_CACHE_WRITEBACK_END));
+	emit_for(page, &back, IOTR_CACHE_WRITEBACK_START);
+	return 0;
+}
+
+/* A function of its own, verified once. */
+__noinline int bio_ended(__u64 bio)
+{
+	struct iotr_control *page = control_page();
+	struct writeback *back = bpf_map_lookup_elem(&writebacks, &bio);
+
+	if (!page || !back)
+		return 0;
+	emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
+	bpf_map_delete_elem(&writebacks, &bio);
+	return 0;
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+--sample: one in N events, by chance. Of n events a share p is a binomial: rows lie within 6 standard
+deviations, which a right program misses once in 500 million times.
+"""
+import math
+import os
+import select
+import socket
+
+from lib.registry import check, equal, test
+
+EVENTS = 4000
+OPTIONS = ['--pid', os.getpid()]
+
+
+def near(count, one_in, what, events=EVENTS):
+    mean = events / one_in
+    spread = 6 * math.sqrt(mean * (1 - 1 / one_in)) + 1
+    check(abs(count - mean) <= spread, '%s: %d rows of %d events, one in %d' % (what, count, events, one_in),
+          'expected %d, give or take %d' % (mean, spread))
+
+
+def data(world, size=4096):
+    path = os.path.join(world.make('sample'), 'data')
+    with open(path, 'wb') as file:
+        file.write(b'x' * size)
+    return path
+
+
+@test
+def reads(world):
+    """Sessions with shares of their own; what is left out is not emitted."""
+    path = data(world)
+    fd = os.open(path, os.O_RDONLY)
+    shares = [1, 2, 10, 1000000000]
+    sessions = [world.session('--vfs', '--operation', 'READ', *OPTIONS, '--sample', 'vfs=%d' % share).start()
+                for share in shares]
+    whole = world.session('--vfs', '--operation', 'READ', *OPTIONS).start()
+    for _ in range(EVENTS):
+        os.pread(fd, 1, 0)
+    for session in [whole, *sessions]:
+        session.stop()
+    os.close(fd)
+    times = [{row['mono_ns'] for row in session.rows() if row['filename'] == path} for session in sessions]
+    counts = [len(one) for one in times]
+    equal(len([row for row in whole.rows() if row['filename'] == path]), EVENTS, 'rows without a share')
+    equal(counts[0], EVENTS, 'rows of one in 1')
+    for share, count in zip(shares, counts):
+        near(count, share, 'reads')
+    equal(sessions[2].accounts['vfs']['emitted'], len(sessions[2].rows()), 'emitted')
+    check(times[2] <= times[1], 'the smaller share is no part of the larger')
+
+
+@test
+def in_turn(world):
+    """A program that does two things in turn: half of each."""
+    fd = os.open(data(world), os.O_RDWR)
+    with world.session('--vfs', '--operation', 'READ,WRITE', *OPTIONS, '--sample', 'vfs=2') as session:
+        for _ in range(EVENTS):
+            os.pread(fd, 1, 0)
+            os.pwrite(fd, b'y', 0)
+    os.close(fd)
+    rows = session.rows()
+    for operation in ('READ', 'WRITE'):
+        near(len([row for row in rows if row['operation'] == operation]), 2, operation)
+
+
+@test
+def other_streams(world):
+    """Only the stream that is named; calls of several."""
+    path = data(world)
+    fd = os.open(path, os.O_RDONLY)
+    one, two = socket.socketpair()
+    with world.session('--vfs', '--epoll', '--sockopt', '--operation', 'READ,POLL,GET', *OPTIONS,
+                       '--sample', 'epoll=4', '--sample', 'sockopt=2') as session:
+        for _ in range(EVENTS):
+            os.pread(fd, 1, 0)
+            select.poll().poll(0)
+            one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    for end in (one, two):
+        end.close()
+    os.close(fd)
+    equal(len([row for row in session.rows() if row['filename'] == path]), EVENTS, 'reads')
+    near(len(session.rows('epoll')), 4, 'polls')
+    near(len(session.rows('sockopt')), 2, 'options')
+
+
+@test
+def network(world):
+    """net and conn."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        receiver.bind(('127.0.0.1', 0))
+        with world.session('--net', '--conn', '--operation', 'SEND,SOCKET_CREATE', *OPTIONS,
+                           '--sample', 'net=8', '--sample', 'conn=3') as session:
+            for _ in range(EVENTS):
+                sender.sendto(b'x', receiver.getsockname())
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+    near(len(session.rows('net')), 8, 'datagrams')
+    near(len(session.rows('conn')), 3, 'sockets')
+
+
+@test
+def cache(world):
+    """A call as a whole: of those that are drawn nothing is missing, and a HIT is no MISS."""
+    path = data(world, 16 * 4096)
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    with world.session('--cache', *OPTIONS, '--cache-sample-rate', '4') as session:
+        for _ in range(300):
+            os.pwrite(fd, b'z' * 3 * 4096, 0)
+            os.fsync(fd)
+    os.close(fd)
+    rows = [row for row in session.rows('cache') if row['filename'] == path and row['operation'] == 'DIRTY']
+    near(len(rows), 4, 'writes', 300)
+    equal(len({row['count'] for row in rows}), 1, 'pages of a write: always as many')
+
+
+@test
+def block(world):
+    """A request is drawn once, however many hooks see it."""
+    loop = world.loop()
+    fd = os.open(loop, os.O_RDONLY | os.O_DIRECT)
+    with world.session('--block', '--device', loop, '--sample', 'block=3') as session:
+        world.command('dd', 'if=' + loop, 'of=/dev/null', 'bs=4k', 'count=1200', 'iflag=direct')
+    os.close(fd)
+    near(len([row for row in session.rows('block') if row['operation'] == 'READ']), 3, 'requests', 1200)
+
+
+@test
+def refused(world):
+    for words, what in ((['vfs=0'], 'from 1'), (['vfs=1000000001'], 'from 1'), (['vfs'], 'STREAM=N'),
+                        (['zfs=2'], 'no stream'), (['block=2'], 'no stream'), (['vfs=-1'], 'number'),
+                        (['vfs=1.5'], 'number'), (['=2'], 'no stream'), (['vfs='], 'number')):
+        done = world.ctl.exits((1, 2), 'start', 'x', '--vfs', '--sample', *words)
+        check(what in done.stderr, '%s: the reason is not told' % words, done.stderr)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""set: other filters while a session runs, without a hole in it or in others."""
+import os
+import subprocess
+import threading
+import time
+
+from lib import rows as trace
+from lib.registry import check, equal, test
+from lib.world import find_key
+
+
+def files(world, count):
+    folder = world.make('set')
+    paths = [os.path.join(folder, str(number)) for number in range(count)]
+    for path in paths:
+        os.makedirs(path)
+        with open(os.path.join(path, 'file'), 'wb') as file:
+            file.write(b'x')
+    return paths, [os.open(os.path.join(path, 'file'), os.O_RDONLY) for path in paths]
+
+
+def close(fds):
+    for fd in fds:
+        os.close(fd)
+
+
+def uncommon(seen, last):
+    """Numbers up to the last that are not seen once."""
+    counts = dict.fromkeys(range(1, last + 1), 0)
+    for size in seen:
+        counts[size] += 1
+    return [size for size, count in counts.items() if count != 1]
+
+
+OPTIONS = ['--vfs', '--operation', 'READ', '--pid', os.getpid()]
+
+
+def sizes(session):
+    return [int(row['size']) for row in session.rows() if '/set-' in row['filename']]
+
+
+@test
+def one_by_one(world):
+    """What is given takes the place of what was; what is cleared goes; all else stays."""
+    folders, fds = files(world, 2)
+    session = world.session(*OPTIONS, '--path', folders[0]).start()
+    step = iter(range(1, 100))
+
+    def read_both():
+        for fd in fds:
+            os.pread(fd, next(step), 0)
+
+    read_both()                                                       # 1
+    world.ctl.exits(0, 'set', session.name, '--path', folders[1])
+    read_both()                                                       # 4
+    world.ctl.exits(0, 'set', session.name, '--min-size', '6')
+    read_both()                                                       # 6
+    world.ctl.exits(0, 'set', session.name, '--clear', 'path', '--min-size', '8')
+    read_both()                                                       # 8
+    world.ctl.exits(0, 'set', session.name, '--clear', 'min-size', '--pid', '1')
+    read_both()
+    world.ctl.exits(0, 'set', session.name, '--clear', 'pid,operation', '--command', 'nobody')
+    read_both()
+    session.stop()
+    close(fds)
+    equal(sizes(session), [1, 4, 6, 8], 'sizes of reads')
+    changes = trace.manifest(session.output)['changes']
+    equal([change['definition']['filters'].get('min_size') for change in changes],
+          [None, 6, 8, None, None], 'least sizes in the manifest')
+    check(all(change['time'] and change['mono_ns'] for change in changes), 'times in the manifest', changes)
+    equal(find_key(session.final, 'filters'), {'commands': ['nobody']}, 'filters in the end')
+
+
+@test
+def under_load(world):
+    """
+    Two folders in turn, while a thread reads both without a rest: no row is lost or written twice,
+    neither of the session that changes nor of one beside it.
+    """
+    folders, fds = files(world, 2)
+    beside = world.session(*OPTIONS).start()
+    session = world.session(*OPTIONS, '--path', folders[0]).start()
+    done, counts = threading.Event(), [0]
+
+    def work():
+        while not done.is_set():
+            counts[0] += 1
+            os.pread(fds[0], counts[0], 0)
+            os.pread(fds[1], counts[0], 0)
+            time.sleep(0.0002)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    for number in range(10):
+        world.ctl.exits(0, 'set', session.name, '--path', folders[(number + 1) % 2])
+    done.set()
+    worker.join()
+    for one in (session, beside):
+        one.stop()
+    close(fds)
+    equal(sorted(sizes(beside)), sorted([*range(1, counts[0] + 1)] * 2), 'reads seen by the other session')
+    # Of each round one of the two, but both or none where the change came between them: once a change.
+    seen = sizes(session)
+    equal(len(seen), len({(row['size'], row['filename']) for row in session.rows()}), 'rows written twice')
+    once = uncommon(seen, counts[0])
+    check(len(once) <= 10, 'rounds that are not seen once: more than there were changes', once[:20])
+
+
+@test
+def under_way(world):
+    """A call that has begun is judged by the filters of its beginning, as a whole."""
+    reader = subprocess.Popen(['dd', 'bs=1', 'count=4', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
+                              bufsize=0)
+    time.sleep(0.5)
+    session = world.session('--vfs', '--pseudo-fs', '--pid', reader.pid, '--operation', 'READ').start()
+    reader.stdin.write(b'a')  # ends the read that began before the session
+    time.sleep(0.5)
+    world.ctl.exits(0, 'set', session.name, '--pid', '1', '--errors')
+    reader.stdin.write(b'b')
+    time.sleep(0.5)
+    reader.communicate(b'cd', timeout=300)
+    session.stop()
+    equal([row['bytes_completed'] for row in session.rows()], ['1'], 'bytes of the reads')
+
+
+@test
+def tree(world):
+    """Descendants that were born before the change are followed on, and those born later."""
+    path = os.path.join(world.make('set-tree'), 'file')
+    with open(path, 'wb') as file:
+        file.write(b'x')
+    shell = subprocess.Popen(['sh', '-c', 'read line; exec 3<&0; (read line <&3; cat %s; :) & wait' % path],
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    session = world.session('--vfs', '--pid', shell.pid, '--tree').start()
+    shell.stdin.write(b'go\n')
+    shell.stdin.flush()
+    world.ctl.exits(0, 'set', session.name, '--operation', 'READ')
+    shell.communicate(b'go\n', timeout=300)
+    session.stop()
+    read = [row for row in session.rows() if row['filename'] == path and row['operation'] == 'READ']
+    check(read, 'nothing of the descendants')
+    equal({row['command'] for row in read}, {'cat'}, 'commands')
+
+
+@test
+def pseudo_fs(world):
+    """Left out, asked for, and left out again."""
+    session = world.session(*OPTIONS).start()
+
+    def look():
+        with open('/proc/self/stat', 'rb') as file:
+            return len(file.read())
+
+    look()
+    world.ctl.exits(0, 'set', session.name, '--pseudo-fs')
+    look()
+    world.ctl.exits(0, 'set', session.name, '--clear', 'pseudo-fs')
+    look()
+    session.stop()
+    rows = [row for row in session.rows() if row['filename'].endswith('/stat') and int(row['bytes_completed'])]
+    equal([row['fs_type'] for row in rows], ['proc'], 'reads of /proc')
+
+
+@test
+def refused(world):
+    """What cannot be changes nothing."""
+    with world.session('--vfs', '--net', '--pid', os.getpid()) as session:
+        before = find_key(session.status(), 'filters')
+        for words in (['--path', '/'], ['--sample', 'block=2'], ['--pid', '0'], ['--clear', 'output'], [],
+                      ['--clear', 'pid', '--tree'], ['--cgroup', '/no/such'], ['--operation', 'DISCARD']):
+            world.ctl.exits((1, 2), 'set', session.name, *words)
+        equal(find_key(session.status(), 'filters'), before, 'filters')
+        world.ctl.exits(5, 'set', 'no-such', '--errors')

@@ -108,6 +108,7 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	selftest_abort(engine);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
 			json_object_put(session_end(engine->sessions[i], "shutdown"));
@@ -126,6 +127,8 @@ static uint32_t groups_wanted(const struct engine *engine)
 {
 	uint32_t groups = 0;
 
+	for (size_t stream = 0; engine->selftest_bits && stream < IOTR_STREAM_COUNT; stream++)
+		groups |= groups_of_stream[stream];
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
@@ -153,7 +156,7 @@ static uint64_t monotonic_ns(void)
 
 static size_t sessions_running(const struct engine *engine)
 {
-	size_t count = 0;
+	size_t count = engine->selftest_bits != 0;
 
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		count += engine->sessions[i] != NULL;

@@ -43,6 +43,9 @@ struct engine {
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	const char *block_flags[32];
+	struct engine_doctor *doctors; /* who waits for the self-test */
+	struct selftest *selftest; /* under way, else NULL */
+	uint64_t selftest_bits;	   /* of sessions that it takes for itself */
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 };
 
@@ -78,5 +81,8 @@ struct json_object *missing_describe(const struct engine *engine, uint32_t strea
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);
+
+/* Ends the self-test under way, if there is one, with whatever it has found. */
+void selftest_abort(struct engine *engine);
 
 const char *level_name(enum probes_level level);

@@ -56,7 +56,7 @@ DEFINE_CLEANUP(struct session *, session_free);
 static int bit_find(const struct engine *engine)
 {
 	for (int bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
-		if (!engine->sessions[bit])
+		if (!engine->sessions[bit] && !(engine->selftest_bits >> bit & 1))
 			return bit;
 	return -ENOSPC;
 }

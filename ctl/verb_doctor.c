@@ -13,7 +13,8 @@ static void add_test(struct table *table, struct json_object *check)
 	const char *test = text_of(check, "test", "");
 
 	if (!strcmp(test, "rows"))
-		table_add(table, STYLE_PLAIN, "%lu rows", number_of(check, "rows"));
+		table_add(table, STYLE_PLAIN, "%lu %s", number_of(check, "rows"),
+			  number_of(check, "rows") == 1 ? "row" : "rows");
 	else if (!strcmp(test, "none"))
 		table_add(table, STYLE_BAD, "no row");
 	else if (!strcmp(test, "unsure"))

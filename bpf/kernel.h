@@ -124,10 +124,21 @@ struct file {
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
+	unsigned long *open_fds;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct files_struct {
+	atomic_t count;
 	struct fdtable *fdt;
+};
+
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
 };
 
 struct fs_struct {
@@ -167,6 +178,9 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct task_struct *group_leader;
+	__u64 start_time;
 };
 
 struct vm_area_struct {

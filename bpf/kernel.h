@@ -375,6 +375,7 @@ struct io_sr_msg {
 	void *umsg; /* or buf, in its place */
 	__u32 len;
 	__u32 msg_flags;
+	__u16 flags; /* of the entry's ioprio */
 };
 
 struct io_sync {

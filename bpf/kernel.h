@@ -127,6 +127,11 @@ struct fdtable {
 	unsigned long *open_fds;
 };
 
+/* Stands for any number of 64 bits. */
+struct timespec64 {
+	long long tv_sec;
+};
+
 typedef struct {
 	int counter;
 } atomic_t;

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writeback and reclaim: rows at once, not by calls. */
+#pragma once
+
+#include "blockdev.bpf.h"
+#include "cache_runs.bpf.h"
+
+#define WRITEBACKS   4096 /* bios under way */
+#define REQUEST_BIOS 256 /* bios of one request that are looked at */
+
+#define BIO_CLONED   (1 << 1)
+#define REQ_OP_WRITE 1
+
+/* Writeback of a bio. */
+struct writeback {
+	struct actor actor;
+	struct cached cached;
+	__u64 index;
+	__u64 count;
+	__u64 sessions;
+};
+
+HASH_OF(writebacks, LRU_HASH, __u64, struct writeback, WRITEBACKS);
+
+static __always_inline void emit_for(struct iotr_control *page, const struct writeback *back, __u32 operation)
+{
+	struct iotr_command command = back->actor.command;
+	__u64 now = bpf_ktime_get_ns(), sessions = back->sessions & wanted(page, operation);
+	struct iotr_cache_record *row;
+
+	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
+	if (!sessions || command_is_ours(&command))
+		return;
+	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, now, now);
+	actor_head(&row->head, &back->actor);
+	row_fill(row, &back->cached, back->index, back->count);
+	row_commit(row);
+}
+
+/* The pages of a bio, when they are a file's and under writeback: false for all that is direct. */
+static __always_inline bool bio_pages(struct bio *bio, struct writeback *back)
+{
+	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
+	__u64 size = READ(struct bio, bio, bi_iter.bi_size), page, head, mapping, inode;
+
+	if (!vector || !size)
+		return false;
+	page = ADDRESS(struct bio_vec, vector, bv_page);
+	head = page_folio(page);
+	if (!page || !(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+		return false;
+	mapping = folio_mapping(head);
+	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
+	if (!cached_fill(inode, &back->cached))
+		return false;
+	if (back->cached.file.inode != IOTR_UNKNOWN)
+		back->cached.file.name = name_of_inode(inode);
+	back->index = folio_index(head) + (page - head) / bpf_core_type_size(struct page) +
+		      (READ(struct bio_vec, vector, bv_offset) >> PAGE_SHIFT);
+	back->count = (size + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	return true;
+}
+
+/* What a stacked device makes of a bio is no writeback of its own. */
+static __always_inline int bio_queued(struct bio *bio)
+{
+	struct iotr_control *page = control_page();
+	struct writeback back = {};
+	__u64 key = (__u64)bio;
+
+	if (!page || (READ(struct bio, bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE ||
+	    READ(struct bio, bio, bi_flags) & BIO_CLONED)
+		return 0;
+	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
+						     wanted(page, IOTR_CACHE_WRITEBACK_END));
+	if (!back.sessions || !bio_pages(bio, &back))
+		return 0;
+	back.sessions = filter_device(page, back.sessions, back.cached.file.device);
+	if (!back.sessions)
+		return 0;
+	actor_current(&back.actor);
+	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
+		row_unmatched(IOTR_CACHE, back.sessions & wanted(page, IOTR_CACHE_WRITEBACK_END));
+	emit_for(page, &back, IOTR_CACHE_WRITEBACK_START);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(cache_bio_queue__1, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(cache_bio_queue__2, struct request_queue *queue, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
+/* A function of its own, verified once. */
+__noinline int bio_ended(__u64 bio)
+{
+	struct iotr_control *page = control_page();
+	struct writeback *back = bpf_map_lookup_elem(&writebacks, &bio);
+
+	if (!page || !back)
+		return 0;
+	emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
+	bpf_map_delete_elem(&writebacks, &bio);
+	return 0;
+}
+
+/* Of devices without requests. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(cache_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	return bio_ended(argument_address(ctx, 1));
+}
+
+/* Of all others, before the request lets go of its bios. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	__u64 bio = ADDRESS(struct request, request, bio);
+
+	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
+		__u32 size = READ(struct bio, bio, bi_iter.bi_size);
+
+		if (bytes < size)
+			break;
+		bytes -= size;
+		bio_ended(bio);
+		bio = ADDRESS(struct bio, bio, bi_next);
+	}
+	return 0;
+}
+
+/* One pass over pages that were long not used, of any file: of what it got, no file is known. */
+SEC("tp_btf/mm_vmscan_lru_shrink_inactive")
+int BPF_PROG(cache_reclaim, int node, unsigned long scanned, unsigned long reclaimed, void *stat,
+	     int priority, int file)
+{
+	struct iotr_control *page = control_page();
+	struct writeback back = {};
+
+	if (!page || !reclaimed || !file)
+		return 0;
+	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_RECLAIM));
+	back.sessions &= ~page->filtered[IOTR_FILTER_DEVICE];
+	if (!back.sessions)
+		return 0;
+	actor_current(&back.actor);
+	back.cached.file.inode = back.cached.size = back.index = IOTR_UNKNOWN;
+	back.count = reclaimed;
+	emit_for(page, &back, IOTR_CACHE_RECLAIM);
+	return 0;
+}

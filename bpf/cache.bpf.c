@@ -84,19 +84,27 @@ int BPF_PROG(cache_dirty_page, void *page)
 
 /* ---- what is asked for ---- */
 
-/* The page that a read system call begins with in a file of that mapping, or IOTR_UNKNOWN. */
-static __always_inline __u64 call_begin(__u64 mapping)
+/* The open file of that mapping which a read system call is given, or 0. */
+static __always_inline __u64 call_file(struct pt_regs *regs, __u64 mapping)
 {
-	struct pt_regs *regs = user_registers();
-	__s64 number = call_number(regs), position;
 	__u64 file;
 
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		return IOTR_UNKNOWN;
+		return 0;
 	file = file_of_fd(current_task(), READ(struct pt_regs, regs, di));
-	if (!file || ADDRESS(struct file, file, f_inode) != ADDRESS(struct address_space, mapping, host))
+	return file && ADDRESS(struct file, file, f_inode) == ADDRESS(struct address_space, mapping, host) ?
+		       file :
+		       0;
+}
+
+/* The page that a read of the file begins with, or IOTR_UNKNOWN. */
+static __always_inline __u64 call_begin(struct pt_regs *regs, __u64 file)
+{
+	__s64 position;
+
+	if (!file)
 		return IOTR_UNKNOWN;
-	switch (number) {
+	switch (call_number(regs)) {
 	case 0:	 /* read */
 	case 19: /* readv */
 		position = -1;
@@ -118,14 +126,24 @@ static __always_inline __u64 call_begin(__u64 mapping)
  * Where a read began that is seen to have come to page `index`: the kernel tells nothing of pages
  * that it had to wait for.
  */
-static __always_inline __u64 asked_from(const struct cache_call *call, __u64 mapping, __u64 index)
+static __always_inline __u64 asked_from(const struct cache_call *call, __u64 mapping, __u64 begin,
+					__u64 index)
 {
-	__u64 begin = call_begin(mapping);
-
 	if (begin == IOTR_UNKNOWN && call->due_mapping == mapping &&
 	    call->due_index + call->due_count >= index)
 		begin = call->due_index;
 	return begin < index ? begin : index;
+}
+
+/* A range of its own. */
+static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, __u64 mapping,
+				     __u64 index, __u64 sessions)
+{
+	struct pt_regs *regs = user_registers();
+	__u64 file = call_file(regs, mapping);
+
+	return run_begin(page, &call->asked, mapping, file,
+			 asked_from(call, mapping, call_begin(regs, file), index), 0, sessions);
 }
 
 static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
@@ -136,7 +154,7 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 
 	if (!asked->count || asked->mapping != mapping || index < asked->index || index > end) {
 		finish(call->settled);
-		if (!run_begin(page, asked, mapping, asked_from(call, mapping, index), 0, sessions))
+		if (!ask_anew(page, call, mapping, index, sessions))
 			return;
 		end = asked->index;
 	}

@@ -294,9 +294,12 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 	return true;
 }
 
-/* Fills a run with all but its operation; false when no session wants its file. */
+/*
+ * Fills a run with all but its operation; false when no session wants its file. `file` is an open
+ * file of it, or 0.
+ */
 static __always_inline bool run_begin(struct iotr_control *page, struct run *run, __u64 mapping,
-				      __u64 index, __u64 count, __u64 sessions)
+				      __u64 file, __u64 index, __u64 count, __u64 sessions)
 {
 	__u64 inode = ADDRESS(struct address_space, mapping, host);
 
@@ -306,7 +309,7 @@ static __always_inline bool run_begin(struct iotr_control *page, struct run *run
 	if (!run->sessions)
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
-		run->cached.file.name = name_of_inode(inode);
+		run->cached.file.name = file ? name_of_file(file) : name_of_inode(inode);
 	run->mapping = mapping;
 	run->index = index;
 	run->count = count;
@@ -324,7 +327,7 @@ static __always_inline void run_add(struct iotr_control *page, struct cache_call
 	if (call->count >= RUNS)
 		finish(RUNS);
 	run = &call->runs[call->count & (RUNS - 1)];
-	if (!run_begin(page, run, mapping, index, count, sessions))
+	if (!run_begin(page, run, mapping, 0, index, count, sessions))
 		return;
 	run->operation = operation;
 	call->count++;

@@ -188,6 +188,19 @@ static __always_inline __u64 dentry_of_alias(__u64 alias)
 	return alias - offset;
 }
 
+/* The name of an open file. Verified once; most are known. */
+__noinline __u64 name_of_file(__u64 file)
+{
+	struct iotr_control *page = control_page();
+	struct place place = place_of_file(file);
+	__u64 id;
+
+	if (!page || !place.dentry)
+		return 0;
+	id = name_id(page, place);
+	return name_known(id) ? id : name_of_place(place);
+}
+
 /* The name that an inode has in the tree of files, or 0. Verified once. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
@@ -197,7 +210,7 @@ __noinline __u64 name_of_inode(__u64 inode)
 	struct place place = {};
 
 	if (file)
-		return name_of_place(place_of_file(file));
+		return name_of_file(file);
 	if (!alias || !sb)
 		return 0;
 	place.dentry = dentry_of_alias(alias);

@@ -99,6 +99,8 @@ static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 {
 	struct io_sr_msg *message = (struct io_sr_msg *)request;
 
+	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* older than those */
+		return false;
 	if (opcode & ONE(URING_READ_MULTISHOT))
 		return true;
 	return opcode & (ONE(URING_SEND) | ONE(URING_RECV) | ONE(URING_RECVMSG)) &&
@@ -151,7 +153,7 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
 	note_request(&net, request, opcode);
 	net.repeats = repeats(request, opcode);
-	if (net.repeats) {
+	if (net.repeats && bpf_core_field_exists(struct io_kiocb, cqe)) {
 		repeat_note(READ(struct io_kiocb, request, ctx), READ(struct io_kiocb, request, cqe.user_data),
 			    request);
 		net.message = 0; /* names are in the buffers that the kernel chooses */

@@ -175,16 +175,20 @@ void groups_attach(struct engine *engine)
 			probes_attach(engine->probes, group);
 }
 
-static int groups_release(sd_event_source *source, uint64_t now, void *userdata)
+void groups_release(struct engine *engine)
 {
-	struct engine *engine = userdata;
 	uint32_t wanted = groups_wanted(engine);
 
-	(void)source;
-	(void)now;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (!(wanted >> group & 1))
 			probes_detach(engine->probes, group);
+}
+
+static int release_due(sd_event_source *source, uint64_t now, void *userdata)
+{
+	(void)source;
+	(void)now;
+	groups_release(userdata);
 	return 0;
 }
 
@@ -193,6 +197,6 @@ void groups_release_later(struct engine *engine)
 {
 	engine->release = sd_event_source_disable_unref(engine->release);
 	if (sd_event_add_time_relative(engine->event, &engine->release, CLOCK_MONOTONIC, RELEASE_US,
-				       RELEASE_US / 10, groups_release, engine) < 0)
-		groups_release(NULL, 0, engine);
+				       RELEASE_US / 10, release_due, engine) < 0)
+		groups_release(engine);
 }

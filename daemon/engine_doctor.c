@@ -13,6 +13,7 @@ struct engine_doctor {
 	struct engine *engine;
 	engine_doctor_handler handler; /* NULL: was called */
 	void *userdata;
+	size_t attached; /* programs, when it was asked */
 	sd_event_source *at_once; /* where there is no self-test to wait for */
 	struct engine_error error; /* why */
 	struct engine_doctor *next;
@@ -29,7 +30,7 @@ static struct json_object *check(struct json_object *checks, const char *name, b
 	return entry;
 }
 
-static void check_capabilities(const struct engine *engine, struct json_object *checks)
+static void check_capabilities(const struct engine *engine, size_t attached, struct json_object *checks)
 {
 	const struct kernel *kernel = probes_kernel(engine->probes);
 	char detail[256];
@@ -43,7 +44,7 @@ static void check_capabilities(const struct engine *engine, struct json_object *
 	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
 	check(checks, "read kernel memory", kernel->read_kernel,
 	      kernel->read_kernel ? "bpf_probe_read_kernel" : "refused: no file names");
-	snprintf(detail, sizeof(detail), "%zu", probes_attached(engine->probes));
+	snprintf(detail, sizeof(detail), "%zu", attached);
 	check(checks, "programs attached", true, detail);
 	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(engine->probes) / 1048576.0);
 	check(checks, "memory of maps and rings", true, detail);
@@ -92,7 +93,7 @@ static void answer(struct engine_doctor *doctor, const struct selftest *selftest
 	engine_doctor_handler handler = doctor->handler;
 
 	doctor->handler = NULL;
-	check_capabilities(doctor->engine, checks);
+	check_capabilities(doctor->engine, doctor->attached, checks);
 	check(checks, "self-test", !reason, reason ?: "the hooks were tried with I/O of its own");
 	check_operations(doctor->engine, selftest, checks);
 	if (handler)
@@ -142,6 +143,7 @@ int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void
 	if (!doctor)
 		return -ENOMEM;
 	*doctor = (struct engine_doctor){ .engine = engine, .handler = handler, .userdata = userdata };
+	doctor->attached = engine->doctors ? engine->doctors->attached : probes_attached(engine->probes);
 	r = wait_for_test(doctor);
 	if (r < 0) {
 		free(doctor);

@@ -55,9 +55,10 @@ int engine_fail(struct engine_error *error, int r, const char *parameter, const 
 /* Groups of programs that the stream needs, a bit for each enum probes_group. */
 uint32_t stream_groups(enum iotr_stream stream);
 
-/* What the running sessions need: whether there is any, attached now, what is not let go soon. */
+/* What the sessions need: whether there is any; attached now; what none needs let go, at once or soon. */
 bool groups_needed(const struct engine *engine);
 void groups_attach(struct engine *engine);
+void groups_release(struct engine *engine);
 void groups_release_later(struct engine *engine);
 
 struct session *engine_find(struct engine *engine, const char *name);

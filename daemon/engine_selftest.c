@@ -188,7 +188,7 @@ static void record_end(struct selftest *selftest)
 	consumer_drain(engine->consumer);
 	router_tally_set(consumer_router(engine->consumer), 0, NULL);
 	engine->selftest_bits = 0;
-	groups_release_later(engine);
+	groups_release(engine);
 	consumer_run(engine->consumer, groups_needed(engine));
 }
 

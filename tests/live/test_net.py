@@ -61,18 +61,21 @@ def by_calls(way, source, dest):
 
 
 def by_messages(way, source, dest, stream):
-    """sendmmsg and recvmmsg: one row for all messages of a call."""
+    """sendmmsg and recvmmsg: a row for each message."""
     array = messages(message(vector(100)), message(vector(20, 30)), message(vector(0)))
     equal(call('sendmmsg', source.fileno(), array, 3, 0), 3, 'messages sent')
-    way.send(150, 150)
+    for size in (100, 50, 0):
+        way.send(size, size)
     if stream:  # what lies there fills the first, and the rest would wait
         array = messages(message(vector(120)), message(vector(50)))
         equal(call('recvmmsg', dest.fileno(), array, 2, WAIT, 0), 2, 'messages received')
-        way.receive(170, 150, 'MSG_DONTWAIT')
+        way.receive(120, 120, 'MSG_DONTWAIT')
+        way.receive(50, 30, 'MSG_DONTWAIT')
         return
     array = messages(*[message(vector(200)) for _ in range(4)])
     equal(call('recvmmsg', dest.fileno(), array, 4, WAIT, 0), 3, 'messages received')
-    way.receive(800, 150, 'MSG_DONTWAIT')
+    for size in (100, 50, 0):
+        way.receive(200, size, 'MSG_DONTWAIT')
 
 
 def by_pipes(way, source, dest):
@@ -152,12 +155,13 @@ def narrow(world):
         way.receive(60, low.call('recvmsg', into, low.put(0, head(512, got, 30, 30)), 0))
         two = head(512, there, 5) + bytes(4) + head(600, there, 6) + bytes(4)
         equal(low.call('sendmmsg', out, low.put(0, two), 2, 0), 2, 'messages sent')
-        way.send(11, 11)
+        way.send(5, 5)
+        way.send(6, 6)
         way.receive(40, low.call('readv', into, low.put(512, struct.pack('4I', room, 20, room, 20)), 2),
                     '', source_addr='', source_port='')
         left.connect(right.getsockname())
         way.send(9, low.call('write', out, room, 9), '')
-        equal([row['bytes_completed'] for row in book.rows], [11, 11, 11, 5, 9], 'what the calls did')
+        equal([row['bytes_completed'] for row in book.rows], [11, 11, 5, 6, 5, 9], 'what the calls did')
     exact(world, 'net', work)
 
 
@@ -226,6 +230,36 @@ def over_uring(which, kind):
         equal([row['bytes_completed'] for row in book.rows], [500, 500, 500, 500, 34, 34, 18, 18, 9],
               'what the requests did')
     return lambda world: exact(world, 'net', work)
+
+
+@test
+def many_messages(world):
+    """Each of a call's messages has its own address; from the 64th on they are one row."""
+    number = 100
+
+    def work(book):
+        left = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        rights = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(number)]
+        for right in rights:
+            right.bind(('127.0.0.1', 0))
+        left.bind(('127.0.0.1', 0))
+        heads = [message(vector(1 + index), sockaddr(right), 16) for index, right in enumerate(rights)]
+        equal(call('sendmmsg', left.fileno(), messages(*heads), number, 0), number, 'messages sent')
+        for index, right in enumerate(rights):
+            book.row('SEND', port=port(right), size=1 + index)
+        for right in rights[:3]:
+            right.sendto(b'abc', left.getsockname())
+        rooms = [ctypes.create_string_buffer(64) for _ in range(4)]
+        array = messages(*[message(vector(200), room, 64) for room in rooms])
+        equal(call('recvmmsg', left.fileno(), array, 4, WAIT, 0), 3, 'messages received')
+    told, rows = record(world, 'net', work, '--operation', 'SEND,RECEIVE')
+    due = [(str(row['port']), str(row['size']), str(row['size'])) for row in told['rows']]
+    rest = str(sum(row['size'] for row in told['rows'][63:]))
+    found = [(row['dest_port'], row['size'], row['bytes_completed']) for row in rows
+             if row['operation'] == 'SEND'][:64]
+    equal(found, due[:63] + [(due[63][0], rest, rest)], 'SEND rows')
+    equal([(row['source_port'], row['size'], row['bytes_completed']) for row in rows
+           if row['operation'] == 'RECEIVE'], [(one[0], '200', '3') for one in due[:3]], 'RECEIVE rows')
 
 
 @test

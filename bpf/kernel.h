@@ -207,6 +207,29 @@ struct mm_struct___510 {
 	struct rb_root mm_rb;
 };
 
+enum maple_type {
+	maple_leaf_64 = 1,
+	maple_arange_64 = 3,
+};
+
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+};
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+};
+
+struct maple_tree {
+	void *ma_root;
+};
+
+struct mm_struct___610 {
+	struct maple_tree mm_mt;
+};
+
 struct vm_area_struct___510 {
 	struct rb_node vm_rb;
 };

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, FAULTS_MAX = 16 };
@@ -63,19 +64,13 @@ static bool fault_call(unsigned long number)
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static socklen_t length = sizeof(address);
 
-static bool bound(int type, int *ret)
-{
-	*ret = socket(AF_INET, type | SOCK_CLOEXEC, 0);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	address.sin_port = 0;
-	return *ret >= 0 && bind(*ret, (struct sockaddr *)&address, length) == 0 &&
-	       getsockname(*ret, (struct sockaddr *)&address, &length) == 0;
-}
-
 static bool net_prepare(const char *path, off_t offset)
 {
 	(void)path, (void)offset;
-	if (!bound(SOCK_DGRAM, &right))
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	right = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (right < 0 || bind(right, (struct sockaddr *)&address, length) < 0 ||
+	    getsockname(right, (struct sockaddr *)&address, &length) < 0)
 		return false;
 	left = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	return left >= 0 && connect(left, (struct sockaddr *)&address, length) == 0;
@@ -89,22 +84,27 @@ static bool net_call(unsigned long number)
 	return send(left, &byte, 1, 0) == 1 && recv(right, &byte, 1, 0) == 1;
 }
 
-/* ---- conn: a connection from its socket to its end, five events ---- */
+/* ---- conn: a connection from its socket to its end, five events; of Unix, as TCP's vary more ---- */
+
+static struct sockaddr_un name = { .sun_family = AF_UNIX };
+static socklen_t name_length = sizeof(name.sun_family); /* the kernel is to choose one */
 
 static bool conn_prepare(const char *path, off_t offset)
 {
 	(void)path, (void)offset;
-	return bound(SOCK_STREAM, &right) && listen(right, 16) == 0;
+	right = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (right < 0 || bind(right, (struct sockaddr *)&name, name_length) < 0 || listen(right, 16) < 0)
+		return false;
+	name_length = sizeof(name);
+	return getsockname(right, (struct sockaddr *)&name, &name_length) == 0;
 }
 
 static bool conn_call(unsigned long number)
 {
-	struct linger at_once = { .l_onoff = 1 }; /* no port stays in TIME_WAIT */
-	int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), server;
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), server;
 
 	(void)number;
-	if (client < 0 || setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) < 0 ||
-	    connect(client, (struct sockaddr *)&address, length) < 0)
+	if (client < 0 || connect(client, (struct sockaddr *)&name, name_length) < 0)
 		return false;
 	server = accept4(right, NULL, NULL, SOCK_CLOEXEC);
 	return server >= 0 && close(client) == 0 && close(server) == 0;

@@ -70,7 +70,7 @@ def show(found):
         base = by.get('untraced')
         cost = {name: (figure - base) / events for name, figure in by.items() if figure and base}
         added[stream] = cost.get('iotracer')
-        ratio = lambda name: cost[name] / cost['iotracer'] if name in cost and cost.get('iotracer') else None
+        ratio = lambda name: cost[name] / cost['iotracer'] if name in cost and cost.get('iotracer', 0) > 0 else None
         table.add(stream, events, base, cost.get('iotracer'), cost.get('bpftrace'), ratio('bpftrace'),
                   cost.get('perf trace'), ratio('perf trace'))
     table.show()

@@ -86,17 +86,17 @@ static bool net_call(unsigned long number)
 
 /* ---- conn: a connection from its socket to its end, five events; of Unix, as TCP's vary more ---- */
 
-static struct sockaddr_un name = { .sun_family = AF_UNIX };
-static socklen_t name_length = sizeof(name.sun_family); /* the kernel is to choose one */
+static struct sockaddr_un unix_address = { .sun_family = AF_UNIX };
+static socklen_t unix_length = sizeof(unix_address.sun_family); /* the kernel is to choose one */
 
 static bool conn_prepare(const char *path, off_t offset)
 {
 	(void)path, (void)offset;
 	right = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (right < 0 || bind(right, (struct sockaddr *)&name, name_length) < 0 || listen(right, 16) < 0)
+	if (right < 0 || bind(right, (struct sockaddr *)&unix_address, unix_length) < 0 || listen(right, 16) < 0)
 		return false;
-	name_length = sizeof(name);
-	return getsockname(right, (struct sockaddr *)&name, &name_length) == 0;
+	unix_length = sizeof(unix_address);
+	return getsockname(right, (struct sockaddr *)&unix_address, &unix_length) == 0;
 }
 
 static bool conn_call(unsigned long number)
@@ -104,7 +104,7 @@ static bool conn_call(unsigned long number)
 	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), server;
 
 	(void)number;
-	if (client < 0 || connect(client, (struct sockaddr *)&name, name_length) < 0)
+	if (client < 0 || connect(client, (struct sockaddr *)&unix_address, unix_length) < 0)
 		return false;
 	server = accept4(right, NULL, NULL, SOCK_CLOEXEC);
 	return server >= 0 && close(client) == 0 && close(server) == 0;

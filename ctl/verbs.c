@@ -29,6 +29,14 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row strict_row[] = {
+	{ .name = "strict",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "strict",
+	  .help = "a loss that the manifest tells of is a failure too" },
+};
+static const struct option_group strict_option = { "Judgement", strict_row, 1 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, NULL };
@@ -36,6 +44,7 @@ static const struct option_group *record_groups[] = { NULL, &name_option, &filte
 						      &output_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
+static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 
 const struct verb verbs[] = {
 	{ .name = "start",
@@ -87,6 +96,13 @@ const struct verb verbs[] = {
 	  .run = verb_reload,
 	  .synopsis = "",
 	  .summary = "have the daemon read its configuration anew" },
+	{ .name = "verify",
+	  .run = verb_verify,
+	  .synopsis = "DIR [--strict]",
+	  .summary = "check the files of a session against its manifest",
+	  .groups = verify_groups,
+	  .arguments_min = 1,
+	  .arguments_max = 1 },
 	{ .name = "version",
 	  .run = verb_version,
 	  .synopsis = "",

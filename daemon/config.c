@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cleanup.h"
@@ -22,6 +23,7 @@ static const struct config defaults = {
 	.runtime_dir = IOTR_RUNTIME_DIR,
 	.log_dir = CONFIG_LOG_DIR,
 	.state_dir = CONFIG_STATE_DIR,
+	.resume = true,
 };
 
 struct setting {
@@ -53,6 +55,19 @@ static const char *parse_directory(const char *value, void *field)
 	return NULL;
 }
 
+static const char *parse_flag(const char *value, void *field)
+{
+	bool yes = !strcasecmp(value, "yes") || !strcasecmp(value, "true") ||
+		   !strcasecmp(value, "on") || !strcmp(value, "1");
+	bool no = !strcasecmp(value, "no") || !strcasecmp(value, "false") ||
+		  !strcasecmp(value, "off") || !strcmp(value, "0");
+
+	if (yes == no)
+		return "it is neither yes nor no";
+	*(bool *)field = yes;
+	return NULL;
+}
+
 #define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
 
 static const struct setting settings[] = {
@@ -60,6 +75,7 @@ static const struct setting settings[] = {
 	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
 	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
 	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
+	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
 };
 
 /* A file being read, for the words of a warning. */

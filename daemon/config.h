@@ -17,6 +17,7 @@ struct config {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
+	bool resume; /* sessions go on after the daemon's end */
 };
 
 /* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_internal.h"
+#include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 
@@ -100,6 +100,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
+	engine_resume(engine);
 	*ret = TAKE(engine);
 	return 0;
 }
@@ -109,9 +110,10 @@ void engine_free(struct engine *engine)
 	if (!engine)
 		return;
 	selftest_abort(engine);
+	engine_resume_end(engine);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
-			json_object_put(session_end(engine->sessions[i], "shutdown"));
+			json_object_put(session_end(engine->sessions[i], SHUTDOWN));
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);

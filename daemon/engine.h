@@ -19,6 +19,7 @@ struct engine_config {
 	const char *log_dir;   /* sessions without an output folder go to LOG_DIR/NAME/START */
 	const char *state_dir;
 	const char *level;     /* "auto", "function" or "tracepoint" */
+	bool resume;	       /* sessions that ran when the last daemon ended go on */
 };
 
 /* What failed: `parameter` is the name of the Start parameter at fault, or "" . */

@@ -124,6 +124,7 @@ static int load_engine(struct manager *manager)
 		.log_dir = manager->config.log_dir,
 		.state_dir = manager->config.state_dir,
 		.level = manager->options->level ?: "auto",
+		.resume = manager->config.resume,
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ int verb_doctor(struct context *context, struct json_object *parameters, int arg
 	if (code != EXIT_DONE)
 		return code;
 	checks = member_of(reply, "checks");
+	if (!checks) /* the daemon ends, and with it what it was asked */
+		return request_broken(context, -ECONNRESET);
 	if (context->json) {
 		print_json(reply);
 	} else {

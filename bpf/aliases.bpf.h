@@ -6,12 +6,19 @@
 
 #define MOUNTS_MAX 16 /* mounts of one file system that are looked at */
 
-/* A pointer as a number, which may be reckoned with and handed to any function. */
+/*
+ * A pointer as a number, which may be reckoned with and handed to any function. A typed load of it
+ * would be a pointer: it is taken for the seconds of a time.
+ */
 #define ADDRESS(type, object, field)                                                            \
 	({                                                                                      \
 		void *owner_ = (void *)(object);                                                \
 		__u64 address_ = 0;                                                             \
-		bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);           \
+		if (typed_reads)                                                                \
+			address_ = READ(struct timespec64, owner_ + bpf_core_field_offset(type, field), \
+					tv_sec);                                                \
+		else                                                                            \
+			bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);   \
 		address_;                                                                       \
 	})
 

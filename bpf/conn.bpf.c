@@ -2,17 +2,14 @@
 /* Life of sockets, by system calls; and how connections end that are made while nobody waits. */
 #include "actor.bpf.h"
 #include "plug.bpf.h"
-#include "sockets.bpf.h"
+#include "conn_close.bpf.h"
 
-#define AF_PACKET       17
-#define SOCK_TYPE_MASK  0xf /* of socket's second argument; the rest are flags */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT    2
 #define TCP_CLOSE       7
 #define EINPROGRESS     115
-#define SUN_PATH        2 /* where it begins in struct sockaddr_un */
 
-/* ---- names of Unix sockets ---- */
+/* ---- names of Unix sockets that are being closed ---- */
 
 struct unix_names {
 	__u8 local_length;
@@ -24,44 +21,6 @@ struct unix_names {
 /* Of sockets that are being closed, by thread: afterwards they are gone. */
 HASH_OF(closing, HASH, __u32, struct unix_names, IOTR_CLOSING);
 ARRAY_OF(closing_blank, struct unix_names, 1, 0);
-
-/* Bytes of a name in an address of that many; 0: it has none. */
-static __always_inline __u32 name_bytes(__s32 address)
-{
-	__u32 length = address - SUN_PATH;
-
-	if (address <= SUN_PATH)
-		return 0;
-	return length > IOTR_UNIX_NAME ? IOTR_UNIX_NAME : length;
-}
-
-/* The name that a Unix socket is bound to; returns its bytes. */
-static __always_inline __u32 unix_name(char *name, __u64 sock)
-{
-	__u64 address = sock ? (__u64)READ(struct unix_sock, sock, addr) : 0;
-	__u32 length = address ? name_bytes(READ(struct unix_address, address, len)) : 0;
-
-	if (!length || length > IOTR_UNIX_NAME)
-		return 0;
-	address += bpf_core_field_offset(struct unix_address, name) + SUN_PATH;
-	return bpf_probe_read_kernel(name, length, (void *)address) ? 0 : length;
-}
-
-static __always_inline __u32 unix_name_user(char *name, __u64 user, __s32 address)
-{
-	__u32 length = name_bytes(address);
-	__u16 family;
-
-	if (!length || length > IOTR_UNIX_NAME ||
-	    bpf_probe_read_user(&family, sizeof(family), (void *)user) || family != AF_UNIX)
-		return 0;
-	return bpf_probe_read_user(name, length, (void *)(user + SUN_PATH)) ? 0 : length;
-}
-
-static __always_inline __u64 unix_peer(__u64 sock)
-{
-	return (__u64)READ(struct unix_sock, sock, peer);
-}
 
 /* Notes the names of a socket that is about to be closed. */
 static __always_inline void closing_note(__u32 tid, __u64 sock)
@@ -89,7 +48,15 @@ static __always_inline void closing_fill(struct iotr_conn_record *row, __u32 tid
 	row->remote_length = names->remote_length;
 	__builtin_memcpy(row->local_name, names->local, sizeof(names->local));
 	__builtin_memcpy(row->remote_name, names->remote, sizeof(names->remote));
-	bpf_map_delete_elem(&closing, &tid);
+}
+
+static __always_inline void closing_forget(const struct slot *slot)
+{
+	const struct noted *noted = (const struct noted *)slot->own;
+	__u32 tid = slot->tid;
+
+	if (noted->socket.family == AF_UNIX)
+		bpf_map_delete_elem(&closing, &tid);
 }
 
 /* ---- connections that are being made ---- */
@@ -136,19 +103,6 @@ static __always_inline void connecting_begin(const struct slot *slot, const stru
 	bpf_map_update_elem(&connect_claims, &sock, &claim, BPF_ANY);
 	if (bpf_map_update_elem(&connects, &sock, &connecting, BPF_ANY))
 		bpf_map_delete_elem(&connect_claims, &sock);
-}
-
-static __always_inline void socket_kind(struct iotr_conn_record *row)
-{
-	row->has_socket = true;
-	row->domain = row->socket.family;
-	row->type = row->socket.type;
-	row->protocol = row->socket.family == AF_PACKET ? -1 : row->socket.protocol;
-}
-
-static __always_inline void *rest(struct iotr_conn_record *row)
-{
-	return (void *)row + sizeof(row->head);
 }
 
 /* Writes the row of a connection's outcome. */
@@ -234,6 +188,15 @@ int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
 
 /* ---- calls ---- */
 
+/* dup2 and dup3 close what their second argument was, unless that is the first one, too. */
+static __always_inline bool replaces(struct plug_call *call)
+{
+	if (call->args[0] == call->args[1])
+		return false;
+	call->args[0] = call->args[1];
+	return true;
+}
+
 static __always_inline int conn_begins(struct call_context context)
 {
 	struct plug_call call;
@@ -242,6 +205,10 @@ static __always_inline int conn_begins(struct call_context context)
 	__u64 sock;
 
 	if (!plug_wanted(context, &call))
+		return 0;
+	if (call.plug->kind == IOTR_PLUG_RANGE)
+		return close_range(&call);
+	if (call.plug->kind == IOTR_PLUG_REPLACES && !replaces(&call))
 		return 0;
 	sock = call.plug->operation == IOTR_CONN_SOCKET_CREATE ? 0 : sock_of_fd(call.args[0]);
 	if (call.plug->operation == IOTR_CONN_CLOSE && !sock)
@@ -297,14 +264,10 @@ static __always_inline __u64 socket_now(struct iotr_conn_record *row, const stru
 
 static __always_inline void ends_fill(struct iotr_conn_record *row, const struct slot *slot, __u64 sock)
 {
-	if (row->socket.family != AF_UNIX || !bpf_core_type_exists(struct unix_sock))
-		return;
-	if (slot->operation == IOTR_CONN_CLOSE) {
+	if (slot->operation != IOTR_CONN_CLOSE && sock)
+		unix_names_fill(row, sock);
+	else if (slot->operation == IOTR_CONN_CLOSE && row->socket.family == AF_UNIX)
 		closing_fill(row, slot->tid);
-	} else if (sock) {
-		row->local_length = unix_name(row->local_name, sock);
-		row->remote_length = unix_name(row->remote_name, unix_peer(sock));
-	}
 }
 
 /* A call that failed has left no address; the row has the one that was asked for. */
@@ -361,15 +324,18 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 static __always_inline int conn_ends(struct call_context context, long result)
 {
 	struct slot *slot = plug_ends(context);
-	struct iotr_conn_record *row;
+	struct iotr_conn_record *row = NULL;
 
 	if (!slot)
 		return 0;
-	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
+	if (slot->kind != IOTR_PLUG_REPLACES || !plug_failed(result)) /* which closes nothing then */
+		row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
 		conn_fill(row, slot, result);
 		row_commit(row);
 	}
+	if (slot->operation == IOTR_CONN_CLOSE)
+		closing_forget(slot);
 	if (slot->operation == IOTR_CONN_CONNECT)
 		connecting_returns(slot, (struct noted *)slot->own, result);
 	plug_done(slot);
@@ -377,5 +343,11 @@ static __always_inline int conn_ends(struct call_context context, long result)
 }
 
 PLUG_PROGRAMS(conn, conn_begins, conn_ends)
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(conn_process_exit)
+{
+	return process_exits();
+}
 
 char LICENSE[] SEC("license") = "GPL";

@@ -345,9 +345,9 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 	table = READ(struct files_struct, files, fdt);
 	if (fd >= READ(struct fdtable, table, max_fds))
 		return 0;
-	/* An array of pointers has no type of its own to be read through; a word is a word. */
+	/* An array of pointers has no type of its own to be read through; a number is a number. */
 	if (typed_reads)
-		return (__u64)READ(struct list_head, READ(struct fdtable, table, fd) + fd, next);
+		return READ(struct timespec64, READ(struct fdtable, table, fd) + fd, tv_sec);
 	bpf_probe_read_kernel(&file, sizeof(file), READ(struct fdtable, table, fd) + fd);
 	return file;
 }

@@ -229,6 +229,12 @@ static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 se
 	return sessions & ~(page->filtered[kind] & ~accepted);
 }
 
+/* Those that rows without a device and without a file can suit. */
+static __always_inline __u64 filter_fileless(struct iotr_control *page, __u64 sessions)
+{
+	return sessions & ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+}
+
 static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
 					 __u64 sessions, __u32 tgid)
 {

@@ -98,31 +98,6 @@ static __always_inline __u32 traits_of(__u8 opcode)
 	return traits[index];
 }
 
-/* Whether a request may have more than one completion. */
-static __always_inline bool may_repeat(const struct uring_entry *entry)
-{
-	switch (entry->opcode) {
-	case IOTR_IOURING_POLL_ADD:
-		return entry->length & 1;
-	case IOTR_IOURING_ACCEPT:
-		return entry->ioprio & 1;
-	case IOTR_IOURING_SEND:
-	case IOTR_IOURING_RECV:
-	case IOTR_IOURING_RECVMSG:
-		return entry->ioprio & (1 << 1 | 1 << 4); /* multishot, or a bundle of buffers */
-	case IOTR_IOURING_TIMEOUT:
-		return entry->operation_flags & 1 << 6;
-	case IOTR_IOURING_URING_CMD:
-	case IOTR_IOURING_URING_CMD128:
-		return entry->operation_flags & 1 << 1;
-	case IOTR_IOURING_READ_MULTISHOT:
-	case IOTR_IOURING_RECV_ZC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* ---- submission ---- */
 
 static __always_inline __u64 length_of(const struct uring_entry *entry, __u32 what)
@@ -287,33 +262,6 @@ static __always_inline int submitted(void *ring, struct io_kiocb *kernel, __u64 
 	request->start_ns = bpf_ktime_get_ns();
 	request_keep(key, request, sessions);
 	return 0;
-}
-
-/* What the request itself tells, should the program have changed the entry meanwhile. */
-static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uring_entry *entry)
-{
-	__builtin_memset(entry, 0, sizeof(*entry));
-	entry->opcode = READ(struct io_kiocb, kernel, opcode);
-	entry->flags = READ(struct io_kiocb, kernel, flags) & IOSQE_ALL;
-	entry->offset = IOTR_UNKNOWN;
-	entry->fd = FD_UNKNOWN;
-	if (bpf_core_field_exists(struct io_kiocb, cqe))
-		entry->fd = READ(struct io_kiocb, kernel, cqe.fd);
-}
-
-static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u64 user_data,
-				       struct uring_entry *entry)
-{
-	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
-
-	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
-		return;
-	/* A large one takes the place of two. */
-	if (uring_entry(ring, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
-	    opcode >= IOTR_IOURING_NOP128)
-		return;
-	entry_of_request(kernel, entry);
-	entry->user_data = user_data;
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)

@@ -124,10 +124,26 @@ struct file {
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
+	unsigned long *open_fds;
 };
 
+/* Stands for any number of 64 bits. */
+struct timespec64 {
+	long long tv_sec;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct files_struct {
+	atomic_t count;
 	struct fdtable *fdt;
+};
+
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
 };
 
 struct fs_struct {
@@ -180,6 +196,9 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct task_struct *group_leader;
+	__u64 start_time;
 };
 
 struct vm_area_struct {
@@ -199,6 +218,29 @@ struct rb_root {
 /* Mappings were a tree of nodes until 524e00b36e8c ("mm: remove rb tree"). */
 struct mm_struct___510 {
 	struct rb_root mm_rb;
+};
+
+enum maple_type {
+	maple_leaf_64 = 1,
+	maple_arange_64 = 3,
+};
+
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+};
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+};
+
+struct maple_tree {
+	void *ma_root;
+};
+
+struct mm_struct___610 {
+	struct maple_tree mm_mt;
 };
 
 struct vm_area_struct___510 {
@@ -374,6 +416,7 @@ struct io_sr_msg {
 	void *umsg; /* or buf, in its place */
 	__u32 len;
 	__u32 msg_flags;
+	__u16 flags; /* of the entry's ioprio */
 };
 
 struct io_sync {

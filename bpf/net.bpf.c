@@ -6,6 +6,7 @@
 
 #define MESSAGES_MAX   1024 /* of one call, as the kernel has it */
 #define MESSAGES_CHUNK 32
+#define MESSAGES_ROWS  64 /* of one call: the last is that of all the rest */
 
 /* ---- messages by the array; functions of their own, verified once ---- */
 
@@ -194,10 +195,6 @@ static __always_inline void net_row(struct slot *slot, long result)
 	__u64 size = net_size(slot), bytes = result < 0 ? 0 : result;
 	struct iotr_net_record *row;
 
-	if (slot->kind == IOTR_PLUG_MESSAGES && result > 0)
-		bytes = messages_done(slot->args[1], result, slot->abi);
-	if (!socket_settled(&noted->socket) && sock_of_fd(slot->args[0]) == noted->sock)
-		socket_complete(noted);
 	remote_named(slot, &noted->socket, result);
 	row = plug_row(slot, sizeof(*row), size, plug_failed(result));
 	if (!row)
@@ -211,13 +208,63 @@ static __always_inline void net_row(struct slot *slot, long result)
 	row_commit(row);
 }
 
-static __always_inline int net_ends(struct call_context context, long result)
+/*
+ * A row for one message of the call that ends, or for several that follow each other, which has
+ * the address of the first. Verified once.
+ */
+__noinline int message_row(__u32 index, __u32 count)
 {
-	struct slot *slot = plug_ends(context);
+	struct slot *slot = slot_find(task_tid(current_task()));
+	__u64 array, size, bytes, room;
+	struct iotr_net_record *row;
+	const struct noted *noted;
+	struct message message;
 
 	if (!slot)
 		return 0;
-	net_row(slot, result);
+	noted = (const struct noted *)slot->own;
+	array = slot->args[1] + index * message_stride(slot->abi);
+	size = count == 1 ? message_bytes(array, slot->abi) : messages_size(array, count, slot->abi);
+	bytes = messages_done(array, count, slot->abi);
+	row = plug_row(slot, sizeof(*row), size, false);
+	if (!row)
+		return 0;
+	row->socket = noted->socket;
+	if (noted->socket.type != SOCK_STREAM && message_read(array, slot->abi, &message)) {
+		room = message.name_size;
+		if (slot->operation == IOTR_NET_RECEIVE && room > slot->args[5])
+			room = slot->args[5];
+		end_fill(&noted->socket, row->socket.remote, &row->socket.remote_port, message.name, room);
+	}
+	row->size = size;
+	row->bytes = bytes;
+	flags_fill(row, slot);
+	row->error = 0;
+	row->pad = 0;
+	row_commit(row);
+	return 0;
+}
+
+static __always_inline void message_rows(__u32 count)
+{
+	for (__u32 i = 0; i < MESSAGES_ROWS && i < count; i++)
+		message_row(i, i == MESSAGES_ROWS - 1 ? count - i : 1);
+}
+
+static __always_inline int net_ends(struct call_context context, long result)
+{
+	struct slot *slot = plug_ends(context);
+	struct noted *noted;
+
+	if (!slot)
+		return 0;
+	noted = (struct noted *)slot->own;
+	if (!socket_settled(&noted->socket) && sock_of_fd(slot->args[0]) == noted->sock)
+		socket_complete(noted);
+	if (slot->kind == IOTR_PLUG_MESSAGES && result > 0)
+		message_rows(result);
+	else
+		net_row(slot, result);
 	plug_done(slot);
 	return 0;
 }

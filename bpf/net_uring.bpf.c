@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What goes through IP sockets by io_uring, from submission to completion; see async.bpf.c. */
+#define REPEATS net_repeats
+
 #include "actor.bpf.h"
 #include "messages.bpf.h"
 #include "sockets.bpf.h"
+#include "uring_repeat.bpf.h"
 
 #define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
 
@@ -19,6 +22,7 @@ enum uring_opcode {
 	URING_RECV = 27,
 	URING_SEND_ZC = 47,
 	URING_SENDMSG_ZC = 48,
+	URING_READ_MULTISHOT = 49,
 	URING_OPCODES = 64, /* more than there are */
 };
 
@@ -31,7 +35,10 @@ enum uring_opcode {
 	 ONE(URING_SEND) | ONE(URING_SEND_ZC) | ONE(URING_SENDMSG_ZC))
 #define RECEIVES                                                                                \
 	(ONE(URING_READV) | ONE(URING_READ_FIXED) | ONE(URING_READ) | ONE(URING_RECVMSG) |       \
-	 ONE(URING_RECV))
+	 ONE(URING_RECV) | ONE(URING_READ_MULTISHOT))
+
+/* Of struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
+#define REPEATING (1 << 1 | 1 << 4)
 
 struct net_request {
 	struct actor actor;
@@ -44,6 +51,7 @@ struct net_request {
 	__u32 room; /* for the sender's address */
 	__u8 operation;
 	__u8 has_flags;
+	__u8 repeats; /* has a row for each of its completions */
 };
 
 HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_URING);
@@ -65,8 +73,7 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u64 opcode
 	__u64 sessions = opcode & SENDS ? wanted[IOTR_NET_SEND] :
 			 opcode & RECEIVES ? wanted[IOTR_NET_RECEIVE] : 0;
 
-	/* Rows without a device, or a file. */
-	return sessions & ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+	return filter_fileless(page, sessions);
 }
 
 /* The socket, as far as it is known; false: it is none of IP. */
@@ -85,6 +92,20 @@ static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *re
 		return false;
 	socket_fill(&noted->socket, noted->sock);
 	return is_ip(noted->socket.family);
+}
+
+/* Whether a request may have more than one completion. */
+static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
+{
+	struct io_sr_msg *message = (struct io_sr_msg *)request;
+
+	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* older than those */
+		return false;
+	if (opcode & ONE(URING_READ_MULTISHOT))
+		return true;
+	return opcode & (ONE(URING_SEND) | ONE(URING_RECV) | ONE(URING_RECVMSG)) &&
+	       bpf_core_field_exists(message->flags) &&
+	       READ(struct io_sr_msg, request, flags) & REPEATING;
 }
 
 /* What the request asks for: struct io_rw or struct io_sr_msg lies at its beginning. */
@@ -131,6 +152,13 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 		return 0;
 	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
 	note_request(&net, request, opcode);
+	net.repeats = repeats(request, opcode);
+	if (net.repeats && bpf_core_field_exists(struct io_kiocb, cqe)) {
+		repeat_note(READ(struct io_kiocb, request, ctx), READ(struct io_kiocb, request, cqe.user_data),
+			    request);
+		net.message = 0; /* names are in the buffers that the kernel chooses */
+		net.size = net.size ?: IOTR_UNKNOWN;
+	}
 	before = bpf_map_lookup_elem(&net_requests, &key);
 	if (before) /* never seen to end */
 		row_unmatched(IOTR_NET, before->sessions);
@@ -188,7 +216,7 @@ static __always_inline bool complete(struct net_request *net, struct io_kiocb *r
 	return true;
 }
 
-static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __s32 result)
+static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __s32 result, bool last)
 {
 	struct net_request *net = bpf_map_lookup_elem(&net_requests, &key);
 	struct iotr_control *page = control_page();
@@ -198,8 +226,22 @@ static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __
 		return 0;
 	if (complete(net, request, result))
 		net_emit(page, net, result, now);
-	bpf_map_delete_elem(&net_requests, &key);
+	if (last)
+		bpf_map_delete_elem(&net_requests, &key);
 	return 0;
+}
+
+/* Without a request it is one of several completions. */
+static __always_inline int told(void *ring, struct io_kiocb *request, __u64 user_data, __s32 result,
+				__u32 flags)
+{
+	bool last = request || !(flags & CQE_MORE);
+
+	if (flags & CQE_NOTIFICATION)
+		return 0;
+	if (!request)
+		request = repeat_find(ring, user_data, flags);
+	return request ? net_completed(request, request_key((__u64)request), result, last) : 0;
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -223,19 +265,21 @@ int BPF_PROG(net_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcod
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(net_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
 {
-	return request ? net_completed(request, request_key((__u64)request), cqe->res) : 0;
+	return told(ring, request, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
+		    READ(struct io_uring_cqe, cqe, flags));
 }
 
 SEC("tp_btf/io_uring_complete")
-int BPF_PROG(net_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result)
+int BPF_PROG(net_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result,
+	     __u32 flags)
 {
-	return request ? net_completed(request, request_key((__u64)request), result) : 0;
+	return told(ring, request, user_data, result, flags);
 }
 
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(net_complete__4, void *ring, __u64 user_data, int result)
 {
-	return net_completed(NULL, user_key(ring, user_data), result);
+	return net_completed(NULL, user_key(ring, user_data), result, true);
 }
 
 char LICENSE[] SEC("license") = "GPL";

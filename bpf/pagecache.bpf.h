@@ -100,11 +100,28 @@ static __always_inline struct place place_of_inode(__u64 inode)
 	return file ? place_of_file(file) : place_of_alias(inode);
 }
 
+/* The name of an open file. Verified once; most are known. */
+__noinline __u64 name_of_file(__u64 file)
+{
+	struct iotr_control *page = control_page();
+	struct place place = place_of_file(file);
+	__u64 id;
+
+	if (!page || !place.dentry)
+		return 0;
+	id = name_id(page, place);
+	return name_known(id) ? id : name_of_place(place);
+}
+
 /* The name that an inode has in the tree of files, or 0. Verified once. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
-	struct place place = place_of_inode(inode);
+	__u64 file = file_of_call(inode);
+	struct place place;
 
+	if (file)
+		return name_of_file(file);
+	place = place_of_alias(inode);
 	return place.dentry ? name_of_place(place) : 0;
 }
 

@@ -7,7 +7,7 @@
  * The file is that of the mapping which the address lies in. A private copy that a process has
  * made of a file's page lies in it, too.
  */
-#include "pagecache.bpf.h"
+#include "mappings.bpf.h"
 
 #define FAULT_WRITE   2 /* of the processor's error code */
 #define FAULT_THREADS 4096 /* that were seen to fault */
@@ -206,18 +206,34 @@ static long vma_found(struct task_struct *task, struct vm_area_struct *vma, stru
 	return 0;
 }
 
-/* Mappings cannot be looked at while another thread changes them: the page cache may have told. */
+/*
+ * Where a fault has its mapping alone locked, the others may change meanwhile: then the helper is
+ * asked, and where it is kept from looking, too, the page cache may have told.
+ */
+static __always_inline long find_behind(struct behind *behind)
+{
+	__u64 mapping = mapping_of(behind->address);
+	long found = -EBUSY;
+
+	if (mapping) {
+		look_behind(mapping, behind);
+		return 0;
+	}
+	for (int i = 0; i < FIND_TRIES && found == -EBUSY; i++)
+		found = bpf_find_vma(bpf_get_current_task_btf(), behind->address, vma_found, behind, 0);
+	return found;
+}
+
 static __always_inline int counted(struct counted_event *context, bool major)
 {
 	struct fault *fault = fault_counted(context);
 	struct behind behind = {};
-	long found = -EBUSY;
+	long found;
 
 	if (!fault)
 		return 0;
 	behind.address = fault->address;
-	for (int i = 0; i < FIND_TRIES && found == -EBUSY; i++)
-		found = bpf_find_vma(bpf_get_current_task_btf(), behind.address, vma_found, &behind, 0);
+	found = find_behind(&behind);
 	if (found == -EBUSY && fault->inode)
 		behind.index = fault->index;
 	else if (found == -EBUSY)

@@ -39,9 +39,7 @@ static __always_inline bool plug_wanted(struct call_context context, struct plug
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
 	if (ret->abi == IOTR_ABI_COMPAT)
 		ret->plug += IOTR_CALLS;
-	/* Rows without a device, or a file. */
-	ret->sessions = ret->plug->sessions &
-			~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+	ret->sessions = filter_fileless(page, ret->plug->sessions);
 	ret->sessions = filter_begin(page, task, ret->plug->stream, ret->sessions, tgid);
 	if (!ret->sessions)
 		return false;

@@ -28,9 +28,12 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 	return 0;
 }
 
-/* A process that ended makes room, lest a later one with its number be taken for it. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(process_exit, struct task_struct *task)
+/*
+ * A process that ended makes room, lest a later one with its number be taken for it. Not before
+ * its number is free: until then there are other threads, and what the kernel does at its end.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(process_free, struct task_struct *task)
 {
 	__u32 tgid = tgid_of(task);
 

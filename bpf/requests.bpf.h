@@ -7,11 +7,9 @@
 
 #include "actor.bpf.h"
 #include "files.bpf.h"
+#include "uring.bpf.h"
 
-#define CQE_MORE	 (1 << 1)
-#define CQE_NOTIFICATION (1 << 3) /* that a buffer is free again: not a completion of its own */
 #define ALIKE_MAX	 8	  /* requests with the same number at the same time */
-#define FD_UNKNOWN	 (-0x7fffffff)
 #define RINGS_MAX	 256
 #define RINGS_LATEST	 8192
 

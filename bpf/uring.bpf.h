@@ -8,6 +8,10 @@
 #define IOSQE_CQE_SKIP	 0x40 /* no completion unless it fails */
 #define IOSQE_ALL	 0x7f /* the kernel's flags of a request begin with them */
 
+#define CQE_MORE	 (1 << 1)
+#define CQE_NOTIFICATION (1 << 3) /* that a buffer is free again: not a completion of its own */
+#define FD_UNKNOWN	 (-0x7fffffff)
+
 #define IORING_SETUP_IOPOLL	(1 << 0)
 #define IORING_SETUP_SQE128	(1 << 10)
 #define IORING_SETUP_NO_SQARRAY (1 << 16)
@@ -47,4 +51,56 @@ static __always_inline bool uring_entry(void *ring, __u32 back, struct uring_ent
 	if (flags & IORING_SETUP_SQE128)
 		size *= 2;
 	return !bpf_probe_read_kernel(entry, sizeof(*entry), entries + (__u64)(index & mask) * size);
+}
+
+/* What the request itself tells, should the program have changed the entry meanwhile. */
+static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uring_entry *entry)
+{
+	__builtin_memset(entry, 0, sizeof(*entry));
+	entry->opcode = READ(struct io_kiocb, kernel, opcode);
+	entry->flags = READ(struct io_kiocb, kernel, flags) & IOSQE_ALL;
+	entry->offset = IOTR_UNKNOWN;
+	entry->fd = FD_UNKNOWN;
+	if (bpf_core_field_exists(struct io_kiocb, cqe))
+		entry->fd = READ(struct io_kiocb, kernel, cqe.fd);
+}
+
+static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u64 user_data,
+				       struct uring_entry *entry)
+{
+	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
+
+	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
+		return;
+	/* A large one takes the place of two. */
+	if (uring_entry(ring, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
+	    opcode >= IOTR_IOURING_NOP128)
+		return;
+	entry_of_request(kernel, entry);
+	entry->user_data = user_data;
+}
+
+/* Whether a request may have more than one completion. */
+static __always_inline bool may_repeat(const struct uring_entry *entry)
+{
+	switch (entry->opcode) {
+	case IOTR_IOURING_POLL_ADD:
+		return entry->length & 1;
+	case IOTR_IOURING_ACCEPT:
+		return entry->ioprio & 1;
+	case IOTR_IOURING_SEND:
+	case IOTR_IOURING_RECV:
+	case IOTR_IOURING_RECVMSG:
+		return entry->ioprio & (1 << 1 | 1 << 4); /* multishot, or a bundle of buffers */
+	case IOTR_IOURING_TIMEOUT:
+		return entry->operation_flags & 1 << 6;
+	case IOTR_IOURING_URING_CMD:
+	case IOTR_IOURING_URING_CMD128:
+		return entry->operation_flags & 1 << 1;
+	case IOTR_IOURING_READ_MULTISHOT:
+	case IOTR_IOURING_RECV_ZC:
+		return true;
+	default:
+		return false;
+	}
 }

@@ -123,6 +123,8 @@ enum iotr_plug_kind {
 	IOTR_PLUG_SENDFILE,
 	IOTR_PLUG_SPLICE, /* to a socket or from one: SEND or RECEIVE */
 	IOTR_PLUG_PAIR, /* makes two descriptors */
+	IOTR_PLUG_REPLACES, /* closes its second argument */
+	IOTR_PLUG_RANGE, /* closes from its first argument to its second */
 };
 
 /*

@@ -191,7 +191,7 @@ struct iotr_net_record {
 	__u8 pad;
 };
 
-/* A row of the CONN stream. */
+/* A row of the CONN stream. A CLOSE without latency was one of many: it has no result either. */
 struct iotr_conn_record {
 	struct iotr_record head;
 	struct iotr_socket socket; /* its ends */

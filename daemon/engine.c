@@ -20,7 +20,7 @@ static const uint32_t groups_of_stream[IOTR_STREAM_COUNT] = {
 	[IOTR_DROP] = 1U << PROBES_DROP,
 	[IOTR_IOURING] = 1U << PROBES_IOURING,
 	[IOTR_NET] = 1U << PROBES_PLUGS | 1U << PROBES_NET | 1U << PROBES_NET_URING,
-	[IOTR_CONN] = 1U << PROBES_PLUGS | 1U << PROBES_CONN,
+	[IOTR_CONN] = 1U << PROBES_PLUGS | 1U << PROBES_CONN | 1U << PROBES_CONN_URING,
 	[IOTR_CACHE] = 1U << PROBES_CACHE,
 	[IOTR_PAGEFAULT] = 1U << PROBES_PAGEFAULT,
 };
@@ -119,6 +119,7 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	selftest_abort(engine);
 	engine_resume_end(engine);
 	engine_notice_done(engine);
 	dumps_end(engine);
@@ -140,6 +141,8 @@ static uint32_t groups_wanted(const struct engine *engine)
 {
 	uint32_t groups = 0;
 
+	for (size_t stream = 0; engine->selftest_bits && stream < IOTR_STREAM_COUNT; stream++)
+		groups |= groups_of_stream[stream];
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
@@ -169,7 +172,7 @@ static uint64_t monotonic_ns(void)
 
 static size_t sessions_running(const struct engine *engine)
 {
-	size_t count = 0;
+	size_t count = engine->selftest_bits != 0;
 
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		count += engine->sessions[i] && !engine->sessions[i]->reason;
@@ -188,16 +191,20 @@ void groups_attach(struct engine *engine)
 			probes_attach(engine->probes, group);
 }
 
-static int groups_release(sd_event_source *source, uint64_t now, void *userdata)
+void groups_release(struct engine *engine)
 {
-	struct engine *engine = userdata;
 	uint32_t wanted = groups_wanted(engine);
 
-	(void)source;
-	(void)now;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (!(wanted >> group & 1))
 			probes_detach(engine->probes, group);
+}
+
+static int release_due(sd_event_source *source, uint64_t now, void *userdata)
+{
+	(void)source;
+	(void)now;
+	groups_release(userdata);
 	return 0;
 }
 
@@ -206,6 +213,6 @@ void groups_release_later(struct engine *engine)
 {
 	engine->release = sd_event_source_disable_unref(engine->release);
 	if (sd_event_add_time_relative(engine->event, &engine->release, CLOCK_MONOTONIC, RELEASE_US,
-				       RELEASE_US / 10, groups_release, engine) < 0)
-		groups_release(NULL, 0, engine);
+				       RELEASE_US / 10, release_due, engine) < 0)
+		groups_release(engine);
 }

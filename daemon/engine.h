@@ -129,8 +129,18 @@ int engine_cost(struct engine *engine, struct json_object **ret);
 /* New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. */
 int engine_streams(struct engine *engine, struct json_object **ret);
 
-/* New array of checks: {"check","ok":bool,"detail"}; capabilities, level, hooks per stream and operation. */
-int engine_doctor(struct engine *engine, struct json_object **ret);
+/*
+ * Checks: {"check","ok":bool,"detail"}: capabilities, level, hooks per stream and operation. A
+ * self-test of less than three seconds tries the hooks with I/O of its own; those it can try have
+ * "test" ("rows", "none": no row came although it had to; "unsure": none came, but none had to;
+ * "untried") and "rows" besides. The handler is called once, on the main loop, and takes the array;
+ * engine_doctor_free() before or after that. Calls at the same time share one self-test.
+ */
+struct engine_doctor;
+typedef void (*engine_doctor_handler)(struct json_object *checks, void *userdata);
+int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void *userdata,
+		      struct engine_doctor **ret);
+void engine_doctor_free(struct engine_doctor *doctor);
 
 /*
  * Live rows: calls `row` on the main loop for each row formatted while the tail lives (bounded;

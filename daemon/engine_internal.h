@@ -93,6 +93,9 @@ struct engine {
 	sd_event_source *notices;
 	sd_event_source *reports; /* when the writers are told what the probes know */
 	const char *block_flags[32];
+	struct engine_doctor *doctors; /* who waits for the self-test */
+	struct selftest *selftest; /* under way, else NULL */
+	uint64_t selftest_bits;	   /* of sessions that it takes for itself */
 	struct resume *resume;	  /* what sets right the folders of killed sessions, or NULL */
 	struct engine_dump *dumps; /* that are being written */
 	struct rates rates; /* of the daemon's CPU time */
@@ -107,9 +110,10 @@ int engine_fail(struct engine_error *error, int r, const char *parameter, const 
 /* Groups of programs that the stream needs, a bit for each enum probes_group. */
 uint32_t stream_groups(enum iotr_stream stream);
 
-/* What the running sessions need: whether there is any, attached now, what is not let go soon. */
+/* What the sessions need: whether there is any; attached now; what none needs let go, at once or soon. */
 bool groups_needed(const struct engine *engine);
 void groups_attach(struct engine *engine);
+void groups_release(struct engine *engine);
 void groups_release_later(struct engine *engine);
 
 /* A place that nobody has, if need be one that a session has left. -ENOSPC. */
@@ -222,5 +226,7 @@ int session_trace_new(struct session *session, int folder_fd);
 /* Adds how its files are kept, and what is there. */
 void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec);
 void session_add_storage(struct json_object *status, const struct session *session);
+/* Ends the self-test under way, if there is one, with whatever it has found. */
+void selftest_abort(struct engine *engine);
 
 const char *level_name(enum probes_level level);

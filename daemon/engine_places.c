@@ -12,7 +12,7 @@
 static int place_free(const struct engine *engine)
 {
 	for (int bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
-		if (!engine->sessions[bit] && !engine->leaving[bit])
+		if (!engine->sessions[bit] && !engine->leaving[bit] && !(engine->selftest_bits >> bit & 1))
 			return bit;
 	return -ENOSPC;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "cleanup.h"
 #include "engine_internal.h"
@@ -390,55 +389,5 @@ int engine_streams(struct engine *engine, struct json_object **ret)
 		json_object_array_add(streams, entry);
 	}
 	*ret = streams;
-	return 0;
-}
-
-/* ---- doctor ---- */
-
-static void check(struct json_object *checks, const char *name, bool ok, const char *detail)
-{
-	struct json_object *entry = json_object_new_object();
-
-	add_string(entry, "check", name);
-	json_object_object_add(entry, "ok", json_object_new_boolean(ok));
-	add_string(entry, "detail", detail);
-	json_object_array_add(checks, entry);
-}
-
-static void check_capabilities(const struct engine *engine, struct json_object *checks)
-{
-	const struct kernel *kernel = probes_kernel(engine->probes);
-	char detail[256];
-	struct utsname host;
-
-	uname(&host);
-	check(checks, "kernel", true, host.release);
-	check(checks, "level", true, level_name(probes_level(engine->probes)));
-	check(checks, "function hooks", kernel->function_hooks, kernel->function_reason);
-	check(checks, "typed reads", kernel->typed_reads,
-	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
-	check(checks, "read kernel memory", kernel->read_kernel,
-	      kernel->read_kernel ? "bpf_probe_read_kernel" : "refused: no file names");
-	snprintf(detail, sizeof(detail), "%zu", probes_attached(engine->probes));
-	check(checks, "programs attached", true, detail);
-	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(engine->probes) / 1048576.0);
-	check(checks, "memory of maps and rings", true, detail);
-}
-
-int engine_doctor(struct engine *engine, struct json_object **ret)
-{
-	struct json_object *checks = json_object_new_array();
-	char name[64];
-
-	check_capabilities(engine, checks);
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
-			const char *reason, *hook = probes_hook(engine->probes, stream, i, &reason);
-
-			snprintf(name, sizeof(name), "%s.%s", iotr_schemas[stream].flag,
-				 iotr_schemas[stream].operations[i]);
-			check(checks, name, hook, hook ?: reason);
-		}
-	*ret = checks;
 	return 0;
 }

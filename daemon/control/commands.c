@@ -309,9 +309,27 @@ static int streams(struct call *call)
 	return hand_through(call, "streams", engine_streams);
 }
 
+static void on_checks(struct json_object *checks, void *userdata)
+{
+	reply_value(userdata, "checks", checks);
+}
+
+static void doctor_free(void *state)
+{
+	engine_doctor_free(state);
+}
+
 static int doctor(struct call *call)
 {
-	return hand_through(call, "checks", engine_doctor);
+	struct engine_doctor *waiting = NULL;
+	int r;
+
+	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+		return 0;
+	r = engine_doctor_new(call->control->engine, on_checks, call, &waiting);
+	if (r >= 0)
+		call_keep(call, waiting, doctor_free);
+	return r;
 }
 
 static int reload(struct call *call)

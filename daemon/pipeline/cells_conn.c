@@ -55,6 +55,10 @@ void cells_fill_conn(struct cells *cells, const struct row *row, struct cell *ce
 	cell[CONN_shutdown_how] = record->head.operation == IOTR_CONN_SHUTDOWN ?
 					  shutdown_how(cells, record->argument) :
 					  cell_empty();
+	if (record->head.operation == IOTR_CONN_CLOSE && !record->head.latency_ns) {
+		cell[CONN_latency_ns] = cell[CONN_return_value] = cell_empty();
+		return;
+	}
 	cell[CONN_latency_ns] = cell_number(CELL_U64, record->head.latency_ns);
 	cell[CONN_return_value] = cell_signed(record->result);
 }

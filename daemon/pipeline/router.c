@@ -22,6 +22,8 @@ struct router {
 	struct writer *writers[SESSIONS];
 	uint64_t recording; /* sessions that have a recorder */
 	struct recorder *recorders[SESSIONS];
+	uint64_t tallied; /* sessions whose rows are counted in `tally` */
+	struct router_tally *tally;
 	bool transient; /* the row in hand has a name that is to be dropped */
 	/* Written by the consumer thread alone. */
 	_Atomic uint64_t rows;
@@ -109,6 +111,14 @@ void router_detach(struct router *router, unsigned int session)
 	router->attached &= ~(1ULL << session);
 	router->recorders[session] = NULL;
 	router->recording &= ~(1ULL << session);
+	pthread_mutex_unlock(&router->lock);
+}
+
+void router_tally_set(struct router *router, uint64_t sessions, struct router_tally *tally)
+{
+	lock_outside(router);
+	router->tallied = tally ? sessions : 0;
+	router->tally = tally;
 	pthread_mutex_unlock(&router->lock);
 }
 
@@ -278,6 +288,8 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 		count(&router->malformed);
 		return 0;
 	}
+	if (record->sessions & router->tallied)
+		router->tally->rows[record->stream][record->operation % IOTR_OPERATIONS_MAX]++;
 	if (describers[record->stream])
 		describers[record->stream](router, &row);
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)

@@ -40,6 +40,17 @@ int router_attach_recorder(struct router *router, unsigned int session, struct r
 /* When it returns, nobody gets more rows; what a writer's queue holds has been made known to it. */
 void router_detach(struct router *router, unsigned int session);
 
+/* Rows by operation. Main thread, once the tally has ended; the consumer thread until then. */
+struct router_tally {
+	uint32_t rows[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
+};
+
+/*
+ * Counts the rows of the sessions in the mask, whether these have writers or not. NULL: counts no
+ * more, and when it returns the tally before is left alone.
+ */
+void router_tally_set(struct router *router, uint64_t sessions, struct router_tally *tally);
+
 /* Around one drain of the rings: the writers are woken in router_end(), and when much has piled up.
  */
 void router_begin(struct router *router);

@@ -24,6 +24,7 @@ OBJECT(iouring)
 OBJECT(net)
 OBJECT(net_uring)
 OBJECT(conn)
+OBJECT(conn_uring)
 OBJECT(cache)
 OBJECT(pagefault)
 

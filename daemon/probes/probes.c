@@ -26,7 +26,8 @@
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
 	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring) \
-	X(NET, net) X(NET_URING, net_uring) X(CONN, conn) X(CACHE, cache) X(PAGEFAULT, pagefault)
+	X(NET, net) X(NET_URING, net_uring) X(CONN, conn) X(CONN_URING, conn_uring) \
+	X(CACHE, cache) X(PAGEFAULT, pagefault)
 
 enum object {
 	OBJECT_SHARED, /* first: the others take its maps */
@@ -63,6 +64,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_NET] = OBJECT_NET,
 	[PROBES_NET_URING] = OBJECT_NET_URING,
 	[PROBES_CONN] = OBJECT_CONN,
+	[PROBES_CONN_URING] = OBJECT_CONN_URING,
 	[PROBES_CACHE] = OBJECT_CACHE,
 	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
 };
@@ -472,6 +474,8 @@ static bool is_template(enum probes_group group, const struct bpf_program *progr
 static const char *const under_way[PROBES_GROUP_COUNT] = {
 	[PROBES_BLOCK] = "requests",
 	[PROBES_IOURING] = "ring_requests",
+	[PROBES_NET_URING] = "net_requests",
+	[PROBES_CONN_URING] = "conn_requests",
 };
 
 /* What had not ended when the programs were detached would stay for ever. */

@@ -35,6 +35,7 @@ enum probes_group {
 	PROBES_NET,
 	PROBES_NET_URING, /* the same stream, of io_uring */
 	PROBES_CONN,
+	PROBES_CONN_URING, /* the same stream, of io_uring */
 	PROBES_CACHE,
 	PROBES_PAGEFAULT,
 	PROBES_GROUP_COUNT,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Preads in a loop on one CPU, and what one of them takes.
+ * Preads, or calls of another kind, in a loop on one CPU, and what one of them takes.
  *
- *   bench_pread [-c CPU] [-n CALLS] [-b BATCHES | -s SECONDS] [-p US] [-o OFFSET] [-w] FILE
+ *   bench_pread [-k KIND] [-c CPU] [-n CALLS] [-b BATCHES | -s SECONDS] [-p US] [-o OFFSET] [-w] FILE
  *
+ *   -k KIND     of bench_kinds.c (pread)
  *   -c CPU      stay on this CPU
  *   -n CALLS    calls of a batch (1000)
  *   -b BATCHES  batches (100)
@@ -17,7 +18,6 @@
  * An untimed batch comes first, with -s none does.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +26,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "bench_kinds.h"
 
 enum { BATCHES_MAX = 1 << 20 };
 
@@ -37,6 +39,7 @@ static struct {
 	off_t offset;
 	bool wait;
 	const char *path;
+	const struct kind *kind;
 } chosen = { .cpu = -1, .calls = 1000, .batches = 100 };
 
 static double batch_ns[BATCHES_MAX];
@@ -84,6 +87,9 @@ static void take_option(int option)
 	case 'w':
 		chosen.wait = true;
 		break;
+	case 'k':
+		chosen.kind = kind_find(optarg);
+		break;
 	default:
 		exit(2);
 	}
@@ -93,10 +99,10 @@ static void take_arguments(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "c:n:b:s:p:o:w")) >= 0)
+	while ((option = getopt(argc, argv, "k:c:n:b:s:p:o:w")) >= 0)
 		take_option(option);
-	if (optind != argc - 1 || !chosen.calls || !chosen.batches || chosen.batches > BATCHES_MAX) {
-		fputs("usage: bench_pread [-c CPU] [-n CALLS] [-b BATCHES | -s SECONDS] [-p US] "
+	if (optind != argc - 1 || !chosen.kind || !chosen.calls || !chosen.batches || chosen.batches > BATCHES_MAX) {
+		fputs("usage: bench_pread [-k KIND] [-c CPU] [-n CALLS] [-b BATCHES | -s SECONDS] [-p US] "
 		      "[-o OFFSET] [-w] FILE\n", stderr);
 		exit(2);
 	}
@@ -123,25 +129,24 @@ static void wait_for_go(void)
 		return;
 }
 
-static uint64_t run_batch(int fd)
+static uint64_t run_batch(void)
 {
 	uint64_t before = now_ns();
-	char byte;
 
 	for (unsigned long call = 0; call < chosen.calls; call++)
-		if (pread(fd, &byte, 1, chosen.offset) != 1)
-			die(chosen.path);
+		if (!chosen.kind->call(call))
+			die(chosen.kind->name);
 	return now_ns() - before;
 }
 
 /* Returns how many batches were made; those beyond the table are not timed. */
-static unsigned long run_batches(int fd)
+static unsigned long run_batches(void)
 {
 	uint64_t end = now_ns() + (uint64_t)(chosen.seconds * 1e9);
 	unsigned long batch = 0;
 
 	while (chosen.seconds > 0 ? now_ns() < end : batch < chosen.batches) {
-		uint64_t ns = run_batch(fd);
+		uint64_t ns = run_batch();
 
 		if (batch < BATCHES_MAX)
 			batch_ns[batch] = (double)ns / (double)chosen.calls;
@@ -159,10 +164,10 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void measure(int fd)
+static void measure(void)
 {
 	uint64_t before = now_ns(), cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	unsigned long batches = run_batches(fd);
+	unsigned long batches = run_batches();
 	double cpu = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before) / 1e9;
 	double seconds = (double)(now_ns() - before) / 1e9;
 	unsigned long timed = batches < BATCHES_MAX ? batches : BATCHES_MAX;
@@ -175,18 +180,16 @@ static void measure(int fd)
 
 int main(int argc, char **argv)
 {
-	int fd;
-
+	chosen.kind = kind_find("pread");
 	take_arguments(argc, argv);
 	if (chosen.cpu >= 0)
 		pin(chosen.cpu);
-	fd = open(chosen.path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!chosen.kind->prepare(chosen.path, chosen.offset))
 		die(chosen.path);
 	if (chosen.wait)
 		wait_for_go();
 	if (!chosen.seconds)
-		run_batch(fd);
-	measure(fd);
+		run_batch();
+	measure();
 	return 0;
 }

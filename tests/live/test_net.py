@@ -12,7 +12,7 @@ import time
 from lib.registry import Skip, check, equal, register, test
 from lib.sockets import (FAMILIES, SHOWN, Low, call, connected, exact, message, messages, port, record,
                          vector)
-from lib.net_ring import Ring
+from lib import uring
 
 BAD = 0x10  # no address of anybody's
 WAIT = socket.MSG_DONTWAIT
@@ -61,18 +61,21 @@ def by_calls(way, source, dest):
 
 
 def by_messages(way, source, dest, stream):
-    """sendmmsg and recvmmsg: one row for all messages of a call."""
+    """sendmmsg and recvmmsg: a row for each message."""
     array = messages(message(vector(100)), message(vector(20, 30)), message(vector(0)))
     equal(call('sendmmsg', source.fileno(), array, 3, 0), 3, 'messages sent')
-    way.send(150, 150)
+    for size in (100, 50, 0):
+        way.send(size, size)
     if stream:  # what lies there fills the first, and the rest would wait
         array = messages(message(vector(120)), message(vector(50)))
         equal(call('recvmmsg', dest.fileno(), array, 2, WAIT, 0), 2, 'messages received')
-        way.receive(170, 150, 'MSG_DONTWAIT')
+        way.receive(120, 120, 'MSG_DONTWAIT')
+        way.receive(50, 30, 'MSG_DONTWAIT')
         return
     array = messages(*[message(vector(200)) for _ in range(4)])
     equal(call('recvmmsg', dest.fileno(), array, 4, WAIT, 0), 3, 'messages received')
-    way.receive(800, 150, 'MSG_DONTWAIT')
+    for size in (100, 50, 0):
+        way.receive(200, size, 'MSG_DONTWAIT')
 
 
 def by_pipes(way, source, dest):
@@ -152,12 +155,13 @@ def narrow(world):
         way.receive(60, low.call('recvmsg', into, low.put(0, head(512, got, 30, 30)), 0))
         two = head(512, there, 5) + bytes(4) + head(600, there, 6) + bytes(4)
         equal(low.call('sendmmsg', out, low.put(0, two), 2, 0), 2, 'messages sent')
-        way.send(11, 11)
+        way.send(5, 5)
+        way.send(6, 6)
         way.receive(40, low.call('readv', into, low.put(512, struct.pack('4I', room, 20, room, 20)), 2),
                     '', source_addr='', source_port='')
         left.connect(right.getsockname())
         way.send(9, low.call('write', out, room, 9), '')
-        equal([row['bytes_completed'] for row in book.rows], [11, 11, 11, 5, 9], 'what the calls did')
+        equal([row['bytes_completed'] for row in book.rows], [11, 11, 5, 6, 5, 9], 'what the calls did')
     exact(world, 'net', work)
 
 
@@ -197,14 +201,14 @@ def register_all():
         register('net.udp_' + which, udp(which))
         register('net.udp_unconnected_' + which, udp_unconnected(which))
         for kind in ('SOCK_STREAM', 'SOCK_DGRAM'):
-            register('net.uring_%s_%s' % (kind[5:].lower(), which), uring(which, kind))
+            register('net.uring_%s_%s' % (kind[5:].lower(), which), over_uring(which, kind))
 
 
-def uring(which, kind):
+def over_uring(which, kind):
     protocol = 'UDP' if kind == 'SOCK_DGRAM' else 'TCP'
 
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         client, server = datagram_pair(which) if protocol == 'UDP' else connected(which)[1:]
         way = Way(book, which, protocol, port(client), port(server))
         out, into = client.fileno(), server.fileno()
@@ -229,20 +233,50 @@ def uring(which, kind):
 
 
 @test
+def many_messages(world):
+    """Each of a call's messages has its own address; from the 64th on they are one row."""
+    number = 100
+
+    def work(book):
+        left = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        rights = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(number)]
+        for right in rights:
+            right.bind(('127.0.0.1', 0))
+        left.bind(('127.0.0.1', 0))
+        heads = [message(vector(1 + index), sockaddr(right), 16) for index, right in enumerate(rights)]
+        equal(call('sendmmsg', left.fileno(), messages(*heads), number, 0), number, 'messages sent')
+        for index, right in enumerate(rights):
+            book.row('SEND', port=port(right), size=1 + index)
+        for right in rights[:3]:
+            right.sendto(b'abc', left.getsockname())
+        rooms = [ctypes.create_string_buffer(64) for _ in range(4)]
+        array = messages(*[message(vector(200), room, 64) for room in rooms])
+        equal(call('recvmmsg', left.fileno(), array, 4, WAIT, 0), 3, 'messages received')
+    told, rows = record(world, 'net', work, '--operation', 'SEND,RECEIVE')
+    due = [(str(row['port']), str(row['size']), str(row['size'])) for row in told['rows']]
+    rest = str(sum(row['size'] for row in told['rows'][63:]))
+    found = [(row['dest_port'], row['size'], row['bytes_completed']) for row in rows
+             if row['operation'] == 'SEND'][:64]
+    equal(found, due[:63] + [(due[63][0], rest, rest)], 'SEND rows')
+    equal([(row['source_port'], row['size'], row['bytes_completed']) for row in rows
+           if row['operation'] == 'RECEIVE'], [(one[0], '200', '3') for one in due[:3]], 'RECEIVE rows')
+
+
+@test
 def uring_waits(world):
     """A request that is done long after it was submitted; one that fails."""
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         _, client, server = connected('4')
         way = Way(book, '4', 'TCP', port(server), port(client))
         room = ctypes.create_string_buffer(64)
         ring.push('RECV', client.fileno(), ctypes.addressof(room), 64)
-        ring.enter(1, 0)
+        ring.enter()
         way.receive(64, 7)
         time.sleep(0.2)
         server.send(b'x' * 7)
         way.send(7, 7)
-        equal(ring.enter(0, 1), [7], 'the result')
+        equal(ring.results(1), [7], 'the result')
         way.send(10, ring.do('SEND', server.fileno(), BAD, 10), 'MSG_NOSIGNAL')
         equal(ring.do('SENDMSG', server.fileno(), BAD, 1), -errno.EFAULT, 'the result')
     told, rows = record(world, 'net', work)
@@ -257,7 +291,7 @@ def uring_waits(world):
 def uring_names(world):
     """The other end stands in the message alone."""
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         left, right = datagram_pair('4', False)
         way = Way(book, '4', 'UDP', port(left), port(right))
         name, got = sockaddr(right), ctypes.create_string_buffer(16)
@@ -272,17 +306,16 @@ def uring_names(world):
 def uring_own_files(world):
     """Descriptors of the ring's own table; and such as are no sockets of IP."""
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         _, client, server = connected('6')
         one, other = socket.socketpair()
         room = ctypes.create_string_buffer(64)
         at = ctypes.addressof(room)
-        if not ring.files(client.fileno(), one.fileno()):
-            raise OSError('no table')
+        ring.register_files(client.fileno(), one.fileno())
         way = Way(book, '6', 'TCP', port(client), port(server))
-        way.send(10, ring.do('SEND', 0, at, 10, fixed=True), 'MSG_NOSIGNAL')
-        way.send(11, ring.do('WRITE', 0, at, 11, fixed=True), '')
-        ring.do('SEND', 1, at, 12, fixed=True)
+        way.send(10, ring.do('SEND', 0, at, 10, flags=uring.FIXED_FILE), 'MSG_NOSIGNAL')
+        way.send(11, ring.do('WRITE', 0, at, 11, flags=uring.FIXED_FILE), '')
+        ring.do('SEND', 1, at, 12, flags=uring.FIXED_FILE)
         ring.do('RECV', other.fileno(), at, 12)
         reading, writing = os.pipe()
         ring.do('WRITE', writing, at, 3)
@@ -296,18 +329,18 @@ def uring_counts(world):
     number = 400
 
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         _, client, server = connected('4')
         room = ctypes.create_string_buffer(4096)
         done = {'SEND': 0, 'RECEIVE': 0}
         for index in range(number):
             for _ in range(4):
                 ring.push('SEND', client.fileno(), ctypes.addressof(room), 100 + index)
-            results = ring.enter(4, 4)
+            results = ring.results(4)
             done['SEND'] += sum(results)
             for _ in range(4):
                 ring.push('RECV', server.fileno(), ctypes.addressof(room), 100 + index)
-            done['RECEIVE'] += sum(ring.enter(4, 4))
+            done['RECEIVE'] += sum(ring.results(4))
         for operation, total in done.items():
             book.row(operation, bytes_completed=total)
     told, rows = record(world, 'net', work)
@@ -319,9 +352,39 @@ def uring_counts(world):
 
 
 @test
+def uring_multishot(world):
+    """One request, and a row for each datagram that it receives, also by the ring's own table."""
+    def work(book):
+        ring = uring.need()
+        left, right = datagram_pair('4')
+        ring.register_files(right.fileno())
+        buffers = ctypes.create_string_buffer(8192)
+        ring.one('PROVIDE_BUFFERS', fd=16, addr=ctypes.addressof(buffers), length=512, buf=3)
+        for own in (0, uring.FIXED_FILE):
+            ring.push('RECV', 0 if own else right.fileno(), ioprio=2, buf=3,
+                      flags=uring.BUFFER_SELECT | own)
+            ring.enter()
+            for number in range(1, 5):
+                left.send(bytes(number))
+                (_, result, flags), = ring.finish(1)
+                if result != number or not flags & uring.MORE:
+                    raise Skip('no multishot receive: %d' % result)
+                book.row('RECEIVE', bytes_completed=number, source=port(left), dest=port(right))
+            ring.push('ASYNC_CANCEL', addr=ring.last)
+            ring.finish(2)
+            book.row('RECEIVE', bytes_completed=0, source=port(left), dest=port(right))
+    told, rows = record(world, 'net', work)
+    found = [(int(row['bytes_completed']), row['source_port'], row['dest_port'], row['size'])
+             for row in rows if row['operation'] == 'RECEIVE']
+    due = [(row['bytes_completed'], str(row['source']), str(row['dest']), '') for row in told['rows']]
+    equal(sorted(found), sorted(due), 'RECEIVE rows')
+    equal(len({row['mono_ns'] for row in rows if row['operation'] == 'RECEIVE'}), 2, 'requests')
+
+
+@test
 def uring_zero_copy(world):
     def work(book):
-        ring = Ring()
+        ring = uring.need()
         _, client, server = connected('4')
         room = ctypes.create_string_buffer(64)
         way = Way(book, '4', 'TCP', port(client), port(server))

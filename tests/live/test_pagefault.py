@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Page faults: known pages of mapped files, touched one by one."""
+import contextlib
 import mmap
 import os
 import resource
@@ -263,3 +264,29 @@ def filters(world):
         with Mapping(file.fd, 4) as mapping:
             rows, _, _ = during(world, file, lambda: mapping.read(1), *options)
         equal(len(rows), count, 'rows with %s' % (options,))
+
+
+@test
+def many_mappings(world):
+    """A mapping is found among thousands, of which every one is another part of the file."""
+    number = 3000
+    file = new(world, 64, warm=True)
+    ones = []
+    with contextlib.ExitStack() as kept:
+        for index in range(number):  # no two that lie side by side can become one
+            page = index * 7 % 64
+            ones.append((page, kept.enter_context(Part(file.fd, page))))
+        rows, _, _ = during(world, file, lambda: [one.read(0) for _, one in ones])
+    found = {(row['address'], int(row['offset'])) for row in rows}
+    due = {(hex(one.address), page) for page, one in ones}
+    equal(len(due), number, 'mappings')
+    equal(found, due, 'address and page of the file')
+
+
+class Part(Mapping):
+    """A page of a file."""
+
+    def __init__(self, fd, page):
+        super().__init__(fd, 1)
+        again = LIBC.mmap(self.address, PAGE, mmap.PROT_READ, mmap.MAP_SHARED | 0x10, fd, page * PAGE)
+        equal(again, self.address, 'mapped in its place')

@@ -24,13 +24,17 @@ def refused(world, *args, code=(1, 2)):
 
 @test
 def together(world):
-    """64 at once, each with every row; one more is refused."""
+    """64 at once, each with every row; one more is refused, and there is no room for a self-test."""
     sessions = [world.session('--vfs', '--command', 'iotr-trigger', '--operation', 'READ')
                 for _ in range(MAX)]
     world.undo.callback(lambda: world.ctl.run('stop', '--all'))
     for session in sessions:
         session.start()
     refused(world, 'one-more', '--vfs', '--output', world.path('trace'), code=1)
+    checks = world.ctl.json('doctor')['checks']
+    one, = [one for one in checks if one['check'] == 'self-test']
+    check(not one['ok'] and '64' in one['detail'], 'self-test without room', one)
+    check(not any('test' in one for one in checks), 'operations that were tried', checks)
     _, expected = world.trigger.run('read', world.path('work'))
     for session in sessions:
         session.stop()

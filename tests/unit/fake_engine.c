@@ -420,22 +420,76 @@ int engine_streams(struct engine *engine, struct json_object **ret)
 	return 0;
 }
 
-int engine_doctor(struct engine *engine, struct json_object **ret)
-{
-	static const char *const checks[] = { "BTF", "function hooks" };
+struct engine_doctor {
+	struct engine *engine;
+	engine_doctor_handler handler;
+	void *userdata;
+	sd_event_source *timer;
+};
 
-	(void)engine;
-	*ret = json_object_new_array();
-	for (size_t i = 0; i < 2; i++) {
+/* While a session "silent" runs, one hook is. */
+static struct json_object *fake_checks(struct engine *engine)
+{
+	const struct {
+		const char *check, *detail, *test;
+		bool ok;
+	} checks[] = {
+		{ "BTF", "/sys/kernel/btf/vmlinux", NULL, true },
+		{ "function hooks", "refused by the kernel", NULL, false },
+		{ "vfs.READ", "fake", "rows", true },
+		{ "vfs.SYNC", "fake", find(engine, "silent") ? "none" : "untried", !find(engine, "silent") },
+	};
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct json_object *check = json_object_new_object();
 
-		add_string(check, "check", checks[i]);
-		json_object_object_add(check, "ok", json_object_new_boolean(i == 0));
-		add_string(check, "detail",
-			   i ? "refused by the kernel" : "/sys/kernel/btf/vmlinux");
-		json_object_array_add(*ret, check);
+		add_string(check, "check", checks[i].check);
+		json_object_object_add(check, "ok", json_object_new_boolean(checks[i].ok));
+		add_string(check, "detail", checks[i].detail);
+		if (checks[i].test) {
+			add_string(check, "test", checks[i].test);
+			json_object_object_add(check, "rows", json_object_new_int(7));
+		}
+		json_object_array_add(array, check);
 	}
+	return array;
+}
+
+static int on_diagnosis(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct engine_doctor *doctor = userdata;
+
+	(void)source, (void)usec;
+	doctor->handler(fake_checks(doctor->engine), doctor->userdata);
 	return 0;
+}
+
+int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void *userdata,
+		      struct engine_doctor **ret)
+{
+	struct engine_doctor *doctor = calloc(1, sizeof(*doctor));
+	int r;
+
+	if (!doctor)
+		return -ENOMEM;
+	*doctor = (struct engine_doctor){ engine, handler, userdata, NULL };
+	r = sd_event_add_time_relative(engine->event, &doctor->timer, CLOCK_MONOTONIC, 100000, 1,
+				       on_diagnosis, doctor);
+	if (r < 0) {
+		free(doctor);
+		return r;
+	}
+	*ret = doctor;
+	return 0;
+}
+
+void engine_doctor_free(struct engine_doctor *doctor)
+{
+	if (!doctor)
+		return;
+	sd_event_source_disable_unref(doctor->timer);
+	free(doctor);
 }
 
 int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask,

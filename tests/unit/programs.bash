@@ -179,6 +179,14 @@ expect 0 streams
 out 'READ'
 expect 0 doctor
 out '^ok +BTF'
+out '^ok +vfs.READ +7 rows +fake'
+out '^ok +vfs.SYNC +not tried +fake'
+expect 0 start silent --vfs
+expect 6 doctor
+out '^no +vfs.SYNC +no row +fake'
+expect 6 doctor --json
+json
+expect 0 stop silent
 expect 0 reload
 expect 5 tail nowhere
 no_out

@@ -20,7 +20,7 @@ FREE = ('timestamp', 'latency_ns', 'cgroup_id', 'cpu_id', 'mono_ns')  # of no va
 SYS = {'sendmmsg': 307, 'recvmmsg': 299, 'splice': 275, 'preadv2': 327, 'pwritev2': 328,
        'socketpair': 53, 'close': 3, 'connect': 42, 'bind': 49, 'accept': 43, 'accept4': 288,
        'sendto': 44, 'recvfrom': 45, 'sendmsg': 46, 'recvmsg': 47, 'writev': 20, 'readv': 19,
-       'write': 1, 'read': 0, 'listen': 50, 'shutdown': 48, 'sendfile': 40}
+       'write': 1, 'read': 0, 'dup2': 33, 'dup3': 292, 'close_range': 436, 'listen': 50, 'shutdown': 48, 'sendfile': 40}
 
 
 def call(name, *args):

@@ -8,6 +8,8 @@ import struct
 import time
 from types import SimpleNamespace
 
+from lib.registry import Skip
+
 SETUP, ENTER, REGISTER = 425, 426, 427  # the same on every architecture
 GETEVENTS, SQ_WAKEUP = 1, 2
 NEED_WAKEUP = 1
@@ -142,6 +144,14 @@ class Ring:
         assert user_data == entry.user_data
         return entry
 
+    def do(self, opcode, fd, addr=0, length=0, op_flags=0, **fields):
+        """The result of a request. What is told later of the use of its buffer is left in the ring."""
+        self.push(opcode, fd, addr, length, op_flags=op_flags, **fields)
+        return self.results(1)[0]
+
+    def results(self, count):
+        return [result for _, result, flags in self.finish(count) if not flags & NOTIFICATION]
+
     def register(self, what, memory, count):
         return call(REGISTER, self.fd, what, address(memory), count)
 
@@ -168,6 +178,16 @@ class Ring:
         for at, part in enumerate(parts):
             words[2 * at], words[2 * at + 1] = self.keep(part), len(part)
         return self.keep(words)
+
+
+def need(entries=8):
+    """A ring, where the kernel has them."""
+    try:
+        return Ring(entries)
+    except OSError as error:
+        if missing(error):
+            raise Skip('no io_uring: %s' % error) from None
+        raise
 
 
 def missing(error):

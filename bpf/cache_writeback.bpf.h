@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writeback, by the bios that carry it; a part of cache.bpf.c. */
+/* Writeback and reclaim: rows at once, not by calls. */
 #pragma once
 
+#include "blockdev.bpf.h"
+#include "cache_runs.bpf.h"
+
 #define WRITEBACKS   4096 /* bios under way */
+#define REQUEST_BIOS 256 /* bios of one request that are looked at */
+
 #define BIO_CLONED   (1 << 1)
 #define REQ_OP_WRITE 1
 
@@ -90,6 +95,18 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(cache_bio_queue__1, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(cache_bio_queue__2, struct request_queue *queue, struct bio *bio)
+{
+	return bio_queued(bio);
+}
+
 /* A function of its own, verified once. */
 __noinline int bio_ended(__u64 bio)
 {
@@ -100,5 +117,52 @@ __noinline int bio_ended(__u64 bio)
 		return 0;
 	emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
 	bpf_map_delete_elem(&writebacks, &bio);
+	return 0;
+}
+
+/* Of devices without requests. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(cache_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	return bio_ended(argument_address(ctx, 1));
+}
+
+/* Of all others, before the request lets go of its bios. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	__u64 bio = ADDRESS(struct request, request, bio);
+
+	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
+		__u32 size = READ(struct bio, bio, bi_iter.bi_size);
+
+		if (bytes < size)
+			break;
+		bytes -= size;
+		bio_ended(bio);
+		bio = ADDRESS(struct bio, bio, bi_next);
+	}
+	return 0;
+}
+
+/* One pass over pages that were long not used, of any file: of what it got, no file is known. */
+SEC("tp_btf/mm_vmscan_lru_shrink_inactive")
+int BPF_PROG(cache_reclaim, int node, unsigned long scanned, unsigned long reclaimed, void *stat,
+	     int priority, int file)
+{
+	struct iotr_control *page = control_page();
+	struct writeback back = {};
+
+	if (!page || !reclaimed || !file)
+		return 0;
+	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_RECLAIM));
+	back.sessions = filter_fileless(page, back.sessions);
+	back.sessions = sample(page, IOTR_CACHE, back.sessions);
+	if (!back.sessions)
+		return 0;
+	actor_current(&back.actor);
+	back.cached.file.inode = back.cached.size = back.index = IOTR_UNKNOWN;
+	back.count = reclaimed;
+	emit_for(page, &back, IOTR_CACHE_RECLAIM);
 	return 0;
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sockets that are closed with others: by close_range, and by the end of the last thread of a
+ * process. Their rows are written before it happens, and have no latency.
+ */
+#pragma once
+
+#include "conn_row.bpf.h"
+#include "plug.bpf.h"
+
+#define CLOSE_WORDS	    64 /* of 64 descriptors each that are looked at: 4096 */
+#define CLOSE_RANGE_UNSHARE 2
+#define CLOSE_RANGE_CLOEXEC 4 /* closes nothing */
+#define EXITS		    1024
+
+/* Processes of several threads whose end was seen: all of these may see it. */
+HASH_OF(exits, LRU_HASH, __u64, __u8, EXITS);
+
+/* A row for a descriptor, when it is a socket's. A function of its own, verified once. */
+__noinline int close_row(__u32 fd, __u64 sessions)
+{
+	struct task_struct *task = current_task();
+	__u64 sock = sock_of_fd(fd), now = bpf_ktime_get_ns();
+	struct iotr_conn_record *row;
+	struct iotr_command command;
+
+	if (!sock)
+		return 0;
+	task_command(task, &command);
+	if (command_is_ours(&command))
+		return 0;
+	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
+	if (!row)
+		return 0;
+	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CLOSE, sessions, now, now);
+	head_fill_current(&row->head, task, &command);
+	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	socket_fill(&row->socket, sock);
+	socket_kind(row);
+	unix_names_fill(row, sock);
+	row->fd = fd;
+	row->has_fd = true;
+	row_commit(row);
+	return 0;
+}
+
+/* The descriptors of a word whose bits are set. */
+__noinline int close_word(__u32 word, __u64 open, __u64 sessions)
+{
+	for (__u32 bit = 0; bit < 64 && open; bit++) {
+		if (open & 1)
+			close_row(word * 64 + bit, sessions);
+		open >>= 1;
+	}
+	return 0;
+}
+
+/* What is open from `first` up to `last`. */
+__noinline int close_rows(__u32 first, __u32 last, __u64 sessions)
+{
+	struct files_struct *files = READ(struct task_struct, current_task(), files);
+	struct fdtable *table = files ? READ(struct files_struct, files, fdt) : NULL;
+	__u32 most = table ? READ(struct fdtable, table, max_fds) : 0;
+	unsigned long *words = table ? READ(struct fdtable, table, open_fds) : NULL;
+
+	for (__u32 i = 0; i < CLOSE_WORDS; i++) {
+		__u32 word = first / 64 + i, least = word * 64;
+		__u64 open = 0;
+
+		if (least >= most || least > last)
+			break;
+		bpf_probe_read_kernel(&open, sizeof(open), words + word);
+		if (least < first)
+			open &= ~0ULL << (first & 63);
+		if (last - least < 63)
+			open &= ~0ULL >> (63 - (last & 63));
+		if (open)
+			close_word(word, open, sessions);
+	}
+	return 0;
+}
+
+static __always_inline __u64 content(struct iotr_control *page, __u64 sessions)
+{
+	return filter_end(page, sessions, 0, IOTR_UNKNOWN, false);
+}
+
+static __always_inline int close_range(const struct plug_call *call)
+{
+	struct iotr_control *page = control_page();
+	__u64 sessions = page ? content(page, call->sessions) : 0;
+
+	if (sessions && call->args[0] <= (__u32)call->args[1] && !(call->args[2] & ~CLOSE_RANGE_UNSHARE))
+		close_rows(call->args[0], call->args[1], sessions);
+	return 0;
+}
+
+/* Whether nobody has told of this process's end yet. */
+static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
+{
+	struct task_struct *leader = READ(struct task_struct, task, group_leader);
+	__u64 key = mix(READ(struct task_struct, leader, start_time), tgid);
+	__u8 seen = 1;
+
+	return bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) == 0;
+}
+
+/*
+ * The thread that runs ends. Files go with the last of those that share them: when no thread of
+ * the process is left, and no other process has them. Sampled as a whole.
+ */
+static __always_inline int process_exits(void)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	struct signal_struct *signal = READ(struct task_struct, task, signal);
+	struct files_struct *files = READ(struct task_struct, task, files);
+	__u32 tgid = task_tgid(task), threads;
+	__u64 sessions;
+
+	if (!page || !files || tgid == page->own_tgid)
+		return 0;
+	sessions = filter_fileless(page, page->operation[IOTR_CONN][IOTR_CONN_CLOSE]);
+	if (!sessions || READ(struct signal_struct, signal, live.counter) > 0)
+		return 0;
+	threads = READ(struct signal_struct, signal, nr_threads);
+	if ((__u32)READ(struct files_struct, files, count.counter) > threads)
+		return 0;
+	sessions = content(page, filter_begin(page, task, IOTR_CONN, sessions, tgid));
+	if (sessions && (threads == 1 || exit_is_new(task, tgid)))
+		close_rows(0, ~0U, sessions);
+	return 0;
+}

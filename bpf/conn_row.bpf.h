@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What rows of the conn stream are made of, whoever makes them. */
+#pragma once
+
+#include "sockets.bpf.h"
+
+#define AF_PACKET      17
+#define SUN_PATH       2 /* where it begins in struct sockaddr_un */
+#define SOCK_TYPE_MASK 0xf /* of socket's second argument; the rest are flags */
+
+/* Bytes of a name in an address of that many; 0: it has none. */
+static __always_inline __u32 name_bytes(__s32 address)
+{
+	__u32 length = address - SUN_PATH;
+
+	if (address <= SUN_PATH)
+		return 0;
+	return length > IOTR_UNIX_NAME ? IOTR_UNIX_NAME : length;
+}
+
+/* The name that a Unix socket is bound to; returns its bytes. */
+static __always_inline __u32 unix_name(char *name, __u64 sock)
+{
+	__u64 address = sock ? (__u64)READ(struct unix_sock, sock, addr) : 0;
+	__u32 length = address ? name_bytes(READ(struct unix_address, address, len)) : 0;
+
+	if (!length || length > IOTR_UNIX_NAME)
+		return 0;
+	address += bpf_core_field_offset(struct unix_address, name) + SUN_PATH;
+	return bpf_probe_read_kernel(name, length, (void *)address) ? 0 : length;
+}
+
+static __always_inline __u32 unix_name_user(char *name, __u64 user, __s32 address)
+{
+	__u32 length = name_bytes(address);
+	__u16 family;
+
+	if (!length || length > IOTR_UNIX_NAME ||
+	    bpf_probe_read_user(&family, sizeof(family), (void *)user) || family != AF_UNIX)
+		return 0;
+	return bpf_probe_read_user(name, length, (void *)(user + SUN_PATH)) ? 0 : length;
+}
+
+static __always_inline __u64 unix_peer(__u64 sock)
+{
+	return (__u64)READ(struct unix_sock, sock, peer);
+}
+
+/* Both names, where it is a Unix socket, and there still. */
+static __always_inline void unix_names_fill(struct iotr_conn_record *row, __u64 sock)
+{
+	if (row->socket.family != AF_UNIX || !bpf_core_type_exists(struct unix_sock))
+		return;
+	row->local_length = unix_name(row->local_name, sock);
+	row->remote_length = unix_name(row->remote_name, unix_peer(sock));
+}
+
+static __always_inline void socket_kind(struct iotr_conn_record *row)
+{
+	row->has_socket = true;
+	row->domain = row->socket.family;
+	row->type = row->socket.type;
+	row->protocol = row->socket.family == AF_PACKET ? -1 : row->socket.protocol;
+}
+
+static __always_inline void *rest(struct iotr_conn_record *row)
+{
+	return (void *)row + sizeof(row->head);
+}

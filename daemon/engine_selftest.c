@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine_selftest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "probes/control_page.h"
+#include "selftest/selftest.h"
+
+#define FOLDER	    "self-test" /* in the state folder */
+#define LATEST_US   (SELFTEST_SECONDS * 1000000ULL + 500000) /* when it is ended by force */
+#define LINGER_US   50000 /* for what ends after the process that began it */
+#define NOTES_MAX   1024
+
+enum { BIT_PROCESS, BIT_OWNER, BITS };
+
+struct selftest {
+	struct engine *engine;
+	selftest_handler handler;
+	void *userdata;
+	unsigned int bits[BITS];
+	pid_t pid;	      /* 0: there is none */
+	int pidfd, go, notes; /* -1: closed */
+	bool cut_short;
+	char folder[PATH_MAX];
+	sd_event_source *ended, *timer;
+	struct router_tally tally;
+	struct {
+		uint8_t tried, sure;
+	} noted[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
+};
+
+/* ---- the folder ---- */
+
+static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *at)
+{
+	(void)stat, (void)type, (void)at;
+	remove(path);
+	return 0;
+}
+
+static void folder_remove(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+static int folder_create(struct selftest *selftest, struct engine_error *error)
+{
+	const char *state = selftest->engine->config.state_dir;
+
+	if ((size_t)snprintf(selftest->folder, sizeof(selftest->folder), "%s/" FOLDER, state) >=
+	    sizeof(selftest->folder))
+		return engine_fail(error, -ENAMETOOLONG, "", "the state folder's path is too long");
+	folder_remove(selftest->folder); /* what a daemon that was killed has left */
+	if (mkdir(selftest->folder, 0700) == 0)
+		return 0;
+	snprintf(error->message, sizeof(error->message), "cannot create %.300s: %s", selftest->folder,
+		 strerror(errno));
+	return engine_fail(error, -errno, "", NULL);
+}
+
+/* ---- the process ---- */
+
+static int spawn(struct selftest *selftest, int in, int out)
+{
+	char *const arguments[] = { (char *)"iotracerd", (char *)SELFTEST_OPTION, selftest->folder, NULL };
+	char *const environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int r;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	r = posix_spawn(&selftest->pid, "/proc/self/exe", &actions, &attributes, arguments, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	if (r)
+		selftest->pid = 0;
+	return -r;
+}
+
+static int process_start(struct selftest *selftest, struct engine_error *error)
+{
+	_cleanup_close_ int in = -1, out = -1;
+	int ends[2], r;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return engine_fail(error, -errno, "", "no pipe");
+	in = ends[0];
+	selftest->go = ends[1];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return engine_fail(error, -errno, "", "no pipe");
+	selftest->notes = ends[0];
+	out = ends[1];
+	r = spawn(selftest, in, out);
+	if (r >= 0) {
+		selftest->pidfd = (int)syscall(SYS_pidfd_open, selftest->pid, 0);
+		r = selftest->pidfd < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		snprintf(error->message, sizeof(error->message), "cannot start its process: %s", strerror(-r));
+		return engine_fail(error, r, "", NULL);
+	}
+	return 0;
+}
+
+/* Kills the process, should it still be there. */
+static void process_end(struct selftest *selftest)
+{
+	if (!selftest->pid)
+		return;
+	kill(selftest->pid, SIGKILL);
+	while (waitpid(selftest->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	selftest->pid = 0;
+}
+
+static void notes_read(struct selftest *selftest)
+{
+	struct selftest_note notes[NOTES_MAX];
+	ssize_t size = read(selftest->notes, notes, sizeof(notes));
+
+	for (ssize_t i = 0; i < size / (ssize_t)sizeof(notes[0]); i++) {
+		if (notes[i].stream >= IOTR_STREAM_COUNT || notes[i].operation >= IOTR_OPERATIONS_MAX)
+			continue;
+		selftest->noted[notes[i].stream][notes[i].operation].tried = true;
+		selftest->noted[notes[i].stream][notes[i].operation].sure |= notes[i].sure;
+	}
+}
+
+/* ---- recording ---- */
+
+static int bits_find(struct selftest *selftest)
+{
+	const struct engine *engine = selftest->engine;
+	size_t found = 0;
+
+	for (unsigned int bit = 0; bit < IOTR_SESSIONS_MAX && found < BITS; bit++)
+		if (!engine->sessions[bit] && !engine->leaving[bit])
+			selftest->bits[found++] = bit;
+	return found == BITS ? 0 : -ENOSPC;
+}
+
+static int record(struct selftest *selftest)
+{
+	uint32_t pid = selftest->pid, uid = getuid();
+	struct iotr_session_spec process = { .streams = (1U << IOTR_STREAM_COUNT) - 1, .pids = &pid,
+					     .pid_count = 1 };
+	struct iotr_session_spec owner = { .streams = 1U << IOTR_DROP, .uids = &uid, .uid_count = 1 };
+	struct engine *engine = selftest->engine;
+	struct filter_error why;
+	int r;
+
+	engine->selftest_bits = 1ULL << selftest->bits[BIT_PROCESS] | 1ULL << selftest->bits[BIT_OWNER];
+	router_tally_set(consumer_router(engine->consumer), engine->selftest_bits, &selftest->tally);
+	consumer_run(engine->consumer, true);
+	groups_attach(engine);
+	r = control_page_set(engine->probes, selftest->bits[BIT_PROCESS], &process, &why);
+	if (r >= 0)
+		r = control_page_set(engine->probes, selftest->bits[BIT_OWNER], &owner, &why);
+	return r;
+}
+
+static void record_end(struct selftest *selftest)
+{
+	struct engine *engine = selftest->engine;
+
+	if (!engine->selftest_bits)
+		return;
+	for (size_t i = 0; i < BITS; i++)
+		control_page_clear(engine->probes, selftest->bits[i]);
+	consumer_drain(engine->consumer);
+	router_tally_set(consumer_router(engine->consumer), 0, NULL);
+	engine->selftest_bits = 0;
+	groups_release(engine);
+	consumer_run(engine->consumer, groups_needed(engine));
+}
+
+/* ---- life ---- */
+
+static void selftest_free(struct selftest *selftest)
+{
+	sd_event_source_disable_unref(selftest->ended);
+	sd_event_source_disable_unref(selftest->timer);
+	process_end(selftest);
+	record_end(selftest);
+	folder_remove(selftest->folder);
+	closep(&selftest->pidfd);
+	closep(&selftest->go);
+	closep(&selftest->notes);
+	free(selftest);
+}
+
+static void finish(struct selftest *selftest)
+{
+	process_end(selftest);
+	record_end(selftest);
+	notes_read(selftest);
+	selftest->engine->selftest = NULL;
+	selftest->handler(selftest, selftest->userdata);
+	selftest_free(selftest);
+}
+
+static int on_timer(sd_event_source *source, uint64_t now, void *userdata)
+{
+	struct selftest *selftest = userdata;
+
+	(void)source, (void)now;
+	selftest->cut_short |= selftest->pid != 0;
+	finish(selftest);
+	return 0;
+}
+
+/* The process has ended; what it began may take a moment longer. */
+static int on_ended(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct selftest *selftest = userdata;
+	int status = 0;
+
+	(void)fd, (void)events;
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	if (waitpid(selftest->pid, &status, 0) == selftest->pid)
+		selftest->pid = 0;
+	selftest->cut_short = status != 0;
+	sd_event_source_set_time_relative(selftest->timer, LINGER_US);
+	return 0;
+}
+
+static int watch(struct selftest *selftest)
+{
+	sd_event *event = selftest->engine->event;
+	int r = sd_event_add_io(event, &selftest->ended, selftest->pidfd, EPOLLIN, on_ended, selftest);
+
+	if (r >= 0)
+		r = sd_event_add_time_relative(event, &selftest->timer, CLOCK_MONOTONIC, LATEST_US, 1000,
+					       on_timer, selftest);
+	if (r >= 0 && write(selftest->go, "", 1) != 1)
+		r = -errno;
+	return r;
+}
+
+static int begin(struct selftest *selftest, struct engine_error *error)
+{
+	int r = bits_find(selftest);
+
+	if (r < 0)
+		return engine_fail(error, r, "", "there is no room for the two sessions that it takes: "
+				   "64 is the limit");
+	r = folder_create(selftest, error);
+	if (r >= 0)
+		r = process_start(selftest, error);
+	if (r < 0)
+		return r;
+	r = record(selftest);
+	if (r >= 0)
+		r = watch(selftest);
+	return r < 0 ? engine_fail(error, r, "", strerror(-r)) : 0;
+}
+
+int selftest_start(struct engine *engine, selftest_handler handler, void *userdata,
+		   struct engine_error *error)
+{
+	struct selftest *selftest = calloc(1, sizeof(*selftest));
+	int r;
+
+	if (!selftest)
+		return engine_fail(error, -ENOMEM, "", "out of memory");
+	selftest->engine = engine;
+	selftest->handler = handler;
+	selftest->userdata = userdata;
+	selftest->pidfd = selftest->go = selftest->notes = -1;
+	r = begin(selftest, error);
+	if (r < 0) {
+		selftest_free(selftest);
+		return r;
+	}
+	engine->selftest = selftest;
+	return 0;
+}
+
+void selftest_abort(struct engine *engine)
+{
+	if (!engine->selftest)
+		return;
+	engine->selftest->cut_short = true;
+	finish(engine->selftest);
+}
+
+/* ---- what was found ---- */
+
+enum selftest_verdict selftest_verdict(const struct selftest *selftest, enum iotr_stream stream,
+				       size_t operation, uint32_t *rows)
+{
+	*rows = selftest->tally.rows[stream][operation];
+	if (*rows)
+		return SELFTEST_ROWS;
+	if (!selftest->noted[stream][operation].tried)
+		return SELFTEST_UNTRIED;
+	return selftest->noted[stream][operation].sure ? SELFTEST_NONE : SELFTEST_UNSURE;
+}
+
+const char *selftest_trouble(const struct selftest *selftest)
+{
+	return selftest->cut_short ? "its process did not come to its end" : NULL;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bench_kinds.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, FAULTS_MAX = 16 };
+
+static int file = -1, left, right;
+static off_t where;
+
+/* ---- pread: one byte of the file ---- */
+
+static bool file_prepare(const char *path, off_t offset)
+{
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	where = offset;
+	return file >= 0;
+}
+
+static bool pread_call(unsigned long number)
+{
+	char byte;
+
+	(void)number;
+	return pread(file, &byte, 1, where) == 1;
+}
+
+/* ---- fault: a page of the file that is in memory ---- */
+
+static char *pages;
+
+static bool fault_prepare(const char *path, off_t offset)
+{
+	if (!file_prepare(path, offset))
+		return false;
+	pages = mmap(NULL, FAULTS_MAX * PAGE, PROT_READ, MAP_SHARED, file, 0);
+	return pages != MAP_FAILED && madvise(pages, FAULTS_MAX * PAGE, MADV_RANDOM) == 0;
+}
+
+/* One madvise for each fault is in the time of all variants. */
+static bool fault_call(unsigned long number)
+{
+	char *page = pages + number % FAULTS_MAX * PAGE;
+
+	if (madvise(page, PAGE, MADV_DONTNEED) < 0)
+		return false;
+	(void)*(volatile char *)page;
+	return true;
+}
+
+/* ---- net: a byte sent and received, two events ---- */
+
+static struct sockaddr_in address = { .sin_family = AF_INET };
+static socklen_t length = sizeof(address);
+
+static bool net_prepare(const char *path, off_t offset)
+{
+	(void)path, (void)offset;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	right = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (right < 0 || bind(right, (struct sockaddr *)&address, length) < 0 ||
+	    getsockname(right, (struct sockaddr *)&address, &length) < 0)
+		return false;
+	left = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return left >= 0 && connect(left, (struct sockaddr *)&address, length) == 0;
+}
+
+static bool net_call(unsigned long number)
+{
+	char byte = 0;
+
+	(void)number;
+	return send(left, &byte, 1, 0) == 1 && recv(right, &byte, 1, 0) == 1;
+}
+
+/* ---- conn: a connection from its socket to its end, five events; of Unix, as TCP's vary more ---- */
+
+static struct sockaddr_un unix_address = { .sun_family = AF_UNIX };
+static socklen_t unix_length = sizeof(unix_address.sun_family); /* the kernel is to choose one */
+
+static bool conn_prepare(const char *path, off_t offset)
+{
+	(void)path, (void)offset;
+	right = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (right < 0 || bind(right, (struct sockaddr *)&unix_address, unix_length) < 0 || listen(right, 16) < 0)
+		return false;
+	unix_length = sizeof(unix_address);
+	return getsockname(right, (struct sockaddr *)&unix_address, &unix_length) == 0;
+}
+
+static bool conn_call(unsigned long number)
+{
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), server;
+
+	(void)number;
+	if (client < 0 || connect(client, (struct sockaddr *)&unix_address, unix_length) < 0)
+		return false;
+	server = accept4(right, NULL, NULL, SOCK_CLOEXEC);
+	return server >= 0 && close(client) == 0 && close(server) == 0;
+}
+
+/* ---- epoll: a wait for nothing ---- */
+
+static bool epoll_prepare(const char *path, off_t offset)
+{
+	(void)path, (void)offset;
+	left = epoll_create1(EPOLL_CLOEXEC);
+	return left >= 0;
+}
+
+static bool epoll_call(unsigned long number)
+{
+	struct epoll_event event;
+
+	(void)number;
+	return epoll_wait(left, &event, 1, 0) == 0;
+}
+
+/* ---- sockopt ---- */
+
+static bool sockopt_call(unsigned long number)
+{
+	socklen_t size = sizeof(int);
+	int value;
+
+	(void)number;
+	return getsockopt(left, SOL_SOCKET, SO_RCVBUF, &value, &size) == 0;
+}
+
+/* ---- iouring: a request that does nothing ---- */
+
+static struct {
+	int fd;
+	char *sq, *cq;
+	struct io_uring_sqe *entry;
+	struct io_uring_params params;
+} ring;
+
+static void *ring_map(off_t offset)
+{
+	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd, offset);
+}
+
+static bool ring_prepare(const char *path, off_t offset)
+{
+	(void)path, (void)offset;
+	ring.fd = (int)syscall(SYS_io_uring_setup, 1, &ring.params);
+	if (ring.fd < 0)
+		return false;
+	ring.sq = ring_map(IORING_OFF_SQ_RING);
+	ring.cq = ring_map(IORING_OFF_CQ_RING);
+	ring.entry = ring_map(IORING_OFF_SQES);
+	return ring.sq != MAP_FAILED && ring.cq != MAP_FAILED && (void *)ring.entry != MAP_FAILED;
+}
+
+static bool ring_call(unsigned long number)
+{
+	unsigned int *tail = (unsigned int *)(ring.sq + ring.params.sq_off.tail);
+	unsigned int *head = (unsigned int *)(ring.cq + ring.params.cq_off.head);
+
+	(void)number;
+	memset(ring.entry, 0, sizeof(*ring.entry));
+	ring.entry->opcode = IORING_OP_NOP;
+	*(unsigned int *)(ring.sq + ring.params.sq_off.array) = 0;
+	__atomic_fetch_add(tail, 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+		return false;
+	__atomic_fetch_add(head, 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static const struct kind kinds[] = {
+	{ "pread", file_prepare, pread_call },
+	{ "fault", fault_prepare, fault_call },
+	{ "net", net_prepare, net_call },
+	{ "conn", conn_prepare, conn_call },
+	{ "epoll", epoll_prepare, epoll_call },
+	{ "sockopt", net_prepare, sockopt_call },
+	{ "iouring", ring_prepare, ring_call },
+};
+
+const struct kind *kind_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}

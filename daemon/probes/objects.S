@@ -26,5 +26,6 @@ OBJECT(net_uring)
 OBJECT(conn)
 OBJECT(cache)
 OBJECT(pagefault)
+OBJECT(tasks)
 
 .section .note.GNU-stack,"",@progbits

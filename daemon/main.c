@@ -12,6 +12,7 @@
 #include "log.h"
 #include "manager.h"
 #include "protocol.h"
+#include "snapshot/snapshot.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -115,6 +116,8 @@ int main(int argc, char **argv)
 	struct manager *manager = NULL;
 	int option, r;
 
+	if (argc == 2 && !strcmp(argv[1], SNAPSHOT_HELPER))
+		return snapshot_helper();
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
 	if (optind < argc)

@@ -49,6 +49,7 @@ static char *write_time(struct text_clock *clock, char *out, const struct statx_
 	return text_time(clock, out, time->tv_sec, time->tv_nsec);
 }
 
+/* A file system that knows no creation time for a file may tell the beginning of time. */
 static char *write_row(struct filesystem *of, char *out, const char *path, size_t length,
 		       const struct statx *stat)
 {
@@ -60,7 +61,7 @@ static char *write_row(struct filesystem *of, char *out, const char *path, size_
 	*out++ = ',';
 	out = digits_u64(out, stat->stx_size);
 	*out++ = ',';
-	if (stat->stx_mask & STATX_BTIME)
+	if (stat->stx_mask & STATX_BTIME && (stat->stx_btime.tv_sec || stat->stx_btime.tv_nsec))
 		out = write_time(&of->creation, out, &stat->stx_btime);
 	*out++ = ',';
 	out = write_time(&of->modification, out, &stat->stx_mtime);

@@ -54,6 +54,17 @@ static void entry_done(struct mountinfo_entry *entry)
 	free(entry->options);
 }
 
+/* Behind any number of optional words, which a dash ends. */
+static char *after_options(char *rest)
+{
+	char *dash;
+
+	if (!rest || !strncmp(rest, "- ", 2))
+		return rest ? rest + 2 : NULL;
+	dash = strstr(rest, " - ");
+	return dash ? dash + 3 : NULL;
+}
+
 /* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/root rw" */
 static int parse_line(char *line, struct mountinfo_entry *entry)
 {
@@ -62,10 +73,9 @@ static int parse_line(char *line, struct mountinfo_entry *entry)
 	for (size_t i = 0; i < 6; i++)
 		if (!(words[i] = strsep(&rest, " ")))
 			return -EBADMSG;
-	tail = rest ? strstr(rest - 1, " - ") : NULL;
+	tail = after_options(rest);
 	if (!tail || sscanf(words[2], "%u:%u", &entry->major, &entry->minor) != 2)
 		return -EBADMSG;
-	tail += 3;
 	*entry = (struct mountinfo_entry){
 		.path = unescape(words[4]),
 		.type = unescape(strsep(&tail, " ")),

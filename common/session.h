@@ -19,6 +19,27 @@ enum {
 	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
 };
 
+/* Which snapshots a session takes; what is not given is as the daemon is configured. */
+enum {
+	IOTR_SNAPSHOTS_SYSTEM = 1,
+	IOTR_SNAPSHOTS_PROCESS = 2,
+	IOTR_SNAPSHOTS_FILESYSTEM = 4,
+	IOTR_SNAPSHOTS_ROOT = 8,
+	IOTR_SNAPSHOTS_DEPTH = 16,
+};
+
+struct iotr_snapshots {
+	uint32_t given;		/* bits above */
+	bool system;		/* at the start */
+	uint64_t process_ns;	/* at the start, and then so far apart; 0: never */
+	uint64_t filesystem_ns; /* likewise */
+	char root[PATH_MAX];	/* of the file system's, absolute */
+	uint32_t depth;		/* levels below it */
+};
+
+#define IOTR_SNAPSHOTS_INTERVAL_MIN 1000000000ULL /* ns */
+#define IOTR_SNAPSHOTS_DEPTH_MAX    65535
+
 /* Operations of one stream. */
 struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
@@ -45,6 +66,7 @@ struct iotr_session_spec {
 
 	uint64_t duration_ns;      /* 0: until stopped */
 	char output[PATH_MAX];     /* absolute; "" for the default place */
+	struct iotr_snapshots snapshots;
 };
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)

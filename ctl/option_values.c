@@ -40,6 +40,36 @@ static int set_switch(struct context *context, const struct option_row *row, con
 	return EXIT_DONE;
 }
 
+static int set_not(struct context *context, const struct option_row *row, const char *value,
+		   struct json_object *parameters)
+{
+	(void)context, (void)value;
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(false));
+	return EXIT_DONE;
+}
+
+static int set_on_off(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	bool on = !strcmp(value, "on");
+
+	if (!on && strcmp(value, "off"))
+		return refuse(context, row, value, "neither on nor off");
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(on));
+	return EXIT_DONE;
+}
+
+static int set_number(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	uint64_t number;
+
+	if (iotr_parse_number(value, INT64_MAX, &number) < 0)
+		return refuse(context, row, value, "not a number");
+	json_object_object_add(parameters, row->parameter, json_object_new_int64((int64_t)number));
+	return EXIT_DONE;
+}
+
 static int set_text(struct context *context, const struct option_row *row, const char *value,
 		    struct json_object *parameters)
 {
@@ -119,6 +149,17 @@ static int set_duration(struct context *context, const struct option_row *row, c
 {
 	return set_quantity(context, row, value, parameters, iotr_parse_duration,
 			    "no duration: write 30s, 5m, 1h, 5ms or 250us");
+}
+
+static int set_interval(struct context *context, const struct option_row *row, const char *value,
+			struct json_object *parameters)
+{
+	if (!strcmp(value, "off")) {
+		json_object_object_add(parameters, row->parameter, json_object_new_int64(0));
+		return EXIT_DONE;
+	}
+	return set_quantity(context, row, value, parameters, iotr_parse_duration,
+			    "neither a duration, as 5m or 1h, nor off");
 }
 
 static int set_size(struct context *context, const struct option_row *row, const char *value,
@@ -224,6 +265,8 @@ static int take_version(struct context *context, const struct option_row *row, c
 static parser *const parsers[] = {
 	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
 	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
+	[OPTION_NUMBER] = set_number,	  [OPTION_NOT] = set_not,
+	[OPTION_ON_OFF] = set_on_off,	  [OPTION_INTERVAL] = set_interval,
 	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,

@@ -16,7 +16,11 @@ enum option_kind {
 	OPTION_TEXT,
 	OPTION_TEXTS,	 /* separated by commas */
 	OPTION_NUMBERS,	 /* separated by commas */
+	OPTION_NUMBER,
+	OPTION_NOT,	 /* false */
+	OPTION_ON_OFF,	 /* true or false */
 	OPTION_DURATION, /* as nanoseconds */
+	OPTION_INTERVAL, /* the same, or off, which is 0 */
 	OPTION_SIZE,	 /* as bytes */
 	OPTION_PATH,	 /* made absolute */
 	OPTION_STREAM,	 /* adds its own name to the list */

@@ -10,3 +10,4 @@ const struct option_group *stream_options(void);
 extern const struct option_group process_options; /* which processes, by number */
 extern const struct option_group filter_options;
 extern const struct option_group output_options;
+extern const struct option_group snapshot_options;

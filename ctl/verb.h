@@ -48,6 +48,7 @@ int verb_list(struct context *context, struct json_object *parameters, int argc,
 int verb_status(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_rotate(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_record(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_snapshot(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_streams(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);

@@ -29,13 +29,33 @@ static const struct option_row tail_row[] = {
 };
 static const struct option_group tail_option = { "Rows", tail_row, 1 };
 
+static const struct option_row snapshot_rows[] = {
+	{ .name = "root",
+	  .kind = OPTION_PATH,
+	  .parameter = "root",
+	  .value = "DIR",
+	  .help = "files: from there on [/]" },
+	{ .name = "depth",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "depth",
+	  .value = "N",
+	  .help = "files: so many levels below it [3]" },
+	{ .name = "output",
+	  .kind = OPTION_PATH,
+	  .parameter = "output",
+	  .value = "DIR",
+	  .help = "folder for the files, empty or new" },
+};
+static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 3 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, NULL };
+						     &output_options, &snapshot_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
-						      &output_options, NULL };
+						      &output_options, &snapshot_options, NULL };
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
+static const struct option_group *const snapshot_groups[] = { &snapshot_option, NULL };
 
 const struct verb verbs[] = {
 	{ .name = "start",
@@ -69,6 +89,12 @@ const struct verb verbs[] = {
 	  .synopsis = "[NAME]",
 	  .summary = "close the files of a session, or of all, and begin new ones",
 	  .arguments_max = 1 },
+	{ .name = "snapshot",
+	  .run = verb_snapshot,
+	  .synopsis = "[system|process|filesystem|all] [NAME] [--root DIR] [--depth N] [--output DIR]",
+	  .summary = "tell of the machine, its processes and its files as they are now",
+	  .groups = snapshot_groups,
+	  .arguments_max = 2 },
 	{ .name = "tail",
 	  .run = verb_tail,
 	  .synopsis = "[NAME] [--stream STREAM,...]",

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "session.h"
+
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"
 #define CONFIG_STATE_DIR "/var/lib/iotracer"
@@ -17,6 +19,8 @@ struct config {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
+	struct iotr_snapshots snapshots; /* of sessions that do not say */
+	char country[3];		 /* two letters; "": from the time zone */
 };
 
 /* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */

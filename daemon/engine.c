@@ -99,6 +99,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	r = consumer_start(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
+	r = snapshots_new(engine, &engine->snapshots);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
 	*ret = TAKE(engine);
 	return 0;
@@ -114,6 +117,7 @@ void engine_free(struct engine *engine)
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);
+	snapshots_free(engine->snapshots);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
 	sd_event_unref(engine->event);

@@ -32,6 +32,7 @@ struct session {
 	uint64_t missed_before[IOTR_STREAM_COUNT];
 	sd_event_source *duration;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
+	struct session_snapshots *snapshots;
 };
 
 struct engine {
@@ -44,6 +45,7 @@ struct engine {
 	size_t ended_count;
 	const char *block_flags[32];
 	sd_event_source *release; /* when hooks that nobody wants any more go */
+	struct snapshots *snapshots;
 };
 
 /* Fills in the error and returns `r`; a NULL message leaves the one that stands there. */
@@ -78,5 +80,20 @@ struct json_object *missing_describe(const struct engine *engine, uint32_t strea
 
 /* Tells the tails of the session that it ended; they live on until they are freed. */
 void tail_hub_end(struct session *session);
+
+/* ---- snapshots: engine_snapshot.c ---- */
+
+int snapshots_new(struct engine *engine, struct snapshots **ret);
+void snapshots_free(struct snapshots *snapshots); /* all sessions have ended; takes NULL */
+
+/* Begins the session's; nothing of it waits for them. `folder_fd` stays the caller's. */
+int session_snapshots_begin(struct session *session, int folder_fd);
+/* Ends them: what is not done in a moment is cancelled, and the writer is told. */
+void session_snapshots_end(struct session *session);
+void session_snapshots_free(struct session *session);
+/* By kind, the last or the one under way: new object. */
+struct json_object *session_snapshots_status(const struct session *session);
+/* What the session is asked to take, with what it does not say filled in. */
+void session_snapshots_resolve(const struct engine *engine, struct iotr_snapshots *snapshots);
 
 const char *level_name(enum probes_level level);

@@ -46,6 +46,7 @@ static void session_free(struct session *session)
 		return;
 	sd_event_source_disable_unref(session->duration);
 	writer_free(session->writer);
+	session_snapshots_free(session);
 	json_object_put(session->missing);
 	iotr_session_spec_done(&session->spec);
 	free(session);
@@ -96,7 +97,7 @@ static int session_open(struct session *session, struct engine_error *error)
 			 session->output, strerror(-r));
 		return engine_fail(error, r, "output", NULL);
 	}
-	return 0;
+	return session_snapshots_begin(session, folder);
 }
 
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
@@ -201,6 +202,7 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	clock_gettime(CLOCK_REALTIME, &session->started);
 	session->missing = missing_describe(engine, spec->streams);
 	r = spec_copy(&session->spec, spec);
+	session_snapshots_resolve(engine, &session->spec.snapshots);
 	if (r >= 0)
 		r = session_open(session, error);
 	if (r < 0)
@@ -252,6 +254,7 @@ struct json_object *session_end(struct session *session, const char *reason)
 	struct json_object *status;
 	int r;
 
+	session_snapshots_end(session);
 	control_page_clear(engine->probes, session->bit);
 	consumer_drain(engine->consumer);
 	router_detach(consumer_router(engine->consumer), session->bit);

@@ -94,6 +94,18 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 	return filters;
 }
 
+static struct json_object *snapshots_definition(const struct iotr_snapshots *snapshots)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "system", json_object_new_boolean(snapshots->system));
+	add_u64(object, "process_ns", snapshots->process_ns);
+	add_u64(object, "filesystem_ns", snapshots->filesystem_ns);
+	add_string(object, "root", snapshots->root);
+	add_u64(object, "depth", snapshots->depth);
+	return object;
+}
+
 struct json_object *session_definition(const struct session *session)
 {
 	struct json_object *definition = json_object_new_object(), *streams = json_object_new_array();
@@ -105,6 +117,7 @@ struct json_object *session_definition(const struct session *session)
 					      json_object_new_string(iotr_schemas[stream].flag));
 	json_object_object_add(definition, "streams", streams);
 	json_object_object_add(definition, "filters", filters_describe(&session->spec));
+	json_object_object_add(definition, "snapshots", snapshots_definition(&session->spec.snapshots));
 	if (session->spec.duration_ns)
 		add_u64(definition, "duration_ns", session->spec.duration_ns);
 	return definition;
@@ -173,6 +186,7 @@ struct json_object *session_status(const struct session *session, const char *re
 	json_object_object_add(status, "filters", filters_describe(&session->spec));
 	if (session->spec.duration_ns)
 		add_u64(status, "duration_ns", session->spec.duration_ns);
+	json_object_object_add(status, "snapshots", session_snapshots_status(session));
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
 	return status;

@@ -91,6 +91,8 @@ static int reload(void *userdata)
 	if (r >= 0) {
 		log_set_level(fresh.log_level);
 		manager->config.log_level = fresh.log_level;
+		manager->config.snapshots = fresh.snapshots;
+		memcpy(manager->config.country, fresh.country, sizeof(fresh.country));
 		log_notice("configuration reloaded");
 	}
 	sd_notify(false, "READY=1");
@@ -124,6 +126,8 @@ static int load_engine(struct manager *manager)
 		.log_dir = manager->config.log_dir,
 		.state_dir = manager->config.state_dir,
 		.level = manager->options->level ?: "auto",
+		.snapshots = &manager->config.snapshots,
+		.country = manager->config.country,
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

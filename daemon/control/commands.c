@@ -10,6 +10,7 @@
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
+#include "snapshot_call.h"
 #include "start_arguments.h"
 #include "tail.h"
 
@@ -235,6 +236,7 @@ static const struct method methods[] = {
 	{ "Start", start },   { "Stop", stop },	     { "List", list },
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
+	{ "Snapshot", snapshot_call },
 };
 
 const struct interface command_interface = {

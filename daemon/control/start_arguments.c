@@ -11,6 +11,7 @@
 
 #include "protocol.h"
 #include "schema.h"
+#include "snapshot_arguments.h"
 #include "units.h"
 
 enum {
@@ -311,6 +312,12 @@ static const struct argument start_arguments[] = {
 	{ .name = "errors", .parse = parse_errors },
 	{ .name = "duration_ns", .parse = parse_duration },
 	{ .name = "output", .parse = parse_output },
+	{ .name = "snapshots", .parse = snapshot_arguments_all },
+	{ .name = "snapshot_system", .parse = snapshot_arguments_system },
+	{ .name = "snapshot_process_ns", .parse = snapshot_arguments_process },
+	{ .name = "snapshot_filesystem_ns", .parse = snapshot_arguments_filesystem },
+	{ .name = "snapshot_root", .parse = snapshot_arguments_root },
+	{ .name = "snapshot_depth", .parse = snapshot_arguments_depth },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,

@@ -134,7 +134,15 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 void manifest_done(struct manifest *manifest)
 {
 	json_object_put(manifest->constant);
+	json_object_put(manifest->snapshots);
 	manifest->constant = NULL;
+	manifest->snapshots = NULL;
+}
+
+void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots)
+{
+	json_object_put(manifest->snapshots);
+	manifest->snapshots = snapshots;
 }
 
 static void add_times(struct json_object *object, const struct segment *segment,
@@ -215,6 +223,8 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 		add_segments(segments, state->streams[stream].sink, &state->clocks);
 	}
 	json_object_object_add(object, "segments", segments);
+	if (manifest->snapshots)
+		json_object_object_add(object, "snapshots", json_object_get(manifest->snapshots));
 }
 
 static int write_all(int fd, const char *text, size_t size)

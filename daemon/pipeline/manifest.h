@@ -23,6 +23,7 @@ struct manifest {
 	uint32_t streams;
 	struct json_object *constant; /* what does not change: the frame of each manifest */
 	struct clocks start;
+	struct json_object *snapshots; /* array, NULL: none */
 };
 
 struct manifest_config {
@@ -50,5 +51,8 @@ struct manifest_state {
 
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
+
+/* Takes ownership. */
+void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 
 int manifest_write(const struct manifest *manifest, const struct manifest_state *state);

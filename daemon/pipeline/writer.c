@@ -182,6 +182,14 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
 	atomic_store(&of->missed, probes->missed);
 }
 
+void writer_snapshots(struct writer *writer, struct json_object *snapshots)
+{
+	if (writer->stopped)
+		json_object_put(snapshots);
+	else
+		mailbox_call(&writer->mailbox, writer_do_snapshots, snapshots);
+}
+
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		   struct writer_counts *counts)
 {

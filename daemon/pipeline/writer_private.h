@@ -78,3 +78,4 @@ struct writer_tap_how {
 int writer_do_rotate(void *writer, void *paths);
 int writer_do_stop(void *writer, void *how);
 int writer_do_tap(void *writer, void *how);
+int writer_do_snapshots(void *writer, void *snapshots);

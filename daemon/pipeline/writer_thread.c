@@ -245,6 +245,14 @@ int writer_do_stop(void *owner, void *argument)
 	return writer_write_manifest(writer);
 }
 
+int writer_do_snapshots(void *owner, void *snapshots)
+{
+	struct writer *writer = owner;
+
+	manifest_set_snapshots(&writer->manifest, snapshots);
+	return writer_write_manifest(writer);
+}
+
 int writer_do_tap(void *owner, void *argument)
 {
 	struct writer *writer = owner;

@@ -49,10 +49,12 @@ static struct json_object *entry_new(enum snapshot_kind kind, const struct snaps
 	return entry;
 }
 
-static void add_file(struct json_object *entry, const struct snapshot_file *file)
+static void add_file(struct json_object *entry, enum snapshot_kind kind,
+		     const struct snapshot_file *file)
 {
 	add_string(entry, "path", file->path);
-	add_u64(entry, "rows", file->rows);
+	if (kind != SNAPSHOT_SYSTEM)
+		add_u64(entry, "rows", file->rows);
 	add_u64(entry, "bytes", file->bytes);
 	add_u64(entry, "stored_bytes", file->stored_bytes);
 	add_string(entry, "sha256", file->sha256);
@@ -64,7 +66,7 @@ struct json_object *snapshot_entries(enum snapshot_kind kind, const struct snaps
 
 	for (uint32_t i = 0; i < state->file_count && i < SNAPSHOT_FILES_MAX; i++) {
 		entry = entry_new(kind, state);
-		add_file(entry, &state->files[i]);
+		add_file(entry, kind, &state->files[i]);
 		json_object_array_add(entries, entry);
 	}
 	if (!state->file_count) {

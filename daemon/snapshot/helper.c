@@ -165,9 +165,29 @@ static void watch_worker(struct helper *helper)
 	}
 }
 
-/* Nobody waits for us any more. What we wrote the daemon removes too, if it is there. */
-__attribute__((noreturn)) static void give_up(void)
+void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number)
 {
+	char name[96];
+
+	switch (kind) {
+	case SNAPSHOT_FILESYSTEM:
+		snprintf(name, sizeof(name), "filesystem_snapshot/filesystem_snap_%06u.csv.gz.part", number);
+		unlinkat(output_fd, name, 0);
+		break;
+	case SNAPSHOT_PROCESS:
+		snprintf(name, sizeof(name), "process/process_snap_%06u.csv.part", number);
+		unlinkat(output_fd, name, 0);
+		break;
+	default:
+		unlinkat(output_fd, "system_spec/device_spec.txt.part", 0);
+		unlinkat(output_fd, "system_spec/device_spec.json.part", 0);
+	}
+}
+
+/* Nobody waits for us any more. */
+__attribute__((noreturn)) static void give_up(const struct helper *helper)
+{
+	helper_remove_parts(HELPER_OUTPUT, helper->order.request.kind, helper->order.request.number);
 	_exit(EXIT_FAILURE);
 }
 
@@ -181,7 +201,7 @@ static void watch(struct helper *helper)
 		if (fds[1].revents)
 			finish(helper);
 		if (fds[0].revents)
-			give_up();
+			give_up(helper);
 		watch_worker(helper);
 		tell(helper);
 	}

@@ -10,6 +10,9 @@ enum {
 	HELPER_TASKS,	   /* struct sampled_task after the other; only for processes */
 };
 
+/* What is not finished; either side does that when the other is gone. */
+void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number);
+
 struct helper_order {
 	char version[32]; /* the program may have been replaced since the daemon began */
 	struct snapshot_request request;

@@ -163,33 +163,13 @@ static void reap(struct snapshot *snapshot, int milliseconds)
 	close(take_fd(&snapshot->process));
 }
 
-static void remove_parts(const struct snapshot *snapshot)
-{
-	char name[96];
-
-	switch (snapshot->kind) {
-	case SNAPSHOT_FILESYSTEM:
-		snprintf(name, sizeof(name), "filesystem_snapshot/filesystem_snap_%06u.csv.gz.part",
-			 snapshot->number);
-		unlinkat(snapshot->output_fd, name, 0);
-		break;
-	case SNAPSHOT_PROCESS:
-		snprintf(name, sizeof(name), "process/process_snap_%06u.csv.part", snapshot->number);
-		unlinkat(snapshot->output_fd, name, 0);
-		break;
-	default:
-		unlinkat(snapshot->output_fd, "system_spec/device_spec.txt.part", 0);
-		unlinkat(snapshot->output_fd, "system_spec/device_spec.json.part", 0);
-	}
-}
-
 static void died(struct snapshot *snapshot)
 {
 	snapshot->state.error = -ECONNRESET;
 	snapshot->state.ended_ns = snapshot->state.started_ns ?: 1;
 	snprintf(snapshot->state.message, sizeof(snapshot->state.message),
 		 "the process that took it ended without a word");
-	remove_parts(snapshot);
+	helper_remove_parts(snapshot->output_fd, snapshot->kind, snapshot->number);
 }
 
 /* Whether something came: a state, or the end of the other side. */
@@ -304,7 +284,7 @@ void snapshot_free(struct snapshot *snapshot)
 	if (snapshot->process >= 0 && !snapshot->state.ended_ns) {
 		pidfd_send_signal(snapshot->process, SIGKILL, NULL, 0);
 		reap(snapshot, KILL_MS);
-		remove_parts(snapshot);
+		helper_remove_parts(snapshot->output_fd, snapshot->kind, snapshot->number);
 	} else {
 		reap(snapshot, 0);
 	}

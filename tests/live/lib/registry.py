@@ -17,14 +17,19 @@ class Failure(Exception):
         self.lines = [str(line) for line in lines]
 
 
-def register(name, run):
-    TESTS.append(SimpleNamespace(name=name, run=run))
+def register(name, run, host_only=False):
+    TESTS.append(SimpleNamespace(name=name, run=run, host_only=host_only))
 
 
-def test(function):
-    """The function gets the world (see world.py) and is named module.function."""
+def test(function=None, *, host_only=False):
+    """
+    The function gets the world (see world.py) and is named module.function. One that says nothing
+    about a kernel is host_only: the virtual machines leave it out.
+    """
+    if function is None:
+        return lambda decorated: test(decorated, host_only=host_only)
     module = function.__module__.replace('test_', '')
-    register('%s.%s' % (module, function.__name__), function)
+    register('%s.%s' % (module, function.__name__), function, host_only)
     return function
 
 

@@ -101,6 +101,16 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"output\":\"here\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":\"/a\\u0000b\"}", "output" },
 	{ "{\"streams\":[\"vfs\"],\"output\":7}", "output" },
+	{ "{\"streams\":[\"vfs\"],\"snapshots\":1}", "snapshots" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_system\":\"on\"}", "snapshot_system" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_process_ns\":999999999}", "snapshot_process_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_process_ns\":-1}", "snapshot_process_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_filesystem_ns\":1}", "snapshot_filesystem_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_filesystem_ns\":\"1h\"}", "snapshot_filesystem_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_root\":\"here\"}", "snapshot_root" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_root\":\"\"}", "snapshot_root" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_depth\":65536}", "snapshot_depth" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_depth\":-1}", "snapshot_depth" },
 };
 
 START_TEST(refuses)
@@ -125,7 +135,9 @@ START_TEST(reads_everything)
 			  "\"devices\":[\"8:17\",\"0:35\"],"
 			  "\"operations\":[\"read\",\"vfs.OPEN\",\"DISCARD\"],"
 			  "\"min_latency_ns\":5,\"min_size\":9223372036854775807,\"errors\":true,"
-			  "\"duration_ns\":30,\"output\":\"/tmp/x\"}",
+			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"snapshots\":false,"
+			  "\"snapshot_process_ns\":1000000000,\"snapshot_root\":\"/srv\","
+			  "\"snapshot_depth\":65535}",
 			  &spec, &error);
 
 	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
@@ -148,6 +160,12 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.min_size, INT64_MAX);
 	ck_assert_uint_eq(spec.duration_ns, 30);
 	ck_assert_str_eq(spec.output, "/tmp/x");
+	ck_assert_uint_eq(spec.snapshots.given, 31);
+	ck_assert(!spec.snapshots.system);
+	ck_assert_uint_eq(spec.snapshots.process_ns, 1000000000);
+	ck_assert_uint_eq(spec.snapshots.filesystem_ns, 0);
+	ck_assert_str_eq(spec.snapshots.root, "/srv");
+	ck_assert_uint_eq(spec.snapshots.depth, 65535);
 }
 END_TEST
 
@@ -162,6 +180,7 @@ START_TEST(knows_defaults)
 	ck_assert_uint_eq(spec.pid_count, 0);
 	ck_assert_uint_eq(spec.operations[IOTR_VFS].bits[0], 0);
 	ck_assert_str_eq(spec.output, "");
+	ck_assert_uint_eq(spec.snapshots.given, 0);
 }
 END_TEST
 
@@ -223,6 +242,8 @@ START_TEST(bounds_paths)
 	ck_assert_int_lt(read_long("output", PATH_MAX, &error), 0);
 	ck_assert_str_eq(error.parameter, "output");
 	ck_assert_int_lt(read_long("output", 1000000, &error), 0);
+	ck_assert_int_eq(read_long("snapshot_root", PATH_MAX - 1, &error), 0);
+	ck_assert_int_lt(read_long("snapshot_root", PATH_MAX, &error), 0);
 	ck_assert_int_lt(read_long("name", 300, &error), 0);
 	ck_assert_str_eq(error.parameter, "name");
 }

@@ -48,9 +48,8 @@ def pid_list(world):
 def tree(world):
     """A shell that waits, then its grandchild works; a stranger works beside it."""
     mine, other = world.make('mine'), world.path('other')
-    script = 'read line; sh -c "%s --expect %s.expect read %s; :"; :' % (
-        world.trigger.program, mine, mine)
-    shell = subprocess.Popen(['sh', '-c', script], stdin=subprocess.PIPE)
+    script = """read line; sh -c '"$0" --expect "$1.expect" read "$1"; :' "$0" "$1"; :"""
+    shell = subprocess.Popen(['sh', '-c', script, world.trigger.program, mine], stdin=subprocess.PIPE)
     with world.session('--vfs', '--pid', shell.pid, '--tree') as session:
         world.trigger.run('read', other)
         shell.communicate(b'\n', timeout=PATIENCE)

@@ -13,6 +13,7 @@ from lib.registry import check, equal, test
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
 MADV_RANDOM = 1
 AROUND = 16  # pages that the kernel maps at once, where they are in memory
+TABLE = 512  # and that one page table holds, beyond which it does not go
 
 
 def new(world, pages, warm=False):
@@ -80,7 +81,7 @@ def windows(mapping, touched):
         if page not in there:
             first.add(page)
             begin = max(page - (base + page) % AROUND, 0)
-            there.update(range(begin, begin + AROUND))
+            there.update(range(begin, min(begin + AROUND, page - (base + page) % TABLE + TABLE)))
     return first
 
 

@@ -38,9 +38,8 @@ def command(world):
 @test
 def grandchildren(world):
     folder = world.make('work')
-    script = 'sh -c "%s --expect %s.expect write %s & wait"; :' % (world.trigger.program, folder,
-                                                                   folder)
-    found = record(world, 'sh', '-c', script)
+    script = """sh -c '"$0" --expect "$1.expect" write "$1" & wait' "$0" "$1"; :"""
+    found = record(world, 'sh', '-c', script, world.trigger.program, folder)
     complete(world, folder, found)
     check(len({row['pid'] for row in found}) >= 3, 'three generations',
           {(row['pid'], row['command']) for row in found})
@@ -67,6 +66,6 @@ def nothing_left(world):
     mark = os.path.join(world.make('work'), 'mark')
     record(world, 'sh', '-c', 'pwd > %s; echo $0 >> %s' % (mark, mark))
     with open(mark, encoding='utf-8') as file:
-        equal(file.read().split(), [os.getcwd(), 'sh'], 'working directory and name')
+        equal(file.read().splitlines(), [os.getcwd(), 'sh'], 'working directory and name')
     names = [one['name'] for one in rows.walk(world.ctl.json('list')) if 'name' in one]
     equal([name for name in names if not name.startswith('live')], [], 'sessions left')

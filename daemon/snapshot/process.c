@@ -80,21 +80,19 @@ static int read_tasks(struct process *of, int fd)
 	return 0;
 }
 
-/* What there is of the file, up to `size` bytes; it may be that the process has ended. */
+/* Up to `size` bytes of a file that is read at once; none when the process has ended. */
 static size_t read_file(struct job *job, uint32_t pid, const char *name, char *text, size_t size)
 {
 	const struct process *of = job->state;
 	_cleanup_close_ int fd = -1;
 	char path[32];
-	size_t used = 0;
 	ssize_t n = 0;
 
 	snprintf(path, sizeof(path), "%u/%s", pid, name);
 	fd = openat(of->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && used < size &&
-	       (n = GUARDED(&job->guard, read(fd, text + used, size - used))) > 0)
-		used += (size_t)n;
-	return used;
+	if (fd >= 0)
+		n = GUARDED(&job->guard, read(fd, text, size));
+	return n > 0 ? (size_t)n : 0;
 }
 
 static size_t read_command_line(struct job *job, const struct iotr_task *task, char *text)

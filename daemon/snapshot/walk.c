@@ -490,11 +490,24 @@ int walk_run(struct walk *walk)
 	return r;
 }
 
+/* Buffers that calls which hang may still write to: never freed. */
+struct given_up {
+	struct given_up *next;
+	char *buffer;
+};
+
+static struct given_up *given_up;
+
 /* The thread that hangs keeps the descriptor and the buffer that its call works on. */
 static void give_up_folder(struct walk *walk)
 {
+	struct given_up *one = malloc(sizeof(*one));
+
 	take_fd(&top(walk)->fd);
 	drop(walk);
+	if (one)
+		*one = (struct given_up){ given_up, walk->buffer };
+	given_up = one ?: given_up;
 	walk->buffer = malloc(CHUNK_SIZE);
 	if (!walk->buffer)
 		walk->error = -ENOMEM;

@@ -53,6 +53,7 @@ int verb_tail(struct context *context, struct json_object *parameters, int argc,
 int verb_streams(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_reload(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_verify(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_version(struct context *context, struct json_object *parameters, int argc, char **argv);
 
 extern const struct verb verbs[];

@@ -48,6 +48,14 @@ static const struct option_row snapshot_rows[] = {
 };
 static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 3 };
 
+static const struct option_row strict_row[] = {
+	{ .name = "strict",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "strict",
+	  .help = "a loss that the manifest tells of is a failure too" },
+};
+static const struct option_group strict_option = { "Judgement", strict_row, 1 };
+
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
 						     &output_options, &snapshot_options, NULL };
@@ -56,6 +64,7 @@ static const struct option_group *record_groups[] = { NULL, &name_option, &filte
 static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
 static const struct option_group *const snapshot_groups[] = { &snapshot_option, NULL };
+static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 
 const struct verb verbs[] = {
 	{ .name = "start",
@@ -113,6 +122,13 @@ const struct verb verbs[] = {
 	  .run = verb_reload,
 	  .synopsis = "",
 	  .summary = "have the daemon read its configuration anew" },
+	{ .name = "verify",
+	  .run = verb_verify,
+	  .synopsis = "DIR [--strict]",
+	  .summary = "check the files of a session against its manifest",
+	  .groups = verify_groups,
+	  .arguments_min = 1,
+	  .arguments_max = 1 },
 	{ .name = "version",
 	  .run = verb_version,
 	  .synopsis = "",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cleanup.h"
@@ -30,6 +31,7 @@ static const struct config defaults = {
 		.root = "/",
 		.depth = 3,
 	},
+	.resume = true,
 };
 
 struct setting {
@@ -74,16 +76,6 @@ static const char *parse_interval(const char *value, void *field)
 	return NULL;
 }
 
-static const char *parse_switch(const char *value, void *field)
-{
-	bool on = !strcmp(value, "on");
-
-	if (!on && strcmp(value, "off"))
-		return "it is neither on nor off";
-	*(bool *)field = on;
-	return NULL;
-}
-
 static const char *parse_depth(const char *value, void *field)
 {
 	uint64_t depth;
@@ -102,6 +94,19 @@ static const char *parse_country(const char *value, void *field)
 	return NULL;
 }
 
+static const char *parse_flag(const char *value, void *field)
+{
+	bool yes = !strcasecmp(value, "yes") || !strcasecmp(value, "true") ||
+		   !strcasecmp(value, "on") || !strcmp(value, "1");
+	bool no = !strcasecmp(value, "no") || !strcasecmp(value, "false") ||
+		  !strcasecmp(value, "off") || !strcmp(value, "0");
+
+	if (yes == no)
+		return "it is neither yes nor no";
+	*(bool *)field = yes;
+	return NULL;
+}
+
 #define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
 
 static const struct setting settings[] = {
@@ -109,12 +114,13 @@ static const struct setting settings[] = {
 	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
 	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
 	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
-	{ "Snapshots", "System", parse_switch, FIELD(snapshots.system) },
+	{ "Snapshots", "System", parse_flag, FIELD(snapshots.system) },
 	{ "Snapshots", "Process", parse_interval, FIELD(snapshots.process_ns) },
 	{ "Snapshots", "Filesystem", parse_interval, FIELD(snapshots.filesystem_ns) },
 	{ "Snapshots", "Root", parse_directory, FIELD(snapshots.root) },
 	{ "Snapshots", "Depth", parse_depth, FIELD(snapshots.depth) },
 	{ "Snapshots", "Country", parse_country, FIELD(country) },
+	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
 };
 
 /* A file being read, for the words of a warning. */

@@ -21,6 +21,7 @@ struct config {
 	char state_dir[PATH_MAX];
 	struct iotr_snapshots snapshots; /* of sessions that do not say */
 	char country[3];		 /* two letters; "": from the time zone */
+	bool resume; /* sessions go on after the daemon's end */
 };
 
 /* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */

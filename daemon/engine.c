@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_internal.h"
+#include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 
@@ -103,6 +103,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
+	engine_resume(engine);
 	*ret = TAKE(engine);
 	return 0;
 }
@@ -111,9 +112,10 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	engine_resume_end(engine);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
-			json_object_put(session_end(engine->sessions[i], "shutdown"));
+			json_object_put(session_end(engine->sessions[i], SHUTDOWN));
 	for (size_t i = 0; i < engine->ended_count; i++)
 		json_object_put(engine->ended[i]);
 	sd_event_source_disable_unref(engine->release);

@@ -21,6 +21,7 @@ struct engine_config {
 	const char *level;     /* "auto", "function" or "tracepoint" */
 	const struct iotr_snapshots *snapshots; /* of sessions that do not say; may change */
 	const char *country;   /* two letters, "": from the time zone; may change */
+	bool resume;	       /* sessions that ran when the last daemon ended go on */
 };
 
 /* What failed: `parameter` is the name of the Start parameter at fault, or "" . */

@@ -13,7 +13,10 @@
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
 #include "probes/probes.h"
+#include "running.h"
 #include "session.h"
+
+#define SHUTDOWN "shutdown" /* why sessions end with the daemon */
 
 enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
@@ -26,6 +29,8 @@ struct session {
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
 	char output[PATH_MAX];
+	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
+	char note[RUNNING_ID_MAX];
 	struct writer *writer;
 	struct json_object *missing;
 	struct probes_loss before[IOTR_STREAM_COUNT]; /* counts of the bit's earlier sessions */
@@ -44,6 +49,7 @@ struct engine {
 	struct json_object *ended[ENDED_MAX]; /* final status, oldest first */
 	size_t ended_count;
 	const char *block_flags[32];
+	struct resume *resume;	  /* what sets right the folders of killed sessions, or NULL */
 	sd_event_source *release; /* when hooks that nobody wants any more go */
 	struct snapshots *snapshots;
 };
@@ -59,7 +65,11 @@ bool groups_needed(const struct engine *engine);
 void groups_attach(struct engine *engine);
 void groups_release_later(struct engine *engine);
 
-struct session *engine_find(struct engine *engine, const char *name);
+struct session *engine_find(const struct engine *engine, const char *name);
+
+/* engine_start(); `resumes` is the folder of the session that this one goes on from, or NULL. */
+int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+		  const char *resumes, struct json_object **ret, struct engine_error *error);
 
 /*
  * In this order nothing is lost: the programs stop emitting for the session, the rings are read

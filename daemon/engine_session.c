@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "engine_internal.h"
+#include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 #include "schema.h"
 
-struct session *engine_find(struct engine *engine, const char *name)
+struct session *engine_find(const struct engine *engine, const char *name)
 {
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i] && !strcmp(engine->sessions[i]->spec.name, name))
@@ -62,6 +62,34 @@ static int bit_find(const struct engine *engine)
 	return -ENOSPC;
 }
 
+/* Below a folder that was named, which has files by now; else where every session begins. */
+static int folder_again(struct session *session, struct engine_error *error)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	strcpy(parent, session->spec.output);
+	while ((slash = strrchr(parent, '/')) && !slash[1])
+		*slash = '\0';
+	if (!slash)
+		return -EINVAL;
+	*slash = '\0';
+	return output_create_default(parent, slash + 1, session->started.tv_sec, session->output,
+				     error->message, sizeof(error->message));
+}
+
+static int folder_open(struct session *session, struct engine_error *error)
+{
+	if (session->spec.output[0] && session->resumes)
+		return folder_again(session, error);
+	if (!session->spec.output[0])
+		return output_create_default(session->engine->config.log_dir, session->spec.name,
+					     session->started.tv_sec, session->output,
+					     error->message, sizeof(error->message));
+	memcpy(session->output, session->spec.output, sizeof(session->output));
+	return output_create(session->output, error->message, sizeof(error->message));
+}
+
 /* Opens the folder and starts the writer. */
 static int session_open(struct session *session, struct engine_error *error)
 {
@@ -80,24 +108,25 @@ static int session_open(struct session *session, struct engine_error *error)
 	};
 	int r;
 
-	if (session->spec.output[0]) {
-		memcpy(session->output, session->spec.output, sizeof(session->output));
-		folder = output_create(session->output, error->message, sizeof(error->message));
-	} else {
-		folder = output_create_default(engine->config.log_dir, session->spec.name,
-					       session->started.tv_sec, session->output,
-					       error->message, sizeof(error->message));
-	}
+	folder = folder_open(session, error);
 	if (folder < 0)
 		return engine_fail(error, folder, "output", NULL);
 	config.output_fd = folder;
+	session_note(session, folder);
+	if (session->resumes)
+		json_object_object_add(definition, "resumes",
+				       json_object_new_string(session->resumes));
 	r = writer_new(&config, &session->writer);
 	if (r < 0) {
+		session_forget(session);
 		snprintf(error->message, sizeof(error->message), "cannot write in %.300s: %s",
 			 session->output, strerror(-r));
 		return engine_fail(error, r, "output", NULL);
 	}
-	return session_snapshots_begin(session, folder);
+	r = session_snapshots_begin(session, folder);
+	if (r < 0)
+		session_forget(session);
+	return r;
 }
 
 static int session_due(sd_event_source *source, uint64_t now, void *userdata)
@@ -183,6 +212,12 @@ static void ended_forget(struct engine *engine, const char *name, struct json_ob
 int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
 		 struct json_object **ret, struct engine_error *error)
 {
+	return session_start(engine, spec, owner_uid, NULL, ret, error);
+}
+
+int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+		  const char *resumes, struct json_object **ret, struct engine_error *error)
+{
 	_cleanup_(session_freep) struct session *session = NULL;
 	int bit = bit_find(engine), r;
 
@@ -199,6 +234,7 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	session->engine = engine;
 	session->bit = bit;
 	session->owner_uid = owner_uid;
+	session->resumes = resumes;
 	clock_gettime(CLOCK_REALTIME, &session->started);
 	session->missing = missing_describe(engine, spec->streams);
 	r = spec_copy(&session->spec, spec);
@@ -214,6 +250,7 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	}
 	ended_forget(engine, spec->name, NULL);
 	*ret = session_status(session, NULL);
+	session->resumes = NULL; /* is the caller's */
 	TAKE(session);
 	return 0;
 }
@@ -262,6 +299,8 @@ struct json_object *session_end(struct session *session, const char *reason)
 	r = writer_stop(session->writer, reason, NULL);
 	if (r < 0)
 		log_error("manifest of session %s: %s", session->spec.name, strerror(-r));
+	if (strcmp(reason, SHUTDOWN)) /* after which it goes on */
+		session_forget(session);
 	tail_hub_end(session);
 	status = session_status(session, reason);
 	engine->sessions[session->bit] = NULL;

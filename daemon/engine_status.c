@@ -94,16 +94,13 @@ static struct json_object *filters_describe(const struct iotr_session_spec *spec
 	return filters;
 }
 
-static struct json_object *snapshots_definition(const struct iotr_snapshots *snapshots)
+static void add_snapshots(struct json_object *definition, const struct iotr_snapshots *snapshots)
 {
-	struct json_object *object = json_object_new_object();
-
-	json_object_object_add(object, "system", json_object_new_boolean(snapshots->system));
-	add_u64(object, "process_ns", snapshots->process_ns);
-	add_u64(object, "filesystem_ns", snapshots->filesystem_ns);
-	add_string(object, "root", snapshots->root);
-	add_u64(object, "depth", snapshots->depth);
-	return object;
+	json_object_object_add(definition, "snapshot_system", json_object_new_boolean(snapshots->system));
+	add_u64(definition, "snapshot_process_ns", snapshots->process_ns);
+	add_u64(definition, "snapshot_filesystem_ns", snapshots->filesystem_ns);
+	add_string(definition, "snapshot_root", snapshots->root);
+	add_u64(definition, "snapshot_depth", snapshots->depth);
 }
 
 struct json_object *session_definition(const struct session *session)
@@ -117,7 +114,7 @@ struct json_object *session_definition(const struct session *session)
 					      json_object_new_string(iotr_schemas[stream].flag));
 	json_object_object_add(definition, "streams", streams);
 	json_object_object_add(definition, "filters", filters_describe(&session->spec));
-	json_object_object_add(definition, "snapshots", snapshots_definition(&session->spec.snapshots));
+	add_snapshots(definition, &session->spec.snapshots);
 	if (session->spec.duration_ns)
 		add_u64(definition, "duration_ns", session->spec.duration_ns);
 	return definition;

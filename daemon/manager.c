@@ -128,6 +128,7 @@ static int load_engine(struct manager *manager)
 		.level = manager->options->level ?: "auto",
 		.snapshots = &manager->config.snapshots,
 		.country = manager->config.country,
+		.resume = manager->config.resume,
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

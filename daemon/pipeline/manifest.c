@@ -167,7 +167,7 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 		 segment->closed ? "" : ".part");
 	add_string(object, "stream", schema->flag);
 	add_string(object, "path", path);
-	json_object_object_add(object, "closed", json_object_new_boolean(segment->closed));
+	add_string(object, "state", segment->closed ? "closed" : "open");
 	add_u64(object, "rows", segment->rows);
 	add_u64(object, "bytes", segment->bytes);
 	add_times(object, segment, clocks);
@@ -261,18 +261,30 @@ static int replace(int folder_fd, const char *text, size_t size)
 	return error;
 }
 
+int manifest_replace(int folder_fd, struct json_object *object)
+{
+	size_t size;
+	const char *text = json_object_to_json_string_length(
+		object,
+		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+			JSON_C_TO_STRING_NOSLASHESCAPE,
+		&size);
+
+	return text ? replace(folder_fd, text, size) : -ENOMEM;
+}
+
+void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
+		       const struct clocks *clocks)
+{
+	add_time(object, key, mono_ns, clocks);
+}
+
 int manifest_write(const struct manifest *manifest, const struct manifest_state *state)
 {
 	_cleanup_json_ struct json_object *object = NULL;
-	const char *text;
-	size_t size;
 
 	if (json_object_deep_copy(manifest->constant, &object, NULL) < 0)
 		return -ENOMEM;
 	add_changing(object, manifest, state);
-	text = json_object_to_json_string_length(object,
-						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-							 JSON_C_TO_STRING_NOSLASHESCAPE,
-						 &size);
-	return text ? replace(manifest->folder_fd, text, size) : -ENOMEM;
+	return manifest_replace(manifest->folder_fd, object);
 }

@@ -56,3 +56,10 @@ void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 
 int manifest_write(const struct manifest *manifest, const struct manifest_state *state);
+
+/* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
+int manifest_replace(int folder_fd, struct json_object *object);
+
+/* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
+void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
+		       const struct clocks *clocks);

@@ -59,20 +59,29 @@ def rotate_until(ctl, ended):
 
 
 def kill_in_midst(world, daemon, ctl):
-    """Two sessions under load, then SIGKILL; the folders of the sessions."""
-    folders = [world.path('trace') for _ in range(2)]
+    """
+    Three sessions under load, then SIGKILL: the folders of those that will go on, the one of the
+    witness, its load, and when it was.
+    """
+    folders = [world.path('trace') for _ in range(3)]
+    witness = ground.Load(world, rate=2000)
     ctl.json('start', 'files', '--vfs', '--output', folders[0])
     ctl.json('start', 'both', '--vfs', '--block', '--output', folders[1])
+    ctl.json('start', 'witness', '--vfs', '--pid', witness.pid, '--operation', 'READ,WRITE',
+             '--output', folders[2])
     objects, ended = kernel_objects(daemon.process.pid), threading.Event()
     rotator = threading.Thread(target=rotate_until, args=(ctl, ended))
     rotator.start()
-    time.sleep(world.random.uniform(0.0, 0.8))
+    witness.go()
+    time.sleep(world.random.uniform(0.0, 1.5))
     daemon.process.send_signal(signal.SIGKILL)
+    killed = time.monotonic_ns()
     daemon.process.wait()
     ended.set()
     rotator.join()
+    witness.kill()
     kernel_clean(objects)
-    return folders
+    return folders[:2], folders[2], killed
 
 
 def judge_part(path):
@@ -85,17 +94,59 @@ def judge_part(path):
 
 
 def judge(folder, seen):
-    """What a killed daemon left of one session."""
+    """What a killed daemon left of one session, before anybody set it right."""
     closed = ground.closed(folder)
     for path in closed:
         ground.whole(path)
     for path in rows.parts(folder):
         seen[judge_part(path)] += 1
-    named = [one for one in account.segment_list(rows.manifest(folder)) if one.get('closed')]
+    named = [one for one in account.segment_list(rows.manifest(folder)) if one['state'] == 'closed'
+             and one['sha256']]
     for one in named:
         ground.segment_true(folder, one)
     seen['closed'] += len(closed)
     seen['unnamed'] += len(closed) - len(named)
+
+
+def recovered(daemon):
+    """The next daemon, once it has set right what was left."""
+    daemon.start()
+    end = time.monotonic() + 60
+    while glob.glob(os.path.join(daemon.folder, 'state', 'recover', '*.json')):
+        check(time.monotonic() < end, 'recovery does not end', *daemon.tail())
+        time.sleep(0.02)
+
+
+def complete(ctl, folder):
+    document = ctl.json('verify', folder)
+    equal(document['problems'], [], 'what verify finds in ' + folder)
+
+
+def judge_recovered(ctl, folder):
+    complete(ctl, folder)
+    gap, = rows.manifest(folder)['gaps']
+    equal(gap['reason'], 'crash', 'reason of the gap')
+    equal(glob.glob(folder + '/*/*.part'), [], 'segments not closed')
+
+
+def judge_witness(folder, killed):
+    """Its operations up to a second before the kill, each once and in order: the milliseconds lost."""
+    found = rows.read(folder, 'vfs')
+    offsets = [int(row['offset']) for row in found]
+    equal(sorted(offsets), list(range(len(offsets))), 'numbers of the operations of the witness')
+    if not found:
+        return 0
+    lost = killed - max(int(row['mono_ns']) for row in found)
+    check(lost < 10**9, 'rows of %d ms were lost' % (lost // 10**6))
+    return lost // 10**6
+
+
+def stop_resumed(ctl, folders):
+    """The sessions went on by themselves; their later folders are below the first."""
+    for name in ('files', 'both'):
+        output = ctl.json('stop', name)['sessions'][0]['output']
+        check(os.path.dirname(output) in folders, 'it went on in ' + output)
+        complete(ctl, output)
 
 
 def next_records(world, ctl):
@@ -116,14 +167,22 @@ def under_load(world):
     """SIGKILL again and again, on the same folders."""
     daemon, ctl = ground.begin(world)
     for _ in range(os.cpu_count()):
-        ground.Load(world, sync=20000).go()
-    seen = collections.Counter()
+        ground.Load(world, rate=10000, sync=20000).go()
+    seen, lost = collections.Counter(), []
     for _ in range(world.amounts['kills']):
-        for folder in kill_in_midst(world, daemon, ctl):
+        folders, witness, killed = kill_in_midst(world, daemon, ctl)
+        for folder in (*folders, witness):
             judge(folder, seen)
+        recovered(daemon)
+        for folder in (*folders, witness):
+            judge_recovered(ctl, folder)
+        lost.append(judge_witness(witness, killed))
+        stop_resumed(ctl, folders)
+        for folder in (*folders, witness):
             shutil.rmtree(folder)
-        daemon.start()
         next_records(world, ctl)
+    ground.note('rows of %d ms were lost at most, of %d ms in the middle'
+                % (max(lost), sorted(lost)[len(lost) // 2]))
     ground.note('%d kills, %d closed segments whole, %d of them not yet in a manifest'
                 % (world.amounts['kills'], seen.pop('closed'), seen.pop('unnamed')))
     ground.note('segments being written ended: '

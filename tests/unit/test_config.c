@@ -77,6 +77,7 @@ START_TEST(knows_defaults)
 	ck_assert_str_eq(config.runtime_dir, "/run/iotracer");
 	ck_assert_str_eq(config.log_dir, "/var/log/iotracer");
 	ck_assert_str_eq(config.state_dir, "/var/lib/iotracer");
+	ck_assert(config.resume);
 	ck_assert_int_eq(config_load(path, true, &config), -ENOENT);
 }
 END_TEST
@@ -88,13 +89,14 @@ START_TEST(reads_ini)
 
 	write_file("", "# comment\n; comment\n\n[Daemon]\n  LogLevel = debug  \n"
 		       "LogDirectory=/a\\\n\nStateDirectory=/old\nStateDirectory=/b\n"
-		       "RuntimeDirectory=/c\nRuntimeDirectory=\n[X-Mine]\nAny=thing");
+		       "RuntimeDirectory=/c\nRuntimeDirectory=\nResume=No\n[X-Mine]\nAny=thing");
 	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
 	ck_assert_str_eq(said, "");
 	ck_assert_int_eq(config.log_level, LOG_DEBUG);
 	ck_assert_str_eq(config.log_dir, "/a");
 	ck_assert_str_eq(config.state_dir, "/b");
 	ck_assert_str_eq(config.runtime_dir, "/run/iotracer");
+	ck_assert(!config.resume);
 }
 END_TEST
 
@@ -132,7 +134,7 @@ START_TEST(reads_snapshots)
 END_TEST
 
 static const char *const bad_snapshots[] = {
-	"System=yes",	 "Process=1ms",	  "Process=often", "Filesystem=0", "Depth=65536", "Depth=-1",
+	"System=maybe", "Process=1ms",	  "Process=often", "Filesystem=0", "Depth=65536", "Depth=-1",
 	"Country=Chile", "Country=c1",	  "Root=srv",
 };
 
@@ -162,6 +164,7 @@ static const struct {
 	const char *place;
 } bad[] = {
 	{ "LogLevel=loud\n", ":4:" },
+	{ "Resume=maybe\n", ":4:" },
 	{ "LogDirectory=relative\n", ":4:" },
 	{ "Nonsense\n", ":4:" },
 	{ "LogLvl=debug\n", ":4:" },

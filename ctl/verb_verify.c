@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output.h"
+#include "units.h"
+#include "verb.h"
+#include "verify.h"
+
+static void check(struct verify_trace *trace, struct verify_report *report)
+{
+	if (!verify_manifest_read(trace, report))
+		return;
+	verify_counts(trace, report);
+	for (size_t i = 0; i < trace->segment_count; i++)
+		verify_segment(trace, &trace->segments[i], report);
+	verify_folder(trace, report);
+	verify_progress_end(report);
+	if (trace->running)
+		verify_say(report, VERIFY_NOTE, "manifest.json",
+			   "the session runs, or its daemon was killed: checked is what was closed");
+}
+
+static uint64_t problems(const struct verify_report *report)
+{
+	return report->counts[VERIFY_WRONG] + (report->strict ? report->counts[VERIFY_LOSS] : 0);
+}
+
+static const char *verdict(const struct verify_trace *trace, const struct verify_report *report)
+{
+	if (problems(report))
+		return "not complete";
+	return trace->running ? "complete as far as it goes" : "complete";
+}
+
+static void print_summary(const char *path, const struct verify_trace *trace,
+			  const struct verify_report *report)
+{
+	char rows[32], size[32], speed[32];
+	double seconds = verify_seconds(report);
+	enum style colour = problems(report) ? STYLE_BAD : STYLE_GOOD;
+
+	put_text(stdout, path);
+	printf(": %s%s%s", style(stdout, colour), verdict(trace, report), style(stdout, STYLE_PLAIN));
+	if (problems(report))
+		printf(", %" PRIu64 " %s", problems(report),
+		       problems(report) == 1 ? "problem" : "problems");
+	printf("; read %zu segments, %s rows, %s in %.1f s, %s/s\n", trace->segment_count,
+	       format_count(rows, sizeof(rows), trace->rows_read),
+	       iotr_format_size(size, sizeof(size), trace->bytes_read), seconds,
+	       iotr_format_size(speed, sizeof(speed),
+				(uint64_t)((double)trace->bytes_read / (seconds + 1e-9))));
+}
+
+static void print_document(const char *path, const struct verify_trace *trace,
+			   const struct verify_report *report)
+{
+	static const char *const names[] = {
+		[VERIFY_NOTE] = "notes", [VERIFY_LOSS] = "losses", [VERIFY_WRONG] = "problems" };
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+
+	json_object_object_add(document, "path", json_object_new_string(path));
+	json_object_object_add(document, "complete",
+			       json_object_new_boolean(!problems(report) && !trace->running));
+	json_object_object_add(document, "running", json_object_new_boolean(trace->running));
+	for (size_t i = VERIFY_WEIGHTS; i-- > 0;) {
+		char key[32];
+
+		json_object_object_add(document, names[i], json_object_get(report->lists[i]));
+		snprintf(key, sizeof(key), "%s_count", names[i]);
+		json_object_object_add(document, key, json_object_new_uint64(report->counts[i]));
+	}
+	json_object_object_add(document, "segments", json_object_new_uint64(trace->segment_count));
+	json_object_object_add(document, "rows", json_object_new_uint64(trace->rows_read));
+	json_object_object_add(document, "bytes", json_object_new_uint64(trace->bytes_read));
+	json_object_object_add(document, "stored_bytes", json_object_new_uint64(trace->stored_read));
+	json_object_object_add(document, "seconds", json_object_new_double(verify_seconds(report)));
+	print_json(document);
+}
+
+int verb_verify(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	_cleanup_close_ int folder = open(argv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct verify_trace trace = { .folder_fd = folder };
+	struct verify_report report;
+	int code;
+
+	(void)argc;
+	if (folder < 0) {
+		complain("Give the folder of a trace, the one with manifest.json.", "%s: %s",
+			 argv[0], strerror(errno));
+		return EXIT_FAILED;
+	}
+	verify_report_init(&report, context->json, member_of(parameters, "strict") != NULL);
+	check(&trace, &report);
+	if (context->json)
+		print_document(argv[0], &trace, &report);
+	else
+		print_summary(argv[0], &trace, &report);
+	code = problems(&report) ? EXIT_FAILED : trace.running ? EXIT_PARTLY : EXIT_DONE;
+	verify_report_done(&report);
+	verify_trace_done(&trace);
+	return code;
+}

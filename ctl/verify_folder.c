@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What lies in the folder of a trace that its manifest does not know. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "verify.h"
+
+#define MANIFEST "manifest.json"
+
+DEFINE_CLEANUP(DIR *, closedir);
+
+static DIR *open_folder(int parent_fd, const char *name)
+{
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!folder && fd >= 0)
+		close(fd);
+	return folder;
+}
+
+static bool is_stream(const struct verify_trace *trace, const char *folder)
+{
+	for (size_t i = 0; i < trace->stream_count; i++)
+		if (!strcmp(trace->streams[i].folder, folder))
+			return true;
+	return false;
+}
+
+static const char *next(DIR *folder)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			return entry->d_name;
+	return NULL;
+}
+
+static void look_at_stream(struct verify_trace *trace, const char *name,
+			   struct verify_report *report)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(trace->folder_fd, name);
+	const char *file;
+
+	while (folder && (file = next(folder))) {
+		char path[2 * NAME_MAX + 2], known[sizeof(path)];
+
+		snprintf(path, sizeof(path), "%s/%s", name, file);
+		strcpy(known, path);
+		verify_strip(known);
+		if (!verify_find(trace, known))
+			verify_say(report, VERIFY_NOTE, path, "the manifest does not know it");
+	}
+}
+
+/* Where a session went on after the daemon's end, its output folder being given. */
+static bool is_trace(const struct verify_trace *trace, const char *name)
+{
+	char path[NAME_MAX + sizeof("/" MANIFEST)];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/" MANIFEST, name);
+	return !fstatat(trace->folder_fd, path, &status, AT_SYMLINK_NOFOLLOW);
+}
+
+void verify_folder(struct verify_trace *trace, struct verify_report *report)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(trace->folder_fd, ".");
+	const char *name;
+
+	while (folder && (name = next(folder))) {
+		if (!strcmp(name, MANIFEST))
+			continue;
+		if (is_stream(trace, name))
+			look_at_stream(trace, name, report);
+		else if (is_trace(trace, name))
+			verify_say(report, VERIFY_NOTE, name, "it is a trace of its own");
+		else
+			verify_say(report, VERIFY_NOTE, name, "the manifest does not know it");
+	}
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The manifest of a trace as plain data, every value checked before it is believed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "verify.h"
+
+#define MANIFEST      "manifest.json"
+#define SCHEMA	      1
+#define MANIFEST_MAX  (64 * 1024 * 1024)
+#define DEPTH_MAX     32
+#define COLUMNS_MAX   256
+#define COLUMN_MAX    64  /* bytes of a name */
+#define STREAMS_MAX   64
+#define WORD_MAX      64  /* bytes of a folder's name, and of a stream's */
+
+static bool wrong(struct verify_report *report, const char *where, const char *what)
+{
+	verify_say(report, VERIFY_WRONG, MANIFEST, "%s%s%s", where, *where ? ": " : "", what);
+	return false;
+}
+
+/* ---- from the file ---- */
+
+static const char *open_error(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "there is none: this is no trace";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	case -EINVAL:
+		return "it is not a file";
+	default:
+		return strerror(-error);
+	}
+}
+
+static struct json_object *parse(const char *text, size_t size, struct verify_report *report)
+{
+	_cleanup_(json_tokener_freep) struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
+	struct json_object *json = tokener ? json_tokener_parse_ex(tokener, text, (int)size) : NULL;
+
+	if (json_object_is_type(json, json_type_object))
+		return json;
+	wrong(report, "", "it is not JSON, or damaged");
+	json_object_put(json);
+	return NULL;
+}
+
+static struct json_object *load(int folder_fd, struct verify_report *report)
+{
+	_cleanup_free_ char *text = NULL;
+	struct trace_file file;
+	size_t size = 0;
+	ssize_t got = 0;
+	int r = trace_file_open(folder_fd, MANIFEST, &file);
+
+	if (r < 0) {
+		wrong(report, "", open_error(r));
+		return NULL;
+	}
+	if (file.size < MANIFEST_MAX)
+		text = malloc(file.size + 1);
+	while (text && size <= file.size &&
+	       (got = trace_file_read(&file, text + size, file.size + 1 - size)) > 0)
+		size += (size_t)got;
+	trace_file_close(&file);
+	if (!text || got < 0) {
+		wrong(report, "", text ? strerror((int)-got) : "it is larger than 64 MiB");
+		return NULL;
+	}
+	return parse(text, size, report);
+}
+
+/* ---- values ---- */
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (json_object_is_type(object, json_type_object))
+		json_object_object_get_ex(object, key, &value);
+	return value;
+}
+
+/* A number of something. What is missing is `otherwise`, where that is allowed. */
+static bool count(struct json_object *object, const char *key, bool needed, uint64_t *ret,
+		  struct verify_report *report, const char *where)
+{
+	struct json_object *value = member(object, key);
+
+	*ret = json_object_get_uint64(value);
+	if (!value && !needed)
+		return true;
+	if (json_object_is_type(value, json_type_int) && *ret < INT64_MAX &&
+	    json_object_get_int64(value) >= 0)
+		return true;
+	verify_say(report, VERIFY_WRONG, MANIFEST, "%s: %s is not a count", where, key);
+	return false;
+}
+
+static const char *text(struct json_object *object, const char *key)
+{
+	struct json_object *value = member(object, key);
+
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+}
+
+/* Letters, digits, '_', '-' and '.', the first no '.': never a path that leads elsewhere. */
+static bool is_word(const char *word)
+{
+	size_t length = word ? strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					    "0123456789_-.") : 0;
+
+	return length && length <= WORD_MAX && !word[length] && *word != '.';
+}
+
+/* ---- streams ---- */
+
+static size_t write_header(struct verify_stream *stream)
+{
+	char *at = stream->header;
+
+	for (size_t i = 0; i < stream->columns.count; i++) {
+		at = stpcpy(at, stream->names[i]);
+		*at++ = ',';
+	}
+	at[-1] = '\n';
+	return (size_t)(at - stream->header);
+}
+
+static bool take_columns(struct verify_stream *stream, struct json_object *array)
+{
+	size_t columns = json_object_is_type(array, json_type_array) ?
+				 json_object_array_length(array) : 0;
+
+	if (columns < 2 || columns > COLUMNS_MAX)
+		return false;
+	stream->names = calloc(columns, sizeof(*stream->names));
+	stream->header = malloc(columns * (COLUMN_MAX + 1) + 1);
+	if (!stream->names || !stream->header)
+		return false;
+	for (size_t i = 0; i < columns; i++) {
+		const char *name = text(json_object_array_get_idx(array, i), "name");
+
+		if (!is_word(name))
+			return false;
+		stream->names[i] = name;
+	}
+	stream->columns = (struct trace_columns){ .names = stream->names, .count = columns,
+						  .header = stream->header };
+	stream->columns.header_size = write_header(stream);
+	return !strcmp(stream->names[0], "timestamp") &&
+	       !strcmp(stream->names[columns - 1], "mono_ns");
+}
+
+static bool take_lost(struct verify_stream *stream, struct json_object *lost,
+		      struct verify_report *report)
+{
+	if (!json_object_is_type(lost, json_type_object))
+		return wrong(report, stream->flag, "there is no 'lost'");
+	json_object_object_foreach(lost, key, value) {
+		uint64_t rows;
+
+		(void)value;
+		if (!count(lost, key, true, &rows, report, stream->flag))
+			return false;
+		stream->lost += rows;
+	}
+	return true;
+}
+
+static bool take_stream(struct verify_stream *stream, const char *flag, struct json_object *object,
+			struct verify_report *report)
+{
+	stream->flag = flag;
+	stream->folder = text(object, "folder");
+	if (!is_word(flag) || !is_word(stream->folder))
+		return wrong(report, "streams", "a name is not one");
+	if (!take_columns(stream, member(object, "columns")))
+		return wrong(report, flag, "the columns are not those of a trace");
+	stream->described = true;
+	stream->unknown = json_object_get_boolean(member(object, "emitted_unknown"));
+	return count(object, "emitted", true, &stream->emitted, report, flag) &&
+	       count(object, "written", true, &stream->written, report, flag) &&
+	       count(object, "removed", false, &stream->removed, report, flag) &&
+	       count(object, "missed", false, &stream->missed, report, flag) &&
+	       take_lost(stream, member(object, "lost"), report);
+}
+
+static bool take_streams(struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *streams = member(trace->json, "streams");
+	size_t streams_there = json_object_is_type(streams, json_type_object) ?
+				       (size_t)json_object_object_length(streams) : 0;
+	bool good = true;
+
+	if (!streams_there || streams_there > STREAMS_MAX)
+		return wrong(report, "", "there are no streams in it");
+	trace->streams = calloc(streams_there, sizeof(*trace->streams));
+	if (!trace->streams)
+		return wrong(report, "", strerror(ENOMEM));
+	json_object_object_foreach(streams, flag, object)
+		good &= take_stream(&trace->streams[trace->stream_count++], flag, object, report);
+	return good;
+}
+
+static struct verify_stream *find_stream(const struct verify_trace *trace, const char *flag)
+{
+	for (size_t i = 0; flag && i < trace->stream_count; i++)
+		if (!strcmp(trace->streams[i].flag, flag))
+			return &trace->streams[i];
+	return NULL;
+}
+
+/* ---- segments ---- */
+
+static bool ends(char *name, const char *ending)
+{
+	size_t length = strlen(name), size = strlen(ending);
+
+	if (length <= size || strcmp(name + length - size, ending))
+		return false;
+	name[length - size] = '\0';
+	return true;
+}
+
+struct verify_endings verify_strip(char *name)
+{
+	struct verify_endings endings = { .part = ends(name, ".part") };
+
+	endings.gz = ends(name, ".gz");
+	return endings;
+}
+
+/* FOLDER/NAME, with the folder of the stream, and nothing else. */
+static bool take_path(struct verify_segment *segment, const char *path)
+{
+	const char *folder = segment->stream->folder;
+	size_t length = strlen(folder);
+
+	if (!path || strncmp(path, folder, length) || path[length] != '/' ||
+	    !is_word(path + length + 1))
+		return false;
+	strcpy(segment->name, path + length + 1);
+	verify_strip(segment->name);
+	strcpy(stpcpy(stpcpy(segment->path, folder), "/"), segment->name);
+	length = strlen(segment->name);
+	segment->format = length > 6 && !strcmp(segment->name + length - 6, ".jsonl") ?
+				  VERIFY_JSONL : VERIFY_CSV;
+	return segment->format == VERIFY_JSONL ||
+	       (length > 4 && !strcmp(segment->name + length - 4, ".csv"));
+}
+
+static bool take_state(struct verify_segment *segment, const char *state)
+{
+	static const char *const states[] = { "open", "closed", "compressed", "removed" };
+
+	for (size_t i = 0; state && i < sizeof(states) / sizeof(states[0]); i++)
+		if (!strcmp(states[i], state)) {
+			segment->state = (enum verify_state)i;
+			return true;
+		}
+	return false;
+}
+
+static bool take_times(struct verify_segment *segment, struct json_object *object,
+		       struct verify_report *report)
+{
+	segment->has_times = member(object, "first_mono_ns") != NULL;
+	if (!segment->has_times && segment->rows)
+		return wrong(report, segment->path, "there are rows and no times");
+	return count(object, "first_mono_ns", segment->has_times, &segment->first_ns, report,
+		     segment->path) &&
+	       count(object, "last_mono_ns", segment->has_times, &segment->last_ns, report,
+		     segment->path);
+}
+
+static bool take_segment(struct verify_trace *trace, struct json_object *object,
+			 struct verify_report *report)
+{
+	struct verify_segment *segment = &trace->segments[trace->segment_count];
+
+	segment->stream = find_stream(trace, text(object, "stream"));
+	if (!segment->stream)
+		return wrong(report, "segments", "one is of a stream that the session has not");
+	if (!take_path(segment, text(object, "path")))
+		return wrong(report, text(object, "path") ?: "segments",
+			     "it is not the path of a segment");
+	if (!take_state(segment, text(object, "state")))
+		return wrong(report, segment->path, "its state is unknown");
+	if (!count(object, "rows", true, &segment->rows, report, segment->path) ||
+	    !count(object, "bytes", true, &segment->bytes, report, segment->path) ||
+	    !take_times(segment, object, report))
+		return false;
+	segment->sha256 = text(object, "sha256");
+	if (segment->state != VERIFY_REMOVED) {
+		segment->stream->rows += segment->rows;
+		report->bytes_total += segment->bytes;
+	}
+	trace->segment_count++;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct verify_segment *)a)->path,
+		      ((const struct verify_segment *)b)->path);
+}
+
+static void sort_segments(struct verify_trace *trace, struct verify_report *report)
+{
+	struct verify_segment *segments = trace->segments;
+
+	qsort(segments, trace->segment_count, sizeof(*segments), compare);
+	for (size_t i = 1; i < trace->segment_count; i++)
+		if (!compare(&segments[i - 1], &segments[i]))
+			wrong(report, segments[i].path, "it is there twice");
+}
+
+static void take_segments(struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *segments = member(trace->json, "segments");
+	size_t there = json_object_is_type(segments, json_type_array) ?
+			       json_object_array_length(segments) : 0;
+
+	if (!json_object_is_type(segments, json_type_array)) {
+		wrong(report, "", "it has no list of segments");
+		return;
+	}
+	trace->segments = calloc(there + 1, sizeof(*trace->segments));
+	for (size_t i = 0; trace->segments && i < there; i++)
+		take_segment(trace, json_object_array_get_idx(segments, i), report);
+	if (trace->segments)
+		sort_segments(trace, report);
+	else
+		wrong(report, "", strerror(ENOMEM));
+}
+
+struct verify_segment *verify_find(struct verify_trace *trace, const char *path)
+{
+	struct verify_segment key;
+
+	if (strlen(path) >= sizeof(key.path) || !trace->segment_count)
+		return NULL;
+	strcpy(key.path, path);
+	return bsearch(&key, trace->segments, trace->segment_count, sizeof(key), compare);
+}
+
+/* ---- the whole ---- */
+
+static bool take_state_of_trace(struct verify_trace *trace, struct verify_report *report)
+{
+	const char *state = text(trace->json, "state");
+
+	trace->running = state && !strcmp(state, "running");
+	if (!trace->running && !(state && !strcmp(state, "ended")))
+		return wrong(report, "", "its state is neither running nor ended");
+	return true;
+}
+
+bool verify_manifest_read(struct verify_trace *trace, struct verify_report *report)
+{
+	uint64_t schema;
+
+	trace->json = load(trace->folder_fd, report);
+	if (!trace->json)
+		return false;
+	if (!count(trace->json, "schema_version", true, &schema, report, "trace"))
+		return false;
+	if (schema != SCHEMA)
+		return wrong(report, "schema_version", "this iotracectl knows 1 only");
+	if (!take_state_of_trace(trace, report) || !take_streams(trace, report))
+		return false;
+	take_segments(trace, report);
+	return true;
+}
+
+void verify_trace_done(struct verify_trace *trace)
+{
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		free(trace->streams[i].names);
+		free(trace->streams[i].header);
+	}
+	free(trace->streams);
+	free(trace->segments);
+	json_object_put(trace->json);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What outlives the daemon: a note of each session that runs; at the next start sessions go on
+ * from their notes, and a thread of low priority sets right the folders of those that were killed.
+ */
+#include "engine_resume.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "control/start_arguments.h"
+#include "log.h"
+#include "pipeline/recover.h"
+#include "running.h"
+
+#define NICE	  10 /* recovery is in no hurry */
+#define SECOND_NS 1000000000ULL
+
+struct resume {
+	char state_dir[PATH_MAX];
+	pthread_t thread;
+	_Atomic bool cancel;
+};
+
+static uint64_t nanoseconds(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return nanoseconds(&now);
+}
+
+/* ---- notes ---- */
+
+static void add_all(struct json_object *to, struct json_object *from)
+{
+	json_object_object_foreach(from, key, value)
+		json_object_object_add(to, key, json_object_get(value));
+}
+
+/* The definition as parameters of Start: the same words, with the filters among the others. */
+static struct json_object *parameters_of(const struct session *session)
+{
+	struct json_object *parameters = session_definition(session), *filters = NULL;
+
+	if (json_object_object_get_ex(parameters, "filters", &filters)) {
+		json_object_get(filters);
+		json_object_object_del(parameters, "filters");
+		add_all(parameters, filters);
+		json_object_put(filters);
+	}
+	if (session->spec.output[0])
+		json_object_object_add(parameters, "output",
+				       json_object_new_string(session->spec.output));
+	return parameters;
+}
+
+/* The path without symbolic links, as nobody may lead us elsewhere later. */
+static int find_folder(int folder_fd, struct running_note *note)
+{
+	char link[64];
+	struct stat status;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder_fd);
+	length = readlink(link, note->output, sizeof(note->output));
+	if (length < 0 || fstat(folder_fd, &status) < 0)
+		return -errno;
+	if ((size_t)length == sizeof(note->output))
+		return -ENAMETOOLONG;
+	note->output[length] = '\0';
+	note->inode = status.st_ino;
+	return 0;
+}
+
+void session_note(struct session *session, int folder_fd)
+{
+	struct running_note note = {
+		.started_ns = nanoseconds(&session->started),
+		.owner_uid = session->owner_uid,
+		.streams = session->spec.streams,
+		.parameters = parameters_of(session),
+	};
+	int r = find_folder(folder_fd, &note);
+
+	strcpy(note.name, session->spec.name);
+	if (session->spec.duration_ns)
+		note.ends_ns = note.started_ns + session->spec.duration_ns;
+	if (r >= 0)
+		r = running_write(session->engine->config.state_dir, &note);
+	if (r < 0)
+		log_warning("session %s will not be found again after a crash: no note in %s: %s",
+			    note.name, session->engine->config.state_dir, strerror(-r));
+	strcpy(session->note, note.id);
+	running_note_done(&note);
+}
+
+void session_forget(struct session *session)
+{
+	running_remove(session->engine->config.state_dir, session->note);
+	session->note[0] = '\0';
+}
+
+/* ---- sessions go on ---- */
+
+static bool has(struct json_object *parameters, const char *key)
+{
+	return json_object_object_get_ex(parameters, key, NULL);
+}
+
+/* A folder that the user named must still be the one it was: a disk may not be mounted. */
+static bool is_there(const struct running_note *note)
+{
+	struct stat status;
+
+	return !lstat(note->output, &status) && S_ISDIR(status.st_mode) &&
+	       status.st_ino == note->inode;
+}
+
+/* NULL, or why it does not go on. */
+static const char *refusal(const struct engine *engine, const struct running_note *note)
+{
+	if (!engine->config.resume)
+		return "Resume=no";
+	if (engine_find(engine, note->name))
+		return "a session of that name runs";
+	if (note->ends_ns && note->ends_ns <= now_ns())
+		return "its duration is over";
+	if (has(note->parameters, "pids"))
+		return "its processes may be others by now";
+	if (has(note->parameters, "output") && !is_there(note))
+		return "its output folder is not there";
+	return NULL;
+}
+
+static int begin_again(struct engine *engine, const struct running_note *note,
+		       struct engine_error *error)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
+	_cleanup_json_ struct json_object *status = NULL;
+	int r;
+
+	json_object_object_add(note->parameters, "name", json_object_new_string(note->name));
+	if (note->ends_ns)
+		json_object_object_add(note->parameters, "duration_ns",
+				       json_object_new_uint64(note->ends_ns - now_ns()));
+	r = start_arguments_read(note->parameters, &spec, error);
+	if (r < 0)
+		return r;
+	return session_start(engine, &spec, note->owner_uid, note->output, &status, error);
+}
+
+static void resume_session(struct engine *engine, const struct running_note *note)
+{
+	const char *refused = refusal(engine, note);
+	struct engine_error error = { 0 };
+	int r;
+
+	if (refused) {
+		log_notice("session %s does not go on: %s", note->name, refused);
+		return;
+	}
+	r = begin_again(engine, note, &error);
+	if (r < 0)
+		log_error("session %s does not go on: %s%s%s", note->name, error.parameter,
+			  *error.parameter ? ": " : "",
+			  *error.message ? error.message : strerror(-r));
+	else
+		log_notice("session %s goes on in %s", note->name,
+			   engine_find(engine, note->name)->output);
+}
+
+/* ---- folders are set right ---- */
+
+/* What may be otherwise next time. */
+static bool may_help_to_wait(int error)
+{
+	return error == -ECANCELED || error == -ENOSPC || error == -EDQUOT || error == -EROFS ||
+	       error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+static int recover_one(struct resume *resume, const struct running_note *note)
+{
+	struct recover_config config = {
+		.output = note->output,
+		.inode = note->inode,
+		.session = note->name,
+		.streams = note->streams,
+		.owner_uid = note->owner_uid,
+		.definition = note->parameters,
+		.retention = has(note->parameters, "keep_segments") ||
+			     has(note->parameters, "keep_size"),
+		.cancel = &resume->cancel,
+	};
+	int r = recover_folder(&config);
+
+	if (r > 0)
+		log_notice("session %s was killed; its files are whole again in %s", note->name,
+			   note->output);
+	if (r < 0 && r != -ECANCELED)
+		log_warning("the files of session %s, which was killed, are left as they are in %s: %s",
+			    note->name, note->output, strerror(-r));
+	return r;
+}
+
+static void *recover_all(void *argument)
+{
+	struct resume *resume = argument;
+	struct running_note *notes = NULL;
+	ssize_t count;
+
+	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
+	count = running_read(resume->state_dir, RUNNING_RECOVER, &notes);
+	for (ssize_t i = 0; i < count; i++) {
+		int r = atomic_load(&resume->cancel) ? -ECANCELED : recover_one(resume, &notes[i]);
+
+		if (!may_help_to_wait(r))
+			running_remove(resume->state_dir, notes[i].id);
+		running_note_done(&notes[i]);
+	}
+	free(notes);
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+static int start_thread(struct resume *resume)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&resume->thread, NULL, recover_all, resume);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -error;
+}
+
+static void start_recovery(struct engine *engine)
+{
+	struct resume *resume = calloc(1, sizeof(*resume));
+	int r = -ENOMEM;
+
+	if (resume) {
+		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
+			 engine->config.state_dir);
+		r = start_thread(resume);
+	}
+	if (r < 0) {
+		log_error("cannot set right what was killed: %s", strerror(-r));
+		free(resume);
+		return;
+	}
+	engine->resume = resume;
+}
+
+/* A note is moved when its session runs again: killed in between, the later one is taken. */
+void engine_resume(struct engine *engine)
+{
+	const char *state_dir = engine->config.state_dir;
+	struct running_note *notes = NULL;
+	ssize_t count = running_read(state_dir, RUNNING_SESSIONS, &notes);
+
+	if (count < 0)
+		log_warning("cannot read the notes of sessions in %s: %s", state_dir,
+			    strerror((int)-count));
+	for (ssize_t i = 0; i < count; i++) {
+		int r;
+
+		resume_session(engine, &notes[i]);
+		r = running_move(state_dir, notes[i].id);
+		if (r < 0)
+			log_error("cannot move a note in %s: %s", state_dir, strerror(-r));
+		running_note_done(&notes[i]);
+	}
+	free(notes);
+	start_recovery(engine);
+}
+
+void engine_resume_end(struct engine *engine)
+{
+	if (!engine->resume)
+		return;
+	atomic_store(&engine->resume->cancel, true);
+	pthread_join(engine->resume->thread, NULL);
+	free(engine->resume);
+	engine->resume = NULL;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "recover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "manifest.h"
+#include "recover_private.h"
+
+#define COLUMNS_MAX  256
+#define OTHERS_WRITE 022
+
+DEFINE_CLEANUP(DIR *, closedir);
+
+/* All files of one stream's segments, in the order of their numbers. */
+struct listing {
+	struct recover_files *files;
+	size_t count, capacity;
+};
+
+/* ---- the folder ---- */
+
+static int open_folder(const struct recover_config *config)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, config->output, &how, sizeof(how));
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &status) && status.st_ino == config->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_stream(int folder_fd, const char *name)
+{
+	_cleanup_close_ int fd =
+		openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	return status.st_uid == geteuid() && !(status.st_mode & OTHERS_WRITE) ? take_fd(&fd) :
+										-EPERM;
+}
+
+/* ---- files of a stream ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct recover_files *one = a, *other = b;
+
+	/* Numbers are padded; where they grew longer, the longer is the later. */
+	size_t length = strlen(one->name), size = strlen(other->name);
+
+	return length == size ? strcmp(one->name, other->name) : length < size ? -1 : 1;
+}
+
+static int add_file(struct listing *listing, const struct recover_files *file)
+{
+	if (listing->count == listing->capacity) {
+		size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
+		struct recover_files *files = reallocarray(listing->files, capacity, sizeof(*files));
+
+		if (!files)
+			return -ENOMEM;
+		listing->files = files;
+		listing->capacity = capacity;
+	}
+	listing->files[listing->count++] = *file;
+	return 0;
+}
+
+/* Several files of one segment become one entry. */
+static void join(struct listing *listing)
+{
+	size_t kept = 0;
+
+	if (!listing->count)
+		return;
+	qsort(listing->files, listing->count, sizeof(*listing->files), compare);
+	for (size_t i = 1; i < listing->count; i++) {
+		struct recover_files *last = &listing->files[kept], *file = &listing->files[i];
+
+		if (strcmp(last->name, file->name)) {
+			listing->files[++kept] = *file;
+			continue;
+		}
+		last->plain |= file->plain;
+		last->gzip |= file->gzip;
+		last->part |= file->part;
+	}
+	listing->count = kept + 1;
+}
+
+/* What was half made is removed: it can be made again from what it was made of. */
+static int list_files(const struct recover_stream *stream, struct listing *listing)
+{
+	_cleanup_(closedirp) DIR *folder = NULL;
+	int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	const struct dirent *entry;
+
+	folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder)
+		return -errno;
+	while (r >= 0 && (entry = readdir(folder))) {
+		struct recover_files file;
+
+		if (!recover_name(stream, entry->d_name, &file))
+			continue;
+		if (file.gzip && file.part)
+			unlinkat(stream->fd, entry->d_name, 0);
+		else
+			r = add_file(listing, &file);
+	}
+	join(listing);
+	return r;
+}
+
+/* The compressor was killed between its last two steps: the segment itself is what counts. */
+static void drop_double(const struct recover_stream *stream, struct recover_files *files)
+{
+	char packed[RECOVER_NAME_MAX + 8];
+
+	snprintf(packed, sizeof(packed), "%s.gz", files->name);
+	if ((files->plain || files->part) && files->gzip && !unlinkat(stream->fd, packed, 0))
+		files->gzip = false;
+}
+
+static void note_last_time(struct recovery *recovery, struct json_object *segment)
+{
+	const char *last = recover_text(segment, "last_time");
+
+	if (last && strcmp(last, recovery->last_time) > 0)
+		snprintf(recovery->last_time, sizeof(recovery->last_time), "%s", last);
+}
+
+static int take_segment(struct recovery *recovery, const struct recover_stream *stream,
+			struct recover_files *files)
+{
+	struct json_object *known = recover_manifest_find(recovery, stream->folder, files->name);
+	struct json_object *segment = NULL;
+	int r;
+
+	drop_double(stream, files);
+	r = recover_segment(stream, files, known, &segment);
+	if (r == -ECANCELED)
+		return r;
+	if (r < 0)
+		log_warning("%s/%s/%s: left as it is: %s", stream->output, stream->folder,
+			    files->name, strerror(-r));
+	if (r < 0)
+		segment = known ? json_object_get(known) : recover_describe_open(stream, files);
+	if (!segment)
+		return 0;
+	note_last_time(recovery, segment);
+	return json_object_array_add(recovery->segments, segment);
+}
+
+/* Retention removes the oldest: one before all that are there, and known to have been closed. */
+static bool was_removed(const struct recovery *recovery, const struct recover_files *missing,
+			const struct listing *listing, struct json_object *segment)
+{
+	const char *state = recover_text(segment, "state");
+
+	return recovery->config->retention && listing->count && state && strcmp(state, "open") &&
+	       compare(missing, &listing->files[0]) < 0;
+}
+
+static void note_removed(struct json_object *description, struct json_object *segment)
+{
+	const char *state = recover_text(segment, "state");
+
+	if (state && !strcmp(state, "removed"))
+		return;
+	recover_set_text(segment, "state", "removed");
+	recover_set_u64(description, "removed",
+			recover_number(description, "removed") + recover_number(segment, "rows"));
+}
+
+/* Segments without a file stay in the manifest: removed by retention, or missing. */
+static int keep_missing(struct recovery *recovery, const struct recover_stream *stream,
+			const struct listing *listing, struct json_object *description)
+{
+	struct json_object *segments = recover_member(recovery->manifest, "segments");
+
+	for (size_t i = 0; i < recover_length(segments); i++) {
+		struct json_object *segment = json_object_array_get_idx(segments, i);
+		const char *path = recover_text(segment, "path");
+		const char *flag = recover_text(segment, "stream");
+		const char *slash = path ? strchr(path, '/') : NULL;
+		struct recover_files key;
+
+		if (!flag || strcmp(flag, stream->flag) || !slash ||
+		    !recover_name(stream, slash + 1, &key))
+			continue;
+		if (listing->count &&
+		    bsearch(&key, listing->files, listing->count, sizeof(key), compare))
+			continue;
+		if (was_removed(recovery, &key, listing, segment))
+			note_removed(description, segment);
+		note_last_time(recovery, segment);
+		if (json_object_array_add(recovery->segments, json_object_get(segment)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- one stream ---- */
+
+/* As the files have them: an older daemon may have written them. */
+static int take_columns(struct json_object *description, struct trace_columns *columns)
+{
+	struct json_object *array = recover_member(description, "columns");
+	size_t count = recover_length(array), size = 0;
+	const char **names;
+	char *header, *at;
+
+	for (size_t i = 0; i < count; i++)
+		size += strlen(recover_text(json_object_array_get_idx(array, i), "name") ?: "") + 1;
+	if (count < 2 || count > COLUMNS_MAX)
+		return -EBADMSG;
+	names = calloc(count, sizeof(*names));
+	header = at = malloc(size + 1);
+	*columns = (struct trace_columns){ names, count, header, size };
+	if (!names || !header)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		names[i] = recover_text(json_object_array_get_idx(array, i), "name") ?: "";
+		at = stpcpy(at, names[i]);
+		*at++ = ',';
+	}
+	at[-1] = '\n';
+	return 0;
+}
+
+static void columns_done(struct trace_columns *columns)
+{
+	free((void *)(uintptr_t)columns->names);
+	free((void *)(uintptr_t)columns->header);
+}
+
+/* Nothing is listed where the stream's folder cannot be used. */
+static int walk_stream(struct recovery *recovery, const struct recover_stream *stream,
+		       struct json_object *description)
+{
+	struct listing listing = { 0 };
+	int r = stream->fd < 0 ? 0 : list_files(stream, &listing);
+
+	if (r >= 0)
+		r = keep_missing(recovery, stream, &listing, description);
+	for (size_t i = 0; r >= 0 && i < listing.count; i++)
+		r = take_segment(recovery, stream, &listing.files[i]);
+	free(listing.files);
+	return r;
+}
+
+static bool is_name(const char *name)
+{
+	return name && *name && *name != '.' && !strchr(name, '/') && strlen(name) < RECOVER_NAME_MAX / 2;
+}
+
+static int recover_stream(struct recovery *recovery, const char *flag,
+			  struct json_object *description)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_(columns_done) struct trace_columns columns = { 0 };
+	struct recover_stream stream = {
+		.flag = flag,
+		.folder = recover_text(description, "folder"),
+		.output = recovery->config->output,
+		.cancel = recovery->config->cancel,
+	};
+	int r;
+
+	if (!is_name(stream.folder))
+		return -EBADMSG;
+	r = take_columns(description, &columns);
+	if (r < 0)
+		return r;
+	fd = open_stream(recovery->folder_fd, stream.folder);
+	if (fd < 0)
+		log_warning("%s/%s: left as it is: %s", stream.output, stream.folder, strerror(-fd));
+	stream.fd = fd;
+	stream.columns = columns;
+	return walk_stream(recovery, &stream, description);
+}
+
+static int recover(struct recovery *recovery)
+{
+	int r;
+
+	unlinkat(recovery->folder_fd, MANIFEST_NAME ".tmp", 0);
+	json_object_object_foreach(recover_member(recovery->manifest, "streams"), flag, description) {
+		r = recover_stream(recovery, flag, description);
+		if (r < 0)
+			return r;
+	}
+	recover_manifest_end(recovery);
+	r = manifest_replace(recovery->folder_fd, recovery->manifest);
+	if (r >= 0 && syncfs(recovery->folder_fd) < 0)
+		r = -errno;
+	return r < 0 ? r : 1;
+}
+
+int recover_folder(const struct recover_config *config)
+{
+	_cleanup_close_ int fd = open_folder(config);
+	struct recovery recovery = { .config = config, .folder_fd = fd };
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = recover_manifest_begin(&recovery);
+	if (r > 0)
+		r = recover(&recovery);
+	json_object_put(recovery.segments);
+	json_object_put(recovery.known);
+	json_object_put(recovery.manifest);
+	return r;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "recover_segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "trace_read.h"
+
+/* ---- names ---- */
+
+static bool take_ending(char *name, const char *ending)
+{
+	size_t length = strlen(name), size = strlen(ending);
+
+	if (length <= size || strcmp(name + length - size, ending))
+		return false;
+	name[length - size] = '\0';
+	return true;
+}
+
+void recover_strip(char *name)
+{
+	take_ending(name, ".part");
+	take_ending(name, ".gz");
+}
+
+/* FOLDER_NUMBER, when its last ending has been taken off. */
+static bool is_numbered(const char *folder, const char *name)
+{
+	size_t length = strlen(folder), digits;
+
+	if (strncmp(name, folder, length) || name[length] != '_')
+		return false;
+	digits = strspn(name + length + 1, "0123456789");
+	return digits && !name[length + 1 + digits];
+}
+
+bool recover_name(const struct recover_stream *stream, const char *file,
+		  struct recover_files *files)
+{
+	char stem[RECOVER_NAME_MAX];
+
+	*files = (struct recover_files){ 0 };
+	if (strlen(file) >= sizeof(files->name))
+		return false;
+	strcpy(files->name, file);
+	files->part = take_ending(files->name, ".part");
+	files->gzip = take_ending(files->name, ".gz");
+	files->plain = !files->part && !files->gzip;
+	strcpy(stem, files->name);
+	return (take_ending(stem, ".csv") || take_ending(stem, ".jsonl")) &&
+	       is_numbered(stream->folder, stem);
+}
+
+int recover_open(int folder_fd, const char *name)
+{
+	_cleanup_close_ int fd =
+		openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	/* A second name would be one outside the folder. */
+	if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != geteuid())
+		return -EPERM;
+	return take_fd(&fd);
+}
+
+/* ---- what the manifest knows ---- */
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (json_object_is_type(object, json_type_object))
+		json_object_object_get_ex(object, key, &value);
+	return value;
+}
+
+static uint64_t size_of(const struct recover_stream *stream, const char *name)
+{
+	struct stat status;
+
+	return fstatat(stream->fd, name, &status, AT_SYMLINK_NOFOLLOW) ? 0 :
+									 (uint64_t)status.st_size;
+}
+
+/* Closed and hashed before the crash, and of the size it had then. */
+static bool is_known(const struct recover_stream *stream, const struct recover_files *files,
+		     struct json_object *known)
+{
+	if (!json_object_is_type(member(known, "sha256"), json_type_string))
+		return false;
+	if (files->plain)
+		return size_of(stream, files->name) ==
+		       json_object_get_uint64(member(known, "bytes"));
+	return files->gzip && !files->part;
+}
+
+static void set(struct json_object *object, const char *key, struct json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+/* Where it lies now, and under which name. */
+static void describe_place(const struct recover_stream *stream, const struct recover_files *files,
+			   struct json_object *object)
+{
+	bool packed = !files->plain && !files->part;
+	char path[2 * RECOVER_NAME_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s%s", stream->folder, files->name, packed ? ".gz" : "");
+	set(object, "stream", json_object_new_string(stream->flag));
+	set(object, "path", json_object_new_string(path));
+	set(object, "state", json_object_new_string(packed ? "compressed" : "closed"));
+	set(object, "stored_bytes",
+	    json_object_new_uint64(size_of(stream, strchr(path, '/') + 1)));
+}
+
+struct json_object *recover_describe_open(const struct recover_stream *stream,
+					  const struct recover_files *files)
+{
+	struct json_object *object = json_object_new_object();
+
+	describe_place(stream, files, object);
+	set(object, "state", json_object_new_string("open"));
+	set(object, "rows", json_object_new_uint64(0));
+	set(object, "bytes", json_object_new_uint64(0));
+	set(object, "sha256", NULL);
+	return object;
+}
+
+static void describe_rows(const struct trace_scan *scan, const struct trace_read *read,
+			  struct json_object *object)
+{
+	set(object, "rows", json_object_new_uint64(scan->rows));
+	set(object, "bytes", json_object_new_uint64(read->bytes));
+	set(object, "sha256", json_object_new_string(read->sha256));
+	set(object, "recovered", json_object_new_boolean(true));
+	if (!scan->rows)
+		return;
+	set(object, "first_time", json_object_new_string(scan->least_time));
+	set(object, "last_time", json_object_new_string(scan->greatest_time));
+	set(object, "first_mono_ns", json_object_new_uint64(scan->least_ns));
+	set(object, "last_mono_ns", json_object_new_uint64(scan->greatest_ns));
+}
+
+/* ---- the file ---- */
+
+static bool go_on(uint64_t bytes, void *cancel)
+{
+	(void)bytes;
+	return !atomic_load((_Atomic bool *)cancel);
+}
+
+static int scan_file(const struct recover_stream *stream, const char *name, struct trace_scan *scan,
+		     struct trace_read *read)
+{
+	bool json = strstr(name, ".jsonl") != NULL;
+	int r;
+
+	trace_scan_done(scan);
+	r = trace_scan_init(scan, json ? TRACE_JSONL : TRACE_CSV, &stream->columns);
+	if (r < 0)
+		return r;
+	*read = (struct trace_read){ .progress = go_on, .userdata = stream->cancel };
+	return trace_read(stream->fd, name, scan, read);
+}
+
+static int cut(const struct recover_stream *stream, const char *name, uint64_t size)
+{
+	_cleanup_close_ int fd = recover_open(stream->fd, name);
+
+	if (fd < 0)
+		return fd;
+	log_notice("%s/%s/%s: cut to its last whole row, at byte %" PRIu64, stream->output,
+		   stream->folder, name, size);
+	return ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+}
+
+/*
+ * Scans; cuts what is behind the last row's end, and then scans what is left: its hash is of the
+ * rows alone. What is no row between others is not ours to judge: it stays, and `verify` names it.
+ */
+static int make_whole(const struct recover_stream *stream, const char *name, bool gzip,
+		      struct trace_scan *scan, struct trace_read *read)
+{
+	int r = scan_file(stream, name, scan, read);
+
+	if (r < 0)
+		return r;
+	if (scan->stopped || (scan->begun && !scan->header_good))
+		return -EBADMSG;
+	if (scan->bad_rows)
+		log_warning("%s/%s/%s: row %" PRIu64 " is none: %s", stream->output,
+			    stream->folder, name, scan->first_bad, scan->bad_because);
+	if (!trace_scan_rest(scan))
+		return 0;
+	if (gzip)
+		return -EBADMSG;
+	r = cut(stream, name, scan->bytes);
+	return r < 0 ? r : scan_file(stream, name, scan, read);
+}
+
+/* Durable, too: the next crash may be the machine's. */
+static int close_part(const struct recover_stream *stream, const char *part, const char *name)
+{
+	_cleanup_close_ int fd = recover_open(stream->fd, part);
+
+	if (fd < 0)
+		return fd;
+	if (fdatasync(fd) < 0)
+		return -errno;
+	return renameat2(stream->fd, part, stream->fd, name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+static int recover_file(const struct recover_stream *stream, const struct recover_files *files,
+			struct trace_scan *scan, struct trace_read *read)
+{
+	char file[RECOVER_NAME_MAX + 8];
+	bool gzip = !files->plain && !files->part;
+	int r;
+
+	snprintf(file, sizeof(file), "%s%s", files->name,
+		 files->plain ? "" : files->part ? ".part" : ".gz");
+	r = make_whole(stream, file, gzip, scan, read);
+	if (r < 0 || files->plain || gzip)
+		return r;
+	if (!scan->begun)
+		return unlinkat(stream->fd, file, 0) < 0 ? -errno : 0;
+	return close_part(stream, file, files->name);
+}
+
+int recover_segment(const struct recover_stream *stream, const struct recover_files *files,
+		    struct json_object *known, struct json_object **ret)
+{
+	struct trace_scan scan = { 0 };
+	struct trace_read read;
+	int r;
+
+	*ret = NULL;
+	if (is_known(stream, files, known)) {
+		if (json_object_deep_copy(known, ret, NULL) < 0)
+			return -ENOMEM;
+		describe_place(stream, files, *ret);
+		return 0;
+	}
+	r = recover_file(stream, files, &scan, &read);
+	if (r >= 0 && scan.begun) {
+		*ret = json_object_new_object();
+		describe_place(stream, files, *ret);
+		describe_rows(&scan, &read, *ret);
+	}
+	trace_scan_done(&scan);
+	return r;
+}

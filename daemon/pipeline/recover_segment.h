@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One segment of a killed daemon; see recover.h, whose thread it is. */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "trace_scan.h"
+
+enum { RECOVER_NAME_MAX = 128 };
+
+/* The files of one segment that are there. */
+struct recover_files {
+	char name[RECOVER_NAME_MAX]; /* without .gz and .part */
+	bool plain, gzip, part;
+};
+
+/* Of one stream. */
+struct recover_stream {
+	const char *flag;
+	const char *folder;
+	const char *output; /* of the session, for the log */
+	int fd;		    /* of the stream's folder */
+	struct trace_columns columns;
+	_Atomic bool *cancel;
+};
+
+/* Takes .part and .gz off. */
+void recover_strip(char *name);
+
+/* Whether a file of that name can be a segment of the stream; fills in all of `files`. */
+bool recover_name(const struct recover_stream *stream, const char *file,
+		  struct recover_files *files);
+
+/* A new object for a file that stays as it is, and that the manifest did not know. */
+struct json_object *recover_describe_open(const struct recover_stream *stream,
+					  const struct recover_files *files);
+
+/* The descriptor of a file of ours, to be changed, or a negative errno. */
+int recover_open(int folder_fd, const char *name);
+
+/*
+ * Cuts what is no whole row, closes the file, and describes it as the manifest does: `known` is
+ * what the manifest said of it, or NULL. `*ret` is a new object; NULL when there was not even a
+ * header, and the file is gone. On an error (-ECANCELED, ...) all is as it was, or only cut.
+ */
+int recover_segment(const struct recover_stream *stream, const struct recover_files *files,
+		    struct json_object *known, struct json_object **ret);

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "running.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "schema.h"
+
+#define NOTE_MAX    (1024 * 1024) /* bytes: as long as the message that began the session */
+#define ENDING	    ".json"
+#define FOLDER_MODE 0700
+#define FILE_MODE   0600
+
+DEFINE_CLEANUP(DIR *, closedir);
+
+static const char *const folders[] = { [RUNNING_SESSIONS] = "running",
+				       [RUNNING_RECOVER] = "recover" };
+
+void running_note_done(struct running_note *note)
+{
+	json_object_put(note->parameters);
+	note->parameters = NULL;
+}
+
+/* A descriptor, or a negative errno; made where it is missing and `make`. */
+static int open_folder(const char *state_dir, enum running_folder folder, bool make)
+{
+	_cleanup_close_ int state = -1;
+	int fd;
+
+	if (make && mkdir(state_dir, FOLDER_MODE) < 0 && errno != EEXIST)
+		return -errno;
+	state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (state < 0)
+		return -errno;
+	if (make && mkdirat(state, folders[folder], FOLDER_MODE) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(state, folders[folder], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- as JSON ---- */
+
+static struct json_object *write_streams(uint32_t streams)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (streams >> stream & 1)
+			json_object_array_add(array,
+					      json_object_new_string(iotr_schemas[stream].flag));
+	return array;
+}
+
+static struct json_object *describe(const struct running_note *note)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "name", json_object_new_string(note->name));
+	json_object_object_add(object, "started_ns", json_object_new_uint64(note->started_ns));
+	json_object_object_add(object, "ends_ns", json_object_new_uint64(note->ends_ns));
+	json_object_object_add(object, "owner_uid", json_object_new_int64(note->owner_uid));
+	json_object_object_add(object, "streams", write_streams(note->streams));
+	json_object_object_add(object, "output", json_object_new_string(note->output));
+	json_object_object_add(object, "inode", json_object_new_uint64(note->inode));
+	json_object_object_add(object, "parameters", json_object_get(note->parameters));
+	return object;
+}
+
+static struct json_object *member(struct json_object *object, const char *key, enum json_type type)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(object, key, &value);
+	return json_object_is_type(value, type) ? value : NULL;
+}
+
+static uint32_t read_streams(struct json_object *array)
+{
+	uint32_t streams = 0;
+
+	for (size_t i = 0; array && i < json_object_array_length(array); i++) {
+		int stream = iotr_stream_find(
+			json_object_get_string(json_object_array_get_idx(array, i)) ?: "");
+
+		streams |= stream < 0 ? 0 : 1U << stream;
+	}
+	return streams;
+}
+
+static int understand(struct json_object *object, struct running_note *note)
+{
+	const char *name = json_object_get_string(member(object, "name", json_type_string));
+	const char *output = json_object_get_string(member(object, "output", json_type_string));
+	struct json_object *parameters = member(object, "parameters", json_type_object);
+
+	if (!name || !iotr_session_name_valid(name) || !output || *output != '/' ||
+	    strlen(output) >= sizeof(note->output) || !parameters)
+		return -EBADMSG;
+	strcpy(note->name, name);
+	strcpy(note->output, output);
+	note->started_ns = json_object_get_uint64(member(object, "started_ns", json_type_int));
+	note->ends_ns = json_object_get_uint64(member(object, "ends_ns", json_type_int));
+	note->owner_uid =
+		(uint32_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
+	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
+	note->streams = read_streams(member(object, "streams", json_type_array));
+	note->parameters = json_object_get(parameters);
+	return 0;
+}
+
+/* ---- as files ---- */
+
+static int write_text(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, text, size);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		text += written > 0 ? written : 0;
+		size -= written > 0 ? (size_t)written : 0;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Under another name first: a note is there as a whole or not at all, also after a power failure. */
+static int write_file(int folder, const char *name, struct json_object *object)
+{
+	_cleanup_close_ int fd = openat(folder, "new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+						       O_CLOEXEC, FILE_MODE);
+	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = text ? write_text(fd, text, strlen(text)) : -ENOMEM;
+	if (r >= 0 && renameat(folder, "new", folder, name) < 0)
+		r = -errno;
+	return r >= 0 && fsync(folder) < 0 ? -errno : r;
+}
+
+int running_write(const char *state_dir, struct running_note *note)
+{
+	_cleanup_json_ struct json_object *object = describe(note);
+	_cleanup_close_ int folder = open_folder(state_dir, RUNNING_SESSIONS, true);
+	char file[RUNNING_ID_MAX + sizeof(ENDING)];
+	int r;
+
+	if (folder < 0)
+		return folder;
+	snprintf(note->id, sizeof(note->id), "%s@%" PRIu64, note->name, note->started_ns);
+	snprintf(file, sizeof(file), "%s" ENDING, note->id);
+	r = write_file(folder, file, object);
+	if (r < 0)
+		note->id[0] = '\0';
+	return r;
+}
+
+void running_remove(const char *state_dir, const char *id)
+{
+	char file[RUNNING_ID_MAX + sizeof(ENDING)];
+
+	snprintf(file, sizeof(file), "%s" ENDING, id);
+	for (size_t i = 0; *id && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		_cleanup_close_ int folder = open_folder(state_dir, (enum running_folder)i, false);
+
+		if (folder >= 0)
+			unlinkat(folder, file, 0);
+	}
+}
+
+int running_move(const char *state_dir, const char *id)
+{
+	_cleanup_close_ int from = open_folder(state_dir, RUNNING_SESSIONS, false);
+	_cleanup_close_ int to = open_folder(state_dir, RUNNING_RECOVER, true);
+	char file[RUNNING_ID_MAX + sizeof(ENDING)];
+
+	if (from < 0 || to < 0)
+		return from < 0 ? from : to;
+	snprintf(file, sizeof(file), "%s" ENDING, id);
+	return renameat(from, file, to, file) < 0 ? -errno : 0;
+}
+
+static int read_note(int folder, const char *file, struct running_note *note)
+{
+	_cleanup_close_ int fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_json_ struct json_object *object = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct stat status;
+	ssize_t size;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode) || status.st_size > NOTE_MAX)
+		return -EBADMSG;
+	text = calloc(1, (size_t)status.st_size + 1);
+	size = text ? pread(fd, text, (size_t)status.st_size, 0) : -1;
+	if (size < 0)
+		return -errno;
+	object = json_tokener_parse(text);
+	snprintf(note->id, sizeof(note->id), "%.*s", (int)(strlen(file) - strlen(ENDING)), file);
+	return json_object_is_type(object, json_type_object) ? understand(object, note) : -EBADMSG;
+}
+
+static bool is_note(const char *file)
+{
+	size_t length = strlen(file);
+
+	return length > strlen(ENDING) && length < RUNNING_ID_MAX + strlen(ENDING) &&
+	       *file != '.' && !strcmp(file + length - strlen(ENDING), ENDING);
+}
+
+static int latest_first(const void *a, const void *b)
+{
+	const struct running_note *one = a, *other = b;
+
+	return one->started_ns < other->started_ns ? 1 : one->started_ns > other->started_ns ? -1 : 0;
+}
+
+static int add_note(int folder, const char *file, struct running_note **notes, size_t *count)
+{
+	struct running_note *more = reallocarray(*notes, *count + 1, sizeof(**notes));
+	int r;
+
+	if (!more)
+		return -ENOMEM;
+	*notes = more;
+	more[*count] = (struct running_note){ 0 };
+	r = read_note(folder, file, &more[*count]);
+	if (r >= 0) {
+		++*count;
+		return 0;
+	}
+	log_warning("the note %s of a session that ran cannot be read, and is removed: %s", file,
+		    strerror(-r));
+	unlinkat(folder, file, 0);
+	return 0;
+}
+
+ssize_t running_read(const char *state_dir, enum running_folder which, struct running_note **notes)
+{
+	_cleanup_(closedirp) DIR *folder = NULL;
+	int fd = open_folder(state_dir, which, false), r = 0;
+	const struct dirent *entry;
+	size_t count = 0;
+
+	*notes = NULL;
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	folder = fdopendir(fd);
+	if (!folder) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (r >= 0 && (entry = readdir(folder)))
+		if (is_note(entry->d_name))
+			r = add_note(fd, entry->d_name, notes, &count);
+	if (count)
+		qsort(*notes, count, sizeof(**notes), latest_first);
+	return (ssize_t)count;
+}

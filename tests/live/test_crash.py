@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""After SIGKILL: files are made whole, the gap is told, and what ran goes on."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from lib import rows
+from lib.registry import check, equal, test
+
+LOAD = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), 'soak', 'load.py')
+SECOND = 10**9
+PATIENCE = 60
+
+
+def notes(daemon):
+    return (glob.glob(os.path.join(daemon.folder, 'state', 'running', '*.json')),
+            glob.glob(os.path.join(daemon.folder, 'state', 'recover', '*.json')))
+
+
+def restart(daemon):
+    """The next daemon, once it has set right what there was."""
+    daemon.start()
+    end = time.monotonic() + PATIENCE
+    while notes(daemon)[1]:
+        check(time.monotonic() < end, 'recovery does not end', *daemon.tail())
+        time.sleep(0.02)
+
+
+def complete(ctl, folder):
+    document = ctl.json('verify', folder)
+    equal(document['problems'], [], 'problems that verify finds')
+    return document
+
+
+def session_of(ctl, name):
+    found = [one for one in ctl.json('list')['sessions'] if one['name'] == name]
+    return found[0] if found else None
+
+
+class Work:
+    """A process that does operation 0, 1, 2 and so on, as their offsets say."""
+
+    def __init__(self, world, rate):
+        self.process = subprocess.Popen(
+            [sys.executable, '-S', LOAD, world.path('load'), str(rate), '0'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        world.undo.callback(self.kill)
+        equal(self.process.stdout.readline(), b'READY\n', 'begin of the load')
+        self.pid = self.process.pid
+
+    def go(self):
+        self.process.stdin.write(b'\n')
+        self.process.stdin.flush()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def filters(work):
+    """The load's command name, as a session of certain processes does not go on."""
+    with open('/proc/%d/comm' % work.pid, encoding='ascii') as file:
+        return '--vfs', '--command', file.read().strip(), '--operation', 'READ,WRITE'
+
+
+def numbers(folder, work):
+    """Offsets and times of the load's rows, in the order of the files."""
+    found = [row for row in rows.read(folder, 'vfs') if row['pid'] == str(work.pid)]
+    return [int(row['offset']) for row in found], [int(row['mono_ns']) for row in found]
+
+
+def start(world, ctl, name, *options):
+    """The folder of a new session, given with --output."""
+    output = world.path(name)
+    ctl.json('start', name, *options, '--output', output, code=(0, 6))
+    return output
+
+
+def touch(world):
+    world.command('touch', os.path.join(world.make('work'), 'first'))
+
+
+@test
+def under_load(world):
+    """No hole but at the end, of a second at most; then the session goes on by itself."""
+    daemon, ctl = world.own_daemon()
+    work = Work(world, 5000)
+    output = ctl.json('start', 'busy', *filters(work), code=(0, 6))['session']['output']
+    quiet = start(world, ctl, 'quiet', '--vfs', '--command', 'touch')
+    work.go()
+    touch(world)
+    time.sleep(0.6)
+    ctl.json('rotate', 'busy')
+    time.sleep(0.4)
+    daemon.process.send_signal(signal.SIGKILL)
+    killed = time.monotonic_ns()
+    daemon.process.wait()
+    restart(daemon)
+    resumed = session_of(ctl, 'busy')
+    check(resumed, 'the session does not go on', *daemon.tail())
+    time.sleep(0.3)
+    work.kill()
+    ctl.json('stop', 'busy')
+    equal(len(notes(daemon)[0]), 1, 'notes, of the quiet session alone')
+    ctl.json('stop', 'quiet')
+    equal(notes(daemon), ([], []), 'notes after the end')
+    judge_killed(ctl, work, output, killed)
+    judge_resumed(ctl, work, output, resumed['output'])
+    check(any(row['filename'].endswith('/first') for row in rows.read(quiet, 'vfs')),
+          'a row is lost that came a second before the kill')
+    complete(ctl, quiet)
+
+
+def judge_killed(ctl, work, output, killed):
+    complete(ctl, output)
+    found, times = numbers(output, work)
+    equal(found, list(range(len(found))), 'numbers of the operations recorded before the kill')
+    check(killed - max(times) < SECOND, 'rows of %d ms were lost' % ((killed - max(times)) // 10**6))
+    document = rows.manifest(output)
+    equal((document['state'], document['reason']), ('ended', 'crash'), 'state')
+    gap, = document['gaps']
+    check(gap['reason'] == 'crash' and gap['from'] < gap['to'], gap)
+    equal(gap['from'], max(row['timestamp'] for row in rows.read(output, 'vfs')), 'begin of the gap')
+    check(any(one.get('recovered') for one in document['segments']), document['segments'])
+    equal(rows.parts(output), [], 'segments not closed')
+
+
+def judge_resumed(ctl, work, output, resumed):
+    check(resumed != output, 'it goes on in the same folder')
+    complete(ctl, resumed)
+    before, _ = numbers(output, work)
+    later, _ = numbers(resumed, work)
+    equal(later, list(range(later[0], later[0] + len(later))), 'numbers after it went on')
+    check(later[0] > before[-1], 'rows are there twice')
+    equal(rows.manifest(resumed)['definition']['resumes'], output, 'resumes')
+
+
+# What may lie in the folder after a crash of the machine, or be made of it by somebody.
+
+def half_a_row(output, part, victim):
+    with open(part, 'rb') as file:
+        whole = file.read()
+    with open(part, 'ab') as file:
+        file.write(whole.splitlines(True)[-1][:-20] + b'"a\n')
+    for name in ('manifest.json.tmp', 'fs/fs_000001.csv.gz.part', 'mine'):
+        with open(os.path.join(output, name), 'w', encoding='ascii') as file:
+            file.write('half')
+
+
+def no_manifest(output, part, victim):
+    with open(os.path.join(output, 'manifest.json'), 'w', encoding='ascii') as file:
+        file.write('{"state": "runn')
+
+
+def empty_part(output, part, victim):
+    with open(part, 'w', encoding='ascii'):
+        pass
+
+
+def link(output, part, victim):
+    os.unlink(part)
+    os.symlink(victim, part)
+
+
+def hard_link(output, part, victim):
+    os.unlink(part)
+    os.link(victim, part)
+
+
+def fifo(output, part, victim):
+    os.unlink(part)
+    os.mkfifo(part)
+
+
+def other_folder(output, part, victim):
+    os.rename(output, output + '.old')
+    os.mkdir(output)
+
+
+def linked_folder(output, part, victim):
+    os.rename(output, output + '.old')
+    os.symlink(output + '.old', output)
+
+
+def linked_stream(output, part, victim):
+    os.rename(os.path.dirname(part), output + '.old')
+    os.symlink(output + '.old', os.path.dirname(part))
+
+
+def gone(output, part, victim):
+    shutil.rmtree(output)
+
+
+HARMLESS = (half_a_row, no_manifest, empty_part)
+ELSEWHERE = (other_folder, linked_folder, linked_stream)
+HOSTILE = (link, hard_link, fifo, gone) + ELSEWHERE
+
+
+def content(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+@test(host_only=True)
+def damaged(world):
+    """Rows are saved where that can be; what others made of a folder is left alone."""
+    daemon, ctl = world.own_daemon()
+    victim = os.path.join(world.make('victim'), 'file')
+    with open(victim, 'w', encoding='ascii') as file:
+        file.write('a,b\nno row')
+    outputs = {how: start(world, ctl, how.__name__, '--vfs', '--command', 'touch')
+               for how in HARMLESS + HOSTILE}
+    touch(world)
+    time.sleep(0.5)
+    daemon.stop(signal.SIGKILL)
+    parts = {how: rows.parts(output)[0] for how, output in outputs.items()}
+    before = content(parts[half_a_row])
+    for how, output in outputs.items():
+        how(output, parts[how], victim)
+    restart(daemon)
+
+    equal(content(victim), b'a,b\nno row', 'a file elsewhere')
+    for how in HARMLESS:
+        complete(ctl, outputs[how])
+    equal(content(parts[half_a_row][:-len('.part')]), before, 'what is left when half a row is cut')
+    names = os.listdir(outputs[half_a_row])
+    check({'manifest.json', 'fs', 'mine'} <= set(names) and 'manifest.json.tmp' not in names, names)
+    check(not glob.glob(outputs[half_a_row] + '/*/*.gz*'), 'what was half compressed is left')
+    check(rows.read(outputs[no_manifest], 'vfs'), 'no rows without a manifest')
+    equal(rows.segments(outputs[empty_part], 'vfs'), [], 'segments without a header')
+    log = content(daemon.log).decode().splitlines()
+    for how in HOSTILE:
+        check(any(outputs[how] in line and 'left as' in line for line in log), how.__name__, *log)
+    for how in ELSEWHERE:
+        check(rows.parts(outputs[how] + '.old'), 'changed: ' + how.__name__)
+
+
+SAME = ('--vfs', '--block', '--command', 'a b,c', '--uid', '0,nobody', '--device', '8:1',
+        '--operation', 'vfs.READ,WRITE', '--min-latency', '5ms', '--min-size', '4K', '--errors')
+
+
+@test(host_only=True)
+def goes_on(world):
+    """As it was defined, in a folder of its own, until the time it was to end, or is stopped."""
+    daemon, ctl = world.own_daemon()
+    named = start(world, ctl, 'named', '--vfs', '--command', 'touch')
+    ctl.json('start', 'same', *SAME, code=(0, 6))
+    ctl.json('start', 'short', '--vfs', '--duration', '1s', code=(0, 6))
+    ctl.json('start', 'long', '--vfs', '--duration', '1h', code=(0, 6))
+    start(world, ctl, 'mine', '--vfs', '--pid', os.getpid())
+    before = {name: session_of(ctl, name)['output'] for name in ('same', 'long')}
+    daemon.stop(signal.SIGKILL)
+    time.sleep(1)
+    restart(daemon)
+    after = {name: session_of(ctl, name) for name in ('same', 'long', 'short', 'mine', 'named')}
+    equal(after['short'], None, 'a session whose duration is over')
+    equal(after['mine'], None, 'a session of processes')
+    told = [rows.manifest(one)['definition'] for one in (before['same'], after['same']['output'])]
+    equal(told[1].pop('resumes'), before['same'], 'resumes')
+    equal(told[1], told[0], 'definition')
+    left = rows.manifest(after['long']['output'])['definition']['duration_ns']
+    check(3000 * SECOND < left < 3599 * SECOND, 'duration that is left', left)
+    first = after['named']['output']
+    equal(os.path.dirname(first), named, 'folder of the output')
+    once_more(daemon, ctl, named, first)
+
+
+def once_more(daemon, ctl, named, first):
+    """After SIGTERM, as when the machine starts anew; and not after stop."""
+    for name in ('same', 'long'):
+        ctl.json('stop', name)
+    daemon.stop()
+    restart(daemon)
+    equal([one['name'] for one in ctl.json('list')['sessions']], ['named'], 'sessions')
+    second = session_of(ctl, 'named')['output']
+    equal(os.path.dirname(second), named, 'folder of the output')
+    check(second != first, 'the same folder twice')
+    ctl.json('stop', 'named')
+    for folder in (named, first, second):
+        complete(ctl, folder)
+    equal(rows.manifest(first)['reason'], 'shutdown', 'reason')
+    check('gaps' not in rows.manifest(first), 'a gap without a crash')
+
+
+def put_bad_notes(daemon):
+    good = {'name': 'x', 'output': '/etc', 'inode': 1, 'parameters': {'streams': ['vfs']}}
+    contents = ['', '{', '[]', '{}', '[' * 10000, '{"name": 7}', json.dumps({**good, 'name': '../x'}),
+                json.dumps({**good, 'output': 'etc'}), json.dumps({**good, 'parameters': []}),
+                json.dumps({**good, 'parameters': {'nonsense': 1}}), json.dumps(good)]
+    for folder in ('running', 'recover'):
+        path = os.path.join(daemon.folder, 'state', folder)
+        os.makedirs(path, exist_ok=True)
+        for number, text in enumerate(contents):
+            with open(os.path.join(path, 'bad@%d.json' % number), 'w', encoding='ascii') as file:
+                file.write(text)
+        os.mkfifo(os.path.join(path, 'fifo@1.json'))
+        os.symlink('/etc/passwd', os.path.join(path, 'link@1.json'))
+
+
+@test(host_only=True)
+def notes_refused(world):
+    """Resume=no: nothing goes on. Notes that nobody wrote do not stop the daemon."""
+    path = world.path('config')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Daemon]\nResume=no\n')
+    daemon, ctl = world.own_daemon('--config', path)
+    output = ctl.json('start', 'once', '--vfs', code=(0, 6))['session']['output']
+    daemon.stop(signal.SIGKILL)
+    restart(daemon)
+    equal(ctl.json('list')['sessions'], [], 'sessions')
+    complete(ctl, output)
+    daemon.stop()
+    put_bad_notes(daemon)
+    os.truncate(path, 0)
+    restart(daemon)
+    equal([one['name'] for one in ctl.json('list')['sessions']], ['x'], 'sessions')
+    ctl.exits(0, 'stop', 'x')
+    equal(notes(daemon), ([], []), 'notes that are left')

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""verify: a good trace passes wherever it lies, and every kind of damage is found."""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+
+from lib import rows
+from lib.registry import check, equal, test
+
+FIRST, SECOND = 'fs/fs_000001.csv', 'fs/fs_000002.csv'
+
+
+def record(world):
+    """A trace of two segments and more, with names that need quotes."""
+    if not hasattr(world, 'verify_trace'):
+        folder = world.make('work')
+        with world.session('--vfs', '--block', '--pid', os.getpid()) as session:
+            for part in range(2):
+                for number in range(40):
+                    path = os.path.join(folder, 'a,"%d"' % number)
+                    with open(path, 'wb') as file:
+                        file.write(b'x' * 100)
+                    os.rename(path, path + ',')
+                if not part:
+                    world.ctl.json('rotate', session.name)
+        world.verify_trace = session.output
+    return world.verify_trace
+
+
+def copy(world):
+    folder = world.path('copy')
+    shutil.copytree(record(world), folder)
+    return folder
+
+
+def verify(world, folder, *options, code=0):
+    found = world.ctl.json('verify', folder, *options, code=code)
+    equal(found['complete'], code == 0, 'complete')
+    return found
+
+
+def path_of(folder, name):
+    return os.path.join(folder, *name.split('/'))
+
+
+def change(folder, name, how):
+    """Rewrites a file; `how` takes and returns bytes."""
+    path = path_of(folder, name)
+    with open(path, 'rb') as file:
+        before = file.read()
+    after = how(before)
+    check(after != before, 'the test changed nothing in ' + name)
+    with open(path, 'wb') as file:
+        file.write(after)
+
+
+def edit(folder, how):
+    """Changes the manifest as an object."""
+    def rewrite(text):
+        document = json.loads(text)
+        how(document)
+        return json.dumps(document).encode()
+    change(folder, 'manifest.json', rewrite)
+
+
+def segment(document, name=FIRST):
+    return next(one for one in document['segments'] if one['path'] == name)
+
+
+def found(world, folder, name, *words, options=()):
+    """Fails verify, with a line that names the file and says so."""
+    document = verify(world, folder, *options, code=1)
+    kinds = ['problems'] + (['losses'] if options else [])
+    told = [one['file'] + ': ' + one['what'] for kind in kinds for one in document[kind]]
+    for word in words:
+        check(any(one.startswith(name) and word in one for one in told),
+              'nothing says of %s: %s' % (name, word), *told)
+
+
+def compress(path, cut=None):
+    with open(path, 'rb') as file:
+        packed = gzip.compress(file.read())
+    with open(path + '.gz', 'wb') as file:
+        file.write(packed[:cut])
+    os.unlink(path)
+
+
+@test
+def good(world):
+    """Where it was written, and elsewhere; --strict too."""
+    folder = record(world)
+    there = verify(world, folder, '--strict')
+    equal([there[kind] for kind in ('problems', 'losses', 'notes')], [[], [], []], 'what is told')
+    equal(there['rows'], sum(len(rows.read(folder, stream)) for stream in ('vfs', 'block')), 'rows')
+    verify(world, copy(world), '--strict')
+    done = world.ctl.exits(0, 'verify', folder)
+    check('complete' in done.stdout, done.stdout)
+
+
+@test(host_only=True)
+def compressed(world):
+    """By gzip, by hand, in part or wholly, in several members."""
+    folder = copy(world)
+    subprocess.run(['gzip', path_of(folder, FIRST)], check=True)
+    verify(world, folder, '--strict')
+    with open(path_of(folder, SECOND), 'rb') as file:
+        text = file.read()
+    with open(path_of(folder, SECOND) + '.gz', 'wb') as file:
+        for at in range(0, len(text), 1000):
+            file.write(gzip.compress(text[at:at + 1000]))
+    os.unlink(path_of(folder, SECOND))
+    verify(world, folder, '--strict')
+
+
+@test(host_only=True)
+def damaged(world):
+    """One byte, one row, one file."""
+    for name, how, words in (
+            ('flipped', lambda text: text[:-200] + bytes([text[-200] ^ 1]) + text[-199:],
+             ['SHA-256']),
+            ('row removed', lambda text: text[:text.rindex(b'\n', 0, -1) + 1],
+             ['rows', 'bytes', 'SHA-256']),
+            ('row doubled', lambda text: text + text[text.rindex(b'\n', 0, -1) + 1:], ['more than']),
+            ('field added', lambda text: text.replace(b',READ,', b',READ,,', 1)
+             if b',READ,' in text else text.replace(b',OPEN,', b',OPEN,,', 1), ['columns']),
+            ('header', lambda text: text.replace(b'timestamp', b'timestamq', 1), ['header']),
+            ('cut', lambda text: text[:-5], ['within a row', 'bytes']),
+            ('empty', lambda text: b'', ['rows', 'bytes', 'SHA-256', 'header']),
+            ('zeros', lambda text: text[:-500] + bytes(500), ['SHA-256'])):
+        folder = copy(world)
+        change(folder, FIRST, how)
+        found(world, folder, FIRST, *words)
+        check(name, name)
+
+
+@test(host_only=True)
+def replaced(world):
+    """Gone, or no file any more."""
+    folder = copy(world)
+    path = path_of(folder, FIRST)
+    os.unlink(path)
+    found(world, folder, FIRST, 'missing')
+    os.mkfifo(path)
+    found(world, folder, FIRST, 'not a file')
+    os.unlink(path)
+    os.symlink('/etc/passwd', path)
+    found(world, folder, FIRST, 'symbolic link')
+    shutil.rmtree(path_of(folder, 'fs'))
+    os.symlink(record(world) + '/fs', path_of(folder, 'fs'))
+    found(world, folder, 'fs', 'not a folder')
+
+
+@test(host_only=True)
+def bad_gzip(world):
+    for cut, word in ((-1, 'too early'), (-9, 'too early'), (100, 'too early'), (0, 'too early')):
+        folder = copy(world)
+        compress(path_of(folder, FIRST), cut)
+        found(world, folder, FIRST, word)
+    folder = copy(world)
+    compress(path_of(folder, FIRST))
+    change(folder, FIRST + '.gz', lambda data: data[:-6] + b'xx' + data[-4:])
+    found(world, folder, FIRST, 'damaged')
+
+
+@test(host_only=True)
+def bomb(world):
+    """What unpacks to a gigabyte is left at the size that the manifest knows."""
+    folder = copy(world)
+    os.unlink(path_of(folder, FIRST))
+    with open(path_of(folder, FIRST) + '.gz', 'wb') as file:
+        file.write(gzip.compress(b'\n' * (1 << 20), 1) * 1024)
+    found(world, folder, FIRST, 'more than')
+    check(verify(world, folder, code=1)['bytes'] < 10 << 20, 'the bomb was unpacked')
+
+
+def drop(document):
+    document['segments'] = [one for one in document['segments'] if one['path'] != FIRST]
+
+
+@test(host_only=True)
+def edited_manifest(world):
+    """Counts, sums, times and states that are not those of the files."""
+    def set_(key, value, name=FIRST):
+        return lambda document: segment(document, name).__setitem__(key, value)
+    for how, name, word in (
+            (set_('rows', 1), FIRST, 'rows'), (set_('rows', 1), 'manifest.json', 'vfs'),
+            (set_('bytes', 1 << 62), FIRST, 'bytes'), (set_('sha256', '0' * 64), FIRST, 'SHA-256'),
+            (set_('sha256', None), FIRST, 'no SHA-256'),
+            (set_('first_mono_ns', (1 << 62)), FIRST, 'mono_ns'), (set_('state', 'open'), FIRST, 'ended'),
+            (set_('last_mono_ns', 1), FIRST, 'mono_ns'), (set_('state', 'removed'), FIRST, 'removed'),
+            (set_('path', SECOND), 'manifest.json', 'twice'), (drop, 'manifest.json', 'vfs'),
+            (lambda document: document['streams']['vfs'].update(emitted=1), 'manifest.json', 'emitted'),
+            (lambda document: document['streams']['vfs']['lost'].update(ring=7), 'manifest.json',
+             'emitted'),
+            (lambda document: document['streams']['vfs'].update(written=9), 'manifest.json', 'vfs')):
+        folder = copy(world)
+        edit(folder, how)
+        found(world, folder, name, word)
+
+
+@test(host_only=True)
+def hostile_manifest(world):
+    """Values that nobody would write: told, never believed."""
+    for path in ('/etc/passwd', '../fs/fs_000001.csv', 'fs/../../x.csv', 'fs/.csv', 'fs/a/b.csv', 'fs/',
+                 '', 'ds/fs_000001.csv', 'fs/' + 'x' * 5000 + '.csv', 'fs/x.txt', 7, None):
+        folder = copy(world)
+        edit(folder, lambda document, path=path: segment(document).update(path=path))
+        found(world, folder, 'manifest.json')
+    for key in ('rows', 'bytes', 'first_mono_ns'):
+        for value in (-1, 1 << 63, 1 << 80, 1.5, 'x', [], {}):
+            folder = copy(world)
+            edit(folder, lambda document, key=key, value=value: segment(document).update({key: value}))
+            found(world, folder, 'manifest.json')
+    for how in (lambda document: document.pop('segments'), lambda document: document.pop('streams'),
+                lambda document: document.update(segments={}), lambda document: document.update(streams=[]),
+                lambda document: document.update(segments=[1, None, [], {}]),
+                lambda document: document.update(state='odd'),
+                lambda document: document.update(schema_version=2),
+                lambda document: document['streams']['vfs'].update(columns=[]),
+                lambda document: document['streams']['vfs'].update(folder='..'),
+                lambda document: document['streams']['vfs'].update(lost=[])):
+        folder = copy(world)
+        edit(folder, how)
+        found(world, folder, 'manifest.json')
+    for content in (b'', b'{', b'[]', b'null', b'{"a":' * 100000, b'\0' * 100, b'{}' * 2):
+        folder = copy(world)
+        change(folder, 'manifest.json', lambda _, content=content: content)
+        found(world, folder, 'manifest.json')
+    with open(path_of(folder, 'manifest.json'), 'wb') as file:
+        file.truncate(1 << 40)
+    found(world, folder, 'manifest.json', '64 MiB')
+    os.unlink(path_of(folder, 'manifest.json'))
+    os.mkfifo(path_of(folder, 'manifest.json'))
+    found(world, folder, 'manifest.json', 'not a file')
+
+
+@test(host_only=True)
+def losses(world):
+    """What the manifest tells of itself passes, but not --strict."""
+    def lose(document):
+        document['streams']['vfs']['emitted'] += 7
+        document['streams']['vfs']['lost']['ring'] += 7
+
+    def remove(document):
+        one = segment(document)
+        one['state'] = 'removed'
+        document['streams']['vfs']['removed'] = one['rows']
+
+    def gap(document):
+        document['gaps'] = [{'from': 'then', 'to': 'now', 'reason': 'crash'}]
+
+    for how, word in ((lose, '7 rows were lost'), (remove, 'retention'), (gap, 'from then to now'),
+                      (lambda document: document['streams']['vfs'].update(missed=3), '3 times')):
+        folder = copy(world)
+        edit(folder, how)
+        if how is remove:
+            os.unlink(path_of(folder, FIRST))
+        verify(world, folder)
+        found(world, folder, '', word, options=['--strict'])
+
+
+@test(host_only=True)
+def strangers(world):
+    """Files that the manifest does not know are named, and no failure."""
+    folder = copy(world)
+    for name in ('fs/fs_000009.csv', 'notes.txt'):
+        with open(path_of(folder, name), 'w', encoding='ascii'):
+            pass
+    os.mkdir(path_of(folder, 'other'))
+    os.symlink('/', path_of(folder, 'link'))
+    told = {one['file'] for one in verify(world, folder)['notes']}
+    equal(told, {'fs/fs_000009.csv', 'notes.txt', 'other', 'link'}, 'files that are named')
+
+
+@test
+def running(world):
+    """While it records, what is closed is checked, and the exit code says that there is more."""
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        os.listdir('/var/tmp')
+        world.ctl.json('rotate', session.name)
+        document = verify(world, session.output, code=6)
+        equal(document['problems'], [], 'problems')
+        check(any(one['file'].startswith('fs/fs_') for one in document['notes']), document['notes'])
+    verify(world, session.output)
+
+
+@test(host_only=True)
+def nothing(world):
+    """No folder, no trace, no word."""
+    world.ctl.exits(1, 'verify', world.path('nowhere'))
+    done = world.ctl.exits(1, 'verify', world.make('empty'))
+    check('no trace' in done.stdout, done.stdout)
+    world.ctl.exits(2, 'verify')
+    world.ctl.exits(2, 'verify', 'one', 'two')

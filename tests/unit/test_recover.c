@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The folder of a killed daemon's session, before and after. */
+#include "recover.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "events.h"
+#include "folder.h"
+#include "suite.h"
+
+#define TIME(second) "2026-11-21 12:24:" second ".000000000"
+#define HEADER	     "timestamp,operation,mono_ns\n"
+#define ROW(second)  TIME(#second) ",READ," #second "\n"
+#define SHA	     "00000000000000000000000000000000000000000000000000000000000000000"
+
+/* A manifest as it is while the session runs; in it, segments and what else its stream has. */
+#define MANIFEST(segments, counts)                                                                 \
+	"{\"schema_version\":1,\"state\":\"running\",\"reason\":null,\"started\":\"" TIME("00")    \
+	"\",\"mark\":7,\"streams\":{\"vfs\":{\"folder\":\"fs\",\"columns\":[{\"name\":\"timestamp\"}," \
+	"{\"name\":\"operation\"},{\"name\":\"mono_ns\"}]" counts "}},\"segments\":[" segments "]}"
+
+static struct folder folder;
+static struct stat status;
+static _Atomic bool cancel;
+static bool retention;
+static struct json_object *manifest;
+
+static void begin(void)
+{
+	folder_begin(&folder);
+	fstat(folder.fd, &status);
+	ck_assert_int_eq(mkdirat(folder.fd, "fs", 0750), 0);
+	cancel = false;
+	retention = false;
+}
+
+static void end(void)
+{
+	json_object_put(manifest);
+	manifest = NULL;
+	folder_end(&folder);
+}
+
+static void put(const char *name, const char *text)
+{
+	int fd = openat(folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void put_gzip(const char *name, const char *text)
+{
+	char path[128];
+	gzFile file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder.path, name);
+	file = gzopen(path, "wb");
+	ck_assert_int_eq(gzwrite(file, text, (unsigned int)strlen(text)), (int)strlen(text));
+	gzclose(file);
+}
+
+static int recover(void)
+{
+	struct recover_config config = {
+		.output = folder.path,
+		.inode = status.st_ino,
+		.session = "test",
+		.streams = 1U << IOTR_VFS,
+		.retention = retention,
+		.cancel = &cancel,
+	};
+	int r = recover_folder(&config);
+	char *text;
+
+	if (r <= 0)
+		return r;
+	text = folder_read(&folder, "manifest.json", NULL);
+	json_object_put(manifest);
+	manifest = json_tokener_parse(text);
+	free(text);
+	ck_assert_ptr_nonnull(manifest);
+	return r;
+}
+
+static void expect(const char *name, const char *text)
+{
+	char *there = folder_read(&folder, name, NULL);
+
+	ck_assert_str_eq(there, text);
+	free(there);
+}
+
+/* A value by its path: "segments/0/rows". */
+static struct json_object *value(const char *path)
+{
+	struct json_object *found = NULL;
+	char pointer[128];
+
+	snprintf(pointer, sizeof(pointer), "/%s", path);
+	json_pointer_get(manifest, pointer, &found);
+	return found;
+}
+
+static void is_number(const char *path, uint64_t number)
+{
+	ck_assert_msg(value(path) && json_object_get_uint64(value(path)) == number, "%s in %s", path,
+		      json_object_to_json_string(manifest));
+}
+
+static void is_text(const char *path, const char *text)
+{
+	ck_assert_msg(value(path) && !strcmp(json_object_get_string(value(path)), text), "%s in %s",
+		      path, json_object_to_json_string(manifest));
+}
+
+START_TEST(cut_and_closed)
+{
+	put("manifest.json", MANIFEST("", ",\"lost\":{\"ring\":3,\"queue\":2},\"emitted\":9"));
+	put("manifest.json.tmp", "{");
+	put("fs/fs_000001.csv.part", HEADER ROW(10) ROW(12) ROW(11) TIME("13") ",\"RE\n");
+	ck_assert_int_eq(recover(), 1);
+	expect("fs/fs_000001.csv", HEADER ROW(10) ROW(12) ROW(11));
+	ck_assert(!folder_has(&folder, "fs/fs_000001.csv.part"));
+	ck_assert(!folder_has(&folder, "manifest.json.tmp"));
+	is_text("state", "ended");
+	is_text("reason", "crash");
+	is_number("mark", 7); /* what else there was stays */
+	is_text("segments/0/path", "fs/fs_000001.csv");
+	is_text("segments/0/state", "closed");
+	is_text("segments/0/stream", "vfs");
+	is_number("segments/0/rows", 3);
+	is_number("segments/0/bytes", strlen(HEADER ROW(10) ROW(12) ROW(11)));
+	is_number("segments/0/recovered", 1);
+	is_number("segments/0/first_mono_ns", 10);
+	is_number("segments/0/last_mono_ns", 12);
+	is_text("segments/0/last_time", TIME("12"));
+	is_number("streams/vfs/written", 3);
+	is_number("streams/vfs/emitted", 8);
+	is_number("streams/vfs/received", 5);
+	is_number("streams/vfs/emitted_unknown", 1);
+	is_text("gaps/0/from", TIME("12"));
+	is_text("gaps/0/reason", "crash");
+	ck_assert_int_eq(recover(), 0); /* nothing is left to do */
+}
+END_TEST
+
+/* A field may hold line ends: a row is over where its quotes are. */
+START_TEST(quoted_lines)
+{
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.csv.part", HEADER TIME("10") ",\"a\nb\",10\n" TIME("11") ",\"a\nb\",1");
+	ck_assert_int_eq(recover(), 1);
+	expect("fs/fs_000001.csv", HEADER TIME("10") ",\"a\nb\",10\n");
+	is_number("segments/0/rows", 1);
+}
+END_TEST
+
+START_TEST(without_rows)
+{
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.csv.part", HEADER);
+	put("fs/fs_000002.csv.part", "timestamp,oper");
+	put("fs/fs_000003.csv.part", "");
+	ck_assert_int_eq(recover(), 1);
+	expect("fs/fs_000001.csv", HEADER);
+	ck_assert_uint_eq(json_object_array_length(value("segments")), 1);
+	is_number("segments/0/rows", 0);
+	ck_assert(!folder_has(&folder, "fs/fs_000002.csv.part"));
+	ck_assert(!folder_has(&folder, "fs/fs_000003.csv.part"));
+	is_text("gaps/0/from", TIME("00")); /* since the session began */
+}
+END_TEST
+
+START_TEST(json_lines)
+{
+#define OBJECT(second) "{\"timestamp\":\"" TIME(#second) "\",\"operation\":null,\"mono_ns\":" #second "}\n"
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.jsonl.part", OBJECT(10) OBJECT(11) "{\"timest");
+	put("fs/fs_000002.jsonl.part", "");
+	ck_assert_int_eq(recover(), 1);
+	expect("fs/fs_000001.jsonl", OBJECT(10) OBJECT(11));
+	is_number("segments/0/rows", 2);
+	is_number("segments/1/rows", 0);
+}
+END_TEST
+
+/* What a rotation had closed: known ones are believed, others read. */
+START_TEST(closed_before)
+{
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":77,"
+		     "\"bytes\":57,\"sha256\":\"" SHA "\",\"last_time\":\"" TIME("55") "\"},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"closed\",\"rows\":77,"
+		     "\"bytes\":58,\"sha256\":\"" SHA "\"},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000003.csv.part\",\"state\":\"open\",\"rows\":0,"
+		     "\"bytes\":28,\"sha256\":null}", ""));
+	_Static_assert(sizeof(HEADER) - 1 == 28, "see the manifest");
+	put("fs/fs_000001.csv", HEADER "12345678901234567890123456789");
+	put("fs/fs_000002.csv", HEADER ROW(10));
+	put("fs/fs_000003.csv", HEADER ROW(11));
+	put("fs/fs_000010.csv", HEADER ROW(12));
+	ck_assert_int_eq(recover(), 1);
+	ck_assert_uint_eq(json_object_array_length(value("segments")), 4);
+	is_number("segments/0/rows", 77);
+	ck_assert_ptr_null(value("segments/0/recovered"));
+	is_number("segments/1/rows", 1); /* its size is not the one it had */
+	is_number("segments/1/recovered", 1);
+	is_number("segments/2/rows", 1);
+	is_text("segments/2/path", "fs/fs_000003.csv");
+	is_text("segments/3/path", "fs/fs_000010.csv");
+	is_number("streams/vfs/written", 80);
+	is_text("gaps/0/from", TIME("55"));
+}
+END_TEST
+
+/* Killed while it compressed. */
+START_TEST(compressed)
+{
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"closed\",\"rows\":5,"
+		     "\"bytes\":500,\"sha256\":\"" SHA "\"}", ""));
+	put("fs/fs_000001.csv", HEADER ROW(10));
+	put("fs/fs_000001.csv.gz.part", "half");
+	put_gzip("fs/fs_000002.csv.gz", HEADER ROW(11)); /* it is known: not read */
+	put("fs/fs_000003.csv", HEADER ROW(12));
+	put_gzip("fs/fs_000003.csv.gz", HEADER ROW(12));
+	put_gzip("fs/fs_000004.csv.gz", HEADER ROW(13));
+	ck_assert_int_eq(recover(), 1);
+	ck_assert(!folder_has(&folder, "fs/fs_000001.csv.gz.part"));
+	ck_assert(!folder_has(&folder, "fs/fs_000003.csv.gz"));
+	is_text("segments/1/path", "fs/fs_000002.csv.gz");
+	is_text("segments/1/state", "compressed");
+	is_number("segments/1/rows", 5);
+	is_text("segments/2/path", "fs/fs_000003.csv");
+	is_text("segments/3/path", "fs/fs_000004.csv.gz");
+	is_number("segments/3/rows", 1);
+	is_number("segments/3/bytes", strlen(HEADER ROW(13)));
+}
+END_TEST
+
+/* Retention's are gone for good; others that are missing stay in the list, for verify to miss. */
+START_TEST(missing)
+{
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"removed\",\"rows\":5},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"closed\",\"rows\":6}",
+		     ",\"removed\":5"));
+	put("fs/fs_000003.csv.part", HEADER ROW(12));
+	ck_assert_int_eq(recover(), 1);
+	ck_assert_uint_eq(json_object_array_length(value("segments")), 3);
+	is_text("segments/0/state", "removed");
+	is_text("segments/1/state", "closed");
+	is_number("streams/vfs/written", 5 + 6 + 1);
+	is_number("streams/vfs/removed", 5);
+}
+END_TEST
+
+/* Killed between a removal and the manifest that would have told of it. */
+START_TEST(removed_unsaid)
+{
+	retention = true;
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":5},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000003.csv\",\"state\":\"closed\",\"rows\":6}",
+		     ",\"removed\":7"));
+	put("fs/fs_000002.csv", HEADER ROW(11));
+	put("fs/fs_000004.csv.part", HEADER ROW(12));
+	ck_assert_int_eq(recover(), 1);
+	is_text("segments/0/state", "removed");
+	is_text("segments/1/state", "closed"); /* not the oldest: it is missing */
+	is_number("streams/vfs/removed", 12);
+	is_number("streams/vfs/written", 12 + 6 + 2);
+}
+END_TEST
+
+/* A folder that is not ours is not looked into, and what it had is missed. */
+START_TEST(foreign_stream)
+{
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv.part\",\"state\":\"open\",\"rows\":0}",
+		     ""));
+	put("fs/fs_000001.csv.part", HEADER ROW(12));
+	ck_assert_int_eq(fchmodat(folder.fd, "fs", 0777, 0), 0);
+	ck_assert_int_eq(recover(), 1);
+	ck_assert(folder_has(&folder, "fs/fs_000001.csv.part"));
+	is_text("segments/0/state", "open");
+}
+END_TEST
+
+/* What is no row between rows is not ours to throw away. */
+START_TEST(not_cut)
+{
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.csv.part", HEADER ROW(10) "rubbish\n" ROW(11));
+	put("fs/fs_000002.csv.part", "other,columns\n1,2\n3,4");
+	ck_assert_int_eq(recover(), 1);
+	expect("fs/fs_000001.csv", HEADER ROW(10) "rubbish\n" ROW(11));
+	expect("fs/fs_000002.csv.part", "other,columns\n1,2\n3,4");
+	is_number("segments/0/rows", 3);
+	is_text("segments/1/state", "open"); /* for verify to stumble over */
+}
+END_TEST
+
+START_TEST(strangers)
+{
+	static const char *const names[] = { "fs/notes.csv", "fs/ds_000001.csv", "fs/fs_x.csv",
+					     "fs/fs_.csv", "fs/fs_000001.txt", "fs/x.gz.part" };
+
+	put("manifest.json", MANIFEST("", ""));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		put(names[i], "mine");
+	ck_assert_int_eq(recover(), 1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		expect(names[i], "mine");
+	ck_assert_uint_eq(json_object_array_length(value("segments")), 0);
+}
+END_TEST
+
+START_TEST(no_manifest)
+{
+	put("manifest.json", "{\"state\":\"runn");
+	ck_assert_int_eq(recover(), 1);
+	is_text("session", "test");
+	is_text("state", "ended");
+	is_number("streams/vfs/written", 0);
+	is_number("streams/vfs/lost/ring", 0);
+}
+END_TEST
+
+START_TEST(cancelled)
+{
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.csv.part", HEADER ROW(10));
+	cancel = true;
+	ck_assert_int_eq(recover(), -ECANCELED);
+	ck_assert(folder_has(&folder, "fs/fs_000001.csv.part"));
+	expect("manifest.json", MANIFEST("", ""));
+}
+END_TEST
+
+START_TEST(another_folder)
+{
+	put("manifest.json", MANIFEST("", ""));
+	status.st_ino++;
+	ck_assert_int_eq(recover(), -ESTALE);
+	expect("manifest.json", MANIFEST("", ""));
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, cut_and_closed);
+	tcase_add_test(tests, quoted_lines);
+	tcase_add_test(tests, without_rows);
+	tcase_add_test(tests, json_lines);
+	tcase_add_test(tests, closed_before);
+	tcase_add_test(tests, compressed);
+	tcase_add_test(tests, missing);
+	tcase_add_test(tests, removed_unsaid);
+	tcase_add_test(tests, foreign_stream);
+	tcase_add_test(tests, not_cut);
+	tcase_add_test(tests, strangers);
+	tcase_add_test(tests, no_manifest);
+	tcase_add_test(tests, cancelled);
+	tcase_add_test(tests, another_folder);
+}
+
+int main(void)
+{
+	return run_suite("recover", add);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Notes of sessions that run, as the next daemon finds them. */
+#include "running.h"
+
+#include <errno.h>
+
+#include "folder.h"
+#include "suite.h"
+
+static struct folder folder;
+static char state[128];
+
+static void begin(void)
+{
+	folder_begin(&folder);
+	snprintf(state, sizeof(state), "%s/state", folder.path);
+}
+
+static void end(void)
+{
+	folder_end(&folder);
+}
+
+static void write_note(const char *name, uint64_t started_ns, char id[RUNNING_ID_MAX])
+{
+	struct running_note note = {
+		.started_ns = started_ns,
+		.ends_ns = 99,
+		.owner_uid = 4000000000,
+		.streams = 1U << IOTR_VFS | 1U << IOTR_NET,
+		.output = "/var/log/x y",
+		.inode = UINT64_MAX,
+		.parameters = json_tokener_parse("{\"streams\": [\"vfs\"]}"),
+	};
+
+	strcpy(note.name, name);
+	ck_assert_int_eq(running_write(state, &note), 0);
+	strcpy(id, note.id);
+	running_note_done(&note);
+}
+
+static ssize_t count(enum running_folder which, struct running_note *first)
+{
+	struct running_note *notes;
+	ssize_t found = running_read(state, which, &notes);
+
+	for (ssize_t i = 0; i < found; i++)
+		if (!i && first)
+			*first = notes[i];
+		else
+			running_note_done(&notes[i]);
+	free(notes);
+	return found;
+}
+
+START_TEST(round_trip)
+{
+	struct running_note note;
+	char id[RUNNING_ID_MAX];
+
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 0); /* no folder yet */
+	write_note("one", 1, id);
+	write_note("a.b-c_9", 18446744073709551615ULL >> 1, id);
+	ck_assert_int_eq(count(RUNNING_SESSIONS, &note), 2);
+	ck_assert_str_eq(note.name, "a.b-c_9");
+	ck_assert_str_eq(note.id, id);
+	ck_assert_uint_eq(note.started_ns, INT64_MAX);
+	ck_assert_uint_eq(note.ends_ns, 99);
+	ck_assert_uint_eq(note.owner_uid, 4000000000);
+	ck_assert_uint_eq(note.streams, 1U << IOTR_VFS | 1U << IOTR_NET);
+	ck_assert_str_eq(note.output, "/var/log/x y");
+	ck_assert_uint_eq(note.inode, UINT64_MAX);
+	ck_assert(json_object_object_get_ex(note.parameters, "streams", NULL));
+	running_note_done(&note);
+}
+END_TEST
+
+START_TEST(moved_and_removed)
+{
+	char one[RUNNING_ID_MAX], other[RUNNING_ID_MAX];
+
+	write_note("one", 1, one);
+	write_note("one", 2, other);
+	ck_assert_int_eq(running_move(state, one), 0);
+	ck_assert_int_eq(running_move(state, one), -ENOENT);
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 1);
+	ck_assert_int_eq(count(RUNNING_RECOVER, NULL), 1);
+	running_remove(state, one);
+	running_remove(state, other);
+	running_remove(state, "");
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 0);
+	ck_assert_int_eq(count(RUNNING_RECOVER, NULL), 0);
+}
+END_TEST
+
+/* A name and a start may have as many bytes as they can. */
+START_TEST(longest)
+{
+	char name[IOTR_SESSION_NAME_MAX + 1], id[RUNNING_ID_MAX];
+
+	memset(name, 'x', IOTR_SESSION_NAME_MAX);
+	name[IOTR_SESSION_NAME_MAX] = '\0';
+	write_note(name, UINT64_MAX, id);
+	ck_assert(strstr(id, "@18446744073709551615"));
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 1);
+	running_remove(state, id);
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 0);
+}
+END_TEST
+
+START_TEST(bad_ones_go)
+{
+	static const char *const texts[] = { "", "{}", "[]", "{\"name\":\"x\",\"output\":\"/\"}" };
+	char id[RUNNING_ID_MAX], path[200];
+
+	write_note("good", 1, id);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/running/x@%zu.json", state, i);
+		file = fopen(path, "w");
+		fputs(texts[i], file);
+		fclose(file);
+	}
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 1);
+	ck_assert_int_lt(access(path, F_OK), 0);
+}
+END_TEST
+
+START_TEST(no_state_folder)
+{
+	struct running_note note = { .name = "x", .output = "/", .parameters = NULL };
+
+	strcpy(state, "/proc/nowhere");
+	ck_assert_int_lt(running_write(state, &note), 0);
+	ck_assert_str_eq(note.id, "");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, round_trip);
+	tcase_add_test(tests, moved_and_removed);
+	tcase_add_test(tests, longest);
+	tcase_add_test(tests, bad_ones_go);
+	tcase_add_test(tests, no_state_folder);
+}
+
+int main(void)
+{
+	return run_suite("running", add);
+}

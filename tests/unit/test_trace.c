@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files of a trace read back: CSV by RFC 4180, JSON lines, gzip, and what is none of them. */
+#include "trace_read.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "folder.h"
+#include "suite.h"
+
+static const char *const names[] = { "timestamp", "operation", "filename", "mono_ns" };
+static const char header[] = "timestamp,operation,filename,mono_ns\n";
+static const struct trace_columns columns = { names, 4, header, sizeof(header) - 1 };
+
+#define TIME "2026-11-21 12:24:10.000000000"
+#define GOOD TIME ",READ,/a,17\n"
+
+static struct folder folder;
+static struct trace_scan scan;
+static struct trace_read result;
+
+static void begin(void)
+{
+	folder_begin(&folder);
+}
+
+static void end(void)
+{
+	trace_scan_done(&scan);
+	folder_end(&folder);
+}
+
+static void put(const char *name, const void *data, size_t size)
+{
+	int fd = openat(folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
+	close(fd);
+}
+
+/* Scans text in pieces of so many bytes, whatever they cut apart. */
+static void feed(enum trace_format format, const char *text, size_t size, size_t piece)
+{
+	trace_scan_done(&scan);
+	ck_assert_int_eq(trace_scan_init(&scan, format, &columns), 0);
+	while (size && !scan.stopped) {
+		size_t room;
+		char *to = trace_scan_room(&scan, &room);
+
+		if (piece > size)
+			piece = size;
+		ck_assert_uint_gt(room, 0);
+		if (piece > room)
+			piece = room;
+		memcpy(to, text, piece);
+		trace_scan_added(&scan, piece);
+		text += piece;
+		size -= piece;
+	}
+}
+
+static void scan_csv(const char *text)
+{
+	for (size_t piece = 1; piece < 100; piece++) {
+		feed(TRACE_CSV, text, strlen(text), piece);
+		ck_assert(scan.header_good);
+	}
+}
+
+START_TEST(csv_rows)
+{
+	scan_csv("timestamp,operation,filename,mono_ns\n" GOOD TIME ",READ,\"a,b\",5\n" TIME
+		 ",READ,\"say \"\"hi\"\"\nand\n\",40\n" TIME ",READ,\"\",9\n" TIME ",,,9\n");
+	ck_assert_uint_eq(scan.rows, 5);
+	ck_assert_uint_eq(scan.bad_rows, 0);
+	ck_assert_uint_eq(scan.least_ns, 5);
+	ck_assert_uint_eq(scan.greatest_ns, 40);
+	ck_assert_str_eq(scan.least_time, TIME);
+	ck_assert_uint_eq(trace_scan_rest(&scan), 0);
+}
+END_TEST
+
+static const struct {
+	const char *row;
+	const char *because;
+} bad[] = {
+	{ TIME ",READ,17", "it has too few columns" },
+	{ TIME ",READ,a,b,17", "it has too many columns" },
+	{ TIME ",READ,a\"b\",17", "its quotes are not those of CSV" },
+	{ TIME ",READ,\"a\"b\"\",17", "its quotes are not those of CSV" },
+	{ TIME ",READ,a,", "its mono_ns is not a number" },
+	{ TIME ",READ,a,-1", "its mono_ns is not a number" },
+	{ TIME ",READ,a,18446744073709551616", "its mono_ns is not a number" },
+	{ TIME ",READ,a,17\r", "its mono_ns is not a number" },
+	{ "2026-11-21 12:24:10,READ,a,17", "its timestamp is not one" },
+	{ ",READ,a,17", "its timestamp is not one" },
+	{ "", "it has too few columns" },
+};
+
+START_TEST(csv_bad_row)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s" GOOD "%s\n" GOOD, header, bad[_i].row);
+	scan_csv(text);
+	ck_assert_uint_eq(scan.rows, 3);
+	ck_assert_uint_eq(scan.bad_rows, 1);
+	ck_assert_uint_eq(scan.first_bad, 2);
+	ck_assert_str_eq(scan.bad_because, bad[_i].because);
+	ck_assert_uint_eq(scan.bytes, strlen(text));
+}
+END_TEST
+
+START_TEST(csv_header)
+{
+	static const char *const others[] = { "timestamp,operation,filename\n", "\n",
+					      "timestamp,operation,filename,mono_ns\r\n", GOOD };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		feed(TRACE_CSV, others[i], strlen(others[i]), 7);
+		ck_assert(!scan.header_good);
+		}
+}
+END_TEST
+
+START_TEST(csv_unfinished)
+{
+	const char *text = "timestamp,operation,filename,mono_ns\n" GOOD TIME ",READ,\"a\n";
+
+	feed(TRACE_CSV, text, strlen(text), 1000);
+	ck_assert_uint_eq(scan.rows, 1);
+	ck_assert_uint_eq(scan.bytes, sizeof(header) - 1 + strlen(GOOD));
+	ck_assert_uint_eq(trace_scan_rest(&scan), strlen(TIME ",READ,\"a\n"));
+}
+END_TEST
+
+START_TEST(csv_times)
+{
+	trace_scan_done(&scan);
+	ck_assert_int_eq(trace_scan_init(&scan, TRACE_CSV, &columns), 0);
+	scan.from_ns = 10;
+	scan.to_ns = 20;
+	for (unsigned int i = 0; i < 2; i++) {
+		const char *text = i ? TIME ",,,10\n" TIME ",,,9\n" TIME ",,,20\n" TIME ",,,21\n" :
+				       header;
+		size_t room;
+
+		memcpy(trace_scan_room(&scan, &room), text, strlen(text));
+		trace_scan_added(&scan, strlen(text));
+	}
+	ck_assert_uint_eq(scan.outside_rows, 2);
+	ck_assert_uint_eq(scan.first_outside, 2);
+}
+END_TEST
+
+/* A row that never ends takes no more memory than a row may. */
+START_TEST(csv_endless)
+{
+	size_t size = 3 * TRACE_ROW_MAX;
+	char *text = malloc(size);
+
+	memset(text, '"', size);
+	memcpy(text, header, sizeof(header) - 1);
+	feed(TRACE_CSV, text, size, 65536);
+	ck_assert(scan.stopped);
+	ck_assert_str_eq(scan.bad_because, "it is longer than 1 MiB");
+	ck_assert_uint_eq(scan.bytes, sizeof(header) - 1);
+	free(text);
+}
+END_TEST
+
+#define JSON(mono) "{\"timestamp\":\"" TIME "\",\"operation\":null,\"filename\":\"a\\n\"," mono "}\n"
+
+START_TEST(json_rows)
+{
+	const char *text = JSON("\"mono_ns\":17") JSON("\"mono_ns\": 18446744073709551615");
+
+	for (size_t piece = 1; piece < 100; piece++) {
+		feed(TRACE_JSONL, text, strlen(text), piece);
+		ck_assert_uint_eq(scan.rows, 2);
+		ck_assert_uint_eq(scan.bad_rows, 0);
+	}
+	ck_assert_uint_eq(scan.least_ns, 17);
+	ck_assert_uint_eq(scan.greatest_ns, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(json_bad_row)
+{
+	static const char *const rows[] = {
+		"[]\n", "\n", "{\"a\":1}\n", JSON("\"mono_ns\":-1"), JSON("\"mono_ns\":\"17\""),
+		JSON("\"mono_ns\":17,\"more\":1"), JSON("\"mono_ns\":17}"), JSON("\"other\":17"),
+		"[[[[[[[[[[[[[[[[[[[[[[[[\n", "{\"timestamp\":\n",
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		feed(TRACE_JSONL, rows[i], strlen(rows[i]), 4096);
+		ck_assert_msg(scan.rows == 1 && scan.bad_rows == 1, "%s", rows[i]);
+	}
+}
+END_TEST
+
+static int read_file(const char *name)
+{
+	trace_scan_done(&scan);
+	ck_assert_int_eq(trace_scan_init(&scan, TRACE_CSV, &columns), 0);
+	return trace_read(folder.fd, name, &scan, &result);
+}
+
+/* One member of gzip; returns its size. */
+static size_t gzip(const char *text, char *to, size_t room)
+{
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)strlen(text),
+			    .next_out = (Bytef *)to, .avail_out = (uInt)room };
+
+	ck_assert_int_eq(deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&stream);
+	return room - stream.avail_out;
+}
+
+START_TEST(plain_and_gzip)
+{
+	static const char *const text = "timestamp,operation,filename,mono_ns\n" GOOD GOOD;
+	char packed[1024], sum[sizeof(result.sha256)];
+	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
+
+	put("plain.csv", text, strlen(text));
+	ck_assert_int_eq(read_file("plain.csv"), 0);
+	ck_assert_uint_eq(result.bytes, strlen(text));
+	memcpy(sum, result.sha256, sizeof(sum));
+	size += gzip(GOOD, packed + size, sizeof(packed) - size);
+	put("two.csv.gz", packed, size);
+	ck_assert_int_eq(read_file("two.csv.gz"), 0);
+	ck_assert_uint_eq(scan.rows, 2);
+	ck_assert_uint_eq(result.bytes, strlen(text));
+	ck_assert_uint_eq(result.stored, size);
+	ck_assert_str_eq(result.sha256, sum);
+}
+END_TEST
+
+START_TEST(gzip_damaged)
+{
+	char packed[1024];
+	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
+
+	for (size_t i = 0; i < size; i++) {
+		put("cut.csv.gz", packed, i);
+		ck_assert_int_eq(read_file("cut.csv.gz"), -ENODATA);
+	}
+	memcpy(packed + size, "rubbish", 7);
+	put("more.csv.gz", packed, size + 7);
+	ck_assert_int_eq(read_file("more.csv.gz"), -EBADMSG);
+	packed[size - 6] ^= 1;
+	put("sum.csv.gz", packed, size);
+	ck_assert_int_eq(read_file("sum.csv.gz"), -EBADMSG);
+	put("none.csv.gz", GOOD, strlen(GOOD));
+	ck_assert_int_eq(read_file("none.csv.gz"), -EBADMSG);
+}
+END_TEST
+
+START_TEST(no_files)
+{
+	put("target.csv", header, sizeof(header) - 1);
+	ck_assert_int_eq(symlinkat("target.csv", folder.fd, "link.csv"), 0);
+	ck_assert_int_eq(mkfifoat(folder.fd, "fifo.csv", 0600), 0);
+	ck_assert_int_eq(mkdirat(folder.fd, "folder.csv", 0700), 0);
+	ck_assert_int_eq(read_file("link.csv"), -ELOOP);
+	ck_assert_int_eq(read_file("fifo.csv"), -EINVAL);
+	ck_assert_int_eq(read_file("folder.csv"), -EINVAL);
+	ck_assert_int_eq(read_file("nothing.csv"), -ENOENT);
+}
+END_TEST
+
+static bool stop(uint64_t bytes, void *userdata)
+{
+	(void)bytes, (void)userdata;
+	return false;
+}
+
+START_TEST(ends_early)
+{
+	char text[4096];
+
+	memset(text, '\n', sizeof(text));
+	put("long.csv", text, sizeof(text));
+	result.limit = 100;
+	ck_assert_int_eq(read_file("long.csv"), 0);
+	ck_assert_uint_gt(result.bytes, 100);
+	result = (struct trace_read){ .progress = stop };
+	ck_assert_int_eq(read_file("long.csv"), -ECANCELED);
+	result = (struct trace_read){ 0 };
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, csv_rows);
+	tcase_add_loop_test(tests, csv_bad_row, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tests, csv_header);
+	tcase_add_test(tests, csv_unfinished);
+	tcase_add_test(tests, csv_times);
+	tcase_add_test(tests, csv_endless);
+	tcase_add_test(tests, json_rows);
+	tcase_add_test(tests, json_bad_row);
+	tcase_add_test(tests, plain_and_gzip);
+	tcase_add_test(tests, gzip_damaged);
+	tcase_add_test(tests, no_files);
+	tcase_add_test(tests, ends_early);
+}
+
+int main(void)
+{
+	return run_suite("trace", add);
+}

@@ -43,6 +43,26 @@ extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
 /* Bytes that a flight recorder may be given. */
 #define IOTR_FLIGHT_RECORDER_MIN (1ULL << 20)
 #define IOTR_FLIGHT_RECORDER_MAX (4ULL << 30)
+/* Which snapshots a session takes; what is not given is as the daemon is configured. */
+enum {
+	IOTR_SNAPSHOTS_SYSTEM = 1,
+	IOTR_SNAPSHOTS_PROCESS = 2,
+	IOTR_SNAPSHOTS_FILESYSTEM = 4,
+	IOTR_SNAPSHOTS_ROOT = 8,
+	IOTR_SNAPSHOTS_DEPTH = 16,
+};
+
+struct iotr_snapshots {
+	uint32_t given;		/* bits above */
+	bool system;		/* at the start */
+	uint64_t process_ns;	/* at the start, and then so far apart; 0: never */
+	uint64_t filesystem_ns; /* likewise */
+	char root[PATH_MAX];	/* of the file system's, absolute */
+	uint32_t depth;		/* levels below it */
+};
+
+#define IOTR_SNAPSHOTS_INTERVAL_MIN 1000000000ULL /* ns */
+#define IOTR_SNAPSHOTS_DEPTH_MAX    65535
 
 /* Operations of one stream. */
 struct iotr_operations {
@@ -88,6 +108,7 @@ struct iotr_session_spec {
 	char output[PATH_MAX];     /* absolute; "" for the default place */
 	bool anonymize;            /* names as keyed hashes */
 	uint64_t flight_recorder;  /* bytes of memory that rows are kept in; 0: they go to files */
+	struct iotr_snapshots snapshots;
 };
 
 /* The filters by the name of their parameter: parts of the spec that can be taken by themselves. */

@@ -44,6 +44,25 @@ static int set_switch(struct context *context, const struct option_row *row, con
 	return EXIT_DONE;
 }
 
+static int set_not(struct context *context, const struct option_row *row, const char *value,
+		   struct json_object *parameters)
+{
+	(void)context, (void)value;
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(false));
+	return EXIT_DONE;
+}
+
+static int set_on_off(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	bool on = !strcmp(value, "on");
+
+	if (!on && strcmp(value, "off"))
+		return refuse(context, row, value, "neither on nor off");
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(on));
+	return EXIT_DONE;
+}
+
 static int set_text(struct context *context, const struct option_row *row, const char *value,
 		    struct json_object *parameters)
 {
@@ -360,6 +379,8 @@ static int take_interval(struct context *context, const struct option_row *row, 
 static parser *const parsers[] = {
 	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
 	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
+	[OPTION_NUMBER] = set_number,	  [OPTION_NOT] = set_not,
+	[OPTION_ON_OFF] = set_on_off,
 	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
 	[OPTION_DURATION_OFF] = set_duration_off, [OPTION_SIZE_OFF] = set_size_off,
 	[OPTION_COUNT] = set_count,
@@ -368,7 +389,7 @@ static parser *const parsers[] = {
 	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
 	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
 	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,
-	[OPTION_VERSION] = take_version,   [OPTION_NUMBER] = set_number,
+	[OPTION_VERSION] = take_version,
 	[OPTION_INTERVAL] = take_interval,
 };
 _Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");

@@ -17,6 +17,8 @@ enum option_kind {
 	OPTION_TEXTS,	 /* separated by commas */
 	OPTION_NUMBERS,	 /* separated by commas */
 	OPTION_NUMBER,
+	OPTION_NOT,	 /* false */
+	OPTION_ON_OFF,	 /* true or false */
 	OPTION_DURATION, /* as nanoseconds */
 	OPTION_SIZE,	 /* as bytes */
 	OPTION_DURATION_OFF, /* the same, or off: 0 */

@@ -54,6 +54,19 @@ static const struct option_row memory_rows[] = {
 	  "keep the last rows in memory, for dump, as in 256M", NULL },
 };
 
+static const struct option_row snapshot_rows[] = {
+	{ "no-snapshots", OPTION_NOT, "snapshots", NULL, "none but those asked for here", NULL },
+	{ "snapshot-system", OPTION_ON_OFF, "snapshot_system", "on|off", "of the machine, at the start",
+	  NULL },
+	{ "snapshot-process", OPTION_DURATION_OFF, "snapshot_process_ns", "TIME|off",
+	  "of processes, at the start and so far apart", NULL },
+	{ "snapshot-filesystem", OPTION_DURATION_OFF, "snapshot_filesystem_ns", "TIME|off",
+	  "of files, likewise", NULL },
+	{ "snapshot-root", OPTION_PATH, "snapshot_root", "DIR", "files: from there on", NULL },
+	{ "snapshot-depth", OPTION_NUMBER, "snapshot_depth", "N", "files: so many levels below it",
+	  NULL },
+};
+
 #define GROUP(title, rows)                                                                         \
 	{                                                                                          \
 		title, rows, sizeof(rows) / sizeof(rows[0])                                        \
@@ -63,6 +76,7 @@ const struct option_group process_options = GROUP("Processes", process_rows);
 const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
 const struct option_group output_options = GROUP("Limits and output", output_rows);
 const struct option_group memory_options = GROUP("Instead of files", memory_rows);
+const struct option_group snapshot_options = GROUP("Snapshots", snapshot_rows);
 
 static const struct option_row set_rows[] = {
 	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",

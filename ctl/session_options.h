@@ -14,3 +14,4 @@ extern const struct option_group process_options; /* which processes, by number 
 extern const struct option_group filter_options;
 extern const struct option_group output_options;
 extern const struct option_group memory_options;
+extern const struct option_group snapshot_options;

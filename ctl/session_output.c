@@ -260,6 +260,31 @@ static void print_remaining(struct json_object *session, FILE *stream)
 	print_quota(remaining, "keep_size", stream);
 }
 
+/* "snapshot  filesystem: running, 12,345 rows" */
+static void print_snapshots(struct json_object *session, FILE *stream)
+{
+	struct json_object *snapshots = member_of(session, "snapshots");
+	char count[32];
+
+	if (!json_object_is_type(snapshots, json_type_object))
+		return;
+	json_object_object_foreach(snapshots, kind, snapshot)
+	{
+		fputs("  snapshot ", stream);
+		put_text(stream, kind);
+		fputs(": ", stream);
+		put_text(stream, text_of(snapshot, "state", "?"));
+		if (number_of(snapshot, "rows"))
+			fprintf(stream, ", %s rows",
+				format_count(count, sizeof(count), number_of(snapshot, "rows")));
+		if (member_of(snapshot, "message")) {
+			fputs(": ", stream);
+			put_text(stream, text_of(snapshot, "message", ""));
+		}
+		putc('\n', stream);
+	}
+}
+
 void print_session(struct json_object *session, FILE *stream)
 {
 	fputs(style(stream, STYLE_BOLD), stream);
@@ -284,6 +309,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_files(session, stream);
 	print_disk_errors(session, stream);
 	print_line(session, "manifest", "manifest_error", stream);
+	print_snapshots(session, stream);
 	print_missing(session, stream);
 	print_session_streams(session, stream);
 }

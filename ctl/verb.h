@@ -53,6 +53,7 @@ int verb_rotate(struct context *context, struct json_object *parameters, int arg
 int verb_dump(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_set(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_record(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_snapshot(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_tail(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_streams(struct context *context, struct json_object *parameters, int argc, char **argv);

@@ -18,6 +18,7 @@ static void check(struct verify_trace *trace, struct verify_report *report)
 	verify_counts(trace, report);
 	for (size_t i = 0; i < trace->segment_count; i++)
 		verify_segment(trace, &trace->segments[i], report);
+	verify_snapshots(trace, report);
 	verify_folder(trace, report);
 	verify_progress_end(report);
 	if (trace->running)

@@ -38,6 +38,24 @@ static const struct option_row clear_row[] = {
 	  .help = "take these filters away, as in pid,min-size" },
 };
 static const struct option_group clear_option = { "Changes (filters not named stay)", clear_row, 1 };
+static const struct option_row snapshot_rows[] = {
+	{ .name = "root",
+	  .kind = OPTION_PATH,
+	  .parameter = "root",
+	  .value = "DIR",
+	  .help = "files: from there on [/]" },
+	{ .name = "depth",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "depth",
+	  .value = "N",
+	  .help = "files: so many levels below it [3]" },
+	{ .name = "output",
+	  .kind = OPTION_PATH,
+	  .parameter = "output",
+	  .value = "DIR",
+	  .help = "folder for the files, empty or new" },
+};
+static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 3 };
 
 static const struct option_row strict_row[] = {
 	{ .name = "strict",
@@ -98,9 +116,10 @@ static const struct option_group top_options = { "View", top_rows, 3 };
 
 /* Those of the streams are made at run time, and stand first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, &memory_options, NULL };
+						     &output_options, &memory_options, &snapshot_options,
+						     NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
-						      &output_options, NULL };
+						      &output_options, &snapshot_options, NULL };
 static const struct option_group *top_groups[] = { NULL, &process_options, &filter_options,
 						   &top_options, NULL };
 static const struct option_group *const set_groups[] = { &clear_option, &process_options,
@@ -109,6 +128,7 @@ static const struct option_group *const stop_groups[] = { &all_option, NULL };
 static const struct option_group *const status_groups[] = { &watch_option, NULL };
 static const struct option_group *const dump_groups[] = { &dump_options, NULL };
 static const struct option_group *const tail_groups[] = { &tail_option, NULL };
+static const struct option_group *const snapshot_groups[] = { &snapshot_option, NULL };
 static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 
 static const struct option_group *const anonymize_groups[] = { &key_option, NULL };
@@ -160,6 +180,12 @@ const struct verb verbs[] = {
 	  .groups = set_groups,
 	  .arguments_min = 1,
 	  .arguments_max = 1 },
+	{ .name = "snapshot",
+	  .run = verb_snapshot,
+	  .synopsis = "[system|process|filesystem|all] [NAME] [--root DIR] [--depth N] [--output DIR]",
+	  .summary = "tell of the machine, its processes and its files as they are now",
+	  .groups = snapshot_groups,
+	  .arguments_max = 2 },
 	{ .name = "tail",
 	  .run = verb_tail,
 	  .synopsis = "[NAME] [--stream STREAM,...]",

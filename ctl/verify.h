@@ -91,6 +91,11 @@ void verify_counts(struct verify_trace *trace, struct verify_report *report);
 void verify_segment(struct verify_trace *trace, struct verify_segment *segment,
 		    struct verify_report *report);
 
+/* Files of snapshots; whether one is told of, and whether a folder is of them. */
+void verify_snapshots(const struct verify_trace *trace, struct verify_report *report);
+bool verify_knows_snapshot(const struct verify_trace *trace, const char *path);
+bool verify_is_snapshot_folder(const char *name);
+
 /* Files that the manifest does not know. */
 void verify_folder(struct verify_trace *trace, struct verify_report *report);
 

@@ -59,6 +59,21 @@ static void look_at_stream(struct verify_trace *trace, const char *name,
 	}
 }
 
+static void look_at_snapshots(const struct verify_trace *trace, const char *name,
+			      struct verify_report *report)
+{
+	_cleanup_(closedirp) DIR *folder = open_folder(trace->folder_fd, name);
+	const char *file;
+
+	while (folder && (file = next(folder))) {
+		char path[2 * NAME_MAX + 2];
+
+		snprintf(path, sizeof(path), "%s/%s", name, file);
+		if (!verify_knows_snapshot(trace, path))
+			verify_say(report, VERIFY_NOTE, path, "the manifest does not know it");
+	}
+}
+
 /* Where a session went on after the daemon's end, its output folder being given. */
 static bool is_trace(const struct verify_trace *trace, const char *name)
 {
@@ -79,6 +94,8 @@ void verify_folder(struct verify_trace *trace, struct verify_report *report)
 			continue;
 		if (is_stream(trace, name))
 			look_at_stream(trace, name, report);
+		else if (verify_is_snapshot_folder(name))
+			look_at_snapshots(trace, name, report);
 		else if (is_trace(trace, name))
 			verify_say(report, VERIFY_NOTE, name, "it is a trace of its own");
 		else

@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "protocol.h"
+#include "units.h"
 
 enum { SECTION_MAX = 64 };
 
@@ -23,6 +24,13 @@ static const struct config defaults = {
 	.runtime_dir = IOTR_RUNTIME_DIR,
 	.log_dir = CONFIG_LOG_DIR,
 	.state_dir = CONFIG_STATE_DIR,
+	.snapshots = {
+		.system = true,
+		.process_ns = 300 * 1000000000ULL,
+		.filesystem_ns = 3600 * 1000000000ULL,
+		.root = "/",
+		.depth = 3,
+	},
 	.resume = true,
 	.keep_free = { .percent = 5, .bytes = 1ULL << 30 },
 };
@@ -52,6 +60,37 @@ static const char *parse_directory(const char *value, void *field)
 		return "the path is not absolute";
 	if (strlen(value) >= PATH_MAX)
 		return "the path is too long";
+	strcpy(field, value);
+	return NULL;
+}
+
+/* "off" is 0. */
+static const char *parse_interval(const char *value, void *field)
+{
+	uint64_t ns = 0;
+
+	if (strcmp(value, "off") && iotr_parse_duration(value, &ns) < 0)
+		return "it is neither a duration, as 5m, nor off";
+	if (strcmp(value, "off") && (ns < IOTR_SNAPSHOTS_INTERVAL_MIN || ns > INT64_MAX))
+		return "it is less than a second, or more than 64 bits hold";
+	*(uint64_t *)field = ns;
+	return NULL;
+}
+
+static const char *parse_depth(const char *value, void *field)
+{
+	uint64_t depth;
+
+	if (iotr_parse_number(value, IOTR_SNAPSHOTS_DEPTH_MAX, &depth) < 0)
+		return "it is not a number from 0 to 65535";
+	*(uint32_t *)field = (uint32_t)depth;
+	return NULL;
+}
+
+static const char *parse_country(const char *value, void *field)
+{
+	if (strlen(value) != 2 || !isupper((unsigned char)value[0]) || !isupper((unsigned char)value[1]))
+		return "it is not a country's two capital letters";
 	strcpy(field, value);
 	return NULL;
 }
@@ -99,6 +138,12 @@ static const struct setting settings[] = {
 	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
 	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
 	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
+	{ "Snapshots", "System", parse_flag, FIELD(snapshots.system) },
+	{ "Snapshots", "Process", parse_interval, FIELD(snapshots.process_ns) },
+	{ "Snapshots", "Filesystem", parse_interval, FIELD(snapshots.filesystem_ns) },
+	{ "Snapshots", "Root", parse_directory, FIELD(snapshots.root) },
+	{ "Snapshots", "Depth", parse_depth, FIELD(snapshots.depth) },
+	{ "Snapshots", "Country", parse_country, FIELD(country) },
 	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
 	{ "Storage", "MaxUse", parse_share, FIELD(max_use) },
 	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },

@@ -10,6 +10,7 @@
 
 #include "anonymize_key.h"
 #include "units.h"
+#include "session.h"
 
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"
@@ -20,6 +21,8 @@ struct config {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
+	struct iotr_snapshots snapshots; /* of sessions that do not say */
+	char country[3];		 /* two letters; "": from the time zone */
 	bool resume; /* sessions go on after the daemon's end */
 	struct iotr_share max_use;   /* of the log folder's file system, by all traces in it */
 	struct iotr_share keep_free; /* of it, by whatever */

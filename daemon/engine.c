@@ -108,6 +108,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	r = consumer_start(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
+	r = snapshots_new(engine, &engine->snapshots);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
 	anonymize_prepare(config->state_dir);
 	engine_resume(engine);
@@ -128,6 +131,7 @@ void engine_free(struct engine *engine)
 	sd_event_source_disable_unref(engine->release);
 	sd_event_source_disable_unref(engine->tick);
 	bpf_cost_free(engine->bpf_cost);
+	snapshots_free(engine->snapshots);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
 	storage_free(engine->storage);

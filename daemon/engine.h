@@ -26,6 +26,8 @@ struct engine_config {
 	const char *log_dir;   /* sessions without an output folder go to LOG_DIR/NAME/START */
 	const char *state_dir;
 	const char *level;     /* "auto", "function" or "tracepoint" */
+	const struct iotr_snapshots *snapshots; /* of sessions that do not say; may change */
+	const char *country;   /* two letters, "": from the time zone; may change */
 	bool resume;	       /* sessions that ran when the last daemon ended go on */
 	struct engine_storage storage;
 };
@@ -154,3 +156,30 @@ typedef void (*engine_tail_handler)(struct json_object *row, uint64_t skipped, v
 int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask,
 		    engine_tail_handler handler, void *userdata, struct engine_tail **ret);
 void engine_tail_free(struct engine_tail *tail);
+
+/*
+ * Snapshots that somebody asked for: into the session's folder, or, without a name, into `output`
+ * or LOG_DIR/snapshots/TIME. The handler is called on the main loop some times a second with
+ * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
+ * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
+ * not empty when no snapshot was taken at all. Freeing it before cancels.
+ * -ENOENT: no such session; -ENOTEMPTY and others with error->parameter "output": the folder.
+ */
+struct engine_snapshot;
+struct engine_snapshot_request {
+	const char *name;   /* of a session, or NULL */
+	uint32_t kinds;	    /* bit per enum snapshot_kind: system, process, filesystem; 0: all */
+	const char *root;   /* NULL, and a negative depth: as configured */
+	int64_t depth;
+	const char *output; /* NULL: the default place */
+	uint32_t owner_uid;
+};
+typedef void (*engine_snapshot_handler)(struct json_object *progress, struct json_object *done,
+					const struct engine_error *error, void *userdata);
+int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_request *request,
+			engine_snapshot_handler handler, void *userdata,
+			struct engine_snapshot **ret, struct engine_error *error);
+void engine_snapshot_free(struct engine_snapshot *snapshot); /* takes NULL */
+
+/* Kind by its name, -ENOENT. */
+int engine_snapshot_kind(const char *name);

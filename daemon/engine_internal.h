@@ -75,6 +75,7 @@ struct session {
 	const char *reason;   /* of its end; NULL: it runs */
 	bool written;	      /* its end is on disk, or was given up */
 	struct session_waiter *waiters;
+	struct session_snapshots *snapshots;
 };
 
 struct engine {
@@ -102,6 +103,7 @@ struct engine {
 	sd_event_source *tick; /* each second while sessions run */
 	struct bpf_cost *bpf_cost;
 	sd_event_source *release; /* when hooks that nobody wants any more go */
+	struct snapshots *snapshots;
 };
 
 /* Fills in the error and returns `r`; a NULL message leaves the one that stands there. */
@@ -228,5 +230,19 @@ void session_describe_storage(struct json_object *object, const struct iotr_sess
 void session_add_storage(struct json_object *status, const struct session *session);
 /* Ends the self-test under way, if there is one, with whatever it has found. */
 void selftest_abort(struct engine *engine);
+/* ---- snapshots: engine_snapshot.c ---- */
+
+int snapshots_new(struct engine *engine, struct snapshots **ret);
+void snapshots_free(struct snapshots *snapshots); /* all sessions have ended; takes NULL */
+
+/* Begins the session's; nothing of it waits for them. `folder_fd` stays the caller's. */
+int session_snapshots_begin(struct session *session, int folder_fd);
+/* Ends them: what is not done in a moment is cancelled, and the writer is told. */
+void session_snapshots_end(struct session *session);
+void session_snapshots_free(struct session *session);
+/* By kind, the last or the one under way: new object. */
+struct json_object *session_snapshots_status(const struct session *session);
+/* What the session is asked to take, with what it does not say filled in. */
+void session_snapshots_resolve(const struct engine *engine, struct iotr_snapshots *snapshots);
 
 const char *level_name(enum probes_level level);

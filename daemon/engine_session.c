@@ -28,6 +28,7 @@ static void session_free(struct session *session)
 	sd_event_source_disable_unref(session->duration);
 	if (session->writer)
 		engine_leave(session->engine, session->writer);
+	session_snapshots_free(session);
 	session_anonymize_done(session);
 	recorder_free(session->recorder);
 	json_object_put(session->missing);
@@ -109,7 +110,10 @@ static int session_open_writer(struct session *session, struct engine_error *err
 			 session->output, strerror(-r));
 		return engine_fail(error, r, "output", NULL);
 	}
-	return 0;
+	r = session_snapshots_begin(session, folder);
+	if (r < 0)
+		session_forget(session);
+	return r;
 }
 
 static int session_open(struct session *session, struct engine_error *error)
@@ -235,6 +239,7 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	clock_gettime(CLOCK_REALTIME, &session->started);
 	session->missing = missing_describe(engine, spec->streams);
 	r = iotr_session_spec_copy(&session->spec, spec);
+	session_snapshots_resolve(engine, &session->spec.snapshots);
 	if (r >= 0)
 		r = session_open(session, error);
 	if (r < 0)
@@ -292,6 +297,7 @@ void session_end(struct session *session, const char *reason)
 		log_info("session %s ends: %s", session->spec.name, reason);
 	session->reason = reason;
 	session->duration = sd_event_source_disable_unref(session->duration);
+	session_snapshots_end(session);
 	place_leave(session);
 	control_page_clear(engine->probes, session->place.bit);
 	consumer_drain(engine->consumer);

@@ -173,6 +173,15 @@ static void limits_describe(const struct iotr_session_spec *spec, struct json_ob
 	add_string(object, "format", iotr_format_names[spec->format]);
 }
 
+static void add_snapshots(struct json_object *definition, const struct iotr_snapshots *snapshots)
+{
+	json_object_object_add(definition, "snapshot_system", json_object_new_boolean(snapshots->system));
+	add_u64(definition, "snapshot_process_ns", snapshots->process_ns);
+	add_u64(definition, "snapshot_filesystem_ns", snapshots->filesystem_ns);
+	add_string(definition, "snapshot_root", snapshots->root);
+	add_u64(definition, "snapshot_depth", snapshots->depth);
+}
+
 struct json_object *session_definition(const struct session *session)
 {
 	struct json_object *definition = json_object_new_object(), *streams = json_object_new_array();
@@ -187,10 +196,12 @@ struct json_object *session_definition(const struct session *session)
 	limits_describe(&session->spec, definition);
 	if (session->spec.anonymize)
 		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
-	if (session->spec.flight_recorder)
+	if (session->spec.flight_recorder) {
 		add_u64(definition, "flight_recorder", session->spec.flight_recorder);
-	else
-		session_describe_storage(definition, &session->spec);
+		return definition;
+	}
+	session_describe_storage(definition, &session->spec);
+	add_snapshots(definition, &session->spec.snapshots);
 	return definition;
 }
 
@@ -278,6 +289,7 @@ struct json_object *session_status(const struct session *session)
 	if (session->writer) {
 		disk_describe(session, status);
 		session_add_storage(status, session);
+		json_object_object_add(status, "snapshots", session_snapshots_status(session));
 	}
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);

@@ -13,6 +13,7 @@
 #include "manager.h"
 #include "protocol.h"
 #include "selftest/selftest.h"
+#include "snapshot/snapshot.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -118,6 +119,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], SELFTEST_OPTION))
 		return selftest_main(argv[2]);
+	if (argc == 2 && !strcmp(argv[1], SNAPSHOT_HELPER))
+		return snapshot_helper();
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
 	if (optind < argc)

@@ -93,6 +93,8 @@ static int reload(void *userdata)
 		manager->config.log_level = fresh.log_level;
 		engine_set_storage(manager->engine, &(struct engine_storage){ fresh.max_use,
 									      fresh.keep_free });
+		manager->config.snapshots = fresh.snapshots;
+		memcpy(manager->config.country, fresh.country, sizeof(fresh.country));
 		log_notice("configuration reloaded");
 	}
 	sd_notify(false, "READY=1");
@@ -126,6 +128,8 @@ static int load_engine(struct manager *manager)
 		.log_dir = manager->config.log_dir,
 		.state_dir = manager->config.state_dir,
 		.level = manager->options->level ?: "auto",
+		.snapshots = &manager->config.snapshots,
+		.country = manager->config.country,
 		.resume = manager->config.resume,
 		.storage = { manager->config.max_use, manager->config.keep_free },
 	};

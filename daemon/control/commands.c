@@ -14,6 +14,7 @@
 #include "protocol.h"
 #include "reply.h"
 #include "set.h"
+#include "snapshot_call.h"
 #include "start_arguments.h"
 #include "tail.h"
 #include "top.h"
@@ -351,6 +352,7 @@ static const struct method methods[] = {
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
 	{ "Dump", dump_call },   { "Top", top_call },
 	{ "Set", set_call },
+	{ "Snapshot", snapshot_call },
 };
 
 const struct interface command_interface = {

@@ -7,6 +7,7 @@
 #include "arguments.h"
 #include "filter_arguments.h"
 #include "protocol.h"
+#include "snapshot_arguments.h"
 
 static int parse_name(struct json_object *value, void *target, struct engine_error *error)
 {
@@ -193,6 +194,12 @@ static const struct argument start_arguments[] = {
 	{ .name = "format", .parse = parse_format },
 	{ .name = "anonymize", .parse = parse_anonymize },
 	{ .name = "flight_recorder", .parse = parse_flight_recorder },
+	{ .name = "snapshots", .parse = snapshot_arguments_all },
+	{ .name = "snapshot_system", .parse = snapshot_arguments_system },
+	{ .name = "snapshot_process_ns", .parse = snapshot_arguments_process },
+	{ .name = "snapshot_filesystem_ns", .parse = snapshot_arguments_filesystem },
+	{ .name = "snapshot_root", .parse = snapshot_arguments_root },
+	{ .name = "snapshot_depth", .parse = snapshot_arguments_depth },
 };
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,

@@ -133,9 +133,17 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 void manifest_done(struct manifest *manifest)
 {
 	json_object_put(manifest->constant);
+	json_object_put(manifest->snapshots);
 	manifest->constant = NULL;
 	iotr_anonymizer_free(manifest->anonymizer);
 	manifest->anonymizer = NULL;
+	manifest->snapshots = NULL;
+}
+
+void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots)
+{
+	json_object_put(manifest->snapshots);
+	manifest->snapshots = snapshots;
 }
 
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when)

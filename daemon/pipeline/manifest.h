@@ -28,6 +28,7 @@ struct manifest {
 	uint64_t written_ns; /* CLOCK_MONOTONIC; when it was last written, 0: never */
 	size_t size;	     /* bytes that it then had */
 	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
+	struct json_object *snapshots; /* array, NULL: none */
 };
 
 struct manifest_config {
@@ -63,6 +64,9 @@ void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 
 /* Adds the definition, which is copied, to the changes, with the time. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
+
+/* Takes ownership. */
+void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 
 /* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
 int manifest_replace(int folder_fd, struct json_object *object);

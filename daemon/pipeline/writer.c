@@ -364,6 +364,29 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
 	atomic_store(&of->missed, probes->missed);
 }
 
+static void snapshots_done(struct mail *mail)
+{
+	struct writer_snapshots *snapshots = (struct writer_snapshots *)mail;
+
+	json_object_put(snapshots->list);
+	free(snapshots);
+}
+
+void writer_snapshots(struct writer *writer, struct json_object *list)
+{
+	struct writer_snapshots *snapshots = writer->stopping ? NULL : calloc(1, sizeof(*snapshots));
+
+	if (!snapshots) {
+		json_object_put(list);
+		return;
+	}
+	*snapshots = (struct writer_snapshots){
+		.mail = { .work = writer_do_snapshots, .done = snapshots_done },
+		.list = list,
+	};
+	mailbox_post(&writer->mailbox, &snapshots->mail);
+}
+
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		   struct writer_counts *counts)
 {

@@ -122,6 +122,9 @@ struct writer_probes {
 /* For the manifest: call before a rotation and the stop. */
 void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes);
 
+/* For the manifest, which is written anew: takes ownership of the array. */
+void writer_snapshots(struct writer *writer, struct json_object *list);
+
 struct writer_counts {
 	uint64_t received;   /* rows from the router, without those refused */
 	uint64_t lost_queue; /* because the writer was too slow */

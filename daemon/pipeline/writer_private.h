@@ -178,6 +178,12 @@ struct writer_redefinition {
 	struct clocks clocks; /* when it began to hold */
 };
 
+struct writer_snapshots {
+	struct mail mail;
+	struct json_object *list; /* NULL once it has been taken */
+};
+
 int writer_do_rotate(void *writer, struct mail *mail);
+int writer_do_snapshots(void *writer, struct mail *mail);
 int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);

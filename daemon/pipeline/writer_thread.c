@@ -350,6 +350,16 @@ int writer_do_redefine(void *owner, struct mail *mail)
 	return manifest_redefine(&writer->manifest, redefinition->definition, &redefinition->clocks);
 }
 
+int writer_do_snapshots(void *owner, struct mail *mail)
+{
+	struct writer_snapshots *snapshots = (struct writer_snapshots *)mail;
+	struct writer *writer = owner;
+
+	manifest_set_snapshots(&writer->manifest, TAKE(snapshots->list));
+	writer->manifest_due = true;
+	return 0;
+}
+
 /* What is left after the stop: files without their name, and the manifest. */
 static void retry(struct writer *writer)
 {

@@ -27,5 +27,6 @@ OBJECT(conn)
 OBJECT(conn_uring)
 OBJECT(cache)
 OBJECT(pagefault)
+OBJECT(tasks)
 
 .section .note.GNU-stack,"",@progbits

@@ -76,7 +76,7 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop list status record rotate dump tail anonymize streams doctor reload version; do
+for verb in start stop list status record rotate dump snapshot tail anonymize streams doctor reload version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err
@@ -175,6 +175,16 @@ expect 5 status nowhere
 expect 0 rotate here
 out '/fs/fs_000001.csv$'
 expect 5 rotate nowhere
+expect 0 snapshot filesystem --root /srv --depth 4 --output "$PWD/snap"
+out "^$PWD/snap/filesystem_snapshot/filesystem_snap_000001.csv.gz .4 rows"
+expect 0 snapshot here --json
+json
+expect 5 snapshot nowhere
+expect 2 snapshot nonsense here
+expect 2 snapshot process here --output sub
+expect 1 snapshot --root /absent
+err 'No such file'
+expect 2 start other --vfs --snapshot-process often
 expect 0 streams
 out 'READ'
 expect 0 doctor

@@ -266,9 +266,69 @@ START_TEST(refuses_sets)
 }
 END_TEST
 
+/* Progress for who wants it, then what was taken. */
+START_TEST(takes_snapshots)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *progress = NULL, *done = NULL;
+
+	progress = rig_call(&rig, fd,
+			    "{\"method\":\"io.iotracer.Snapshot\",\"more\":true,\"parameters\":"
+			    "{\"kind\":\"filesystem\",\"root\":\"/srv\",\"depth\":5,\"output\":\"/out\"}}");
+	ck_assert_str_eq(rig_parameter(progress, "progress"),
+			 "{ \"kind\": \"filesystem\", \"rows\": 7 }");
+	done = rig_receive(&rig, fd);
+	ck_assert_str_eq(rig_parameter(done, "output"), "/out");
+	ck_assert_ptr_nonnull(strstr(rig_parameter(done, "snapshots"), "\"rows\": 5"));
+}
+END_TEST
+
+#define SNAPSHOT(parameters) "{\"method\":\"io.iotracer.Snapshot\",\"parameters\":{" parameters "}}"
+
+START_TEST(refuses_snapshots)
+{
+	static const struct {
+		const char *text, *parameter;
+	} refused[] = {
+		{ SNAPSHOT("\"kind\":\"disk\""), "kind" },
+		{ SNAPSHOT("\"kind\":7"), "kind" },
+		{ SNAPSHOT("\"name\":\"a/b\""), "name" },
+		{ SNAPSHOT("\"root\":\"srv\""), "root" },
+		{ SNAPSHOT("\"depth\":-1"), "depth" },
+		{ SNAPSHOT("\"depth\":65536"), "depth" },
+		{ SNAPSHOT("\"output\":\"out\""), "output" },
+		{ SNAPSHOT("\"name\":\"one\",\"output\":\"/out\""), "output" },
+		{ SNAPSHOT("\"nonsense\":1"), "nonsense" },
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		expect(refused[i].text, VARLINK_INVALID_PARAMETER, "parameter", refused[i].parameter);
+	expect(SNAPSHOT("\"name\":\"nobody\""), IOTR_NO_SUCH_SESSION, "name", "nobody");
+	expect(SNAPSHOT("\"output\":\"/full\""), IOTR_OUTPUT_UNUSABLE, "path", "/full");
+	expect(SNAPSHOT("\"root\":\"/absent\""), IOTR_FAILED, "message",
+	       "no snapshot was taken: /absent: No such file or directory");
+}
+END_TEST
+
+/* Whoever goes before it is taken has cancelled it. */
+START_TEST(forgets_snapshots)
+{
+	static const char text[] = SNAPSHOT("");
+	int fd = rig_connect(&rig);
+
+	ck_assert(rig_send(&rig, fd, text, sizeof(text)));
+	close(fd);
+	rig_settle(&rig);
+	start("one");
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, takes_snapshots);
+	tcase_add_test(tests, refuses_snapshots);
+	tcase_add_test(tests, forgets_snapshots);
 	tcase_add_test(tests, starts_and_stops);
 	tcase_add_test(tests, stops_all);
 	tcase_add_test(tests, bounds_sessions);

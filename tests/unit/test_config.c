@@ -143,6 +143,48 @@ START_TEST(drop_ins_come_later_in_order)
 }
 END_TEST
 
+START_TEST(reads_snapshots)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "[Snapshots]\nSystem=off\nProcess=90s\nFilesystem=off\nRoot=/srv\nDepth=0\nCountry=CH\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert(!config.snapshots.system);
+	ck_assert_uint_eq(config.snapshots.process_ns, 90000000000);
+	ck_assert_uint_eq(config.snapshots.filesystem_ns, 0);
+	ck_assert_str_eq(config.snapshots.root, "/srv");
+	ck_assert_uint_eq(config.snapshots.depth, 0);
+	ck_assert_str_eq(config.country, "CH");
+}
+END_TEST
+
+static const char *const bad_snapshots[] = {
+	"System=maybe", "Process=1ms",	  "Process=often", "Filesystem=0", "Depth=65536", "Depth=-1",
+	"Country=Chile", "Country=c1",	  "Root=srv",
+};
+
+/* Each is named, and what holds without it stays. */
+START_TEST(names_bad_snapshots)
+{
+	struct config config, usual;
+	char said[4096], text[128];
+
+	write_file("", "");
+	ck_assert_int_eq(load(&usual, said, sizeof(said)), 0);
+	snprintf(text, sizeof(text), "[Snapshots]\n%s\n", bad_snapshots[_i]);
+	write_file("", text);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_msg(strstr(said, ":2:") != NULL, "%s: '%s'", text, said);
+	ck_assert_mem_eq(&config, &usual, sizeof(config));
+	ck_assert_uint_eq(config.snapshots.process_ns, 300000000000);
+	ck_assert_uint_eq(config.snapshots.filesystem_ns, 3600000000000);
+	ck_assert_uint_eq(config.snapshots.depth, 3);
+	ck_assert(config.snapshots.system);
+}
+END_TEST
+
 /* A bad line is named and ignored; those around it count. */
 static const struct {
 	const char *line;
@@ -208,6 +250,9 @@ static void add(TCase *tests)
 	tcase_add_test(tests, reads_ini);
 	tcase_add_test(tests, reads_limits_of_storage);
 	tcase_add_test(tests, drop_ins_come_later_in_order);
+	tcase_add_test(tests, reads_snapshots);
+	tcase_add_loop_test(tests, names_bad_snapshots, 0,
+			    sizeof(bad_snapshots) / sizeof(bad_snapshots[0]));
 	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, survives_garbage);
 	tcase_add_test(tests, refuses_a_folder);

@@ -154,6 +154,16 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"compress\":\"none\"}",
 	  "compress" },
 	{ "{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"rotate_size\":0}", "rotate_size" },
+	{ "{\"streams\":[\"vfs\"],\"snapshots\":1}", "snapshots" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_system\":\"on\"}", "snapshot_system" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_process_ns\":999999999}", "snapshot_process_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_process_ns\":-1}", "snapshot_process_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_filesystem_ns\":1}", "snapshot_filesystem_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_filesystem_ns\":\"1h\"}", "snapshot_filesystem_ns" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_root\":\"here\"}", "snapshot_root" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_root\":\"\"}", "snapshot_root" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_depth\":65536}", "snapshot_depth" },
+	{ "{\"streams\":[\"vfs\"],\"snapshot_depth\":-1}", "snapshot_depth" },
 };
 
 START_TEST(refuses)
@@ -184,7 +194,9 @@ START_TEST(reads_everything)
 			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
 			  "\"keep_size\":1048576,\"keep_segments\":3,\"compress\":\"none\","
 			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
-			  "\"format\":\"jsonl\",\"anonymize\":true}",
+			  "\"format\":\"jsonl\",\"anonymize\":true,\"snapshots\":false,"
+			  "\"snapshot_process_ns\":1000000000,\"snapshot_root\":\"/srv\","
+			  "\"snapshot_depth\":65535}",
 			  &spec, &error);
 
 	ck_assert_msg(r == 0, "%s: %s", error.parameter, error.message);
@@ -227,6 +239,12 @@ START_TEST(reads_everything)
 	ck_assert_uint_eq(spec.rotate_size, 0);
 	ck_assert_uint_eq(spec.rotate_interval_ns, 100000000);
 	ck_assert_int_eq(spec.format, IOTR_FORMAT_JSONL);
+	ck_assert_uint_eq(spec.snapshots.given, 31);
+	ck_assert(!spec.snapshots.system);
+	ck_assert_uint_eq(spec.snapshots.process_ns, 1000000000);
+	ck_assert_uint_eq(spec.snapshots.filesystem_ns, 0);
+	ck_assert_str_eq(spec.snapshots.root, "/srv");
+	ck_assert_uint_eq(spec.snapshots.depth, 65535);
 }
 END_TEST
 
@@ -247,6 +265,7 @@ START_TEST(knows_defaults)
 	ck_assert_uint_eq(spec.pid_count, 0);
 	ck_assert_uint_eq(spec.operations[IOTR_VFS].bits[0], 0);
 	ck_assert_str_eq(spec.output, "");
+	ck_assert_uint_eq(spec.snapshots.given, 0);
 }
 END_TEST
 
@@ -339,6 +358,8 @@ START_TEST(bounds_paths)
 	ck_assert_int_lt(read_long("output", PATH_MAX, &error), 0);
 	ck_assert_str_eq(error.parameter, "output");
 	ck_assert_int_lt(read_long("output", 1000000, &error), 0);
+	ck_assert_int_eq(read_long("snapshot_root", PATH_MAX - 1, &error), 0);
+	ck_assert_int_lt(read_long("snapshot_root", PATH_MAX, &error), 0);
 	ck_assert_int_lt(read_long("name", 300, &error), 0);
 	ck_assert_str_eq(error.parameter, "name");
 }

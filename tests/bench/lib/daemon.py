@@ -69,7 +69,7 @@ class Daemon:
     def session(self, *options):
         session = Session(self, 'bench%d' % self.count)
         self.count += 1
-        self.ctl('start', session.name, *options, '--compress', 'none', '--output',
+        self.ctl('start', session.name, *options, '--compress', 'none', '--no-snapshots', '--output',
                  session.output)
         try:
             yield session

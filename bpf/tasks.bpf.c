@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * All threads of the machine, read as a file: a task iterator. It is on no hook and costs nothing
+ * until the daemon reads it. The kernel's types are known here, so that plain loads do.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+
+#include "kernel.h"
+#include "tasks.h"
+
+#define PF_KTHREAD 0x00200000
+
+enum { RSS_FILE = 0, RSS_ANON = 1, RSS_SHARED = 3 }; /* counters of a memory map; 2 is swap */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sched_entity___tasks {
+	__u64 sum_exec_runtime;
+};
+
+struct signal_struct___tasks {
+	unsigned long long sum_sched_runtime; /* of threads that ended */
+};
+
+struct percpu_counter___tasks {
+	__s64 count;
+};
+
+/* Counters of each CPU since f1a7941243c1 ("mm: convert mm's rss stats into percpu_counter"). */
+struct mm_struct___tasks {
+	unsigned long total_vm;
+	struct percpu_counter___tasks rss_stat[4];
+};
+
+struct mm_rss_stat___510 {
+	struct {
+		long counter;
+	} count[4];
+};
+
+struct mm_struct___tasks510 {
+	struct mm_rss_stat___510 rss_stat;
+};
+
+struct task_struct___tasks {
+	unsigned int __state;
+	int exit_state;
+	__u64 start_boottime;
+	struct sched_entity___tasks se;
+	struct signal_struct___tasks *signal;
+	struct mm_struct___tasks *mm;
+};
+
+/* Until 2f064a59a11f ("sched: Change task_struct::state"). */
+struct task_struct___tasks510 {
+	long state;
+	struct mm_struct___tasks510 *mm;
+};
+
+#pragma clang attribute pop
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___tasks *now = (void *)task;
+	struct task_struct___tasks510 *before = (void *)task;
+	__u32 state = bpf_core_field_exists(now->__state) ? now->__state : (__u32)before->state;
+
+	return state | (__u32)now->exit_state;
+}
+
+static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
+{
+	struct mm_struct___tasks510 *before = (void *)mm;
+	struct mm_rss_stat___510 *stat;
+
+	if (bpf_core_type_exists(struct mm_rss_stat___510)) {
+		stat = &before->rss_stat;
+		return stat->count[RSS_FILE].counter + stat->count[RSS_ANON].counter +
+		       stat->count[RSS_SHARED].counter;
+	}
+	return mm->rss_stat[RSS_FILE].count + mm->rss_stat[RSS_ANON].count +
+	       mm->rss_stat[RSS_SHARED].count;
+}
+
+static __always_inline void process_of(struct task_struct *task, struct iotr_task *to)
+{
+	struct task_struct___tasks *more = (void *)task;
+	struct mm_struct___tasks *mm = more->mm;
+
+	to->head.cpu_ns += more->signal->sum_sched_runtime;
+	to->start_ns = more->start_boottime;
+	to->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	to->vm_pages = mm ? mm->total_vm : 0;
+	to->rss_pages = mm ? rss_of(mm) : 0;
+	to->ppid = (__u32)task->real_parent->tgid;
+	to->uid = task->cred->uid.val;
+	to->state = state_of(task);
+	to->flags = task->flags & PF_KTHREAD ? IOTR_TASK_KERNEL : 0;
+	bpf_probe_read_kernel_str(to->command, sizeof(to->command), task->comm);
+}
+
+SEC("iter/task")
+int tasks(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct iotr_task to = { 0 };
+
+	if (!task)
+		return 0;
+	to.head.tgid = (__u32)task->tgid;
+	to.head.tid = (__u32)task->pid;
+	to.head.cpu_ns = ((struct task_struct___tasks *)task)->se.sum_exec_runtime;
+	if (to.head.tgid != to.head.tid) {
+		bpf_seq_write(context->meta->seq, &to.head, sizeof(to.head));
+		return 0;
+	}
+	process_of(task, &to);
+	bpf_seq_write(context->meta->seq, &to, sizeof(to));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

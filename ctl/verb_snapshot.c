@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output.h"
+#include "request.h"
+#include "units.h"
+#include "verb.h"
+
+static bool is_kind(const char *word)
+{
+	static const char *const kinds[] = { "system", "process", "filesystem", "all" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i], word))
+			return true;
+	return false;
+}
+
+/* [KIND] [NAME]: a first word that is no kind is a session's name. */
+static int take_arguments(const struct context *context, struct json_object *parameters, int argc,
+			  char **argv)
+{
+	if (argc && is_kind(argv[0])) {
+		json_object_object_add(parameters, "kind", json_object_new_string(argv[0]));
+		argc--, argv++;
+	}
+	if (argc > 1)
+		return complain_usage(context, "'%s' is none of system, process, filesystem, all",
+				      argv[0]);
+	if (argc && member_of(parameters, "output"))
+		return complain_usage(context, "a session has its own folder: give a name or --output");
+	take_name(parameters, argc, argv);
+	return EXIT_DONE;
+}
+
+/* On a terminal, a line that is written over. */
+static void show_progress(struct json_object *progress)
+{
+	char count[32];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r\033[K%s: %s rows so far", text_of(progress, "kind", "?"),
+		format_count(count, sizeof(count), number_of(progress, "rows")));
+	fflush(stderr);
+}
+
+static void clear_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* Whether the snapshot is all that was to be told. */
+static bool print_snapshot(struct json_object *snapshot, const char *output)
+{
+	const char *path = text_of(snapshot, "path", NULL), *message = text_of(snapshot, "message", NULL);
+	char count[32], size[32];
+
+	if (path) {
+		put_text(stdout, output);
+		putchar('/');
+		put_text(stdout, path);
+		if (number_of(snapshot, "rows"))
+			printf(" (%s rows, %s)",
+			       format_count(count, sizeof(count), number_of(snapshot, "rows")),
+			       iotr_format_size(size, sizeof(size), number_of(snapshot, "stored_bytes")));
+		putchar('\n');
+	}
+	if (message)
+		complain(NULL, "%s: %s", text_of(snapshot, "kind", "?"), message);
+	return path;
+}
+
+static int print_reply(const struct context *context, struct json_object *reply)
+{
+	struct json_object *snapshots = member_of(reply, "snapshots");
+	int code = EXIT_DONE;
+
+	if (context->json)
+		print_json(reply);
+	for (size_t i = 0; i < count_of(snapshots); i++) {
+		struct json_object *snapshot = json_object_array_get_idx(snapshots, i);
+		bool there = context->json ? member_of(snapshot, "path") != NULL
+					   : print_snapshot(snapshot, text_of(reply, "output", "?"));
+
+		if (!there)
+			code = EXIT_PARTLY;
+	}
+	return code;
+}
+
+/* Replies with progress, then the last one. EXIT_DONE and `*last`, or the exit code. */
+static int receive(const struct context *context, struct connection *connection,
+		   struct json_object **last)
+{
+	while (!*last) {
+		_cleanup_json_ struct json_object *message = NULL, *parameters = NULL;
+		struct json_object *progress;
+		int r = connection_receive(connection, &message), code;
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return request_broken(context, r);
+		code = request_open_reply(context, message, &parameters);
+		if (code != EXIT_DONE)
+			return code;
+		progress = member_of(parameters, "progress");
+		if (progress)
+			show_progress(progress);
+		else
+			*last = json_object_get(parameters);
+	}
+	clear_progress();
+	return EXIT_DONE;
+}
+
+int verb_snapshot(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	_cleanup_json_ struct json_object *reply = NULL;
+	int code = take_arguments(context, parameters, argc, argv), r;
+
+	if (code != EXIT_DONE)
+		return code;
+	code = request_connect(context, &connection);
+	if (code != EXIT_DONE)
+		return code;
+	r = connection_send(&connection, IOTR_INTERFACE ".Snapshot", parameters, true);
+	if (r < 0)
+		return request_broken(context, r);
+	code = receive(context, &connection, &reply);
+	return code == EXIT_DONE ? print_reply(context, reply) : code;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parameters of Start that are about snapshots: each parser fills in its part of the spec's
+ * `snapshots`, and marks it as given. Main thread only.
+ */
+#pragma once
+
+#include "arguments.h"
+
+int snapshot_arguments_all(struct json_object *value, void *spec, struct engine_error *error);
+int snapshot_arguments_system(struct json_object *value, void *spec, struct engine_error *error);
+int snapshot_arguments_process(struct json_object *value, void *spec, struct engine_error *error);
+int snapshot_arguments_filesystem(struct json_object *value, void *spec, struct engine_error *error);
+int snapshot_arguments_root(struct json_object *value, void *spec, struct engine_error *error);
+int snapshot_arguments_depth(struct json_object *value, void *spec, struct engine_error *error);
+
+/* An absolute path shorter than PATH_MAX, borrowed from the parameters, into a const char *. */
+int snapshot_arguments_path(struct json_object *value, void *target, struct engine_error *error);

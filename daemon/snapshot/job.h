@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that takes a snapshot, from within: what every kind is given, and how names pass.
+ * A kind is a row of job_kinds[]; its functions run on the worker thread, one at a time.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "guard.h"
+#include "helper.h"
+#include "store.h"
+
+enum job_name {
+	JOB_NAME_PATH,	       /* absolute */
+	JOB_NAME_COMMAND,      /* of a thread */
+	JOB_NAME_COMMAND_LINE, /* its arguments, separated by spaces */
+	JOB_NAME_CGROUP,       /* path of a cgroup, with its unit */
+	JOB_NAME_HOST,
+};
+
+/*
+ * Every name that a snapshot tells goes through this: NULL leaves it as it is. The text that it
+ * returns stays valid until the next call.
+ */
+typedef const char *(*job_names)(enum job_name kind, const char *text, size_t length,
+				 size_t *new_length, void *userdata);
+
+struct job {
+	const struct snapshot_request *request;
+	int output_fd, tasks_fd;
+	struct guard guard;
+	uint64_t started_ns; /* CLOCK_REALTIME */
+	job_names names;
+	void *names_userdata;
+	_Atomic uint64_t rows, skipped;
+	void *state; /* of the kind */
+	struct snapshot_file files[SNAPSHOT_FILES_MAX];
+	uint32_t file_count;
+	char message[512]; /* what the user should know */
+};
+
+struct job_kind {
+	/*
+	 * To the end: 0 or a negative errno, with a message where the number does not say it all.
+	 * Called again, on another thread, after what hung was passed over.
+	 */
+	int (*run)(struct job *job);
+	/* What hangs, in words; it is left out from now on. */
+	const char *(*pass)(struct job *job);
+	/* Releases the state. Files that were not finished go. */
+	void (*done)(struct job *job);
+};
+
+extern const struct job_kind job_filesystem, job_process, job_system;
+
+/* The name as it may be told. */
+const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length);
+
+/* Ends the file, and tells of it. */
+int job_finish(struct job *job, struct store *store);
+
+/* Sets the message and returns `r`. */
+int job_fail(struct job *job, int r, const char *format, ...) __attribute__((format(printf, 3, 4)));

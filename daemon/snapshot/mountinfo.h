@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is mounted, as /proc/self/mountinfo tells it: nothing of it is touched. Any thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mountinfo_entry {
+	char *path;   /* mount point, its bytes as they are */
+	char *type;
+	char *source;
+	char *options;
+	uint32_t major, minor;
+	size_t order; /* of mounting */
+};
+
+struct mountinfo {
+	struct mountinfo_entry *entries; /* by path; of several on one path the top one alone */
+	size_t count;
+};
+
+/* `file`: NULL for the process's own. */
+int mountinfo_read(const char *file, struct mountinfo *mounts);
+void mountinfo_done(struct mountinfo *mounts);
+
+/* The mount that the path is on. NULL: none. */
+const struct mountinfo_entry *mountinfo_of(const struct mountinfo *mounts, const char *path);
+
+/* What is mounted at exactly that path. NULL: nothing. */
+const struct mountinfo_entry *mountinfo_at(const struct mountinfo *mounts, const char *path,
+					   size_t length);
+
+/* The first that may be mounted below a path of that length: those that are follow one another. */
+size_t mountinfo_below(const struct mountinfo *mounts, const char *path, size_t length);
+
+/* proc, sysfs, cgroup, ...: its files are no files to a storage engineer. */
+bool mountinfo_pseudo(const char *type);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* system_spec/device_spec.json and .txt: what the machine is and has. */
+#include "system.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "mountinfo.h"
+#include "text.h"
+
+#define FOLDER "system_spec"
+
+struct system {
+	struct mountinfo mounts;
+	size_t at; /* of the mounts */
+	struct json_object *facts;
+	struct json_object *file_systems;
+	struct store *store;
+};
+
+static void add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
+		     const char *text)
+{
+	size_t length = strlen(text);
+	const char *name = job_name(job, kind, text, &length);
+	_cleanup_free_ char *copy = strndup(name, length);
+
+	system_add(object, key, copy);
+}
+
+static void add_time(struct job *job, struct json_object *facts)
+{
+	struct text_clock clock = { 0 };
+	char text[TEXT_TIME_SIZE + DIGITS_SLACK];
+
+	*text_time(&clock, text, (int64_t)(job->started_ns / 1000000000),
+		   (uint32_t)(job->started_ns % 1000000000)) = '\0';
+	system_add(facts, "timestamp", text);
+}
+
+static void add_host(struct job *job, struct json_object *facts)
+{
+	char name[256] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	add_name(job, facts, "host", JOB_NAME_HOST, name);
+}
+
+static int begin(struct job *job)
+{
+	struct system *of = calloc(1, sizeof(*of));
+	struct json_object *facts;
+
+	job->state = of;
+	if (!of)
+		return -ENOMEM;
+	facts = of->facts = json_object_new_object();
+	add_time(job, facts);
+	add_host(job, facts);
+	json_object_object_add(facts, "os", system_os(""));
+	json_object_object_add(facts, "kernel", system_kernel());
+	json_object_object_add(facts, "machine", system_machine(""));
+	json_object_object_add(facts, "cpu", system_cpu(""));
+	json_object_object_add(facts, "memory", system_memory(""));
+	json_object_object_add(facts, "swap", system_swap(""));
+	json_object_object_add(facts, "gpus", system_gpus(""));
+	json_object_object_add(facts, "disks", system_disks(""));
+	of->file_systems = json_object_new_array();
+	json_object_object_add(facts, "file_systems", of->file_systems);
+	json_object_object_add(facts, "links", system_links(""));
+	system_place("", job->request->country, facts);
+	return mountinfo_read(NULL, &of->mounts);
+}
+
+static void add_sizes(struct json_object *object, const struct statvfs *stat)
+{
+	json_object_object_add(object, "total_bytes",
+			       stat ? json_object_new_uint64(stat->f_blocks * stat->f_frsize) : NULL);
+	json_object_object_add(object, "free_bytes",
+			       stat ? json_object_new_uint64(stat->f_bfree * stat->f_frsize) : NULL);
+	json_object_object_add(object, "available_bytes",
+			       stat ? json_object_new_uint64(stat->f_bavail * stat->f_frsize) : NULL);
+}
+
+/* `sizes`: they may be asked for; they were not when that hung before. */
+static void add_file_system(struct job *job, const struct mountinfo_entry *mount, bool sizes)
+{
+	struct system *of = job->state;
+	struct json_object *object;
+	struct statvfs stat;
+	char device[32];
+	bool known = sizes && GUARDED(&job->guard, statvfs(mount->path, &stat)) >= 0;
+
+	object = json_object_new_object();
+	add_name(job, object, "path", JOB_NAME_PATH, mount->path);
+	system_add(object, "type", mount->type);
+	add_name(job, object, "source", JOB_NAME_PATH, mount->source);
+	snprintf(device, sizeof(device), "%u:%u", mount->major, mount->minor);
+	system_add(object, "device", device);
+	system_add(object, "options", mount->options);
+	add_sizes(object, known ? &stat : NULL);
+	json_object_array_add(of->file_systems, object);
+}
+
+static int write_file(struct job *job, const char *name, const char *text)
+{
+	struct system *of = job->state;
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	r = store_new(job->output_fd, FOLDER, name, &of->store);
+	if (r < 0)
+		return job_fail(job, r, FOLDER "/%s cannot be created: %s", name, strerror(-r));
+	store_text(of->store, text, strlen(text));
+	store_text(of->store, "\n", text[0] == '{');
+	r = job_finish(job, of->store);
+	store_free(TAKE(of->store));
+	return r;
+}
+
+static int run(struct job *job)
+{
+	struct system *of = job->state;
+	_cleanup_free_ char *text = NULL;
+	int r = of ? 0 : begin(job);
+
+	if (r < 0)
+		return r;
+	for (of = job->state; of->at < of->mounts.count; of->at++)
+		if (!mountinfo_pseudo(of->mounts.entries[of->at].type))
+			add_file_system(job, &of->mounts.entries[of->at], true);
+	text = system_text(of->facts);
+	r = write_file(job, "device_spec.txt", text);
+	if (r >= 0)
+		r = write_file(job, "device_spec.json",
+			       json_object_to_json_string_ext(of->facts,
+							      JSON_C_TO_STRING_PRETTY |
+								      JSON_C_TO_STRING_SPACED |
+								      JSON_C_TO_STRING_NOSLASHESCAPE));
+	return r;
+}
+
+static const char *pass(struct job *job)
+{
+	struct system *of = job->state;
+	const struct mountinfo_entry *mount = &of->mounts.entries[of->at++];
+
+	atomic_fetch_add(&job->skipped, 1);
+	add_file_system(job, mount, false);
+	return mount->path;
+}
+
+static void done(struct job *job)
+{
+	struct system *of = job->state;
+
+	if (!of)
+		return;
+	mountinfo_done(&of->mounts);
+	json_object_put(of->facts);
+	store_free(of->store);
+	free(of);
+}
+
+const struct job_kind job_system = { run, pass, done };

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cells of a CSV row, as the rows of the streams have them. Each function writes at `out`, without
+ * a NUL, and returns the end; DIGITS_SLACK bytes behind it may be overwritten. Any thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digits.h"
+#include "escape.h"
+
+enum {
+	TEXT_TIME_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.nnnnnnnnn") - 1,
+};
+
+/* Most bytes of a text cell. */
+#define TEXT_CELL_MAX(length) (ESCAPE_MAX(length) + 2)
+
+/* Zeroed: a second that is asked for again costs a copy. */
+struct text_clock {
+	int64_t second;
+	char text[TEXT_TIME_SIZE];
+};
+
+char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t nanosecond);
+
+/* Escaped, and quoted where that is needed. */
+char *text_cell(char *out, const char *text, size_t length);
+
+/* "major:minor" */
+char *text_device(char *out, uint32_t major, uint32_t minor);

@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Snapshots: what they tell is so, and they do no harm."""
+import ctypes
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from lib import account, ctl, rows
+from lib.registry import check, equal, test
+
+WALK = 'filesystem_snapshot/filesystem_snap_000001.csv.gz'
+PROCESSES = 'process/process_snap_000001.csv'
+FILE_COLUMNS = ('snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,'
+                'device,links').split(',')
+PROCESS_COLUMNS = ('timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status,'
+                   'uid,cgroup').split(',')
+TIME = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}$')
+PATIENCE = 120
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        check(time.monotonic() < end, 'never: ' + what)
+        time.sleep(0.02)
+
+
+def usual_daemon(world):
+    """One that takes snapshots as it does where nothing is configured."""
+    config = world.path('config')
+    open(config, 'w', encoding='ascii').close()
+    return world.own_daemon('--config', config)
+
+
+def taken(world, *args, client=None):
+    """The folder, and by kind what the reply says."""
+    reply = (client or world.ctl).json('snapshot', *args)
+    return reply['output'], {one['kind']: one for one in reply['snapshots']}
+
+
+def files(world, root, *args, client=None):
+    output, told = taken(world, 'filesystem', '--root', root, '--output', world.path('snap'), *args,
+                         client=client)
+    found = rows.parse(os.path.join(output, WALK))
+    equal(told['filesystem']['rows'], len(found), 'rows in the reply')
+    return found
+
+
+def paths(found):
+    return sorted(row['path'] for row in found)
+
+
+def kinds_of(status):
+    return {kind: one['state'] for kind, one in status['sessions'][0]['snapshots'].items()}
+
+
+@test
+def session(world):
+    """Taken at the start, in the session's folder and manifest; none of it is a row."""
+    daemon, client = usual_daemon(world)
+    with world.session('--vfs', '--snapshot-root', world.make('tree'), ctl=client, lossless=False) as one:
+        wait_for('all three are done',
+                 lambda: list(kinds_of(one.status()).values()) == ['done'] * 3)
+    document = account.manifest_true(one.output)
+    equal(sorted(entry['path'] for entry in document['snapshots']),
+          [WALK, PROCESSES, 'system_spec/device_spec.json', 'system_spec/device_spec.txt'],
+          'snapshots in the manifest')
+    equal([entry for entry in document['snapshots'] if not entry['complete']], [], 'incomplete ones')
+    mine = [row for row in one.rows() if row['command'] in ('iotracerd', 'exe')]
+    equal(mine[:3], [], 'rows that snapshots made')
+    check(not daemon.process.poll(), 'the daemon died')
+
+
+@test
+def processes(world):
+    """Every process once, with its bytes; threads are none."""
+    name, argument = b'n\xff,"\n', b'a\xfe,"b'
+    code = ('import ctypes,sys,threading,time\n'
+            'ctypes.CDLL(None).prctl(15, bytes.fromhex("%s"))\n'
+            'threading.Thread(target=time.sleep, args=(999,), daemon=True).start()\n'
+            'print(flush=True); time.sleep(999)' % name.hex())
+    child = subprocess.Popen([sys.executable.encode(), b'-c', code.encode(), argument],
+                             stdout=subprocess.PIPE)
+    world.undo.callback(child.wait)
+    world.undo.callback(child.kill)
+    child.stdout.readline()
+    ended = subprocess.Popen(['true'])  # a zombie until it is waited for
+    world.undo.callback(ended.wait)
+    wait_for('it is a zombie', lambda: state_of(ended.pid) == 'Z')
+    known = listed()
+    output, told = taken(world, 'process', '--output', world.path('snap'))
+    known &= listed()
+    found = rows.parse(os.path.join(output, PROCESSES))
+    equal(told['process']['rows'], len(found), 'rows in the reply')
+    equal(list(found[0]), PROCESS_COLUMNS, 'columns')
+    pids = [int(row['pid']) for row in found]
+    equal(pids, sorted(set(pids)), 'pids')
+    row = one_of(found, child.pid)
+    equal(row['name'], rows.escape(name), 'name')
+    check(row['cmdline'].endswith(' ' + rows.escape(argument)), 'command line', row['cmdline'])
+    equal((row['ppid'], row['uid'], row['status']), (str(os.getpid()), '0', 'sleeping'), 'parent, user, status')
+    near(row['vms_kb'], int(status_of(child.pid, 'VmSize')), 'vms_kb')
+    near(row['rss_kb'], int(status_of(child.pid, 'VmRSS')), 'rss_kb')
+    check(TIME.match(row['creation_time']) and TIME.match(row['timestamp']), 'times', row)
+    check(row['creation_time'] < row['timestamp'], 'born after the snapshot', row)
+    with open('/proc/%d/cgroup' % child.pid, encoding='ascii') as file:
+        cgroup = [line[3:] for line in file.read().split('\n') if line.startswith('0::')]
+    equal(row['cgroup'], (cgroup or [''])[0], 'cgroup')
+    equal(one_of(found, ended.pid)['status'], 'zombie', 'status of a zombie')
+    thread = one_of(found, 2)
+    equal((thread['name'], thread['cmdline'], thread['vms_kb']), ('kthreadd', '', '0'), 'kernel thread')
+    check(not known - set(pids) - {1}, 'processes that are not told of', *known - set(pids))
+
+
+def listed():
+    """What lives now. Not the first process: a kernel may hide it from everybody's BPF programs."""
+    return {int(name) for name in os.listdir('/proc') if name.isdigit()}
+
+
+def state_of(pid):
+    with open('/proc/%d/stat' % pid, encoding='ascii', errors='replace') as file:
+        return file.read().rsplit(')', 1)[1].split()[0]
+
+
+def status_of(pid, key):
+    with open('/proc/%d/status' % pid, encoding='utf-8', errors='replace') as file:
+        return re.search(r'^%s:\s*(\d+)' % key, file.read(), re.M).group(1)
+
+
+def one_of(found, pid):
+    mine = [row for row in found if row['pid'] == str(pid)]
+    equal(len(mine), 1, 'rows of process %d' % pid)
+    return mine[0]
+
+
+def near(text, expected, what):
+    """The kernel counts pages on each CPU, and adds them up now and then."""
+    check(abs(int(text) - expected) <= 1024 + expected // 4, what, 'expected %d' % expected, 'got %s' % text)
+
+
+@test
+def system(world):
+    output, _ = taken(world, 'system', '--output', world.path('snap'))
+    with open(os.path.join(output, 'system_spec', 'device_spec.json'), encoding='utf-8') as file:
+        facts = json.load(file)
+    with open(os.path.join(output, 'system_spec', 'device_spec.txt'), encoding='utf-8') as file:
+        text = file.read()
+    equal(facts['host'], os.uname().nodename, 'host')
+    equal(facts['kernel']['release'], os.uname().release, 'kernel')
+    equal(facts['cpu']['threads'], os.sysconf('SC_NPROCESSORS_ONLN'), 'threads')
+    memory = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')
+    check(abs(facts['memory']['total_bytes'] - memory) < memory / 10, 'memory', facts['memory'], memory)
+    roots = [one for one in facts['file_systems'] if one['path'] == '/']
+    stat = os.statvfs('/')
+    equal(len(roots), 1, 'root file systems')
+    equal(roots[0]['total_bytes'], stat.f_blocks * stat.f_frsize, 'size of the root file system')
+    check({'name': 'lo'}.items() <= [one for one in facts['links'] if one['name'] == 'lo'][0].items(), 'lo')
+    for part in ('os', 'machine', 'swap', 'gpus', 'disks', 'country', 'time_zone'):
+        check(part in facts and part in text, 'no %s' % part)
+    for name in os.listdir('/sys/block'):
+        with open('/sys/block/%s/size' % name, encoding='ascii') as file:
+            size = int(file.read()) * 512
+        if size and not name.startswith(('loop', 'ram', 'zram')):
+            disk = [one for one in facts['disks'] if one['name'] == name]
+            equal([one['size_bytes'] for one in disk], [size], 'size of %s' % name)
+    check(os.uname().release in text, 'the text has no kernel')
+
+
+@test
+def tree(world):
+    """Every file once, with what stat(1) says."""
+    root = world.make('tree')
+    odd = b'odd \xff\xfe\n\\,"name'
+    with open(os.path.join(os.fsencode(root), odd), 'wb') as file:
+        file.write(b'x' * 4321)
+    os.makedirs(os.path.join(root, 'a/b/c/d'))
+    os.symlink('/', os.path.join(root, 'a', 'root'))
+    os.link(os.path.join(os.fsencode(root), odd), os.path.join(os.fsencode(root), b'a', b'linked'))
+    os.mkfifo(os.path.join(root, 'a', 'fifo'))
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.bind(os.path.join(root, 's'))
+    found = files(world, root, '--depth', '3')
+    equal(list(found[0]), FILE_COLUMNS, 'columns')
+    below = ['', '/a', '/a/b', '/a/b/c', '/a/fifo', '/a/linked', '/a/root', '/s']
+    equal(paths(found), sorted([root + path for path in below] + [rows.escape(os.fsencode(root) + b'/' + odd)]),
+          'paths')
+    by_path = {row['path']: row for row in found}
+    equal({path: by_path[root + path]['type'] for path in ('', '/a/fifo', '/a/root', '/s', '/a/linked')},
+          {'': 'directory', '/a/fifo': 'fifo', '/a/root': 'symlink', '/s': 'socket', '/a/linked': 'file'},
+          'types')
+    stat, row = os.stat(root + '/a/linked'), by_path[root + '/a/linked']
+    equal((row['size'], row['inode'], row['links']), ('4321', str(stat.st_ino), '2'), 'size, inode, links')
+    equal(row['device'], '%d:%d' % (os.major(stat.st_dev), os.minor(stat.st_dev)), 'device')
+    for column, ns in (('modification_time', stat.st_mtime_ns), ('access_time', stat.st_atime_ns)):
+        expected = time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(ns // 10**9)) + '.%09d' % (ns % 10**9)
+        equal(row[column], expected, column)
+    check(not row['creation_time'] or row['creation_time'] <= row['modification_time'], 'creation', row)
+
+
+@test(host_only=True)
+def deep(world):
+    """A path that no system call takes."""
+    root = world.make('tree')
+    back, levels = os.getcwd(), 3000
+    os.chdir(root)
+    for _ in range(levels):
+        os.mkdir('d')
+        os.chdir('d')
+    os.chdir(back)
+    world.later('rm', '-rf', root)
+    found = files(world, root, '--depth', '10000')
+    equal(len(found), levels + 1, 'rows')
+    equal(max(len(row['path']) for row in found), len(root) + 2 * levels, 'longest path')
+    equal(len(files(world, root, '--depth', '0')), 1, 'rows at depth 0')
+    equal(len(files(world, root, '--depth', '1')), 2, 'rows at depth 1')
+
+
+@test(host_only=True)
+def mounts(world):
+    """Bind mounts once, also in a loop; other file systems never, and never touched."""
+    root = world.make('tree')
+    for name in ('a/in', 'b', 'tmpfs', 'fuse'):
+        os.makedirs(os.path.join(root, name))
+    os.mkdir(root + '/a/in/loop')
+    open(root + '/a/in/f', 'w', encoding='ascii').close()
+    for source, target in ((root + '/a', root + '/b'), (root, root + '/a/in/loop')):
+        world.command('mount', '--bind', source, target)
+        world.later('umount', '-l', target)
+    world.command('mount', '-t', 'tmpfs', 'none', root + '/tmpfs')
+    world.later('umount', '-l', root + '/tmpfs')
+    hung = hang(world, root + '/fuse')
+    begin = time.monotonic()
+    found = paths(files(world, root, '--depth', '100'))
+    check(time.monotonic() - begin < 5, 'it took %.1f s' % (time.monotonic() - begin))
+    equal(len([path for path in found if path.endswith('/in/f')]), 1, 'ways to a file')
+    equal(len(found), len(set(found)), 'paths told twice')
+    check(not [path for path in found if '/tmpfs' in path or '/fuse' in path], 'other file systems', *found)
+    check(hung is None or hung >= 0, 'FUSE')
+
+
+def hang(world, path):
+    """A FUSE file system with nobody at the other end; None where there is no FUSE."""
+    try:
+        descriptor = os.open('/dev/fuse', os.O_RDWR)
+    except OSError:
+        return None
+    world.undo.callback(os.close, descriptor)
+    data = 'fd=%d,rootmode=40000,user_id=0,group_id=0' % descriptor
+    if ctypes.CDLL(None, use_errno=True).mount(b'hung', path.encode(), b'fuse', 0, data.encode()):
+        return None
+    world.later('umount', '-l', path)
+    return descriptor
+
+
+@test(host_only=True)
+def hung_root(world):
+    """A root that does not answer: cancelled at once by whoever asked; the daemon ends all the same."""
+    daemon, client = world.own_daemon()
+    root = world.make('hung')
+    if hang(world, root) is None:
+        return
+    process = subprocess.Popen(client.command('snapshot', 'filesystem', '--root', root))
+    wait_for('a process takes it', lambda: children(daemon.process.pid))
+    begin = time.monotonic()
+    client.exits(0, 'list')
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    wait_for('its process is gone', lambda: not children(daemon.process.pid))
+    with world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', root,
+                       ctl=client) as one:
+        wait_for('it runs', lambda: kinds_of(one.status()) == {'filesystem': 'running'})
+        one.stop()
+    check(time.monotonic() - begin < 3, 'the ends took %.1f s' % (time.monotonic() - begin))
+    equal(rows.manifest(one.output)['snapshots'][0]['path'], None, 'path of what was cancelled')
+
+
+def children(pid):
+    found = []
+    for task in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/children' % (pid, task), encoding='ascii') as file:
+            found += file.read().split()
+    return found
+
+
+@test
+def stop_cancels(world):
+    """A session's end does not wait for a walk, and nothing half is left."""
+    one = world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', '/',
+                        '--snapshot-depth', '65535').start()
+    wait_for('it runs', lambda: kinds_of(one.status()).get('filesystem') in ('running', 'done'))
+    begin = time.monotonic()
+    one.stop()
+    took = time.monotonic() - begin
+    check(took < (1 if not world.installed else 10), 'the stop took %.1f s' % took)
+    equal(rows.parts(one.output), [], 'left over')
+    entry = rows.manifest(one.output)['snapshots'][0]
+    equal(entry['kind'], 'filesystem', 'kind')
+    check(entry['complete'] or entry['path'] is None, 'entry', entry)
+
+
+@test(host_only=True)
+def repeats(world):
+    """On schedule, each with a number of its own."""
+    with world.session('--vfs', '--pid', os.getpid(), '--snapshot-process', '1s', '--snapshot-filesystem', '1s',
+                       '--snapshot-root', world.make('tree')) as one:
+        wait_for('a second one of each', lambda: len(rows.manifest(one.output).get('snapshots', [])) >= 4)
+    told = {entry['path'] for entry in account.manifest_true(one.output)['snapshots']}
+    for path in ('process/process_snap_000002.csv', 'filesystem_snapshot/filesystem_snap_000002.csv.gz'):
+        check(path in told, 'no %s' % path, *sorted(map(str, told)))
+
+
+@test(host_only=True)
+def shares(world):
+    """A process that takes all it gets of one CPU, one that takes nothing, and one too young to tell."""
+    busy = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+    idle = subprocess.Popen(['sleep', '999'])
+    for process in (busy, idle):
+        world.undo.callback(process.wait)
+        world.undo.callback(process.kill)
+    with world.session('--vfs', '--pid', os.getpid(), '--snapshot-process', '1h') as one:
+        wait_for('the first', lambda: kinds_of(one.status()) == {'process': 'done'})
+        time.sleep(6)
+        before, begin = cpu_of(busy.pid), time.monotonic()
+        young = subprocess.Popen(['sleep', '999'])
+        world.undo.callback(young.wait)
+        world.undo.callback(young.kill)
+        time.sleep(2)
+        used = 100 * (cpu_of(busy.pid) - before) / (time.monotonic() - begin)
+        taken(world, 'process', one.name)
+    first = rows.parse(os.path.join(one.output, PROCESSES))
+    second = rows.parse(os.path.join(one.output, 'process/process_snap_000002.csv'))
+    equal(one_of(first, busy.pid)['cpu_5s'], '', 'share before there are any')
+    share = float(one_of(second, busy.pid)['cpu_5s'])
+    check(2 <= share <= 101 and abs(share - used) < 40, 'share of the busy one', share, used)
+    check(float(one_of(second, idle.pid)['cpu_5s']) < 1, 'share of the idle one')
+    equal(one_of(second, young.pid)['cpu_5s'], '', 'share of the young one')
+    equal(one_of(second, busy.pid)['cpu_1h'], '', 'share over an hour')
+
+
+def cpu_of(pid):
+    with open('/proc/%d/stat' % pid, encoding='ascii') as file:
+        words = file.read().rsplit(')', 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')
+
+
+@test(host_only=True)
+def full_disk(world):
+    root, place = world.make('tree'), world.tmpfs(64 << 10)
+    for number in range(3000):
+        name = os.urandom(60).hex() + str(number)
+        open(os.path.join(root, name), 'w', encoding='ascii').close()
+    output = os.path.join(place, 'snap')
+    done = world.ctl.exits(1, 'snapshot', 'filesystem', '--root', root, '--output', output)
+    check('No space left' in done.stderr, 'why', done.stderr)
+    equal(os.listdir(output), [], 'left over')
+
+
+@test(host_only=True)
+def bad_roots(world):
+    fifo = world.path('fifo')
+    os.mkfifo(fifo)
+    for root, why in ((world.path('nowhere'), 'No such file'), ('/etc/passwd', 'not a folder'),
+                      (fifo, 'not a folder'), ('/proc', 'pseudo file system'), ('/dev/null', 'not a folder')):
+        done = world.ctl.exits(1, 'snapshot', 'filesystem', '--root', root)
+        check(why in done.stderr and root in done.stderr, 'why %s was refused' % root, done.stderr)
+    done = world.ctl.exits(6, 'snapshot', 'all', '--root', fifo, '--output', world.path('snap'))
+    check('not a folder' in done.stderr, 'what is missing', done.stderr)
+    for args in (['--depth', 'x'], ['--depth', '65536'], ['--depth', '-1'], ['nonsense', 'name'],
+                 ['name', '--output', '/tmp/x'], ['--root', '']):
+        world.ctl.exits(2, 'snapshot', *args)
+    world.ctl.exits(5, 'snapshot', 'process', 'nobody')
+    world.ctl.exits(1, 'snapshot', 'process', '--output', '/etc')
+    for args in (['--snapshot-process', '1ms'], ['--snapshot-filesystem', 'x'], ['--snapshot-system', 'maybe'],
+                 ['--snapshot-depth', '65536']):
+        world.ctl.exits(2, 'start', '--vfs', *args)
+    folder = os.path.join(world.daemon.folder, 'log', 'snapshots')
+    equal([name for name in os.listdir(folder) if not os.listdir(os.path.join(folder, name))], [],
+          'empty folders')
+
+
+@test(host_only=True)
+def alone(world):
+    """Without a session: a folder of its own, with a manifest."""
+    output, told = taken(world, '--root', world.make('tree'))
+    check(output.startswith(os.path.join(world.daemon.folder, 'log', 'snapshots') + '/'), 'place', output)
+    equal(sorted(told), ['filesystem', 'process', 'system'], 'kinds')
+    equal(len(account.manifest_true(output)['snapshots']), 4, 'files in the manifest')
+    equal(rows.parts(output), [], 'not whole')
+
+
+@test(host_only=True)
+def verified(world):
+    """verify knows snapshots, and sees one that was changed, one that is gone, and one of somebody else's."""
+    with world.session('--vfs', '--pid', os.getpid(), ctl=world.ctl) as one:
+        taken(world, 'all', one.name, '--root', world.make('tree'))
+    said = world.ctl.exits(0, 'verify', one.output)
+    check('note' not in said.stdout + said.stderr, 'notes', said.stdout, said.stderr)
+    with open(os.path.join(one.output, PROCESSES), 'a', encoding='ascii') as file:
+        file.write('x\n')
+    os.remove(os.path.join(one.output, WALK))
+    open(os.path.join(one.output, 'process', 'other.csv'), 'w', encoding='ascii').close()
+    said = world.ctl.exits(1, 'verify', one.output)
+    for words in (PROCESSES + ': its text is not', WALK + ': it is missing', 'process/other.csv: note'):
+        check(words in said.stdout + said.stderr, words, said.stdout, said.stderr)
+
+
+@test(host_only=True)
+def daemon_killed(world):
+    """Whoever took the snapshot goes too, and takes what is half with it."""
+    daemon, client = world.own_daemon()
+    output = world.path('snap')
+    process = subprocess.Popen(client.command('snapshot', 'filesystem', '--depth', '65535', '--output', output),
+                               stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    world.undo.callback(process.wait)
+    wait_for('it is being written', lambda: os.path.exists(output) and rows.parts(output))
+    taker = children(daemon.process.pid)
+    daemon.stop(signal.SIGKILL)
+    wait_for('the other process is gone', lambda: not any(os.path.exists('/proc/' + pid) for pid in taker))
+    equal(rows.parts(output), [], 'left over')
+
+
+@test(host_only=True)
+def configured(world):
+    """What the configuration says holds, until Start says something else."""
+    config, root = world.path('config'), world.make('tree')
+    open(os.path.join(root, 'f'), 'w', encoding='ascii').close()
+    with open(config, 'w', encoding='ascii') as file:
+        file.write('[Snapshots]\nSystem=off\nProcess=off\nFilesystem=30m\nRoot=%s\nDepth=0\nCountry=CH\n' % root)
+    _, client = world.own_daemon('--config', config)
+    with world.session('--vfs', '--pid', os.getpid(), ctl=client) as one:
+        wait_for('it is done', lambda: kinds_of(one.status()) == {'filesystem': 'done'})
+    equal(paths(rows.parse(os.path.join(one.output, WALK))), [root], 'paths')
+    with world.session('--vfs', '--pid', os.getpid(), '--no-snapshots', '--snapshot-system', 'on', ctl=client) as one:
+        wait_for('it is done', lambda: kinds_of(one.status()) == {'system': 'done'})
+    with open(os.path.join(one.output, 'system_spec', 'device_spec.json'), encoding='utf-8') as file:
+        equal(json.load(file)['country'], 'CH', 'country')
+
+
+@test(host_only=True)
+def beside_rows(world):
+    """A session that records all the while loses nothing to a snapshot, and has no row of it."""
+    folder = world.path('work')
+    with world.session('--vfs', lossless=False) as one:
+        process = world.trigger.begin('count', folder, '--count', '20000')
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        output, _ = taken(world, 'all', '--root', '/usr/share', '--depth', '2')
+        world.trigger.go(process, 'count', folder)
+        output2, _ = taken(world, 'process', one.name)
+    found = one.rows()
+    equal([row for row in found if row['command'] in ('iotracerd', 'exe')][:3], [], 'rows of snapshots')
+    equal([row for row in found if row['filename'].startswith((output, output2))][:3], [], 'rows about them')
+    equal(one.accounts['vfs']['lost'], dict.fromkeys(one.accounts['vfs']['lost'], 0), 'rows lost')
+    check(ctl.own(found, process.pid), 'no rows at all')

@@ -46,8 +46,9 @@ def play(world, *sessions):
 def both(world):
     """Output folders of the same workload: anonymised, in the clear."""
     if not hasattr(world, 'anonymize_traces'):
-        hidden = world.session('--all', '--uid', UID, '--anonymize', name='a-' + peculiar.MARK)
-        clear = world.session('--all', '--uid', UID, name='b-' + peculiar.MARK)
+        hidden = world.session('--all', '--uid', UID, '--compress', 'none', '--anonymize',
+                               name='a-' + peculiar.MARK)
+        clear = world.session('--all', '--uid', UID, '--compress', 'none', name='b-' + peculiar.MARK)
         play(world, hidden, clear)
         world.anonymize_traces = hidden.output, clear.output
     return world.anonymize_traces

@@ -18,7 +18,7 @@ def record(world):
     """A trace of two segments and more, with names that need quotes."""
     if not hasattr(world, 'verify_trace'):
         folder = world.make('work')
-        with world.session('--vfs', '--block', '--pid', os.getpid()) as session:
+        with world.session('--vfs', '--compress', 'none', '--block', '--pid', os.getpid()) as session:
             for part in range(2):
                 for number in range(40):
                     path = os.path.join(folder, 'a,"%d"' % number)

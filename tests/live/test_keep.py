@@ -257,7 +257,7 @@ def config(world, text):
 
 
 def default_session(ctl, name, *options):
-    ctl.exits((0, 6), 'start', name, '--vfs', *options)
+    ctl.exits((0, 6), 'start', name, '--vfs', '--no-snapshots', *options)
     return find_key(ctl.json('status', name), 'output')
 
 

@@ -74,9 +74,9 @@ PROGRAMS_OF(plug_enters);
 PROGRAMS_OF(plug_exits);
 
 HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
-HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_KEYS);
-HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
-HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_NAMES);
+HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_NAMES);
+HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_NAMES);
 HASH_OF(accept_cgroup, HASH, __u64, __u64, IOTR_CGROUPS);
 HASH_OF(accept_unit, HASH, struct iotr_unit, __u64, IOTR_UNITS);
 HASH_OF(path_inodes, HASH, struct iotr_path_inode, __u32, IOTR_PATH_NODES);

@@ -14,10 +14,11 @@
 #define IOTR_SLOTS	   16384 /* calls under way, two-way associative by thread; a power of two */
 #define IOTR_PLUGGED	   4096 /* the same, of all streams but VFS; a power of two */
 #define IOTR_KNOWN	   131072 /* marks of names that were sent; a power of two */
-#define IOTR_REQUESTS	   16384 /* block requests under way */
+#define IOTR_REQUESTS	   8192 /* block requests under way */
 #define IOTR_BIOS	   8192 /* bios under way */
 #define IOTR_MAPPINGS	   16384 /* file mappings remembered for MUNMAP and its like */
-#define IOTR_FILTER_KEYS   16384 /* values of one filter over all sessions */
+#define IOTR_FILTER_KEYS   16384 /* processes of all sessions, with their descendants */
+#define IOTR_FILTER_NAMES  4096 /* values of any other filter over all sessions */
 #define IOTR_ASYNC	   8192 /* libaio and io_uring operations under way */
 #define IOTR_URING	   4096 /* io_uring requests under way, of its own stream, and of sockets */
 #define IOTR_CONNECTING	   4096 /* TCP connections that are being made */

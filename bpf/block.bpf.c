@@ -322,24 +322,29 @@ REQUEST_HOOK(rq_issue, block_rq_issue, request_begins(request, false, true))
 REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
 REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
 
+/* The end of a bio that was passed on. A function of its own, verified once. */
+__noinline int stacked_end(__u64 bio, __u32 error)
+{
+	struct iotr_control *page = control_page();
+	struct pending *pending = bpf_map_lookup_elem(&bios, &bio);
+
+	if (!page || !pending || !pending->by_bio)
+		return 0;
+	emit(page, pending, bio, error);
+	bpf_map_delete_elem(&bios, &bio);
+	return 0;
+}
+
 /*
  * A device that passes a bio on as it is, as md did until it came to copy them, never sees the bio
  * complete by itself: it ends with the request.
  */
-static __always_inline void stacked_complete(struct iotr_control *page, struct request *request,
-					     __u32 error)
+static __always_inline void stacked_complete(struct request *request, __u32 error)
 {
 	struct bio *bio = READ(struct request, request, bio);
-	struct pending *pending;
 
 	for (int i = 0; i < STACKED_MAX && bio; i++) {
-		__u64 key = (__u64)bio;
-
-		pending = bpf_map_lookup_elem(&bios, &key);
-		if (pending && pending->by_bio) {
-			emit(page, pending, key, error);
-			bpf_map_delete_elem(&bios, &key);
-		}
+		stacked_end(number_of((__u64)bio), error);
 		bio = READ(struct bio, bio, bi_next);
 	}
 }
@@ -358,7 +363,7 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 		return 0; /* a part: the rest follows */
 	failed = error < 0 ? -error : status_errno(error);
 	if (pending->stacked)
-		stacked_complete(page, request, failed);
+		stacked_complete(request, failed);
 	if (pending->issue_ns) /* else a flush that another request carried out */
 		emit(page, pending, key, failed);
 	bpf_map_delete_elem(&requests, &key);

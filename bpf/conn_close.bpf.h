@@ -44,39 +44,41 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 	return 0;
 }
 
-/* The descriptors of a word whose bits are set. */
-__noinline int close_word(__u32 word, __u64 open, __u64 sessions)
+/* The descriptors whose bits are set. A function of its own, verified once, as is the next. */
+__noinline int close_bits(__u32 least, __u64 open, __u64 sessions)
 {
 	for (__u32 bit = 0; bit < 64 && open; bit++) {
 		if (open & 1)
-			close_row(word * 64 + bit, sessions);
+			close_row(least + bit, sessions);
 		open >>= 1;
 	}
 	return 0;
 }
 
-/* What is open from `first` up to `last`. */
-__noinline int close_rows(__u32 first, __u32 last, __u64 sessions)
+/* What is open of 64 descriptors, between `first` and `last`. Returns whether there are more. */
+__noinline int close_word(__u32 least, __u32 first, __u32 last, __u64 sessions)
 {
 	struct files_struct *files = READ(struct task_struct, current_task(), files);
 	struct fdtable *table = files ? READ(struct files_struct, files, fdt) : NULL;
-	__u32 most = table ? READ(struct fdtable, table, max_fds) : 0;
-	unsigned long *words = table ? READ(struct fdtable, table, open_fds) : NULL;
+	__u64 open = 0;
 
-	for (__u32 i = 0; i < CLOSE_WORDS; i++) {
-		__u32 word = first / 64 + i, least = word * 64;
-		__u64 open = 0;
+	if (!table || least >= READ(struct fdtable, table, max_fds) || least > last)
+		return 0;
+	bpf_probe_read_kernel(&open, sizeof(open), READ(struct fdtable, table, open_fds) + least / 64);
+	if (least < first)
+		open &= ~0ULL << (first & 63);
+	if (last - least < 63)
+		open &= ~0ULL >> (63 - (last & 63));
+	close_bits(least, open, sessions);
+	return 1;
+}
 
-		if (least >= most || least > last)
+/* What is open from `first` up to `last`. */
+__noinline int close_rows(__u32 first, __u32 last, __u64 sessions)
+{
+	for (__u32 i = 0; i < CLOSE_WORDS; i++)
+		if (!close_word((first / 64 + i) * 64, first, last, sessions))
 			break;
-		bpf_probe_read_kernel(&open, sizeof(open), words + word);
-		if (least < first)
-			open &= ~0ULL << (first & 63);
-		if (last - least < 63)
-			open &= ~0ULL >> (63 - (last & 63));
-		if (open)
-			close_word(word, open, sessions);
-	}
 	return 0;
 }
 

@@ -112,15 +112,15 @@ void engine_dump_forget(struct engine_dump *dump);
  * until now, which it becomes. -ENOENT. `*ret`: a new object, see the method Top.
  */
 struct engine_look {
-	const char *order; /* "rows", "bytes" or "latency" */
+	const char *order; /* from engine_look_order() */
 	uint64_t count;	   /* most that are told */
 };
 
 int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
 		uint64_t *since_ns, struct json_object **ret);
 
-/* Whether there is such an order. */
-bool engine_look_order(const char *order);
+/* "rows", "bytes" or "latency" as a constant, NULL: there is no such order. */
+const char *engine_look_order(const char *name);
 
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);

@@ -52,20 +52,23 @@ static struct json_object *describe(struct top *top, enum top_order order, size_
 	return object;
 }
 
+static const char *const order_names[] = { [TOP_ROWS] = "rows", [TOP_BYTES] = "bytes",
+					    [TOP_LATENCY] = "latency" };
+
 static enum top_order order_find(const char *name)
 {
-	static const char *const names[] = { [TOP_ROWS] = "rows", [TOP_BYTES] = "bytes",
-					     [TOP_LATENCY] = "latency" };
 	enum top_order order = TOP_ROWS;
 
-	while (order < TOP_ORDER_COUNT && strcmp(names[order], name) != 0)
+	while (order < TOP_ORDER_COUNT && strcmp(order_names[order], name) != 0)
 		order++;
 	return order;
 }
 
-bool engine_look_order(const char *name)
+const char *engine_look_order(const char *name)
 {
-	return order_find(name) < TOP_ORDER_COUNT;
+	enum top_order order = order_find(name);
+
+	return order < TOP_ORDER_COUNT ? order_names[order] : NULL;
 }
 
 int engine_look(struct engine *engine, const char *name, const struct engine_look *look,

@@ -80,7 +80,8 @@ static bool sampler_wanted(const struct engine *engine)
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
-		if (session && session->spec.snapshots.process_ns && !session->snapshots->ended)
+		if (session && session->snapshots && session->spec.snapshots.process_ns &&
+		    !session->snapshots->ended)
 			return true;
 	}
 	return false;

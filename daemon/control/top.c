@@ -44,14 +44,15 @@ static int parse_count(struct json_object *value, void *target, struct engine_er
 
 static int parse_sort(struct json_object *value, void *target, struct engine_error *error)
 {
-	const char *order = NULL;
-	int r = argument_string(value, &order, error);
+	const char *name = NULL, *order;
+	int r = argument_string(value, &name, error);
 
 	if (r < 0)
 		return r;
-	if (!engine_look_order(order))
+	order = engine_look_order(name);
+	if (!order)
 		return argument_refuse(error, "the order is rows, bytes or latency");
-	((struct top *)target)->look.order = order;
+	((struct top *)target)->look.order = order; /* the parameter does not last */
 	return 0;
 }
 
@@ -65,7 +66,7 @@ static const struct argument top_arguments[] = {
 static const char *const unwanted[] = { "name", "output", "duration_ns", "flight_recorder",
 					"max_size", "max_events", "rotate_size",
 					"rotate_interval_ns", "compress", "keep_segments",
-					"keep_size", "format" };
+					"keep_size", "format", "anonymize", "snapshots" };
 
 enum { TOP_ARGUMENTS = sizeof(top_arguments) / sizeof(top_arguments[0]) };
 

@@ -239,6 +239,8 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 		add_counts(json_object_object_get(streams, flag), &state->streams[stream]);
 	}
 	json_object_object_add(object, "disk_errors", json_object_get(state->disk_errors));
+	if (manifest->snapshots)
+		json_object_object_add(object, "snapshots", json_object_get(manifest->snapshots));
 }
 
 /* One line; it is made once when the segment is complete. */
@@ -264,10 +266,11 @@ static int put_segments(FILE *file, const struct manifest *manifest,
 	struct segment *segment;
 
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		const struct sink *sink = state->streams[stream].sink;
+		const struct sink *sink;
 
 		if (!(manifest->streams & 1U << stream))
 			continue;
+		sink = state->streams[stream].sink;
 		TAILQ_FOREACH (segment, &sink->segments, entry) {
 			fputs(before, file);
 			if (put_segment(file, sink, segment) < 0)

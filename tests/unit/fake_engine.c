@@ -376,9 +376,9 @@ int engine_cost(struct engine *engine, struct json_object **ret)
 	return 0;
 }
 
-bool engine_look_order(const char *order)
+const char *engine_look_order(const char *name)
 {
-	return !strcmp(order, "rows") || !strcmp(order, "bytes");
+	return !strcmp(name, "rows") ? "rows" : !strcmp(name, "bytes") ? "bytes" : NULL;
 }
 
 int engine_look(struct engine *engine, const char *name, const struct engine_look *look,

@@ -23,7 +23,7 @@ static void begin(uint64_t max_use, uint64_t keep_free)
 	const struct storage_limits limits = { max_use, keep_free };
 
 	folder_begin(&logs);
-	ck_assert_int_eq(storage_new(logs.path, &limits, &storage), 0);
+	ck_assert_int_eq(storage_new(logs.path, &limits, NULL, &storage), 0);
 }
 
 static void end(void)
@@ -415,7 +415,7 @@ START_TEST(takes_up_what_is_there)
 	ck_assert_int_eq(storage_new(logs.path,
 				     &(struct storage_limits){
 					     .max_use = SIZE + 1000 + sizeof(manifest_text) - 1 },
-				     &storage),
+				     NULL, &storage),
 			 0);
 	ck_assert(!has("a", 2, ".gz.part") && has("a", 2, ""));
 	ck_assert(!has("a", 1, "") && has("a", 1, ".gz"));

@@ -193,6 +193,7 @@ static void note_removed(struct json_object *description, struct json_object *se
 	if (state && !strcmp(state, "removed"))
 		return;
 	recover_set_text(segment, "state", "removed");
+	recover_set_u64(segment, "stored_bytes", 0);
 	recover_set_u64(description, "removed",
 			recover_number(description, "removed") + recover_number(segment, "rows"));
 }

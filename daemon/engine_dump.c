@@ -264,6 +264,19 @@ static int start_thread(struct engine_dump *dump)
 	return r;
 }
 
+/* Its files count as those of a session, and are compressed and removed like them. */
+static int open_trace(struct engine_dump *dump)
+{
+	const struct trace_config config = {
+		.folder_fd = dump->folder,
+		.path = dump->output,
+		.streams = dump->config.streams,
+		.compress = dump->session->spec.compress,
+	};
+
+	return storage_add(dump->engine->storage, &config, &dump->config.trace);
+}
+
 static int dump_start(struct engine_dump *dump, const char *output, struct engine_error *error)
 {
 	int r = take_view(dump);
@@ -274,7 +287,12 @@ static int dump_start(struct engine_dump *dump, const char *output, struct engin
 	if (r < 0)
 		return r;
 	describe(dump);
+	r = open_trace(dump);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
 	r = start_thread(dump);
+	if (r < 0)
+		trace_free(dump->config.trace);
 	return r < 0 ? engine_fail(error, r, "", "cannot start a thread for the dump") : 0;
 }
 

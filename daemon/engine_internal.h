@@ -223,6 +223,7 @@ void tail_hub_end(struct session *session);
 /* ---- engine_storage.c ---- */
 
 int engine_storage_new(struct engine *engine);
+bool engine_storage_limited(const struct engine *engine); /* all traces together */
 int session_trace_new(struct session *session, int folder_fd);
 
 /* Adds how its files are kept, and what is there. */

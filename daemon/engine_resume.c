@@ -27,6 +27,8 @@
 
 struct resume {
 	char state_dir[PATH_MAX];
+	struct storage *storage;
+	bool limited; /* all traces together, by MaxUse= or KeepFree= */
 	pthread_t thread;
 	_Atomic bool cancel;
 };
@@ -232,7 +234,7 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 		.streams = note->streams,
 		.owner_uid = note->owner_uid,
 		.definition = note->parameters,
-		.retention = has(note->parameters, "keep_segments") ||
+		.retention = resume->limited || has(note->parameters, "keep_segments") ||
 			     has(note->parameters, "keep_size"),
 		.cancel = &resume->cancel,
 	};
@@ -251,6 +253,21 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 	return r;
 }
 
+static bool wants_gzip(const struct running_note *note)
+{
+	struct json_object *value = NULL;
+
+	return !json_object_object_get_ex(note->parameters, "compress", &value) ||
+	       strcmp(json_object_get_string(value) ?: "", "none");
+}
+
+/* From now on it is one of the traces that have ended; one that was given up stays as it is. */
+static void hand_over(struct resume *resume, const struct running_note *note, int result)
+{
+	if (result != -ECANCELED)
+		storage_recovered(resume->storage, note->output, result >= 0 && wants_gzip(note));
+}
+
 static void *recover_all(void *argument)
 {
 	struct resume *resume = argument;
@@ -262,6 +279,7 @@ static void *recover_all(void *argument)
 	for (ssize_t i = 0; i < count; i++) {
 		int r = atomic_load(&resume->cancel) ? -ECANCELED : recover_one(resume, &notes[i]);
 
+		hand_over(resume, &notes[i], r);
 		if (!may_help_to_wait(r))
 			running_remove(resume->state_dir, notes[i].id);
 		running_note_done(&notes[i]);
@@ -289,6 +307,8 @@ static void start_recovery(struct engine *engine)
 	int r = -ENOMEM;
 
 	if (resume) {
+		resume->storage = engine->storage;
+		resume->limited = engine_storage_limited(engine);
 		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
 			 engine->config.state_dir);
 		r = start_thread(resume);

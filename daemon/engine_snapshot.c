@@ -61,6 +61,7 @@ struct engine_snapshot {
 	bool folder_ours; /* made for this, and removed if nothing comes into it */
 	unsigned int left;
 	bool any; /* one was taken */
+	uint64_t stored; /* bytes of all files */
 	uint32_t owner_uid;
 	struct json_object *list;
 	struct engine_error error;
@@ -123,12 +124,22 @@ static void asked_done(struct engine_snapshot *asked)
 	asked->handler(NULL, done, &asked->error, asked->userdata);
 }
 
+static uint64_t stored_bytes(const struct snapshot_state *state)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < state->file_count && i < SNAPSHOT_FILES_MAX; i++)
+		bytes += state->files[i].stored_bytes;
+	return bytes;
+}
+
 /* For whoever asked: the first error is what is told when nothing was taken. */
 static void asked_told(struct engine_snapshot *asked, struct json_object *entries,
 		       const struct snapshot_state *state)
 {
 	snapshot_entries_add(asked->list, entries);
 	asked->any |= !state->error;
+	asked->stored += stored_bytes(state);
 	if (asked->any)
 		asked->error.message[0] = '\0';
 	else if (!asked->error.message[0])
@@ -146,8 +157,10 @@ static void order_ended(struct order *order, const struct snapshot_state *state)
 		log_warning("%s snapshot%s%s: %s", snapshot_kind_name(order->kind),
 			    session ? " of session " : "", session ? session->spec.name : "",
 			    state->message);
-	if (session)
+	if (session) {
 		snapshot_entries_add(session->snapshots->list, entries);
+		trace_grown(session->trace, stored_bytes(state));
+	}
 	if (asked)
 		asked_told(asked, entries, state);
 }
@@ -559,6 +572,18 @@ int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_requ
 	return 0;
 }
 
+/* It counts among all traces from now on. */
+static struct trace *asked_trace(const struct engine_snapshot *asked)
+{
+	const struct trace_config config = { .folder_fd = asked->folder_fd, .path = asked->output };
+	struct trace *trace = NULL;
+
+	if (storage_add(asked->all->engine->storage, &config, &trace) < 0)
+		log_warning("%s: no memory to count its files", asked->output);
+	trace_grown(trace, asked->stored);
+	return trace;
+}
+
 /* A folder of its own has a manifest of its own, or is gone when nothing came into it. */
 static void asked_close_folder(struct engine_snapshot *asked)
 {
@@ -573,6 +598,7 @@ static void asked_close_folder(struct engine_snapshot *asked)
 			rmdir(asked->output);
 		return;
 	}
+	config.trace = asked_trace(asked);
 	config.start = state.clocks = clocks_measure();
 	if (json_object_deep_copy(asked->list, &copy, NULL) >= 0 &&
 	    manifest_init(&manifest, &config) >= 0) {
@@ -581,6 +607,7 @@ static void asked_close_folder(struct engine_snapshot *asked)
 			log_warning("%s: the manifest cannot be written", asked->output);
 	}
 	manifest_done(&manifest);
+	trace_free(config.trace);
 }
 
 void engine_snapshot_free(struct engine_snapshot *asked)

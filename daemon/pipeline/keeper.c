@@ -271,7 +271,7 @@ static bool tell_changes(struct storage *storage)
 	int error;
 
 	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (trace->ended && trace_has_changes(trace))
+		if (trace->ended && !trace->recovering && trace_has_changes(trace))
 			break;
 	if (!trace)
 		return false;

@@ -163,6 +163,8 @@ static int take_segment(struct recovery *recovery, const struct recover_stream *
 	r = recover_segment(stream, files, known, &segment);
 	if (r == -ECANCELED)
 		return r;
+	if (r == -ENOENT) /* retention took it meanwhile, and tells the manifest later */
+		return known ? json_object_array_add(recovery->segments, json_object_get(known)) : 0;
 	if (r < 0)
 		log_warning("%s/%s/%s: left as it is: %s", stream->output, stream->folder,
 			    files->name, strerror(-r));
@@ -180,8 +182,8 @@ static bool was_removed(const struct recovery *recovery, const struct recover_fi
 {
 	const char *state = recover_text(segment, "state");
 
-	return recovery->config->retention && listing->count && state && strcmp(state, "open") &&
-	       compare(missing, &listing->files[0]) < 0;
+	return recovery->config->retention && state && strcmp(state, "open") &&
+	       (!listing->count || compare(missing, &listing->files[0]) < 0);
 }
 
 static void note_removed(struct json_object *description, struct json_object *segment)
@@ -191,6 +193,7 @@ static void note_removed(struct json_object *description, struct json_object *se
 	if (state && !strcmp(state, "removed"))
 		return;
 	recover_set_text(segment, "state", "removed");
+	recover_set_u64(segment, "stored_bytes", 0);
 	recover_set_u64(description, "removed",
 			recover_number(description, "removed") + recover_number(segment, "rows"));
 }
@@ -214,7 +217,7 @@ static int keep_missing(struct recovery *recovery, const struct recover_stream *
 		if (listing->count &&
 		    bsearch(&key, listing->files, listing->count, sizeof(key), compare))
 			continue;
-		if (was_removed(recovery, &key, listing, segment))
+		if (stream->fd >= 0 && was_removed(recovery, &key, listing, segment))
 			note_removed(description, segment);
 		note_last_time(recovery, segment);
 		if (json_object_array_add(recovery->segments, json_object_get(segment)) < 0)

@@ -5,7 +5,7 @@
  *
  * Nothing outside the folder is touched and no symbolic link is followed; what is not ours (by
  * owner, by a second name of the file) stays as it is. Memory is bounded whatever the files' size.
- * One thread that has the folder to itself.
+ * One thread that has the folder to itself, but for closed segments that retention removes.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct recover_config {
 	uint32_t owner_uid;
 	struct json_object *definition; /* copied; may be NULL */
 	const uint8_t *anonymize_key; /* of a session whose names are hashed, else NULL */
-	bool retention;		  /* the oldest segments may have been removed without a word */
+	bool retention; /* of any kind: the oldest segments may be removed, also meanwhile */
 	_Atomic bool *cancel;		/* true: the end of the daemon does not wait */
 };
 

@@ -124,7 +124,7 @@ static struct trace *emptied_trace(const struct storage *storage)
 
 	TAILQ_FOREACH (trace, &storage->traces, entry) {
 		bool empty = trace->ended && trace->counted && !trace->references &&
-			     !trace_has_changes(trace) && trace->used;
+			     !trace->others && !trace_has_changes(trace) && trace->used;
 
 		for (int stream = 0; empty && stream < IOTR_STREAM_COUNT; stream++)
 			empty = TAILQ_EMPTY(&trace->kept[stream]);
@@ -311,7 +311,8 @@ static void init_locks(struct storage *storage)
 	pthread_condattr_destroy(&attributes);
 }
 
-int storage_new(const char *log_dir, const struct storage_limits *limits, struct storage **ret)
+int storage_new(const char *log_dir, const struct storage_limits *limits,
+		const char *const *recovered, struct storage **ret)
 {
 	struct storage *storage = calloc(1, sizeof(*storage));
 	int error;
@@ -323,7 +324,7 @@ int storage_new(const char *log_dir, const struct storage_limits *limits, struct
 	storage->limits = *limits;
 	storage->log_dir = strdup(log_dir);
 	if (storage->log_dir)
-		storage_scan(storage);
+		storage_scan(storage, recovered);
 	error = storage->log_dir ? start_keeper(storage) : -ENOMEM;
 	if (error < 0)
 		storage_free(storage);

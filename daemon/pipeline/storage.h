@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All traces of the machine together: limits over all sessions, and the thread that compresses.
- * Main thread; the traces themselves are for any thread.
+ * Main thread, where nothing else is said; the traces themselves are for any thread.
  *
  * Two limits hold for traces below the log folder, those of ended sessions included:
  *
@@ -27,8 +27,22 @@ struct storage_limits {
 	uint64_t keep_free;
 };
 
-/* Looks at what is there below the log folder and starts the thread. The path is copied. */
-int storage_new(const char *log_dir, const struct storage_limits *limits, struct storage **ret);
+/*
+ * Looks at what is there below the log folder and starts the thread. The path is copied.
+ *
+ * `recovered`: absolute paths of folders that a thread is about to set right, ended by NULL; may be
+ * NULL. Their closed segments may be removed to make room, as at any time; but they are not
+ * compressed, and their manifests not touched, until storage_recovered().
+ */
+int storage_new(const char *log_dir, const struct storage_limits *limits,
+		const char *const *recovered, struct storage **ret);
+
+/*
+ * Such a folder has been set right or given up, and is looked at anew; what was removed meanwhile
+ * is told to its manifest. `compress`: what is not, will be. Any thread, and it waits for the disk;
+ * no effect for a folder that is not one of them.
+ */
+void storage_recovered(struct storage *storage, const char *path, bool compress);
 
 /* What is not compressed yet stays as it is. Every trace has been freed. Takes NULL. */
 void storage_free(struct storage *storage);

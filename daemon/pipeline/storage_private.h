@@ -57,6 +57,10 @@ struct trace {
 	uint32_t streams;
 	bool counted; /* below the log folder */
 	bool ended;
+	bool recovering; /* its folder is being set right: its manifest is not ours */
+	bool untouched;	 /* nothing is removed: it is looked at */
+	bool others;	 /* has files besides segments and the manifest, and never goes as a whole */
+	ino_t inode;	 /* of a folder found by the scan */
 	bool compress;
 	uint64_t keep_size;
 	unsigned int keep_segments;
@@ -89,6 +93,9 @@ struct storage {
 	bool keeper_runs;
 	_Atomic bool stopping;
 };
+
+/* Empty, in no list. */
+void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted);
 
 /* With the lock held. */
 struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted);
@@ -127,8 +134,11 @@ void storage_trim(struct storage *storage);
 int trace_open(const struct trace *trace);
 int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
 
-/* Traces of ended sessions, as found below the log folder. Before the thread runs. */
-void storage_scan(struct storage *storage);
+/*
+ * Traces of ended sessions, as found below the log folder; `recovered` as for storage_new(). Before
+ * the thread runs.
+ */
+void storage_scan(struct storage *storage, const char *const *recovered);
 
 /* Writes the trace's changes into its manifest.json. 0 or a negative errno. Without the lock. */
 int manifest_edit(struct trace *trace);

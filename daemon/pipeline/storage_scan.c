@@ -122,8 +122,13 @@ static void scan_file(struct trace *trace, int folder, const char *name, enum io
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
 		return;
 	trace_use(trace, (uint64_t)status.st_size);
+	trace->others |= !ours && strcmp(name, MANIFEST_NAME);
 	if (!ours || !parse_name(name, iotr_schemas[stream].folder, &kept))
 		return;
+	/* A second name would be one outside the folder. */
+	if (trace->compress && kept.state == KEPT_PLAIN && status.st_nlink == 1 &&
+	    status.st_uid == geteuid())
+		kept.state = KEPT_WAITING;
 	kept.bytes = (uint64_t)status.st_size;
 	kept.closed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
 			 (uint64_t)status.st_mtim.tv_nsec;
@@ -148,25 +153,44 @@ static void scan_folder(struct trace *trace, int parent, const char *name, unsig
 	}
 }
 
-static void scan_trace(struct storage *storage, int parent, const char *name, const char *start)
+static bool is_one_of(const struct stat *folder, const char *const *paths)
 {
-	char manifest[NAME_MAX + sizeof(MANIFEST_NAME) + 1];
-	struct trace *trace;
 	struct stat status;
 
+	for (; paths && *paths; paths++)
+		if (!lstat(*paths, &status) && status.st_dev == folder->st_dev &&
+		    status.st_ino == folder->st_ino)
+			return true;
+	return false;
+}
+
+/* One that is to be set right may have no manifest yet. */
+static void scan_trace(struct storage *storage, int parent, const char *name, const char *start,
+		       const char *const *recovered)
+{
+	char manifest[NAME_MAX + sizeof(MANIFEST_NAME) + 1];
+	struct stat folder, status = { 0 };
+	struct trace *trace;
+	bool recovering;
+
 	snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_NAME, start);
-	if (faccessat(parent, manifest, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(parent, start, &folder, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(folder.st_mode))
 		return;
-	trace = trace_alloc(storage, storage->device, true);
+	recovering = is_one_of(&folder, recovered);
+	if (fstatat(parent, manifest, &status, AT_SYMLINK_NOFOLLOW) < 0 && !recovering)
+		return;
+	trace = trace_alloc(storage, folder.st_dev, true);
 	if (!trace || asprintf(&trace->path, "%s/%s/%s", storage->log_dir, name, start) < 0)
 		return;
+	trace->inode = folder.st_ino;
+	trace->recovering = recovering;
+	trace->references = recovering;
 	trace->ended = true;
-	if (!fstatat(parent, manifest, &status, AT_SYMLINK_NOFOLLOW))
-		trace->ended_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000;
+	trace->ended_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000;
 	scan_folder(trace, parent, start, 0);
 }
 
-void storage_scan(struct storage *storage)
+void storage_scan(struct storage *storage, const char *const *recovered)
 {
 	_cleanup_(closedirp) DIR *top = open_folder(AT_FDCWD, storage->log_dir);
 	const struct dirent *name, *start;
@@ -179,8 +203,71 @@ void storage_scan(struct storage *storage)
 		_cleanup_(closedirp) DIR *folder = open_folder(dirfd(top), name->d_name);
 
 		while (folder && (start = next_entry(folder)))
-			scan_trace(storage, dirfd(folder), name->d_name, start->d_name);
+			scan_trace(storage, dirfd(folder), name->d_name, start->d_name, recovered);
 	}
+}
+
+/* ---- what has been set right ---- */
+
+/* With the lock held, and nothing of it being removed when this returns; NULL: there is none. */
+static struct trace *hold(struct storage *storage, const char *path)
+{
+	struct trace *trace;
+	struct stat status;
+
+	if (lstat(path, &status) < 0)
+		return NULL;
+	TAILQ_FOREACH (trace, &storage->traces, entry)
+		if (trace->recovering && trace->device == status.st_dev &&
+		    trace->inode == status.st_ino)
+			break;
+	if (!trace)
+		return NULL;
+	trace->untouched = true;
+	while (trace->references > 1)
+		pthread_cond_wait(&storage->gone, &storage->lock);
+	return trace;
+}
+
+/* The one takes over what was found for the other, which is empty then. */
+static void take_over(struct trace *trace, struct trace *found)
+{
+	struct kept *kept;
+
+	trace_unuse(trace, trace->used);
+	trace_use(trace, found->used);
+	trace->others = found->others;
+	trace->compress = found->compress;
+	trace->waiting = found->waiting;
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		while ((kept = TAILQ_FIRST(&trace->kept[stream]))) {
+			TAILQ_REMOVE(&trace->kept[stream], kept, entry);
+			free(kept);
+		}
+		TAILQ_CONCAT(&trace->kept[stream], &found->kept[stream], entry);
+	}
+}
+
+void storage_recovered(struct storage *storage, const char *path, bool compress)
+{
+	struct trace *trace, found;
+
+	pthread_mutex_lock(&storage->lock);
+	trace = hold(storage, path);
+	pthread_mutex_unlock(&storage->lock);
+	if (!trace)
+		return;
+	trace_init(&found, storage, trace->device, false);
+	found.compress = compress;
+	scan_folder(&found, AT_FDCWD, trace->path, 0);
+	pthread_mutex_lock(&storage->lock);
+	take_over(trace, &found);
+	trace->recovering = trace->untouched = false;
+	trace->ended_ns = storage_realtime_ns();
+	trace_unref(trace);
+	pthread_cond_signal(&storage->work);
+	pthread_mutex_unlock(&storage->lock);
+	pthread_mutex_destroy(&found.files);
 }
 
 /* ---- the other way ---- */

@@ -77,6 +77,17 @@ unsigned int trace_removed_listed(struct trace *trace)
 	return count < LISTED_MOST ? (unsigned int)count : LISTED_MOST;
 }
 
+void trace_grown(struct trace *trace, uint64_t bytes)
+{
+	if (!trace || !bytes)
+		return;
+	pthread_mutex_lock(&trace->storage->lock);
+	trace->others = true;
+	trace_use(trace, bytes);
+	pthread_cond_signal(&trace->storage->work);
+	pthread_mutex_unlock(&trace->storage->lock);
+}
+
 void trace_counts(struct trace *trace, struct trace_counts *counts)
 {
 	*counts = (struct trace_counts){ 0 };
@@ -152,21 +163,26 @@ void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int num
 
 /* ---- life ---- */
 
-struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted)
+void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted)
 {
-	struct trace *trace = calloc(1, sizeof(*trace));
-
-	if (!trace)
-		return NULL;
-	trace->storage = storage;
-	trace->folder_fd = -1;
-	trace->eventfd = -1;
-	trace->device = device;
-	trace->counted = counted;
+	*trace = (struct trace){ .storage = storage,
+				 .folder_fd = -1,
+				 .eventfd = -1,
+				 .device = device,
+				 .counted = counted };
 	pthread_mutex_init(&trace->files, NULL);
 	TAILQ_INIT(&trace->changes);
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		TAILQ_INIT(&trace->kept[stream]);
+}
+
+struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted)
+{
+	struct trace *trace = malloc(sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	trace_init(trace, storage, device, counted);
 	TAILQ_INSERT_TAIL(&storage->traces, trace, entry);
 	return trace;
 }

@@ -36,6 +36,12 @@ void trace_settle(struct trace *trace, uint64_t taken, uint64_t kept);
 /* So many bytes of files are gone. */
 void trace_give(struct trace *trace, uint64_t bytes);
 
+/*
+ * Another process has made files of so many bytes in the folder, which stay as long as it does.
+ * Room is made for them afterwards, in the background or by the next trace_take(). Does not wait.
+ */
+void trace_grown(struct trace *trace, uint64_t bytes);
+
 /* How long a segment of one stream may become, that there is always something to remove. */
 uint64_t trace_segment_limit(struct trace *trace);
 

@@ -104,7 +104,7 @@ struct kept *trace_oldest(const struct trace *trace)
 	uint64_t now = storage_mono_ns();
 	struct kept *oldest = NULL;
 
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+	for (int stream = 0; !trace->untouched && stream < IOTR_STREAM_COUNT; stream++) {
 		struct kept *kept = kept_oldest(&trace->kept[stream], now);
 
 		if (kept && (!oldest || kept->closed_ns < oldest->closed_ns))

@@ -321,3 +321,65 @@ def notes_refused(world):
     equal([one['name'] for one in ctl.json('list')['sessions']], ['x'], 'sessions')
     ctl.exits(0, 'stop', 'x')
     equal(notes(daemon), ([], []), 'notes that are left')
+
+
+def size(folder):
+    """Of all files, as retention counts them."""
+    return sum(os.lstat(os.path.join(at, name)).st_size
+               for at, _, files in os.walk(folder) for name in files)
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        check(time.monotonic() < end, 'waited in vain: %s' % what)
+        time.sleep(0.05)
+
+
+def recovered(output):
+    """The files that recovery closed, by the names that they have now."""
+    return [one for one in rows.manifest(output)['segments'] if one.get('recovered')]
+
+
+@test(host_only=True)
+def within_max_use(world):
+    """What recovery closed counts, is compressed, and goes when its turn comes; verify finds no fault."""
+    limit = 2 << 20
+    path = world.path('config')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Storage]\nMaxUse=%d\nKeepFree=0\n[Snapshots]\nSystem=no\n' % limit)
+    daemon, ctl = world.own_daemon('--config', path)
+    log = os.path.join(daemon.folder, 'log')
+    work = Work(world, 3000)
+    for name in ('one', 'two'):
+        ctl.json('start', name, *filters(work), code=(0, 6))
+    killed = [session_of(ctl, name)['output'] for name in ('one', 'two')]
+    work.go()
+    wait_for('files to be removed', lambda: any(
+        one['state'] == 'removed' for one in rows.manifest(killed[0])['segments']))
+    daemon.stop(signal.SIGKILL)
+    work.kill()
+    restart(daemon)
+    for name in ('one', 'two'):
+        check(session_of(ctl, name), 'it does not go on: ' + name, *daemon.tail())
+    for name in ('one', 'two'):
+        ctl.json('stop', name)
+    wait_for('the limit', lambda: size(log) <= limit)
+    wait_for('compression', lambda: all(one['state'] in ('compressed', 'removed')
+                                        for output in killed for one in recovered(output)))
+    for output in killed:
+        complete(ctl, output)
+    check(any(recovered(output) for output in killed), 'nothing was recovered')
+    make_way(world, ctl, killed)
+    check(size(log) <= limit, 'bytes', size(log))
+
+
+def make_way(world, ctl, killed):
+    """A session that fills the limit leaves nothing of those before it."""
+    work = Work(world, 10000)
+    ctl.json('start', 'last', *filters(work), '--compress', 'none', code=(0, 6))
+    work.go()
+    wait_for('the recovered files to go', lambda: not any(
+        rows.segments(output, 'vfs') for output in killed))
+    work.kill()
+    ctl.json('stop', 'last')

@@ -278,6 +278,20 @@ START_TEST(removed_unsaid)
 }
 END_TEST
 
+/* Also where it was all that the stream had. */
+START_TEST(all_removed_unsaid)
+{
+	retention = true;
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":5}",
+		     ",\"removed\":0"));
+	ck_assert_int_eq(recover(), 1);
+	is_text("segments/0/state", "removed");
+	is_number("streams/vfs/removed", 5);
+	is_number("streams/vfs/written", 5);
+}
+END_TEST
+
 /* A folder that is not ours is not looked into, and what it had is missed. */
 START_TEST(foreign_stream)
 {
@@ -363,6 +377,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, compressed);
 	tcase_add_test(tests, missing);
 	tcase_add_test(tests, removed_unsaid);
+	tcase_add_test(tests, all_removed_unsaid);
 	tcase_add_test(tests, foreign_stream);
 	tcase_add_test(tests, not_cut);
 	tcase_add_test(tests, strangers);

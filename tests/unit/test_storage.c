@@ -23,7 +23,7 @@ static void begin(uint64_t max_use, uint64_t keep_free)
 	const struct storage_limits limits = { max_use, keep_free };
 
 	folder_begin(&logs);
-	ck_assert_int_eq(storage_new(logs.path, &limits, &storage), 0);
+	ck_assert_int_eq(storage_new(logs.path, &limits, NULL, &storage), 0);
 }
 
 static void end(void)
@@ -415,7 +415,7 @@ START_TEST(takes_up_what_is_there)
 	ck_assert_int_eq(storage_new(logs.path,
 				     &(struct storage_limits){
 					     .max_use = SIZE + 1000 + sizeof(manifest_text) - 1 },
-				     &storage),
+				     NULL, &storage),
 			 0);
 	ck_assert(!has("a", 2, ".gz.part") && has("a", 2, ""));
 	ck_assert(!has("a", 1, "") && has("a", 1, ".gz"));
@@ -423,6 +423,68 @@ START_TEST(takes_up_what_is_there)
 	ck_assert_int_eq(trace_take(trace, 1, TRACE_ROOM_OLDEST), 0);
 	ck_assert(!has("a", 2, "") || !has("a", 1, ".gz"));
 	ck_assert(has("a", 2, "") || has("a", 1, ".gz"));
+	end();
+}
+END_TEST
+
+/* As recovery leaves a folder: the segments that it closed are taken up, compressed, and removed. */
+START_TEST(takes_up_what_was_recovered)
+{
+	char path[PATH_MAX];
+	const char *const recovered[] = { path, NULL };
+
+	begin(0, 0);
+	snprintf(path, sizeof(path), "%s/a/start", logs.path);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	storage_free(storage);
+	write_file(path_of("a", 2, ".part"), SIZE);
+	ck_assert_int_eq(storage_new(logs.path, &(struct storage_limits){ .max_use = 3 * SIZE },
+				     recovered, &storage),
+			 0);
+	/* Room is made, of what was closed before; the manifest is not ours yet. */
+	trace = add_trace("b", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(trace, "b", 1), 0);
+	ck_assert(!has("a", 1, "") && has("a", 2, ".part"));
+	poll(NULL, 0, 50);
+	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "closed");
+	ck_assert_int_eq(renameat(logs.fd, "a/start/fs/fs_000002.csv.part", logs.fd,
+				  "a/start/fs/fs_000002.csv"),
+			 0);
+	storage_recovered(storage, path, true);
+	storage_recovered(storage, path, true); /* no longer one of them */
+	wait_manifest("a", "/segments/0/state", "removed");
+	wait_manifest("a", "/segments/1/state", "compressed");
+	ck_assert(has("a", 2, ".gz") && !has("a", 2, ""));
+	ck_assert_str_eq(manifest_at("a", "/streams/vfs/removed"), "15");
+	ck_assert_int_eq(trace_take(trace, 2 * SIZE, TRACE_ROOM_OLDEST), 0);
+	ck_assert(!has("a", 2, ".gz"));
+	end();
+}
+END_TEST
+
+/* Of another process: they count, and stay when all rows had to go. */
+START_TEST(counts_files_of_others)
+{
+	struct trace *other;
+
+	begin(2 * SIZE, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0);
+	write_file("a/start/snapshot", SIZE);
+	trace_grown(trace, SIZE);
+	for (int i = 0; i < 500 && used(trace) > 2 * SIZE; i++)
+		poll(NULL, 0, 10);
+	ck_assert(!has("a", 1, "") && has("a", 2, ""));
+	trace_free(trace);
+	other = add_trace("b", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(other, "b", 1), 0);
+	ck_assert_int_eq(trace_take(other, SIZE + 1, TRACE_ROOM_OLDEST), -ENOSPC);
+	ck_assert(!has("a", 2, "") && folder_has(&logs, "a/start/snapshot"));
+	trace = other;
 	end();
 }
 END_TEST
@@ -472,6 +534,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, trims_when_the_limit_falls);
 	tcase_add_test(tests, does_not_grow_into_what_is_to_stay_free);
 	tcase_add_test(tests, takes_up_what_is_there);
+	tcase_add_test(tests, takes_up_what_was_recovered);
+	tcase_add_test(tests, counts_files_of_others);
 	tcase_add_test(tests, ends_at_once);
 	tcase_add_test(tests, grants_everything_without_a_trace);
 }

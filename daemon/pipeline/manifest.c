@@ -264,10 +264,11 @@ static int put_segments(FILE *file, const struct manifest *manifest,
 	struct segment *segment;
 
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		const struct sink *sink = state->streams[stream].sink;
+		const struct sink *sink;
 
 		if (!(manifest->streams & 1U << stream))
 			continue;
+		sink = state->streams[stream].sink;
 		TAILQ_FOREACH (segment, &sink->segments, entry) {
 			fputs(before, file);
 			if (put_segment(file, sink, segment) < 0)

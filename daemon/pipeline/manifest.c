@@ -239,6 +239,8 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 		add_counts(json_object_object_get(streams, flag), &state->streams[stream]);
 	}
 	json_object_object_add(object, "disk_errors", json_object_get(state->disk_errors));
+	if (manifest->snapshots)
+		json_object_object_add(object, "snapshots", json_object_get(manifest->snapshots));
 }
 
 /* One line; it is made once when the segment is complete. */

@@ -28,6 +28,7 @@ static const struct rule {
 	{ "segments", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.kind", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.path", IOTR_PRIVACY_PUBLIC }, /* below the folder, of this program's making */
+	{ "snapshots.state", IOTR_PRIVACY_PUBLIC }, /* in replies alone */
 	{ "snapshots.started", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.ended", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.sha256", IOTR_PRIVACY_PUBLIC },
@@ -40,6 +41,7 @@ static const struct rule {
 	{ "definition.compress", IOTR_PRIVACY_PUBLIC },
 	{ "definition.output", IOTR_PRIVACY_PATH },
 	{ "definition.resumes", IOTR_PRIVACY_PATH },
+	{ "definition.snapshot_root", IOTR_PRIVACY_PATH },
 	{ "definition.filters.commands", IOTR_PRIVACY_NAME },
 	{ "definition.filters.units", IOTR_PRIVACY_NAME },
 	{ "definition.filters.paths", IOTR_PRIVACY_PATH },

@@ -54,8 +54,12 @@ static const struct option_row snapshot_rows[] = {
 	  .parameter = "output",
 	  .value = "DIR",
 	  .help = "folder for the files, empty or new" },
+	{ .name = "anonymize",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "anonymize",
+	  .help = "names as keyed hashes" },
 };
-static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 3 };
+static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 4 };
 
 static const struct option_row strict_row[] = {
 	{ .name = "strict",
@@ -182,7 +186,7 @@ const struct verb verbs[] = {
 	  .arguments_max = 1 },
 	{ .name = "snapshot",
 	  .run = verb_snapshot,
-	  .synopsis = "[system|process|filesystem|all] [NAME] [--root DIR] [--depth N] [--output DIR]",
+	  .synopsis = "[system|process|filesystem|all] [NAME] [--root DIR] [--depth N] [--output DIR] [--anonymize]",
 	  .summary = "tell of the machine, its processes and its files as they are now",
 	  .groups = snapshot_groups,
 	  .arguments_max = 2 },

@@ -163,7 +163,8 @@ void engine_tail_free(struct engine_tail *tail);
  * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
  * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
  * not empty when no snapshot was taken at all. Freeing it before cancels.
- * -ENOENT: no such session; -ENOTEMPTY and others with error->parameter "output": the folder.
+ * -ENOENT: no such session; -ENOTEMPTY and others with error->parameter "output": the folder;
+ * -EINVAL, "anonymize": the session has its names in the clear.
  */
 struct engine_snapshot;
 struct engine_snapshot_request {
@@ -172,6 +173,7 @@ struct engine_snapshot_request {
 	const char *root;   /* NULL, and a negative depth: as configured */
 	int64_t depth;
 	const char *output; /* NULL: the default place */
+	bool anonymize;	    /* as a session that is anonymised has it in any case */
 	uint32_t owner_uid;
 };
 typedef void (*engine_snapshot_handler)(struct json_object *progress, struct json_object *done,

@@ -19,15 +19,23 @@ void anonymize_prepare(const char *state_dir)
 	explicit_bzero(key, sizeof(key));
 }
 
+int anonymize_key(const struct engine *engine, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error)
+{
+	if (iotr_anonymize_key_ensure(engine->config.state_dir, key, error->message,
+				      sizeof(error->message)) < 0)
+		return engine_fail(error, -EIO, "", NULL);
+	return 0;
+}
+
 int session_anonymize(struct session *session, struct engine_error *error)
 {
-	const char *folder = session->engine->config.state_dir;
+	int r;
 
 	if (!session->spec.anonymize)
 		return 0;
-	if (iotr_anonymize_key_ensure(folder, session->anonymize_key, error->message,
-				      sizeof(error->message)) < 0)
-		return engine_fail(error, -EIO, "", NULL);
+	r = anonymize_key(session->engine, session->anonymize_key, error);
+	if (r < 0)
+		return r;
 	if (iotr_anonymizer_new(session->anonymize_key, &session->anonymizer) < 0)
 		return engine_fail(error, -ENOMEM, "", "out of memory");
 	return 0;
@@ -48,5 +56,17 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 	if (!session->anonymizer)
 		return TAKE(clear);
 	iotr_anonymize_json(session->anonymizer, clear, "definition.filters", &shown);
+	return shown;
+}
+
+/* What hangs or is missing is told by its path. */
+struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry)
+{
+	_cleanup_json_ struct json_object *clear = entry;
+	struct json_object *shown = NULL;
+
+	if (!session->anonymizer)
+		return TAKE(clear);
+	iotr_anonymize_json(session->anonymizer, clear, "snapshots", &shown);
 	return shown;
 }

@@ -175,12 +175,18 @@ struct json_object *missing_describe(const struct engine *engine, uint32_t strea
 /* Makes the key of anonymisation, where there is none; a failure is logged. */
 void anonymize_prepare(const char *state_dir);
 
+/* The daemon's, made where there is none. */
+int anonymize_key(const struct engine *engine, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error);
+
 /* Anonymizer and key of a session that is to have them. */
 int session_anonymize(struct session *session, struct engine_error *error);
 void session_anonymize_done(struct session *session);
 
 /* Takes the filters; returns what may be shown of them. */
 struct json_object *anonymize_filters(const struct session *session, struct json_object *filters);
+
+/* The same for the object of one of its snapshots. */
+struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry);
 void add_string(struct json_object *object, const char *key, const char *value);
 void add_u64(struct json_object *object, const char *key, uint64_t value);
 

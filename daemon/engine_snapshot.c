@@ -63,6 +63,8 @@ struct engine_snapshot {
 	bool any; /* one was taken */
 	uint64_t stored; /* bytes of all files */
 	uint32_t owner_uid;
+	bool anonymize; /* in a folder of its own, by this key */
+	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE];
 	struct json_object *list;
 	struct engine_error error;
 	engine_snapshot_handler handler;
@@ -112,6 +114,7 @@ static void order_free(struct order *order)
 	TAILQ_REMOVE(lane_of(order->all, order->kind), order, entry);
 	snapshot_free(order->running);
 	lanes_start_soon(order->all);
+	explicit_bzero(&order->request, sizeof(order->request));
 	free(order);
 }
 
@@ -292,11 +295,20 @@ void snapshots_free(struct snapshots *all)
 	free(all);
 }
 
+/* The key of whoever it is for; NULL: names stay in the clear. */
+static const uint8_t *key_of(const struct session *session, const struct engine_snapshot *asked)
+{
+	if (session)
+		return session->anonymizer ? session->anonymize_key : NULL;
+	return asked->anonymize ? asked->anonymize_key : NULL;
+}
+
 /* Adds an order; `root` and `depth` are for walks. */
 static int order_add(struct snapshots *all, enum snapshot_kind kind, struct session *session,
 		     struct engine_snapshot *asked, const char *root, uint32_t depth)
 {
 	struct order *order = calloc(1, sizeof(*order));
+	const uint8_t *key = key_of(session, asked);
 
 	if (!order)
 		return -ENOMEM;
@@ -309,6 +321,9 @@ static int order_add(struct snapshots *all, enum snapshot_kind kind, struct sess
 	order->request.number = session ? ++session->snapshots->numbers[kind] : 1;
 	order->request.depth = depth;
 	snprintf(order->request.root, sizeof(order->request.root), "%s", root);
+	order->request.anonymize = key;
+	if (key)
+		memcpy(order->request.anonymize_key, key, IOTR_ANONYMIZE_KEY_SIZE);
 	TAILQ_INSERT_TAIL(lane_of(all, kind), order, entry);
 	lanes_start_soon(all);
 	return 0;
@@ -490,7 +505,8 @@ struct json_object *session_snapshots_status(const struct session *session)
 		now = order ? snapshot_under_way(state)
 			    : snapshot_last(session->snapshots->list, kind);
 		if (now)
-			json_object_object_add(status, snapshot_kind_name(kind), now);
+			json_object_object_add(status, snapshot_kind_name(kind),
+					       anonymize_snapshot(session, now));
 	}
 	return status;
 }
@@ -515,14 +531,35 @@ static int asked_folder(struct engine_snapshot *asked, const struct engine_snaps
 	return asked->folder_fd < 0 ? engine_fail(error, asked->folder_fd, "output", NULL) : 0;
 }
 
+/* A session's snapshots are as its rows are: other hashed names beside names in the clear hide nothing. */
+static int asked_anonymize(struct engine_snapshot *asked, const struct engine_snapshot_request *request,
+			   struct engine_error *error)
+{
+	int r;
+
+	if (!request->anonymize || (asked->session && asked->session->anonymizer))
+		return 0;
+	if (asked->session)
+		return engine_fail(error, -EINVAL, "anonymize",
+				   "the session has its names in the clear: ask for a folder of its own");
+	r = anonymize_key(asked->all->engine, asked->anonymize_key, error);
+	asked->anonymize = r >= 0;
+	return r;
+}
+
 static int asked_place(struct engine_snapshot *asked, const struct engine_snapshot_request *request,
 		       struct engine_error *error)
 {
-	if (!request->name)
-		return asked_folder(asked, request, error);
-	asked->session = engine_find(asked->all->engine, request->name);
-	if (!asked->session || !asked->session->snapshots)
+	int r;
+
+	asked->session = request->name ? engine_find(asked->all->engine, request->name) : NULL;
+	if (request->name && (!asked->session || !asked->session->snapshots))
 		return -ENOENT;
+	r = asked_anonymize(asked, request, error);
+	if (r < 0)
+		return r;
+	if (!asked->session)
+		return asked_folder(asked, request, error);
 	memcpy(asked->output, asked->session->output, sizeof(asked->output));
 	return 0;
 }
@@ -587,7 +624,9 @@ static struct trace *asked_trace(const struct engine_snapshot *asked)
 /* A folder of its own has a manifest of its own, or is gone when nothing came into it. */
 static void asked_close_folder(struct engine_snapshot *asked)
 {
-	struct manifest_config config = { .folder_fd = asked->folder_fd, .owner_uid = asked->owner_uid };
+	struct manifest_config config = { .folder_fd = asked->folder_fd,
+					  .owner_uid = asked->owner_uid,
+					  .anonymize_key = key_of(NULL, asked) };
 	struct manifest_state state = { .reason = "done" };
 	struct manifest manifest = { 0 };
 	struct json_object *copy = NULL;
@@ -621,6 +660,7 @@ void engine_snapshot_free(struct engine_snapshot *asked)
 		asked_close_folder(asked);
 		close(asked->folder_fd);
 	}
+	explicit_bzero(asked->anonymize_key, sizeof(asked->anonymize_key));
 	json_object_put(asked->list);
 	free(asked);
 }

@@ -98,10 +98,15 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	return snapshot_arguments_path(value, &request->output, error);
 }
 
+static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_flag(value, &((struct engine_snapshot_request *)target)->anonymize, error);
+}
+
 static const struct argument snapshot_arguments[] = {
 	{ .name = "kind", .parse = parse_kind },     { .name = "name", .parse = parse_name },
 	{ .name = "root", .parse = parse_root },     { .name = "depth", .parse = parse_depth },
-	{ .name = "output", .parse = parse_output },
+	{ .name = "output", .parse = parse_output }, { .name = "anonymize", .parse = parse_anonymize },
 };
 
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,

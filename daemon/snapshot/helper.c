@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hashed_names.h"
 #include "job.h"
 
 #define TELL_MS	    200
@@ -220,6 +221,23 @@ static int receive_order(struct helper_order *order)
 	return 0;
 }
 
+/* The key is then in the hashes alone. */
+static int set_names(struct helper *helper)
+{
+	struct snapshot_request *request = &helper->order.request;
+	struct hashed_names *names = NULL;
+	int r = request->anonymize ? hashed_names_new(request->anonymize_key, &names) : 0;
+
+	explicit_bzero(request->anonymize_key, sizeof(request->anonymize_key));
+	if (r < 0)
+		return r;
+	if (names) {
+		helper->job.names = hashed_name;
+		helper->job.names_userdata = names;
+	}
+	return 0;
+}
+
 int snapshot_helper(void)
 {
 	static struct helper helper;
@@ -236,7 +254,9 @@ int snapshot_helper(void)
 	if (r < 0)
 		end(&helper, job_fail(&helper.job, r, "the program was replaced: restart iotracerd"));
 	helper.done_fd = eventfd(0, EFD_CLOEXEC);
-	r = helper.done_fd < 0 ? -errno : start_worker(&helper);
+	r = helper.done_fd < 0 ? -errno : set_names(&helper);
+	if (r >= 0)
+		r = start_worker(&helper);
 	if (r < 0)
 		end(&helper, r);
 	watch(&helper);

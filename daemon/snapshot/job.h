@@ -18,6 +18,7 @@ enum job_name {
 	JOB_NAME_COMMAND_LINE, /* its arguments, separated by spaces */
 	JOB_NAME_CGROUP,       /* path of a cgroup, with its unit */
 	JOB_NAME_HOST,
+	JOB_NAME_LINK, /* of a network */
 };
 
 /*

@@ -10,7 +10,7 @@ struct mountinfo_entry {
 	char *path;   /* mount point, its bytes as they are */
 	char *type;
 	char *source;
-	char *options;
+	char *options; /* of the mount, as in rw,noatime; not those of the file system, which hold names */
 	uint32_t major, minor;
 	size_t order; /* of mounting */
 };

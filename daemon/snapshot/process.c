@@ -25,6 +25,9 @@
 #define CGROUP_MAX	 4096
 #define FIXED_MAX	 600
 
+_Static_assert(CGROUP_MAX / 2 * (IOTR_ANONYMIZED_NAME + 1) < TEXT_CELL_MAX(COMMAND_LINE_MAX),
+	       "of hashes the command line leaves room to the cgroup");
+
 struct cgroup {
 	uint64_t id;
 	char *path;

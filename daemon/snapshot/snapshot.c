@@ -206,6 +206,7 @@ static int give_order(const struct snapshot *snapshot, const struct snapshot_req
 	struct helper_order order = { .version = IOTRACER_VERSION, .request = *request };
 	ssize_t size = send(snapshot->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 
+	explicit_bzero(&order, sizeof(order));
 	return size == sizeof(order) ? 0 : size < 0 ? -errno : -EIO;
 }
 

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "anonymize.h"
+
 enum snapshot_kind {
 	SNAPSHOT_SYSTEM,
 	SNAPSHOT_PROCESS,
@@ -38,6 +40,8 @@ struct snapshot_request {
 	uint32_t patience_ms; /* that one call of a file system may take; 0: 15 s */
 	char root[PATH_MAX];  /* absolute */
 	char country[SNAPSHOT_COUNTRY_SIZE]; /* "": from the time zone */
+	bool anonymize; /* names as hashes of this key, which whoever frees this wipes */
+	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE];
 };
 
 /* A file that is whole. */

@@ -23,16 +23,6 @@ struct system {
 	struct store *store;
 };
 
-static void add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
-		     const char *text)
-{
-	size_t length = strlen(text);
-	const char *name = job_name(job, kind, text, &length);
-	_cleanup_free_ char *copy = strndup(name, length);
-
-	system_add(object, key, copy);
-}
-
 static void add_time(struct job *job, struct json_object *facts)
 {
 	struct text_clock clock = { 0 };
@@ -48,7 +38,7 @@ static void add_host(struct job *job, struct json_object *facts)
 	char name[256] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	add_name(job, facts, "host", JOB_NAME_HOST, name);
+	system_add_name(job, facts, "host", JOB_NAME_HOST, name);
 }
 
 static int begin(struct job *job)
@@ -72,7 +62,7 @@ static int begin(struct job *job)
 	json_object_object_add(facts, "disks", system_disks(""));
 	of->file_systems = json_object_new_array();
 	json_object_object_add(facts, "file_systems", of->file_systems);
-	json_object_object_add(facts, "links", system_links(""));
+	json_object_object_add(facts, "links", system_links("", job));
 	system_place("", job->request->country, facts);
 	return mountinfo_read(NULL, &of->mounts);
 }
@@ -87,6 +77,15 @@ static void add_sizes(struct json_object *object, const struct statvfs *stat)
 			       stat ? json_object_new_uint64(stat->f_bavail * stat->f_frsize) : NULL);
 }
 
+/* A file system without a source is mounted with its type, or "none", for one. */
+static void add_source(struct job *job, struct json_object *object, const struct mountinfo_entry *mount)
+{
+	if (!strcmp(mount->source, mount->type) || !strcmp(mount->source, "none"))
+		system_add(object, "source", mount->source);
+	else
+		system_add_name(job, object, "source", JOB_NAME_PATH, mount->source);
+}
+
 /* `sizes`: they may be asked for; they were not when that hung before. */
 static void add_file_system(struct job *job, const struct mountinfo_entry *mount, bool sizes)
 {
@@ -97,12 +96,12 @@ static void add_file_system(struct job *job, const struct mountinfo_entry *mount
 	bool known = sizes && GUARDED(&job->guard, statvfs(mount->path, &stat)) >= 0;
 
 	object = json_object_new_object();
-	add_name(job, object, "path", JOB_NAME_PATH, mount->path);
+	system_add_name(job, object, "path", JOB_NAME_PATH, mount->path);
 	system_add(object, "type", mount->type);
-	add_name(job, object, "source", JOB_NAME_PATH, mount->source);
+	add_source(job, object, mount);
 	snprintf(device, sizeof(device), "%u:%u", mount->major, mount->minor);
 	system_add(object, "device", device);
-	system_add(object, "options", mount->options);
+	system_add(object, "options", mount->options); /* words of the kernel: see mountinfo.h */
 	add_sizes(object, known ? &stat : NULL);
 	json_object_array_add(of->file_systems, object);
 }

@@ -20,6 +20,9 @@ void system_names_free(char **names);
 
 /* A member with the text, or null. Bytes that are no text are escaped. */
 void system_add(struct json_object *object, const char *key, const char *text);
+/* The same for a name, as the job may tell it. */
+void system_add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
+		     const char *text);
 /* The same for a whole number, times `unit`; null where the text is none. */
 void system_add_number(struct json_object *object, const char *key, const char *text, uint64_t unit);
 
@@ -31,7 +34,7 @@ struct json_object *system_memory(const char *root);
 struct json_object *system_swap(const char *root);
 struct json_object *system_gpus(const char *root);
 struct json_object *system_disks(const char *root);
-struct json_object *system_links(const char *root);
+struct json_object *system_links(const char *root, struct job *job);
 /* "Europe/Berlin" and "DE" by that; `country` is taken when it is not empty. */
 void system_place(const char *root, const char *country, struct json_object *to);
 

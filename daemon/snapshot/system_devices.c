@@ -198,14 +198,17 @@ struct json_object *system_disks(const char *root)
 
 #define NET "/sys/class/net"
 
-/* Megabits a second; -1 and an error mean that nobody knows. */
-static struct json_object *link_of(const char *root, const char *name)
+/*
+ * Megabits a second; -1 and an error mean that nobody knows. Names are made up by users, or of
+ * addresses (enx001122334455).
+ */
+static struct json_object *link_of(const char *root, struct job *job, const char *name)
 {
 	struct json_object *object = json_object_new_object();
 	_cleanup_free_ char *driver = system_link(root, NET "/%s/device/driver", name);
 	_cleanup_free_ char *device = system_link(root, NET "/%s/device", name);
 
-	system_add(object, "name", name);
+	system_add_name(job, object, "name", JOB_NAME_LINK, name);
 	json_object_object_add(object, "hardware", json_object_new_boolean(device != NULL));
 	add_file(object, "state", root, NET, name, "operstate");
 	add_number_file(object, "speed_mbps", root, NET, name, "speed", 1);
@@ -215,13 +218,13 @@ static struct json_object *link_of(const char *root, const char *name)
 	return object;
 }
 
-struct json_object *system_links(const char *root)
+struct json_object *system_links(const char *root, struct job *job)
 {
 	struct json_object *links = json_object_new_array();
 	char **names = system_names(root, NET);
 
 	for (char **name = names; name && *name; name++)
-		json_object_array_add(links, link_of(root, *name));
+		json_object_array_add(links, link_of(root, job, *name));
 	system_names_free(names);
 	return links;
 }

@@ -128,6 +128,16 @@ void system_add(struct json_object *object, const char *key, const char *text)
 				       : NULL);
 }
 
+void system_add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
+		     const char *text)
+{
+	size_t length = strlen(text);
+	const char *name = job_name(job, kind, text, &length);
+	_cleanup_free_ char *copy = strndup(name, length);
+
+	system_add(object, key, copy);
+}
+
 void system_add_number(struct json_object *object, const char *key, const char *text, uint64_t unit)
 {
 	bool number = text && isdigit((unsigned char)*text);

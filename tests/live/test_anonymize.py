@@ -10,11 +10,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 from lib import account, peculiar, rows
-from lib.registry import check, equal, test
+from lib.registry import Skip, check, equal, test
 from lib.sockets import spawn
+import test_filter_cgroup
 
 UID = 54321
 TEXTS = {'command', 'filename', 'source_addr', 'dest_addr', 'local_addr', 'remote_addr', 'option_value'}
@@ -391,3 +393,128 @@ def snapshots(world):
         path = os.path.join(out, entry['path'])
         equal(entry['sha256'], hashlib.sha256(rows.content(path)).hexdigest(), 'SHA-256 of ' + path)
         equal(entry['stored_bytes'], os.path.getsize(path), 'size of ' + path)
+
+
+OPENER = """
+import ctypes, sys
+ctypes.CDLL(None).prctl(15, bytes.fromhex('%s'))
+while print(flush=True) or sys.stdin.readline():
+    open(sys.argv[1]).close()
+"""
+
+
+def opener(world, path):
+    """A process whose command, arguments and cgroup hold the mark, and which opens the file when told to."""
+    process = subprocess.Popen([sys.executable, '-c', OPENER % peculiar.COMMAND.encode().hex(), path],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    world.undo.callback(process.wait)
+    world.undo.callback(process.kill)
+    try:
+        cgroup = test_filter_cgroup.Cgroups(world).make(peculiar.MARK + '.slice')
+        with open(cgroup + '/cgroup.procs', 'w', encoding='ascii') as file:
+            file.write(str(process.pid))
+    except (Skip, OSError):
+        pass  # it has all other names
+    process.stdout.readline()
+    return process
+
+
+def name_machine(world):
+    """A mount and a link with the mark, where that can be done; whether there is the mount."""
+    folder = world.make(peculiar.MARK + ' mount')
+    mounted = not world.command('mount', '-t', 'tmpfs', peculiar.MARK + '/source', folder, check=False).returncode
+    if mounted:
+        world.later('umount', folder)
+    if shutil.which('ip') and not world.command('ip', 'link', 'add', peculiar.MARK + '-1', 'type', 'dummy',
+                                                check=False).returncode:
+        world.later('ip', 'link', 'delete', peculiar.MARK + '-1')
+    return mounted
+
+
+def taken(session):
+    return all(one['state'] == 'done' for one in session.status()['sessions'][0]['snapshots'].values())
+
+
+def hashed_path(path):
+    return path.startswith('/') and all(HASH.fullmatch(name) for name in path[1:].split('/') if path != '/')
+
+
+def snapshots_hidden(output, pid):
+    """No name in any of the three; the rows of files, and of the process."""
+    files, processes = [rows.parse(os.path.join(output, path), rows.content(os.path.join(output, path)))
+                        for path in list(SNAPSHOTS)[:2]]
+    for row in files:
+        check(hashed_path(row['path']), 'path', row)
+    for row in processes:
+        check(HASH.fullmatch(row['name']) and (not row['cmdline'] or HASH.fullmatch(row['cmdline'])) and
+              hashed_path(row['cgroup']), 'process', row)
+    with open(os.path.join(output, 'system_spec', 'device_spec.json'), encoding='utf-8') as file:
+        facts = json.load(file)
+    check(HASH.fullmatch(facts['host']), 'host', facts['host'])
+    for link in facts['links']:
+        check(HASH.fullmatch(link['name']), 'link', link)
+    for mount in facts['file_systems']:
+        check(hashed_path(mount['path']), 'mount', mount)
+        check(mount['source'] in (mount['type'], 'none') or
+              hashed_path('/' + mount['source'].lstrip('/')), 'source', mount)
+    equal(found(output, clear_words()), [], 'names in the clear')
+    document = account.manifest_true(output)
+    equal((document['anonymized'], len(document['snapshots'])), (True, 4), 'manifest')
+    return files, [row for row in processes if row['pid'] == str(pid)][0]
+
+
+@test
+def own_snapshots(world):
+    """Those of a session, and those that are asked for: no name, and the hashes of the rows."""
+    root = world.make(peculiar.MARK + ' root')
+    path = os.path.join(root, 'lib' + peculiar.MARK + '.so.6')
+    open(path, 'wb').close()
+    mounted = name_machine(world)
+    process = opener(world, path)
+    with world.session('--vfs', '--pid', process.pid, '--anonymize', '--snapshot-system', 'on', '--snapshot-process',
+                       '1h', '--snapshot-filesystem', '1h', '--snapshot-root', root,
+                       name='s-' + peculiar.MARK) as session:
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        end = time.monotonic() + 120
+        while not taken(session):
+            check(time.monotonic() < end, 'never taken', session.status())
+            time.sleep(0.05)
+    files, one = snapshots_hidden(session.output, process.pid)
+    opened = [row for row in session.rows() if row['operation'] == 'OPEN' and row['filename'].endswith('.so')][0]
+    equal([row['path'] for row in files if row['type'] == 'file'], [opened['filename']], 'the file')
+    equal(one['name'], opened['command'], 'the command')
+    world.ctl.exits(0, 'verify', session.output)
+    asked = world.ctl.json('snapshot', '--root', root, '--anonymize', '--output', world.path('snap'))['output']
+    again, other = snapshots_hidden(asked, process.pid)
+    equal([row['path'] for row in again], [row['path'] for row in files], 'files of both')
+    for column in ('name', 'cmdline', 'cgroup'):
+        equal(other[column], one[column], column)
+    clear = world.ctl.json('snapshot', '--root', root, '--output', world.path('snap'))['output']
+    marked = {path[len(clear) + 1:] for path, text in contents(clear) if peculiar.MARK.encode() in text}
+    equal(set(list(SNAPSHOTS)[:2]) - marked, set(), 'tables that the names are in')
+    check(not mounted or 'system_spec/device_spec.txt' in marked, 'the mount is not told of', marked)
+
+
+@test(host_only=True)
+def snapshots_of_session(world):
+    """A session's are as its rows: asked for or not, and what it was told of a failure."""
+    gone = '/' + peculiar.MARK + '/gone'
+    with world.session('--vfs', '--pid', os.getpid(), '--anonymize', '--snapshot-filesystem', '1h', '--snapshot-root',
+                       gone, name='f-' + peculiar.MARK) as session:
+        for options in ((), ('--anonymize',)):
+            world.ctl.exits(0, 'snapshot', 'process', session.name, *options)
+        end = time.monotonic() + 60
+        while (shown := session.status()['sessions'][0]['snapshots']['filesystem'])['state'] != 'failed':
+            check(time.monotonic() < end, 'never failed', shown)
+            time.sleep(0.05)
+        check(HASH.fullmatch(shown['message']), 'message in status', shown)
+    equal(found(session.output, clear_words()), [], 'names in the clear')
+    equal(len(os.listdir(os.path.join(session.output, 'process'))), 2, 'snapshots of processes')
+    definition = rows.manifest(session.output)['definition']
+    check(hashed_path(definition['snapshot_root']), 'root in the manifest', definition)
+    with world.session('--vfs', '--pid', os.getpid()) as clear:
+        done = world.ctl.exits(1, 'snapshot', 'process', clear.name, '--anonymize')
+        check('in the clear' in done.stderr, 'why it was refused', done.stderr)
+        equal(os.path.exists(os.path.join(clear.output, 'process')), False, 'a snapshot')

@@ -198,7 +198,7 @@ START_TEST(tells_links)
 	put("/sys/class/net/eth0/operstate", "up\n");
 	put("/sys/class/net/eth0/mtu", "1500\n");
 	put("/sys/class/net/lo/speed", "-1\n");
-	links = system_links(folder.path);
+	links = system_links(folder.path, &(struct job){ 0 });
 	ck_assert_uint_eq(json_object_array_length(links), 2);
 	link = json_object_array_get_idx(links, 0);
 	ck_assert_str_eq(fact(link, "speed_mbps"), "10000");

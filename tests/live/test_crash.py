@@ -96,7 +96,7 @@ def under_load(world):
     touch(world)
     time.sleep(0.6)
     ctl.json('rotate', 'busy')
-    time.sleep(0.4)
+    time.sleep(0.7)  # the load works five times a second, and rows are in a file 0.2 s later
     daemon.process.send_signal(signal.SIGKILL)
     killed = time.monotonic_ns()
     daemon.process.wait()

@@ -80,7 +80,9 @@ class World:
         if not os.path.exists(library):
             raise Skip('%s is not there' % library)
         if self.faulty is None or not self.faulty.alive():
-            self.faulty = self.new_daemon(level='tracepoint', preload=library)
+            preload = self.path('faults.so')
+            os.symlink(library, preload)  # a name with a space in it cannot be preloaded
+            self.faulty = self.new_daemon(level='tracepoint', preload=preload)
         self.undo.callback(self.faulty.order)
         return self.faulty, Ctl(self.ctl_program, self.faulty.socket)
 

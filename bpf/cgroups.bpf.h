@@ -13,31 +13,38 @@ struct cgroup_verdict {
 
 HASH_OF(cgroup_verdicts, LRU_HASH, __u64, struct cgroup_verdict, IOTR_CGROUPS);
 
-static __always_inline struct cgroup *cgroup_above(struct cgroup *cgroup)
+/* Parts of one step upwards: functions of their own, verified once and not for each level. */
+
+/* Sessions that accept just this cgroup. */
+__noinline __u64 cgroup_sessions(__u64 cgroup)
+{
+	__u64 id = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
+	__u64 *accepted = bpf_map_lookup_elem(&accept_cgroup, &id);
+
+	return accepted ? *accepted : 0;
+}
+
+__noinline __u64 cgroup_above(__u64 cgroup)
 {
 	struct cgroup_subsys_state *parent = READ(struct cgroup, cgroup, self.parent);
 
-	return parent ? READ(struct cgroup_subsys_state, parent, cgroup) : NULL;
+	return parent ? number_of((__u64)READ(struct cgroup_subsys_state, parent, cgroup)) : 0;
 }
 
 /* Looks at the current task's cgroup and those above. A function of its own, verified once. */
 __noinline __u64 cgroup_look(void)
 {
 	struct css_set *set = READ(struct task_struct, current_task(), cgroups);
-	struct cgroup *cgroup = READ(struct css_set, set, dfl_cgrp);
+	__u64 cgroup = number_of((__u64)READ(struct css_set, set, dfl_cgrp)), own;
 	struct iotr_control *page = control_page();
 	struct cgroup_verdict verdict = {};
-	__u64 own, id, *accepted;
 
 	if (!page || !cgroup)
 		return 0;
 	verdict.generation = page->cgroup_generation;
 	own = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
 	for (int level = 0; level < IOTR_CGROUP_LEVELS && cgroup; level++) {
-		id = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
-		accepted = bpf_map_lookup_elem(&accept_cgroup, &id);
-		if (accepted)
-			verdict.sessions |= *accepted;
+		verdict.sessions |= cgroup_sessions(cgroup);
 		cgroup = cgroup_above(cgroup);
 	}
 	bpf_map_update_elem(&cgroup_verdicts, &own, &verdict, BPF_ANY);

@@ -53,13 +53,6 @@ static __always_inline __u64 low_half(__u64 address)
 	return number;
 }
 
-/* A typed pointer as a number, which functions of their own may be given. Swapped twice is the same. */
-static __always_inline __u64 number_of(__u64 address)
-{
-	asm volatile("%0 = be64 %0; %0 = be64 %0" : "+r"(address));
-	return address;
-}
-
 /* The id of a place: its dentry, what that is called, its inode, and whether it is deleted. */
 static __always_inline __u64 name_id(struct iotr_control *page, struct place place)
 {

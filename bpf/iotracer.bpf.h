@@ -105,6 +105,13 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 		value_;                                                                         \
 	})
 
+/* A typed pointer as a number, which functions of their own may be given. Swapped twice is the same. */
+static __always_inline __u64 number_of(__u64 address)
+{
+	asm volatile("%0 = be64 %0; %0 = be64 %0" : "+r"(address));
+	return address;
+}
+
 static __always_inline struct iotr_control *control_page(void)
 {
 	__u32 zero = 0;

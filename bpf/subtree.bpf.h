@@ -32,27 +32,58 @@ static __always_inline bool path_hinted(struct iotr_control *page, __u64 number)
 	return page->path_hints[number >> 6 & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1;
 }
 
+/*
+ * The parts of one step upwards, each a function of its own, verified once: in the loop they would
+ * be verified for each level.
+ */
+
+/* The node that a dentry's inode is, or 0. Of a dentry without an inode it reads zeros, as which there is no node. */
+__noinline __u64 subtree_node(__u64 dentry)
+{
+	struct iotr_control *page = control_page();
+	__u64 inode = (__u64)READ(struct dentry, dentry, d_inode);
+
+	if (!page || !path_hinted(page, READ(struct inode, inode, i_ino)))
+		return 0;
+	return path_node(number_of(inode));
+}
+
+__noinline __u64 subtree_is_mount_root(__u64 dentry, __u64 mount)
+{
+	return dentry == number_of((__u64)READ(struct vfsmount, mount, mnt_root));
+}
+
+__noinline __u64 subtree_dentry_above(__u64 dentry, __u64 mount, __u64 mount_root)
+{
+	struct place place = { dentry, mount };
+
+	return number_of(place_above(place, mount_root).dentry);
+}
+
+/* Above the root of a mount. */
+__noinline __u64 subtree_mount_above(__u64 dentry, __u64 mount)
+{
+	struct place place = { dentry, mount };
+
+	return number_of(place_above(place, true).mount);
+}
+
 /* Where a dentry of a mount stands. A function of its own, verified once. */
 __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
-	struct iotr_control *page = control_page();
-	struct place place = { dentry, mount };
-	__u64 inode, node, depth = 0;
-	bool mount_root;
+	__u64 node, root, above, depth = number_of(0); /* unknown to the verifier, lest each depth is a state of its own */
 
-	for (int level = 0; level < IOTR_PATH_LEVELS && place.dentry; level++) {
-		/* Of a dentry without an inode it reads zeros, as which there is no node. */
-		inode = (__u64)READ(struct dentry, place.dentry, d_inode);
-		if (page && path_hinted(page, READ(struct inode, inode, i_ino))) {
-			node = path_node(number_of(inode));
-			if (node)
-				return STAND(node, depth);
-		}
-		mount_root = place.dentry == number_of((__u64)READ(struct vfsmount, place.mount, mnt_root));
-		depth += !mount_root; /* what it is mounted on is the same part of the path */
-		place = place_above(place, mount_root);
-		place.dentry = number_of(place.dentry); /* all numbers: the verifier sees a level like any other */
-		place.mount = number_of(place.mount);
+	for (int level = 0; level < IOTR_PATH_LEVELS && dentry; level++) {
+		node = subtree_node(dentry);
+		if (node)
+			return STAND(node, depth);
+		root = subtree_is_mount_root(dentry, mount);
+		above = subtree_dentry_above(dentry, mount, root);
+		if (root)
+			mount = subtree_mount_above(dentry, mount);
+		else
+			depth = number_of(depth + 1); /* what a mount's root is mounted on is the same part of the path */
+		dentry = above;
 	}
 	return 0;
 }

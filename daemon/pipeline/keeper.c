@@ -280,7 +280,8 @@ static bool tell_changes(struct storage *storage)
 	error = manifest_edit(trace);
 	if (error < 0 && error != -ENOENT)
 		log_warning("%s: the manifest cannot be written: %s", trace->path, strerror(-error));
-	drop_changes(trace);
+	if (error < 0) /* else what is left came meanwhile, as room for the manifest costs a segment */
+		drop_changes(trace);
 	pthread_mutex_lock(&storage->lock);
 	trace_unref(trace);
 	return true;

@@ -85,7 +85,7 @@ def touch(world):
     world.command('touch', os.path.join(world.make('work'), 'first'))
 
 
-@test
+@test(host_only=True)
 def under_load(world):
     """No hole but at the end, of a second at most; then the session goes on by itself."""
     daemon, ctl = world.own_daemon()

@@ -39,12 +39,12 @@ def terminated(world):
     end_while_recording(world, signal.SIGTERM)
 
 
-@test
+@test(host_only=True)
 def interrupted(world):
     end_while_recording(world, signal.SIGINT)
 
 
-@test
+@test(host_only=True)
 def twice(world):
     """A second one in the same place gives up; the first does not notice."""
     daemon, client = world.own_daemon()
@@ -69,7 +69,7 @@ def after_a_crash(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def options(world):
     for args in (['--nonsense'], ['--level', 'nonsense']):
         done = subprocess.run([world.daemon_program, *args], stdin=subprocess.DEVNULL,
@@ -97,7 +97,7 @@ def settle(daemon, wanted):
     return attached(daemon)
 
 
-@test
+@test(host_only=True)
 def idle(world):
     """Nothing is attached while no session runs."""
     daemon, client = world.own_daemon()
@@ -107,7 +107,7 @@ def idle(world):
     equal(settle(daemon, False), [], 'attached after the last session')
 
 
-@test
+@test(host_only=True)
 def descriptors(world):
     """Sessions leave no descriptors behind."""
     daemon, client = world.own_daemon()
@@ -191,7 +191,7 @@ BAD = [
 ]
 
 
-@test
+@test(host_only=True)
 def bad_messages(world):
     """Nothing that comes in stops the daemon or disturbs a session."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
@@ -205,7 +205,7 @@ def bad_messages(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def half_sent(world):
     """A message in pieces is a message; two in one piece are two."""
     message = b'{"method":"org.varlink.service.GetInfo"}\0'
@@ -222,7 +222,7 @@ def half_sent(world):
             text += part
 
 
-@test
+@test(host_only=True)
 def crowd(world):
     """More connections than it takes: those it has go on, the rest are turned away."""
     daemon, client = world.own_daemon()
@@ -246,7 +246,7 @@ def crowd(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def stalled_reader(world):
     """A client that asks and never reads does not hold up the others."""
     with peer_of(world.daemon) as peer:
@@ -260,7 +260,7 @@ def stalled_reader(world):
     world.ctl.exits(0, 'list')
 
 
-@test
+@test(host_only=True)
 def strangers(world):
     """Who is neither root nor of the group may not connect."""
     code = ('import socket,sys\ns=socket.socket(socket.AF_UNIX)\ntry:\n s.connect(sys.argv[1])\n'

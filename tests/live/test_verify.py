@@ -301,8 +301,11 @@ def running(world):
         os.listdir('/var/tmp')
         world.ctl.json('rotate', session.name)
         os.listdir('/var/tmp')
-        wait_for('a word of the file that is being written', lambda: any(
-            one['file'].startswith('fs/fs_') for one in world.ctl.json('verify', session.output, code=6)['notes']))
+
+        def noted():
+            done = world.ctl.run('verify', session.output, '--json')
+            return any(one['file'].startswith('fs/fs_') for one in json.loads(done.stdout)['notes'])
+        wait_for('a word of the file that is being written', noted)
         equal(verify(world, session.output, code=6)['problems'], [], 'problems')
     verify(world, session.output)
 

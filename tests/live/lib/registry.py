@@ -26,8 +26,8 @@ def register(name, run, host_only=False):
 def test(function=None, *, host_only=False):
     """
     The function gets the world (see world.py) and is named module.function. One that says nothing
-    about a kernel is host_only: the virtual machines leave it out. What GROUP names goes before the
-    module, where the tests of one group stand in several.
+    about a kernel is host_only: the virtual machines leave it out. A module's GROUP, if it has one,
+    stands for its name.
     """
     if function is None:
         return lambda decorated: test(decorated, host_only=host_only)

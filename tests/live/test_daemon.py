@@ -67,7 +67,7 @@ def after_a_crash(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def options(world):
     for args in (['--nonsense'], ['--level', 'nonsense']):
         done = subprocess.run([world.daemon_program, *args], stdin=subprocess.DEVNULL,
@@ -92,7 +92,7 @@ def settle(daemon, wanted):
     wait_for('programs on hooks: %s' % wanted, lambda: bool(attached(daemon)) == wanted, lambda: attached(daemon))
 
 
-@test
+@test(host_only=True)
 def idle(world):
     """Nothing is attached while no session runs."""
     daemon, client = world.own_daemon()
@@ -102,7 +102,7 @@ def idle(world):
     settle(daemon, False)
 
 
-@test
+@test(host_only=True)
 def descriptors(world):
     """Sessions leave no descriptors behind."""
     daemon, client = world.own_daemon()
@@ -186,7 +186,7 @@ BAD = [
 ]
 
 
-@test
+@test(host_only=True)
 def bad_messages(world):
     """Nothing that comes in stops the daemon or disturbs a session."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
@@ -200,7 +200,7 @@ def bad_messages(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def half_sent(world):
     """A message in pieces is a message; two in one piece are two."""
     message = b'{"method":"org.varlink.service.GetInfo"}\0'
@@ -239,7 +239,7 @@ def crowd(world):
     complete(world, expected, session.rows())
 
 
-@test
+@test(host_only=True)
 def stalled_reader(world):
     """A client that asks and never reads does not hold up the others."""
     with peer_of(world.daemon) as peer:
@@ -253,7 +253,7 @@ def stalled_reader(world):
     world.ctl.exits(0, 'list')
 
 
-@test
+@test(host_only=True)
 def strangers(world):
     """Who is neither root nor of the group may not connect."""
     code = ('import socket,sys\ns=socket.socket(socket.AF_UNIX)\ntry:\n s.connect(sys.argv[1])\n'

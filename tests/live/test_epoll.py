@@ -264,7 +264,7 @@ for make in (lambda: wait(WAIT, epoll, 1, -1, asked=-1, least=20 * MS),
              lambda: poll(PPOLL, fds((one, 1)), 1, span(9, 0), 0, 8, asked=9000, mask='EPOLLIN',
                           target=one, least=20 * MS),
              lambda: choose(SELECT, 0, span(9, 0), asked=9000, least=20 * MS)):
-    signal.setitimer(signal.ITIMER_REAL, 0.03)
+    signal.setitimer(signal.ITIMER_REAL, 0.25)
     assert make() == -errno.EINTR
 ''')
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "log.h"
 #include "readings.h"
 
@@ -72,14 +72,6 @@ void sampler_free(struct sampler *sampler)
 	free(sampler);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The link lives no longer than the reading: nothing of the kernel's is held in between. */
 static int read_tasks(struct sampler *sampler, struct readings_tasks *tasks)
 {
@@ -102,7 +94,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	(void)usec;
 	r = read_tasks(sampler, &tasks);
 	if (r >= 0)
-		r = readings_add(sampler->readings, &tasks, now_ns());
+		r = readings_add(sampler->readings, &tasks, clock_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		log_debug("processes cannot be read: %s", strerror(-r));
 	sd_event_source_set_time_relative(source, TICK_US);
@@ -145,7 +137,7 @@ int sampler_take(struct sampler *sampler)
 
 	if (r < 0)
 		return r;
-	readings_shares(sampler->readings, &tasks, now_ns());
+	readings_shares(sampler->readings, &tasks, clock_ns(CLOCK_MONOTONIC));
 	fd = memfd_create("iotracer-tasks", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
 
 import ground
 
@@ -71,9 +71,7 @@ def many(world):
     watch, begin = Watch(daemon, ctl, 'many'), time.monotonic()
     watch.start()
     path = os.path.join(session.output, SNAPSHOT)
-    while not os.path.exists(path):
-        check(time.monotonic() - begin < 10 * ground.PATIENCE, 'no snapshot')
-        time.sleep(0.05)
+    wait_for('the snapshot', lambda: os.path.exists(path))
     took = time.monotonic() - begin
     watch.end()
     session.stop()

@@ -49,7 +49,7 @@ struct anonymize_written {
 	uint64_t bytes;	  /* of text, the header included */
 	uint64_t header;  /* bytes of it */
 	uint64_t stored;  /* on disk */
-	char sha256[2 * SHA256_DIGEST_SIZE + 1]; /* of the text */
+	char sha256[SHA256_HEX_SIZE]; /* of the text */
 };
 
 /* `file` of the stream's folder below one descriptor to the same below another. */

@@ -7,12 +7,11 @@
 #include <sys/stat.h>
 
 #include "job.h"
+#include "schema.h"
 #include "text.h"
 #include "walk.h"
 
-#define HEADER                                                                                     \
-	"snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,"     \
-	"device,links\n"
+#define HEADER	  IOTR_HEADER(IOTR_FILES_COLUMNS)
 #define FIXED_MAX 400 /* bytes of a row without its path */
 
 struct filesystem {
@@ -125,7 +124,7 @@ static int begin(struct job *job)
 	if (r < 0)
 		return job_fail(job, r, "filesystem_snapshot/%s cannot be created: %s", name,
 				strerror(-r));
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+	store_text(of->store, HEADER, strlen(HEADER));
 	return walk_new(&config, &of->walk);
 }
 

@@ -16,11 +16,10 @@
 #include "cleanup.h"
 #include "job.h"
 #include "sampler.h"
+#include "schema.h"
 #include "text.h"
 
-#define HEADER                                                                                     \
-	"timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status," \
-	"uid,cgroup\n"
+#define HEADER		 IOTR_HEADER(IOTR_PROCESSES_COLUMNS)
 #define COMMAND_LINE_MAX 32768
 #define CGROUP_MAX	 4096
 #define FIXED_MAX	 600
@@ -278,7 +277,7 @@ static int begin(struct job *job)
 	r = store_new(job->output_fd, "process", name, &of->store);
 	if (r < 0)
 		return job_fail(job, r, "process/%s cannot be created: %s", name, strerror(-r));
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+	store_text(of->store, HEADER, strlen(HEADER));
 	return 0;
 }
 

@@ -239,20 +239,22 @@ static int take_path(struct context *context, const struct option_row *row, cons
 static int add_sample(struct context *context, const struct option_row *row, const char *value,
 		      struct json_object *parameters)
 {
-	const char *equals = row->members ? value - 1 : strchr(value, '=');
+	const char *equals = strchr(value, '='), *share = value;
 	struct json_object *sample = NULL;
-	char stream[32] = "";
+	char stream[32];
 	uint64_t number;
 
-	if (!equals || equals - value >= (int)sizeof(stream))
-		return refuse(context, row, value, "not STREAM=N, as in cache=10");
-	if (row->members)
+	if (row->members) {
 		snprintf(stream, sizeof(stream), "%s", row->members);
-	else
-		memcpy(stream, value, (size_t)(equals - value));
+	} else if (equals) {
+		snprintf(stream, sizeof(stream), "%.*s", (int)(equals - value), value);
+		share = equals + 1;
+	} else {
+		return refuse(context, row, value, "not STREAM=N, as in cache=10");
+	}
 	if (iotr_stream_find(stream) < 0)
 		return refuse(context, row, value, "of no stream that there is");
-	if (iotr_parse_number(equals + 1, INT64_MAX, &number) < 0)
+	if (iotr_parse_number(share, INT64_MAX, &number) < 0)
 		return refuse(context, row, value, "not one in a number of events");
 	if (!json_object_object_get_ex(parameters, row->parameter, &sample)) {
 		sample = json_object_new_object();

@@ -47,16 +47,6 @@ static int open_folder(int parent_fd, const char *name)
 	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The name of the segment's file, which may have been compressed. */
-static void find_file(const struct verify_segment *segment, int folder_fd, char *file, size_t size)
-{
-	struct stat status;
-
-	snprintf(file, size, "%s", segment->name);
-	if (fstatat(folder_fd, file, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		snprintf(file, size, "%s.gz", segment->name);
-}
-
 int anonymize_folder(int parent_fd, const char *name)
 {
 	int fd = -1;
@@ -90,7 +80,7 @@ static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *
 
 	if (from < 0 || to < 0)
 		return EXIT_FAILED; /* verify has read it: it went away since */
-	find_file(segment, from, file, sizeof(file));
+	verify_segment_file(from, segment, file, sizeof(file));
 	code = anonymize_segment(anonymizer, segment, &known, file, from, to, &written);
 	if (code != EXIT_DONE)
 		return code;

@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "engine_snapshot.h"
+#include "schema.h"
 
 static void add_string(struct json_object *object, const char *key, const char *text)
 {
@@ -146,8 +147,6 @@ struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snap
 
 void snapshot_folders_remove(int output_fd)
 {
-	static const char *const folders[] = { "filesystem_snapshot", "process", "system_spec" };
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		unlinkat(output_fd, folders[i], AT_REMOVEDIR);
+	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
+		unlinkat(output_fd, iotr_snapshot_schemas[i].folder, AT_REMOVEDIR);
 }

@@ -181,11 +181,10 @@ static int maps_share(const struct probes *probes, struct bpf_object *object)
 	return 0;
 }
 
-static int shared_sizes(struct probes *probes, struct bpf_object *object)
+static int shared_sizes(struct bpf_object *object)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, "names");
 
-	(void)probes;
 	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
 }
 
@@ -205,7 +204,7 @@ static int object_load(struct probes *probes, enum object which)
 	r = rodata_set(object, probes->kernel.typed_reads,
 		       probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31);
 	if (r >= 0)
-		r = which == OBJECT_SHARED ? shared_sizes(probes, object) :
+		r = which == OBJECT_SHARED ? shared_sizes(object) :
 					     maps_share(probes, object);
 	if (r >= 0)
 		r = bpf_object__load(object);
@@ -470,22 +469,35 @@ static bool is_template(enum probes_group group, const struct bpf_program *progr
 	return group == PROBES_PLUGS && strncmp(bpf_program__section_name(program), "tp_btf/", 7);
 }
 
-/* Maps of what is under way, by the kernel's address of it. */
-static const char *const under_way[PROBES_GROUP_COUNT] = {
-	[PROBES_BLOCK] = "requests",
-	[PROBES_IOURING] = "ring_requests",
-	[PROBES_NET_URING] = "net_requests",
-	[PROBES_CONN_URING] = "conn_requests",
+/* Maps of what is under way, by the kernel's address of it or by the thread. */
+static const struct {
+	enum probes_group group;
+	const char *map;
+} under_way[] = {
+	{ PROBES_BLOCK, "requests" },
+	{ PROBES_IOURING, "ring_requests" },
+	{ PROBES_NET_URING, "net_requests" },
+	{ PROBES_CONN, "closing" },
+	{ PROBES_CONN, "connect_claims" },
+	{ PROBES_CONN, "connects" },
+	{ PROBES_CONN_URING, "conn_requests" },
+	{ PROBES_PAGEFAULT, "page_faults" },
 };
 
-/* What had not ended when the programs were detached would stay for ever. */
-static void forget_under_way(const struct bpf_object *object, const char *name)
+static void map_empty(int map)
 {
-	int map = name ? bpf_object__find_map_fd_by_name(object, name) : -1;
-	uint64_t key;
+	uint64_t key; /* the largest that these maps have */
 
-	while (map >= 0 && bpf_map_get_next_key(map, NULL, &key) == 0)
+	while (bpf_map_get_next_key(map, NULL, &key) == 0)
 		bpf_map_delete_elem(map, &key);
+}
+
+/* What had not ended when the programs were detached would stay for ever. */
+static void forget_under_way(const struct bpf_object *object, enum probes_group group)
+{
+	for (size_t i = 0; i < sizeof(under_way) / sizeof(under_way[0]); i++)
+		if (under_way[i].group == group)
+			map_empty(bpf_object__find_map_fd_by_name(object, under_way[i].map));
 }
 
 int probes_attach(struct probes *probes, enum probes_group group)
@@ -499,7 +511,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
-	forget_under_way(object, under_way[group]);
+	forget_under_way(object, group);
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {

@@ -7,10 +7,8 @@
 
 #include "arguments.h"
 #include "context.h"
-#include "protocol.h"
 #include "reply.h"
 #include "session.h"
-#include "snapshot_arguments.h"
 
 struct snapshotting {
 	struct call *call;
@@ -75,7 +73,7 @@ static int parse_name(struct json_object *value, void *target, struct engine_err
 
 static int parse_root(struct json_object *value, void *target, struct engine_error *error)
 {
-	return snapshot_arguments_path(value, &((struct engine_snapshot_request *)target)->root, error);
+	return argument_folder(value, &((struct engine_snapshot_request *)target)->root, error);
 }
 
 static int parse_depth(struct json_object *value, void *target, struct engine_error *error)
@@ -95,7 +93,7 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 
 	if (request->name)
 		return argument_refuse(error, "a session has its own folder: give a name or an output");
-	return snapshot_arguments_path(value, &request->output, error);
+	return argument_folder(value, &request->output, error);
 }
 
 static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
@@ -112,21 +110,13 @@ static const struct argument snapshot_arguments[] = {
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,
 			  const struct engine_error *error)
 {
-	struct json_object *parameters;
-
-	if (r == -ENOENT && request->name) {
+	if (r == -ENOENT && request->name)
 		reply_no_such_session(call, request->name);
-		return;
-	}
-	if (strcmp(error->parameter, "output")) {
+	else if (!strcmp(error->parameter, "output"))
+		reply_output(call, request->output ?: "", error->message);
+	else
 		call_failed(call, "the snapshot cannot be taken: %s",
 			    *error->message ? error->message : strerror(-r));
-		return;
-	}
-	parameters = json_object_new_object();
-	json_object_object_add(parameters, "path", json_object_new_string(request->output ?: ""));
-	json_object_object_add(parameters, "reason", json_object_new_string(error->message));
-	call_error(call, IOTR_OUTPUT_UNUSABLE, parameters);
 }
 
 int snapshot_call(struct call *call)

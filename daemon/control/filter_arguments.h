@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parsers of the filters, for the tables of Start and Set: see arguments.h. The target is a spec
- * that has no such filter yet; `operations` needs its streams, and whether filters fit together is seen
- * when all are read.
+ * Parsers of streams and filters, for the tables of Start, Set and Top: see arguments.h. The target
+ * begins with a spec that has no such filter yet; `operations` needs its streams.
  */
 #pragma once
 
@@ -12,6 +11,7 @@
 
 #define FILTER_PARSER(name) \
 	int parse_##name(struct json_object *value, void *target, struct engine_error *error)
+FILTER_PARSER(streams);
 FILTER_PARSER(pids);
 FILTER_PARSER(tree);
 FILTER_PARSER(commands);
@@ -37,3 +37,6 @@ FILTER_PARSER(pseudo_fs);
 	{ .name = "min_size", .parse = parse_min_size },                                        \
 	{ .name = "errors", .parse = parse_errors },                                            \
 	{ .name = "sample", .parse = parse_sample }, { .name = "pseudo_fs", .parse = parse_pseudo_fs }
+
+/* Whether those that were read fit together. */
+int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error);

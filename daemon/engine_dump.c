@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
@@ -197,7 +198,7 @@ static void describe(struct engine_dump *dump)
 			json_object_object_add(counts, iotr_schemas[stream].flag,
 					       recorder_stream_status(session, stream));
 	json_object_object_add(span, "session", counts);
-	dump->config.definition = session_definition(session);
+	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);
 	dump->config.hooks = hooks_describe(dump->engine, session->spec.streams);
 	dump->config.output = dump->output;

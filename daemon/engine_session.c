@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
@@ -70,7 +71,7 @@ static int folder_open(struct session *session, struct engine_error *error)
 static int session_open_writer(struct session *session, struct engine_error *error)
 {
 	const struct engine *engine = session->engine;
-	_cleanup_json_ struct json_object *definition = session_definition(session);
+	_cleanup_json_ struct json_object *definition = definition_describe(&session->spec);
 	_cleanup_json_ struct json_object *hooks = hooks_describe(engine, session->spec.streams);
 	_cleanup_close_ int folder = -1;
 	struct writer_config config = {

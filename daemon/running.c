@@ -26,8 +26,8 @@ static const char *const folders[] = { [RUNNING_SESSIONS] = "running",
 
 void running_note_done(struct running_note *note)
 {
-	json_object_put(note->parameters);
-	note->parameters = NULL;
+	json_object_put(note->definition);
+	note->definition = NULL;
 }
 
 /* A descriptor, or a negative errno; made where it is missing and `make`. */
@@ -71,7 +71,7 @@ static struct json_object *describe(const struct running_note *note)
 	json_object_object_add(object, "streams", write_streams(note->streams));
 	json_object_object_add(object, "output", json_object_new_string(note->output));
 	json_object_object_add(object, "inode", json_object_new_uint64(note->inode));
-	json_object_object_add(object, "parameters", json_object_get(note->parameters));
+	json_object_object_add(object, "definition", json_object_get(note->definition));
 	return object;
 }
 
@@ -100,10 +100,10 @@ static int understand(struct json_object *object, struct running_note *note)
 {
 	const char *name = json_object_get_string(member(object, "name", json_type_string));
 	const char *output = json_object_get_string(member(object, "output", json_type_string));
-	struct json_object *parameters = member(object, "parameters", json_type_object);
+	struct json_object *definition = member(object, "definition", json_type_object);
 
 	if (!name || !iotr_session_name_valid(name) || !output || *output != '/' ||
-	    strlen(output) >= sizeof(note->output) || !parameters)
+	    strlen(output) >= sizeof(note->output) || !definition)
 		return -EBADMSG;
 	strcpy(note->name, name);
 	strcpy(note->output, output);
@@ -113,7 +113,7 @@ static int understand(struct json_object *object, struct running_note *note)
 		(uint32_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
 	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
 	note->streams = read_streams(member(object, "streams", json_type_array));
-	note->parameters = json_object_get(parameters);
+	note->definition = json_object_get(definition);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct running_note {
 	uint32_t streams;
 	char output[PATH_MAX]; /* folder of its files, without symbolic links */
 	ino_t inode;	       /* of that folder */
-	struct json_object *parameters; /* of Start, with which it can begin anew; owned */
+	struct json_object *definition; /* from definition_note(); owned */
 };
 
 void running_note_done(struct running_note *note);

@@ -197,6 +197,13 @@ static const struct argument start_arguments[] = {
 	{ .name = "snapshot_depth", .parse = snapshot_arguments_depth },
 };
 
+const char *start_arguments_name(size_t number)
+{
+	return number < sizeof(start_arguments) / sizeof(start_arguments[0]) ?
+		       start_arguments[number].name :
+		       NULL;
+}
+
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error)
 {

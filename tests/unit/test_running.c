@@ -30,7 +30,7 @@ static void write_note(const char *name, uint64_t started_ns, char id[RUNNING_ID
 		.streams = 1U << IOTR_VFS | 1U << IOTR_NET,
 		.output = "/var/log/x y",
 		.inode = UINT64_MAX,
-		.parameters = json_tokener_parse("{\"streams\": [\"vfs\"]}"),
+		.definition = json_tokener_parse("{\"streams\": [\"vfs\"]}"),
 	};
 
 	strcpy(note.name, name);
@@ -70,7 +70,7 @@ START_TEST(round_trip)
 	ck_assert_uint_eq(note.streams, 1U << IOTR_VFS | 1U << IOTR_NET);
 	ck_assert_str_eq(note.output, "/var/log/x y");
 	ck_assert_uint_eq(note.inode, UINT64_MAX);
-	ck_assert(json_object_object_get_ex(note.parameters, "streams", NULL));
+	ck_assert(json_object_object_get_ex(note.definition, "streams", NULL));
 	running_note_done(&note);
 }
 END_TEST
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(no_state_folder)
 {
-	struct running_note note = { .name = "x", .output = "/", .parameters = NULL };
+	struct running_note note = { .name = "x", .output = "/", .definition = NULL };
 
 	strcpy(state, "/proc/nowhere");
 	ck_assert_int_lt(running_write(state, &note), 0);

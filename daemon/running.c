@@ -240,9 +240,10 @@ static int add_note(int folder, const char *file, struct running_note **notes, s
 		++*count;
 		return 0;
 	}
-	log_warning("the note %s of a session that ran cannot be read, and is removed: %s", file,
-		    strerror(-r));
-	unlinkat(folder, file, 0);
+	log_warning("the note %s of a session that ran cannot be %s: %s", file,
+		    r == -EBADMSG ? "understood, and is removed" : "read", strerror(-r));
+	if (r == -EBADMSG)
+		unlinkat(folder, file, 0);
 	return 0;
 }
 

@@ -127,6 +127,22 @@ START_TEST(bad_ones_go)
 }
 END_TEST
 
+/* What may be readable the next time stays. */
+START_TEST(unreadable_ones_stay)
+{
+	char id[RUNNING_ID_MAX], path[320], other[200];
+
+	write_note("one", 1, id);
+	snprintf(path, sizeof(path), "%s/running/%s.json", state, id);
+	snprintf(other, sizeof(other), "%s/note", state);
+	ck_assert_int_eq(rename(path, other), 0);
+	ck_assert_int_eq(symlink(other, path), 0); /* is not followed: ELOOP */
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 0);
+	ck_assert_int_eq(rename(other, path), 0);
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 1);
+}
+END_TEST
+
 START_TEST(no_state_folder)
 {
 	struct running_note note = { .name = "x", .output = "/", .definition = NULL };
@@ -144,6 +160,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, moved_and_removed);
 	tcase_add_test(tests, longest);
 	tcase_add_test(tests, bad_ones_go);
+	tcase_add_test(tests, unreadable_ones_stay);
 	tcase_add_test(tests, no_state_folder);
 }
 

@@ -234,7 +234,7 @@ int session_trace_new(struct session *session, int folder_fd);
 void session_add_storage(struct json_object *status, const struct session *session);
 /* Ends the self-test under way, if there is one, with whatever it has found. */
 void selftest_abort(struct engine *engine);
-/* ---- snapshots: engine_snapshot.c ---- */
+/* ---- snapshots: engine_snapshot_order.c, engine_snapshot_session.c ---- */
 
 int snapshots_new(struct engine *engine, struct snapshots **ret);
 void snapshots_free(struct snapshots *snapshots); /* all sessions have ended; takes NULL */

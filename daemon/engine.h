@@ -163,7 +163,7 @@ void engine_tail_free(struct engine_tail *tail);
  * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
  * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
  * not empty when no snapshot was taken at all. Freeing it before cancels.
- * -ENOENT: no such session; -ENOTEMPTY and others with error->parameter "output": the folder;
+ * -ENOENT: no such session, or it ends; -ENOTEMPTY and others with error->parameter "output": the folder;
  * -EINVAL, "anonymize": the session has its names in the clear.
  */
 struct engine_snapshot;

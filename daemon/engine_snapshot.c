@@ -56,7 +56,8 @@ static int asked_place(struct engine_snapshot *asked, const struct engine_snapsh
 	int r;
 
 	asked->session = request->name ? engine_find(asked->all->engine, request->name) : NULL;
-	if (request->name && (!asked->session || !asked->session->snapshots))
+	if (request->name &&
+	    (!asked->session || asked->session->reason || !asked->session->snapshots))
 		return -ENOENT;
 	r = asked_anonymize(asked, request, error);
 	if (r < 0)

@@ -95,7 +95,7 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
  * loop, to its end even when it was let go of; then `handler` is called on the main loop, with what
  * was written (whose owner it becomes), or with NULL and a sentence.
  *
- * -ENOENT; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
+ * -ENOENT, also while it ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
  * -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
  */
 struct engine_dump;

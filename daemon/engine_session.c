@@ -112,9 +112,7 @@ static int session_open_writer(struct session *session, struct engine_error *err
 		return engine_fail(error, r, "output", NULL);
 	}
 	r = session_snapshots_begin(session, folder);
-	if (r < 0)
-		session_forget(session);
-	return r;
+	return r < 0 ? engine_fail(error, r, "", "cannot take snapshots") : 0;
 }
 
 static int session_open(struct session *session, struct engine_error *error)
@@ -147,26 +145,19 @@ static int session_begin(struct session *session, struct engine_error *error)
 	r = place_take(session, session->place.bit, &session->place);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
-	engine->sessions[session->place.bit] = session;
 	engine_report_soon(engine);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
 	r = control_page_set(engine->probes, session->place.bit, &session->spec, &why);
-	if (r < 0) {
-		session_end(session, SESSION_FAILED);
+	if (r < 0)
 		return filters_fail(error, r, &why);
-	}
 	if (session->spec.duration_ns)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
 	rates_begin(session);
 	bpf_cost_run(engine->bpf_cost);
-	if (r < 0) {
-		session_end(session, SESSION_FAILED);
-		return engine_fail(error, r, "", "cannot set the session's clock");
-	}
-	return 0;
+	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
 }
 
 static bool stream_possible(const struct engine *engine, enum iotr_stream stream)
@@ -243,11 +234,13 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	session_snapshots_resolve(engine, &session->spec.snapshots);
 	if (r >= 0)
 		r = session_open(session, error);
-	if (r < 0)
+	if (r < 0 && !session->writer)
 		return r;
-	r = session_begin(session, error);
+	engine->sessions[bit] = session;
+	if (r >= 0)
+		r = session_begin(session, error);
 	if (r < 0) {
-		session = NULL; /* freed when its writer has ended */
+		session_end(TAKE(session), SESSION_FAILED); /* freed when its writer has ended */
 		return r;
 	}
 	ended_forget(engine, spec->name, NULL);

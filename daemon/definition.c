@@ -140,7 +140,7 @@ static void add_snapshots(struct json_object *definition, const struct iotr_snap
 	add_u64(definition, "snapshot_depth", snapshots->depth);
 }
 
-static struct json_object *stream_array(uint32_t streams)
+struct json_object *definition_streams(uint32_t streams)
 {
 	struct json_object *array = json_object_new_array();
 
@@ -155,7 +155,7 @@ struct json_object *definition_describe(const struct iotr_session_spec *spec)
 	struct json_object *definition = json_object_new_object();
 
 	add_string(definition, "name", spec->name);
-	json_object_object_add(definition, "streams", stream_array(spec->streams));
+	json_object_object_add(definition, "streams", definition_streams(spec->streams));
 	json_object_object_add(definition, "filters", definition_filters(spec));
 	definition_add_limits(definition, spec);
 	if (spec->anonymize)

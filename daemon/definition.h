@@ -19,7 +19,8 @@ struct json_object *definition_note(const struct iotr_session_spec *spec);
 /* Makes parameters of Start of it, which are the same words: the filters are among the others. */
 void definition_flatten(struct json_object *definition);
 
-/* Parts of it: a new object; and what is added to one. */
+/* Parts of it: new ones; and what is added to an object. */
+struct json_object *definition_streams(uint32_t streams);
 struct json_object *definition_filters(const struct iotr_session_spec *spec);
 void definition_add_limits(struct json_object *object, const struct iotr_session_spec *spec);
 void definition_add_storage(struct json_object *object, const struct iotr_session_spec *spec);

@@ -109,7 +109,7 @@ static void add_span(struct json_object *object, const struct engine_dump *dump)
 	add_mono_time(object, "to", dump->to_ns);
 	add_u64(object, "from_mono_ns", dump->from_ns);
 	add_u64(object, "to_mono_ns", dump->to_ns);
-	json_object_object_add(object, "whole", json_object_new_boolean(dump->whole));
+	add_flag(object, "whole", dump->whole);
 }
 
 static struct json_object *stream_result(const struct engine_dump *dump, enum iotr_stream stream)
@@ -129,8 +129,8 @@ static struct json_object *result(const struct engine_dump *dump)
 {
 	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(dump->name));
-	json_object_object_add(object, "output", json_object_new_string(dump->output));
+	add_string(object, "name", dump->name);
+	add_string(object, "output", dump->output);
 	add_span(object, dump);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (dump->config.streams >> stream & 1)

@@ -102,8 +102,7 @@ static int session_open_writer(struct session *session, struct engine_error *err
 	config.trace = session->trace;
 	session_note(session, folder);
 	if (session->resumes)
-		json_object_object_add(definition, "resumes",
-				       json_object_new_string(session->resumes));
+		add_string(definition, "resumes", session->resumes);
 	r = writer_new(&config, &session->writer);
 	if (r < 0) {
 		session_forget(session);

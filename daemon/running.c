@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
+#include "definition.h"
+#include "json_add.h"
 #include "log.h"
 #include "schema.h"
 
@@ -49,28 +51,17 @@ static int open_folder(const char *state_dir, enum running_folder folder, bool m
 
 /* ---- as JSON ---- */
 
-static struct json_object *write_streams(uint32_t streams)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (streams >> stream & 1)
-			json_object_array_add(array,
-					      json_object_new_string(iotr_schemas[stream].flag));
-	return array;
-}
-
 static struct json_object *describe(const struct running_note *note)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(note->name));
-	json_object_object_add(object, "started_ns", json_object_new_uint64(note->started_ns));
-	json_object_object_add(object, "ends_ns", json_object_new_uint64(note->ends_ns));
-	json_object_object_add(object, "owner_uid", json_object_new_int64(note->owner_uid));
-	json_object_object_add(object, "streams", write_streams(note->streams));
-	json_object_object_add(object, "output", json_object_new_string(note->output));
-	json_object_object_add(object, "inode", json_object_new_uint64(note->inode));
+	add_string(object, "name", note->name);
+	add_u64(object, "started_ns", note->started_ns);
+	add_u64(object, "ends_ns", note->ends_ns);
+	add_u64(object, "owner_uid", note->owner_uid);
+	json_object_object_add(object, "streams", definition_streams(note->streams));
+	add_string(object, "output", note->output);
+	add_u64(object, "inode", note->inode);
 	json_object_object_add(object, "definition", json_object_get(note->definition));
 	return object;
 }

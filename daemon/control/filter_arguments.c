@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "arguments.h"
 #include "schema.h"
 #include "units.h"
 
@@ -18,13 +17,6 @@ enum {
 	MAJOR_MAX = (1 << 12) - 1,
 	MINOR_MAX = (1 << 20) - 1,
 };
-
-int parse_streams(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_list(value, argument_stream, &spec->streams, error);
-}
 
 /* Makes room for as many values as the list has, and has each one added. */
 static int read_list(struct json_object *value, struct iotr_session_spec *spec, void *array, size_t element,
@@ -57,13 +49,6 @@ int parse_pids(struct json_object *value, void *target, struct engine_error *err
 	struct iotr_session_spec *spec = target;
 
 	return read_list(value, spec, &spec->pids, sizeof(*spec->pids), add_pid, error);
-}
-
-int parse_tree(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->tree, error);
 }
 
 static int add_command(struct json_object *value, void *target, struct engine_error *error)
@@ -234,27 +219,6 @@ int parse_operations(struct json_object *value, void *target, struct engine_erro
 	return argument_list(value, add_operation, target, error);
 }
 
-int parse_min_latency(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->min_latency_ns, error);
-}
-
-int parse_min_size(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->min_size, error);
-}
-
-int parse_errors(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->errors, error);
-}
-
 static bool path_climbs(const char *path)
 {
 	for (const char *at = strstr(path, ".."); at; at = strstr(at + 1, ".."))
@@ -393,13 +357,6 @@ int parse_sample(struct json_object *value, void *target, struct engine_error *e
 		spec->sample[stream] = (uint32_t)sample;
 	}
 	return 0;
-}
-
-int parse_pseudo_fs(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->pseudo_fs, error);
 }
 
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error)

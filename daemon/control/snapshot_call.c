@@ -66,16 +66,6 @@ static int parse_kind(struct json_object *value, void *target, struct engine_err
 	return 0;
 }
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct engine_snapshot_request *)target)->name, error);
-}
-
-static int parse_root(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_folder(value, &((struct engine_snapshot_request *)target)->root, error);
-}
-
 static int parse_depth(struct json_object *value, void *target, struct engine_error *error)
 {
 	uint64_t depth = 0;
@@ -96,15 +86,15 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	return argument_folder(value, &request->output, error);
 }
 
-static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_flag(value, &((struct engine_snapshot_request *)target)->anonymize, error);
-}
+#define OFFSET(field) offsetof(struct engine_snapshot_request, field)
 
 static const struct argument snapshot_arguments[] = {
-	{ .name = "kind", .parse = parse_kind },     { .name = "name", .parse = parse_name },
-	{ .name = "root", .parse = parse_root },     { .name = "depth", .parse = parse_depth },
-	{ .name = "output", .parse = parse_output }, { .name = "anonymize", .parse = parse_anonymize },
+	{ .name = "kind", .parse = parse_kind },
+	{ .name = "name", .parse = argument_session, .offset = OFFSET(name) },
+	{ .name = "root", .parse = argument_folder, .offset = OFFSET(root) },
+	{ .name = "depth", .parse = parse_depth },
+	{ .name = "output", .parse = parse_output },
+	{ .name = "anonymize", .parse = argument_flag, .offset = OFFSET(anonymize) },
 };
 
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,

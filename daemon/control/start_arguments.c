@@ -20,13 +20,6 @@ static int parse_name(struct json_object *value, void *target, struct engine_err
 	return r;
 }
 
-static int parse_duration(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->duration_ns, error);
-}
-
 static int parse_compress(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -132,13 +125,6 @@ static int parse_format(struct json_object *value, void *target, struct engine_e
 	return argument_refuse(error, "there is no format '%.64s': csv and jsonl exist", name);
 }
 
-static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->anonymize, error);
-}
-
 static int parse_flight_recorder(struct json_object *value, void *target,
 				 struct engine_error *error)
 {
@@ -182,12 +168,12 @@ static int refuse_files(struct json_object *parameters, struct engine_error *err
 /* Streams stand before operations, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
-	{ .name = "streams", .parse = parse_streams, .required = true },
+	STREAMS_ARGUMENT,
 	FILTER_ARGUMENTS,
-	{ .name = "duration_ns", .parse = parse_duration },
+	{ .name = "duration_ns", .parse = argument_count, .offset = SPEC_OFFSET(duration_ns) },
 	FILE_ARGUMENTS,
 	{ .name = "format", .parse = parse_format },
-	{ .name = "anonymize", .parse = parse_anonymize },
+	{ .name = "anonymize", .parse = argument_flag, .offset = SPEC_OFFSET(anonymize) },
 	{ .name = "flight_recorder", .parse = parse_flight_recorder },
 	{ .name = "snapshots", .parse = snapshot_arguments_all },
 	{ .name = "snapshot_system", .parse = snapshot_arguments_system },

@@ -69,7 +69,7 @@ static const struct argument top_rows[] = {
 	{ .name = "interval_ns", .parse = parse_interval },
 	{ .name = "count", .parse = parse_count },
 	{ .name = "sort", .parse = parse_sort },
-	{ .name = "streams", .parse = parse_streams, .required = true },
+	STREAMS_ARGUMENT,
 	FILTER_ARGUMENTS,
 };
 

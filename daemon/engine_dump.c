@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
@@ -108,7 +109,7 @@ static void add_span(struct json_object *object, const struct engine_dump *dump)
 	add_mono_time(object, "to", dump->to_ns);
 	add_u64(object, "from_mono_ns", dump->from_ns);
 	add_u64(object, "to_mono_ns", dump->to_ns);
-	json_object_object_add(object, "whole", json_object_new_boolean(dump->whole));
+	add_flag(object, "whole", dump->whole);
 }
 
 static struct json_object *stream_result(const struct engine_dump *dump, enum iotr_stream stream)
@@ -128,8 +129,8 @@ static struct json_object *result(const struct engine_dump *dump)
 {
 	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(dump->name));
-	json_object_object_add(object, "output", json_object_new_string(dump->output));
+	add_string(object, "name", dump->name);
+	add_string(object, "output", dump->output);
 	add_span(object, dump);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (dump->config.streams >> stream & 1)
@@ -197,7 +198,7 @@ static void describe(struct engine_dump *dump)
 			json_object_object_add(counts, iotr_schemas[stream].flag,
 					       recorder_stream_status(session, stream));
 	json_object_object_add(span, "session", counts);
-	dump->config.definition = session_definition(session);
+	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);
 	dump->config.hooks = hooks_describe(dump->engine, session->spec.streams);
 	dump->config.output = dump->output;
@@ -304,7 +305,7 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 	struct engine_dump *dump;
 	int r;
 
-	if (!session)
+	if (!session || session->reason) /* one that ends is freed without asking its dumps */
 		return -ENOENT;
 	if (!session->recorder)
 		return -EOPNOTSUPP;

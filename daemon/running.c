@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
+#include "definition.h"
+#include "json_add.h"
 #include "log.h"
 #include "schema.h"
 
@@ -26,8 +28,8 @@ static const char *const folders[] = { [RUNNING_SESSIONS] = "running",
 
 void running_note_done(struct running_note *note)
 {
-	json_object_put(note->parameters);
-	note->parameters = NULL;
+	json_object_put(note->definition);
+	note->definition = NULL;
 }
 
 /* A descriptor, or a negative errno; made where it is missing and `make`. */
@@ -49,29 +51,18 @@ static int open_folder(const char *state_dir, enum running_folder folder, bool m
 
 /* ---- as JSON ---- */
 
-static struct json_object *write_streams(uint32_t streams)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (streams >> stream & 1)
-			json_object_array_add(array,
-					      json_object_new_string(iotr_schemas[stream].flag));
-	return array;
-}
-
 static struct json_object *describe(const struct running_note *note)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(note->name));
-	json_object_object_add(object, "started_ns", json_object_new_uint64(note->started_ns));
-	json_object_object_add(object, "ends_ns", json_object_new_uint64(note->ends_ns));
-	json_object_object_add(object, "owner_uid", json_object_new_int64(note->owner_uid));
-	json_object_object_add(object, "streams", write_streams(note->streams));
-	json_object_object_add(object, "output", json_object_new_string(note->output));
-	json_object_object_add(object, "inode", json_object_new_uint64(note->inode));
-	json_object_object_add(object, "parameters", json_object_get(note->parameters));
+	add_string(object, "name", note->name);
+	add_u64(object, "started_ns", note->started_ns);
+	add_u64(object, "ends_ns", note->ends_ns);
+	add_u64(object, "owner_uid", note->owner_uid);
+	json_object_object_add(object, "streams", definition_streams(note->streams));
+	add_string(object, "output", note->output);
+	add_u64(object, "inode", note->inode);
+	json_object_object_add(object, "definition", json_object_get(note->definition));
 	return object;
 }
 
@@ -100,10 +91,10 @@ static int understand(struct json_object *object, struct running_note *note)
 {
 	const char *name = json_object_get_string(member(object, "name", json_type_string));
 	const char *output = json_object_get_string(member(object, "output", json_type_string));
-	struct json_object *parameters = member(object, "parameters", json_type_object);
+	struct json_object *definition = member(object, "definition", json_type_object);
 
 	if (!name || !iotr_session_name_valid(name) || !output || *output != '/' ||
-	    strlen(output) >= sizeof(note->output) || !parameters)
+	    strlen(output) >= sizeof(note->output) || !definition)
 		return -EBADMSG;
 	strcpy(note->name, name);
 	strcpy(note->output, output);
@@ -113,7 +104,7 @@ static int understand(struct json_object *object, struct running_note *note)
 		(uint32_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
 	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
 	note->streams = read_streams(member(object, "streams", json_type_array));
-	note->parameters = json_object_get(parameters);
+	note->definition = json_object_get(definition);
 	return 0;
 }
 
@@ -240,9 +231,10 @@ static int add_note(int folder, const char *file, struct running_note **notes, s
 		++*count;
 		return 0;
 	}
-	log_warning("the note %s of a session that ran cannot be read, and is removed: %s", file,
-		    strerror(-r));
-	unlinkat(folder, file, 0);
+	log_warning("the note %s of a session that ran cannot be %s: %s", file,
+		    r == -EBADMSG ? "understood, and is removed" : "read", strerror(-r));
+	if (r == -EBADMSG)
+		unlinkat(folder, file, 0);
 	return 0;
 }
 

@@ -335,6 +335,7 @@ int writer_do_stop(void *owner, struct mail *mail)
 	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer->ended = true;
+	writer->flush_at = writer->rotate_at = 0; /* who waits for the manifest waits for nothing else */
 	error = write_last_manifest(writer);
 	FOR_EACH_STREAM (writer, stream)
 		writer->manifest_due |= stream->sink.unclosed != NULL;

@@ -52,27 +52,33 @@ void recover_set_text(struct json_object *object, const char *key, const char *v
 
 /* ---- the manifest as it was ---- */
 
-static struct json_object *load_manifest(int folder_fd)
+/* A whole one, or NULL; an error where nobody knows whether there is one. */
+static int load_manifest(int folder_fd, struct json_object **ret)
 {
 	_cleanup_close_ int fd = recover_open(folder_fd, MANIFEST_NAME);
+	_cleanup_json_ struct json_object *json = NULL;
 	_cleanup_free_ char *content = NULL;
-	struct json_object *json;
 	struct stat status;
 	ssize_t size;
 
-	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size > MANIFEST_MAX)
-		return NULL;
+	*ret = NULL;
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (status.st_size > MANIFEST_MAX)
+		return 0;
 	content = malloc((size_t)status.st_size + 1);
-	size = content ? pread(fd, content, (size_t)status.st_size, 0) : -1;
+	if (!content)
+		return -ENOMEM;
+	size = pread(fd, content, (size_t)status.st_size, 0);
 	if (size < 0)
-		return NULL;
+		return -errno;
 	content[size] = '\0';
 	json = json_tokener_parse(content);
-	if (json_object_is_type(json, json_type_object) &&
-	    json_object_is_type(recover_member(json, "streams"), json_type_object))
-		return json;
-	json_object_put(json);
-	return NULL;
+	if (json_object_is_type(json_object_object_get(json, "streams"), json_type_object))
+		*ret = TAKE(json);
+	return 0;
 }
 
 /* For a manifest that the crash took. When it began, only its definition may tell. */
@@ -135,7 +141,10 @@ struct json_object *recover_manifest_find(const struct recovery *recovery, const
 
 int recover_manifest_begin(struct recovery *recovery)
 {
-	recovery->manifest = load_manifest(recovery->folder_fd);
+	int r = load_manifest(recovery->folder_fd, &recovery->manifest);
+
+	if (r < 0)
+		return r;
 	if (recovery->manifest && is_ended(recovery->manifest))
 		return 0;
 	if (!recovery->manifest)

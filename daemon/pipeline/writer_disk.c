@@ -36,7 +36,6 @@ static struct writer_disk_error *new_error(struct writer_disk *disk)
 	if (disk->count == WRITER_DISK_ERRORS)
 		memmove(disk->errors, disk->errors + 1,
 			--disk->count * sizeof(disk->errors[0]));
-	disk->total++;
 	return &disk->errors[disk->count++];
 }
 

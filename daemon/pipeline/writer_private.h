@@ -53,8 +53,7 @@ struct writer_disk_error {
 struct writer_disk {
 	pthread_mutex_t lock; /* of the list; never held while the disk is waited for */
 	struct writer_disk_error errors[WRITER_DISK_ERRORS];
-	size_t count;	/* the last one may last */
-	uint64_t total; /* that there ever were */
+	size_t count; /* the last one may last */
 	bool failing;	/* the last one lasts: writer thread */
 	struct writer_disk_error stall; /* from 0: there is none; writer thread */
 	uint64_t told;	/* rows lost by refusal, in the errors that are over */

@@ -113,13 +113,15 @@ static void join(struct listing *listing)
 /* What was half made is removed: it can be made again from what it was made of. */
 static int list_files(const struct recover_stream *stream, struct listing *listing)
 {
+	_cleanup_close_ int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(closedirp) DIR *folder = NULL;
-	int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	const struct dirent *entry;
+	int r = 0;
 
 	folder = fd < 0 ? NULL : fdopendir(fd);
 	if (!folder)
 		return -errno;
+	take_fd(&fd);
 	while (r >= 0 && (entry = readdir(folder))) {
 		struct recover_files file;
 

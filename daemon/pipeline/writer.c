@@ -139,8 +139,10 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	struct writer *writer = aligned_alloc(_Alignof(struct writer), sizeof(*writer));
 	int error;
 
-	if (!writer)
+	if (!writer) {
+		trace_free(config->trace);
 		return -ENOMEM;
+	}
 	memset(writer, 0, sizeof(*writer));
 	writer->output_fd = -1;
 	writer->eventfd = -1;

@@ -62,7 +62,7 @@ struct manifest_state {
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 
-/* Adds the definition, which is copied, to the changes, with the time. -ENOMEM. */
+/* Adds the definition, which it owns from now on, to the changes, with the time. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
 
 /* Takes ownership. */

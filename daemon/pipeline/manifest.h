@@ -68,9 +68,6 @@ int manifest_redefine(struct manifest *manifest, struct json_object *definition,
 /* Takes ownership. */
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 
-/* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
-int manifest_replace(int folder_fd, struct json_object *object);
-
 /* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
 		       const struct clocks *clocks);

@@ -88,8 +88,6 @@ int manifest_edit(struct trace *trace)
 	_cleanup_close_ int file = -1;
 	_cleanup_json_ struct json_object *manifest = NULL;
 	struct trace_change change;
-	const char *text;
-	size_t size;
 
 	if (folder >= 0)
 		file = openat(folder, MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -100,9 +98,5 @@ int manifest_edit(struct trace *trace)
 		return -EBADMSG;
 	while (trace_next_change(trace, &change))
 		apply(manifest, &change);
-	text = json_object_to_json_string_length(manifest,
-						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-							 JSON_C_TO_STRING_NOSLASHESCAPE,
-						 &size);
-	return text ? manifest_file_replace(folder, trace, text, size) : -ENOMEM;
+	return manifest_file_replace_json(folder, trace, manifest);
 }

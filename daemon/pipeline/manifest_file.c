@@ -63,6 +63,14 @@ int manifest_file_replace(int folder_fd, struct trace *trace, const char *text, 
 	return error;
 }
 
+int manifest_file_replace_json(int folder_fd, struct trace *trace, struct json_object *manifest)
+{
+	size_t size;
+	const char *text = json_object_to_json_string_length(manifest, MANIFEST_STYLE, &size);
+
+	return text ? manifest_file_replace(folder_fd, trace, text, size) : -ENOMEM;
+}
+
 void manifest_file_remove(int folder_fd)
 {
 	unlinkat(folder_fd, TEMPORARY_NAME, 0);

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "control/start_arguments.h"
 #include "log.h"
 #include "pipeline/recover.h"
+#include "pipeline/thread.h"
 #include "running.h"
 
 #define NICE	  10 /* recovery is in no hurry */
@@ -288,19 +288,6 @@ static void *recover_all(void *argument)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct resume *resume)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&resume->thread, NULL, recover_all, resume);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 static void start_recovery(struct engine *engine)
 {
 	struct resume *resume = calloc(1, sizeof(*resume));
@@ -311,7 +298,7 @@ static void start_recovery(struct engine *engine)
 		resume->limited = engine_storage_limited(engine);
 		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
 			 engine->config.state_dir);
-		r = start_thread(resume);
+		r = thread_start(&resume->thread, recover_all, resume);
 	}
 	if (r < 0) {
 		log_error("cannot set right what was killed: %s", strerror(-r));

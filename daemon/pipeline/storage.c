@@ -3,11 +3,12 @@
 #include "storage_private.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
+
+#include "thread.h"
 
 #define WAIT_NS 500000000ULL /* for what another thread removes */
 #define SLACK	(64 * 1024)  /* a file system needs more than a file's bytes */
@@ -285,18 +286,12 @@ void storage_set_limits(struct storage *storage, const struct storage_limits *li
 	pthread_mutex_unlock(&storage->lock);
 }
 
-/* Signals are for the main thread. */
 static int start_keeper(struct storage *storage)
 {
-	sigset_t all, before;
-	int error;
+	int error = thread_start(&storage->keeper, keeper_run, storage);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&storage->keeper, NULL, keeper_run, storage);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	storage->keeper_runs = !error;
-	return -error;
+	return error;
 }
 
 static void init_locks(struct storage *storage)

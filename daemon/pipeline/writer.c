@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 #define WAKE_BYTES (512 * 1024) /* queued in one drain: too much to wait for its end */
 
@@ -120,20 +121,6 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	return open_sinks(writer, config->format) ?: start_manifest(writer, config);
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct writer *writer)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&writer->thread, NULL, writer_run, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	writer->started = !error;
-	return -error;
-}
-
 int writer_new(const struct writer_config *config, struct writer **ret)
 {
 	struct writer *writer = aligned_alloc(_Alignof(struct writer), sizeof(*writer));
@@ -153,8 +140,10 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	pthread_mutex_init(&writer->tap_lock, NULL);
 	error = open_writer(writer, config);
 	mailbox_init(&writer->mailbox, writer->eventfd, config->notice ?: -1);
-	if (!error)
-		error = start_thread(writer);
+	if (!error) {
+		error = thread_start(&writer->thread, writer_run, writer);
+		writer->started = !error;
+	}
 	if (error < 0) {
 		writer_remove(writer);
 		writer_free(writer);

@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "control/start_arguments.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "pipeline/recover.h"
 #include "pipeline/thread.h"
 #include "running.h"
@@ -36,14 +37,6 @@ struct resume {
 static uint64_t nanoseconds(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return nanoseconds(&now);
 }
 
 /* ---- notes ---- */
@@ -155,7 +148,7 @@ static const char *refusal(const struct engine *engine, const struct running_not
 		return "Resume=no";
 	if (engine_find(engine, note->name))
 		return "a session of that name runs";
-	if (note->ends_ns && note->ends_ns <= now_ns())
+	if (note->ends_ns && note->ends_ns <= clocks_realtime_ns())
 		return "its duration is over";
 	if (has(note->parameters, "pids"))
 		return "its processes may be others by now";
@@ -174,7 +167,7 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	json_object_object_add(note->parameters, "name", json_object_new_string(note->name));
 	if (note->ends_ns)
 		json_object_object_add(note->parameters, "duration_ns",
-				       json_object_new_uint64(note->ends_ns - now_ns()));
+				       json_object_new_uint64(note->ends_ns - clocks_realtime_ns()));
 	r = start_arguments_read(note->parameters, &spec, error);
 	if (r < 0)
 		return r;

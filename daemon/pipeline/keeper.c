@@ -164,7 +164,7 @@ static int compress_segment(struct job *job, struct compressor *compressor)
 /* The text waits for another time, or, where nothing will change any more, stays. */
 static void put_off(struct trace *trace, struct kept *kept)
 {
-	kept->retry_ns = storage_mono_ns() + (RETRY_NS << kept->tries);
+	kept->retry_ns = clocks_mono_ns() + (RETRY_NS << kept->tries);
 	if (kept->tries < RETRIES_MAX)
 		kept->tries++;
 	else if (trace->ended)
@@ -212,7 +212,7 @@ static struct kept *oldest_waiting(const struct trace *trace, uint64_t now)
 
 static bool find_job(struct storage *storage, struct job *job)
 {
-	uint64_t now = storage_mono_ns();
+	uint64_t now = clocks_mono_ns();
 	struct trace *trace;
 
 	job->kept = NULL;
@@ -299,7 +299,7 @@ static bool anything_waits(const struct storage *storage)
 
 static void rest(struct storage *storage)
 {
-	uint64_t until = storage_mono_ns() + RETRY_NS;
+	uint64_t until = clocks_mono_ns() + RETRY_NS;
 	struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
 	if (anything_waits(storage))

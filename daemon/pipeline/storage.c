@@ -25,24 +25,6 @@ struct request {
 	uint64_t deadline;	   /* for waiting */
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-uint64_t storage_mono_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t storage_realtime_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
 static uint64_t free_bytes(const struct trace *trace)
 {
 	struct statvfs status;
@@ -196,7 +178,7 @@ static int take_locked(struct request *request)
 	enum limit limit;
 	uint64_t excess;
 
-	request->deadline = storage_mono_ns() + WAIT_NS;
+	request->deadline = clocks_mono_ns() + WAIT_NS;
 	for (;;) {
 		request->free = storage->limits.keep_free ? free_bytes(request->trace) : UINT64_MAX;
 		pthread_mutex_lock(&storage->lock);

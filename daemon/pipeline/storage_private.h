@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "clocks.h"
 #include "storage.h"
 
 enum kept_state {
@@ -145,6 +146,3 @@ int manifest_edit(struct trace *trace);
 
 /* The thread. */
 void *keeper_run(void *storage);
-
-uint64_t storage_mono_ns(void);
-uint64_t storage_realtime_ns(void);

@@ -269,7 +269,7 @@ void storage_recovered(struct storage *storage, const char *path, bool compress)
 	pthread_mutex_lock(&storage->lock);
 	take_over(trace, &found);
 	trace->recovering = trace->untouched = false;
-	trace->ended_ns = storage_realtime_ns();
+	trace->ended_ns = clocks_realtime_ns();
 	trace_unref(trace);
 	pthread_cond_signal(&storage->work);
 	pthread_mutex_unlock(&storage->lock);

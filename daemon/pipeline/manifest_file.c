@@ -8,24 +8,10 @@
 
 #include "cleanup.h"
 #include "trace.h"
+#include "write_all.h"
 
 #define TEMPORARY_NAME MANIFEST_NAME ".tmp"
 #define MODE	       0640
-
-static int write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		text += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
 
 /* What a failed write left is of no use. */
 static int write_file(int folder_fd, const char *text, size_t size)

@@ -305,6 +305,7 @@ static void destroy(struct trace *trace)
 	if (trace->folder_fd >= 0)
 		close(trace->folder_fd);
 	pthread_mutex_destroy(&trace->files);
+	free(trace->untold);
 	free(trace->path);
 	free(trace);
 }
@@ -319,7 +320,8 @@ void trace_unref(struct trace *trace)
 
 	if (--trace->references || !trace->ended)
 		return;
-	if (!stopping && (trace->waiting || atomic_load(&trace->change_count)))
+	if (!stopping &&
+	    (trace->waiting || atomic_load(&trace->change_count) || trace->untold_count))
 		return;
 	if (!trace->counted || !trace->used)
 		destroy(trace);

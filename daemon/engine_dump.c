@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
+#include "pipeline/thread.h"
 #include "schema.h"
 
 #define QUEUE_BYTES  (1024 * 1024)
@@ -245,10 +245,8 @@ static int open_folder(struct engine_dump *dump, const char *output, struct engi
 	return dump->folder < 0 ? engine_fail(error, dump->folder, "output", NULL) : 0;
 }
 
-/* Signals are for the main thread. */
 static int start_thread(struct engine_dump *dump)
 {
-	sigset_t all, before;
 	int r;
 
 	dump->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -257,10 +255,7 @@ static int start_thread(struct engine_dump *dump)
 	r = sd_event_add_io(dump->engine->event, &dump->source, dump->done, EPOLLIN, dump_done, dump);
 	if (r < 0)
 		return r;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&dump->thread, NULL, dump_run, dump);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = thread_start(&dump->thread, dump_run, dump);
 	dump->started = !r;
 	return r;
 }

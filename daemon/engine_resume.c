@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,9 @@
 #include "control/start_arguments.h"
 #include "definition.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "pipeline/recover.h"
+#include "pipeline/thread.h"
 #include "running.h"
 
 #define NICE	  10 /* recovery is in no hurry */
@@ -37,14 +38,6 @@ struct resume {
 static uint64_t nanoseconds(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return nanoseconds(&now);
 }
 
 /* ---- notes ---- */
@@ -138,7 +131,7 @@ static const char *refusal(const struct engine *engine, const struct running_not
 		return "Resume=no";
 	if (engine_find(engine, note->name))
 		return "a session of that name runs";
-	if (note->ends_ns && note->ends_ns <= now_ns())
+	if (note->ends_ns && note->ends_ns <= clocks_realtime_ns())
 		return "its duration is over";
 	if (filters_processes(note))
 		return "its processes may be others by now";
@@ -157,7 +150,7 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	definition_flatten(note->definition);
 	add_string(note->definition, "name", note->name);
 	if (note->ends_ns)
-		add_u64(note->definition, "duration_ns", note->ends_ns - now_ns());
+		add_u64(note->definition, "duration_ns", note->ends_ns - clocks_realtime_ns());
 	r = start_arguments_read(note->definition, &spec, error);
 	if (r < 0)
 		return r;
@@ -271,19 +264,6 @@ static void *recover_all(void *argument)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct resume *resume)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&resume->thread, NULL, recover_all, resume);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 static void start_recovery(struct engine *engine)
 {
 	struct resume *resume = calloc(1, sizeof(*resume));
@@ -294,7 +274,7 @@ static void start_recovery(struct engine *engine)
 		resume->limited = engine_storage_limited(engine);
 		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
 			 engine->config.state_dir);
-		r = start_thread(resume);
+		r = thread_start(&resume->thread, recover_all, resume);
 	}
 	if (r < 0) {
 		log_error("cannot set right what was killed: %s", strerror(-r));

@@ -15,6 +15,7 @@
 #include "json_add.h"
 #include "log.h"
 #include "schema.h"
+#include "write_all.h"
 
 #define NOTE_MAX    (1024 * 1024) /* bytes: as long as the message that began the session */
 #define ENDING	    ".json"
@@ -110,19 +111,6 @@ static int understand(struct json_object *object, struct running_note *note)
 
 /* ---- as files ---- */
 
-static int write_text(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		text += written > 0 ? written : 0;
-		size -= written > 0 ? (size_t)written : 0;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
 /* Under another name first: a note is there as a whole or not at all, also after a power failure. */
 static int write_file(int folder, const char *name, struct json_object *object)
 {
@@ -133,7 +121,9 @@ static int write_file(int folder, const char *name, struct json_object *object)
 
 	if (fd < 0)
 		return -errno;
-	r = text ? write_text(fd, text, strlen(text)) : -ENOMEM;
+	r = text ? write_all(fd, text, strlen(text)) : -ENOMEM;
+	if (r >= 0 && fsync(fd) < 0)
+		r = -errno;
 	if (r >= 0 && renameat(folder, "new", folder, name) < 0)
 		r = -errno;
 	return r >= 0 && fsync(folder) < 0 ? -errno : r;

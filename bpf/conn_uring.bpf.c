@@ -27,17 +27,6 @@ struct conn_request {
 HASH_OF(conn_requests, HASH, __u64, struct conn_request, IOTR_URING);
 ARRAY_OF(conn_request_blank, struct conn_request, 1, 0);
 
-static __always_inline __u64 request_key(__u64 request)
-{
-	return mix(4, low_half(request));
-}
-
-/* The oldest kernels know no request when it ends. */
-static __always_inline __u64 user_key(void *ring, __u64 user_data)
-{
-	return mix(mix(5, low_half((__u64)ring)), user_data);
-}
-
 static __always_inline int operation_of(__u8 opcode)
 {
 	switch (opcode) {
@@ -162,31 +151,20 @@ static __always_inline int taken(struct io_kiocb *kernel)
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
 	if (may_repeat(&entry))
 		repeat_note(ring, entry.user_data, kernel);
-	return submitted(request_key((__u64)kernel), &entry);
+	return submitted(uring_key(kernel), &entry);
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(conn_submit_req__1, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(conn_submit_sqe__2, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(conn_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
 	struct uring_entry entry;
 
 	if (operation_of(opcode) < 0)
 		return 0;
 	entry_find(ring, kernel, user_data, &entry);
-	return submitted(user_key(ring, user_data), &entry);
+	return submitted(uring_key_510(ring, user_data), &entry);
 }
+
+URING_BEGINS(conn, taken, taken_510)
 
 /* ---- completion ---- */
 
@@ -293,35 +271,6 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 	return 0;
 }
 
-/* Without a request it is one of several completions. */
-static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_data, __s32 result,
-				__u32 flags)
-{
-	bool last = kernel || !(flags & CQE_MORE);
-
-	if (!kernel)
-		kernel = repeat_find(ring, user_data, flags);
-	return kernel ? completed(kernel, request_key((__u64)kernel), result, last) : 0;
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__3, void *ring, struct io_kiocb *kernel, struct io_uring_cqe *cqe)
-{
-	return told(ring, kernel, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
-		    READ(struct io_uring_cqe, cqe, flags));
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_data, int result,
-	     __u32 flags)
-{
-	return told(ring, kernel, user_data, result, flags);
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__4, void *ring, __u64 user_data, int result)
-{
-	return completed(NULL, user_key(ring, user_data), result, true);
-}
+URING_ENDS(conn, told, told_510)
 
 char LICENSE[] SEC("license") = "GPL";

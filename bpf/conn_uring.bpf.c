@@ -108,7 +108,8 @@ static __always_inline void note_entry(struct conn_request *request, const struc
 	}
 }
 
-static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
+/* Whether a session wants the request. */
+static __always_inline bool submitted(__u64 key, const struct uring_entry *entry)
 {
 	int operation = operation_of(entry->opcode);
 	struct iotr_control *page = control_page();
@@ -118,15 +119,15 @@ static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
 	__u64 sessions;
 
 	if (!page || operation < 0 || tgid == page->own_tgid)
-		return 0;
+		return false;
 	sessions = page->operation[IOTR_CONN][operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_fileless(page, sessions);
 	sessions = sessions ? filter_begin(page, task, IOTR_CONN, sessions, tgid) : 0;
 	if (!sessions)
-		return 0;
+		return false;
 	request = request_new(key, sessions);
 	if (!request)
-		return 0;
+		return false;
 	request->operation = operation;
 	actor_current(&request->actor);
 	note_entry(request, entry);
@@ -134,11 +135,11 @@ static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
 	if (command_is_ours(&request->actor.command) ||
 	    (operation == IOTR_CONN_CLOSE && (!request->noted.sock || entry->file_index))) {
 		bpf_map_delete_elem(&conn_requests, &key);
-		return 0;
+		return false;
 	}
 	request->sessions = sessions;
 	request->start_ns = bpf_ktime_get_ns();
-	return 0;
+	return true;
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
@@ -149,9 +150,9 @@ static __always_inline int taken(struct io_kiocb *kernel)
 	if (operation_of(READ(struct io_kiocb, kernel, opcode)) < 0)
 		return 0;
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
-	if (may_repeat(&entry))
+	if (submitted(uring_key(kernel), &entry) && may_repeat(&entry))
 		repeat_note(ring, entry.user_data, kernel);
-	return submitted(uring_key(kernel), &entry);
+	return 0;
 }
 
 static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
@@ -161,7 +162,8 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 o
 	if (operation_of(opcode) < 0)
 		return 0;
 	entry_find(ring, kernel, user_data, &entry);
-	return submitted(uring_key_510(ring, user_data), &entry);
+	submitted(uring_key_510(ring, user_data), &entry);
+	return 0;
 }
 
 URING_BEGINS(conn, taken, taken_510)

@@ -46,6 +46,28 @@ static __always_inline __u64 unix_peer(__u64 sock)
 	return (__u64)READ(struct unix_sock, sock, peer);
 }
 
+/* Names of a Unix socket that is being closed: afterwards it is gone. */
+struct unix_names {
+	__u8 local_length;
+	__u8 remote_length;
+	char local[IOTR_UNIX_NAME];
+	char remote[IOTR_UNIX_NAME];
+};
+
+static __always_inline void unix_names_note(struct unix_names *names, __u64 sock)
+{
+	names->local_length = unix_name(names->local, sock);
+	names->remote_length = unix_name(names->remote, unix_peer(sock));
+}
+
+static __always_inline void unix_names_noted(struct iotr_conn_record *row, const struct unix_names *names)
+{
+	row->local_length = names->local_length;
+	row->remote_length = names->remote_length;
+	__builtin_memcpy(row->local_name, names->local, sizeof(row->local_name));
+	__builtin_memcpy(row->remote_name, names->remote, sizeof(row->remote_name));
+}
+
 /* Both names, where it is a Unix socket, and there still. */
 static __always_inline void unix_names_fill(struct iotr_conn_record *row, __u64 sock)
 {

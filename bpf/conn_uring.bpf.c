@@ -19,9 +19,7 @@ struct conn_request {
 	__u8 operation;
 	__u8 makes; /* its result is a descriptor */
 	__u8 hides; /* it has none: what it makes is put into the ring's own table */
-	__u8 local_length, remote_length; /* of the names of a Unix socket that is closed */
-	char local_name[IOTR_UNIX_NAME];
-	char remote_name[IOTR_UNIX_NAME];
+	struct unix_names names; /* of one that is closed */
 };
 
 HASH_OF(conn_requests, HASH, __u64, struct conn_request, IOTR_URING);
@@ -78,11 +76,9 @@ static __always_inline void note_socket(struct conn_request *request, const stru
 	if (!noted->sock)
 		return;
 	socket_fill(&noted->socket, noted->sock);
-	if (request->operation != IOTR_CONN_CLOSE || noted->socket.family != AF_UNIX ||
-	    !bpf_core_type_exists(struct unix_sock))
-		return;
-	request->local_length = unix_name(request->local_name, noted->sock);
-	request->remote_length = unix_name(request->remote_name, unix_peer(noted->sock));
+	if (request->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX &&
+	    bpf_core_type_exists(struct unix_sock))
+		unix_names_note(&request->names, noted->sock);
 }
 
 static __always_inline void note_entry(struct conn_request *request, const struct uring_entry *entry)
@@ -229,12 +225,8 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 		row->type = request->type;
 		row->protocol = request->protocol;
 	}
-	if (request->operation == IOTR_CONN_CLOSE) {
-		row->local_length = request->local_length;
-		row->remote_length = request->remote_length;
-		__builtin_memcpy(row->local_name, request->local_name, sizeof(row->local_name));
-		__builtin_memcpy(row->remote_name, request->remote_name, sizeof(row->remote_name));
-	}
+	if (request->operation == IOTR_CONN_CLOSE)
+		unix_names_noted(row, &request->names);
 }
 
 static __always_inline void emit(const struct conn_request *request, struct io_kiocb *kernel, __s32 result)

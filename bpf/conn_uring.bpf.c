@@ -76,8 +76,7 @@ static __always_inline void note_socket(struct conn_request *request, const stru
 	if (!noted->sock)
 		return;
 	socket_fill(&noted->socket, noted->sock);
-	if (request->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX &&
-	    bpf_core_type_exists(struct unix_sock))
+	if (request->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX)
 		unix_names_note(&request->names, noted->sock);
 }
 

@@ -168,17 +168,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(bio_queue__1, struct bio *bio)
-{
-	return bio_queued(bio);
-}
-
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(bio_queue__2, struct request_queue *queue, struct bio *bio)
-{
-	return bio_queued(bio);
-}
+QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
@@ -304,17 +294,7 @@ static __always_inline int request_again(struct request *request)
 	return 0;
 }
 
-#define REQUEST_HOOK(name, hook, call)                                                          \
-	SEC("tp_btf/" #hook)                                                                    \
-	int BPF_PROG(name##__1, struct request *request)                                        \
-	{                                                                                       \
-		return call;                                                                    \
-	}                                                                                       \
-	SEC("tp_btf/" #hook)                                                                    \
-	int BPF_PROG(name##__2, struct request_queue *queue, struct request *request)           \
-	{                                                                                       \
-		return call;                                                                    \
-	}
+#define REQUEST_HOOK(name, hook, call) QUEUE_HOOK(name, hook, struct request *request, call)
 
 REQUEST_HOOK(rq_start, block_io_start, request_begins(request, false, false))
 REQUEST_HOOK(rq_insert, block_rq_insert, request_begins(request, true, false))

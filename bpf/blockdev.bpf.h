@@ -8,6 +8,19 @@
 #define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
 #define MINOR_BITS	  20
 
+/* A hook whose arguments are a queue and an object of it, or since 5.11 the object alone. */
+#define QUEUE_HOOK(name, hook, object, call)                                                    \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__1, object)                                                         \
+	{                                                                                       \
+		return call;                                                                    \
+	}                                                                                       \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__2, struct request_queue *queue, object)                            \
+	{                                                                                       \
+		return call;                                                                    \
+	}
+
 static __always_inline __u32 disk_number(struct gendisk *disk)
 {
 	if (!disk)

@@ -95,17 +95,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(cache_bio_queue__1, struct bio *bio)
-{
-	return bio_queued(bio);
-}
-
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(cache_bio_queue__2, struct request_queue *queue, struct bio *bio)
-{
-	return bio_queued(bio);
-}
+QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
 /* A function of its own, verified once. */
 __noinline int bio_ended(__u64 bio)

@@ -105,6 +105,22 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 		value_;                                                                         \
 	})
 
+/*
+ * A pointer as a number, which may be reckoned with and handed to any function. A typed load of it
+ * would be a pointer: it is taken for the seconds of a time.
+ */
+#define ADDRESS(type, object, field)                                                            \
+	({                                                                                      \
+		void *owner_ = (void *)(object);                                                \
+		__u64 address_ = 0;                                                             \
+		if (typed_reads)                                                                \
+			address_ = READ(struct timespec64, owner_ + bpf_core_field_offset(type, field), \
+					tv_sec);                                                \
+		else                                                                            \
+			bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);   \
+		address_;                                                                       \
+	})
+
 /* A typed pointer as a number, which functions of their own may be given. Swapped twice is the same. */
 static __always_inline __u64 number_of(__u64 address)
 {

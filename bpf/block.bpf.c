@@ -97,20 +97,17 @@ static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operati
 static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
 				 __u32 error)
 {
-	__u64 now = bpf_ktime_get_ns(), sessions;
+	__u64 now = bpf_ktime_get_ns(), start = pending->insert_ns ?: pending->issue_ns, sessions;
 	struct iotr_block_record *row;
 
-	if (pending->issue_ns < page->attached_ns)
-		return;
-	sessions = filter_end(page, pending->sessions & wanted(page, pending->operation),
-			      now - pending->issue_ns, pending->size, error);
+	sessions = filter_begun(page, pending->sessions & wanted(page, pending->operation), start);
+	sessions = filter_end(page, sessions, now - pending->issue_ns, pending->size, error);
 	if (!sessions)
 		return;
 	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions,
-		  pending->insert_ns ?: pending->issue_ns, now);
+	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions, start, now);
 	row->head.latency_ns = now - pending->issue_ns;
 	actor_head(&row->head, &pending->actor);
 	row->sector = pending->sector;

@@ -102,8 +102,9 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	if (!page)
 		return;
 	sessions = from->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT];
+	sessions = filter_begun(page, sessions, from->start_ns);
 	sessions = filter_end(page, sessions, from->end_ns - from->start_ns, IOTR_UNKNOWN, from->outcome);
-	if (!sessions || from->start_ns < page->attached_ns || command_is_ours(&from->actor.command))
+	if (!sessions || command_is_ours(&from->actor.command))
 		return;
 	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
 	if (!row)

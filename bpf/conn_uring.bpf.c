@@ -56,8 +56,8 @@ static __always_inline struct conn_request *request_new(__u64 key, __u64 session
 	struct iotr_control *page = control_page();
 	__u32 zero = 0;
 
-	if (before && page && before->start_ns >= page->attached_ns) /* never seen to end */
-		row_unmatched(IOTR_CONN, before->sessions);
+	if (before && page)
+		row_unended(page, IOTR_CONN, before->sessions, before->start_ns);
 	blank = bpf_map_lookup_elem(&conn_request_blank, &zero);
 	if (!blank || bpf_map_update_elem(&conn_requests, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_CONN, sessions);
@@ -234,9 +234,10 @@ static __always_inline void emit(const struct conn_request *request, struct io_k
 	__u64 now = bpf_ktime_get_ns(), sessions = request->sessions;
 	struct iotr_conn_record *row;
 
-	if (!page || request->start_ns < page->attached_ns)
+	if (!page)
 		return;
 	sessions &= page->operation[IOTR_CONN][request->operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, IOTR_UNKNOWN, result < 0);
 	if (!sessions)
 		return;

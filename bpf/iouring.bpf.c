@@ -341,8 +341,7 @@ static __always_inline void emit(struct iotr_control *page, const struct ring_re
 	__u64 now = bpf_ktime_get_ns(), sessions = request->sessions & wanted(page, request->opcode);
 	struct iotr_iouring_record *row;
 
-	if (request->start_ns < page->attached_ns)
-		return;
+	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, request->length, result < 0);
 	if (!sessions)
 		return;

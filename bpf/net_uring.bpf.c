@@ -128,8 +128,8 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 		net.size = net.size ?: IOTR_UNKNOWN;
 	}
 	before = bpf_map_lookup_elem(&net_requests, &key);
-	if (before) /* never seen to end */
-		row_unmatched(IOTR_NET, before->sessions);
+	if (before)
+		row_unended(page, IOTR_NET, before->sessions, before->start_ns);
 	net.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY))
 		row_unmatched(IOTR_NET, net.sessions);
@@ -143,8 +143,9 @@ static __always_inline void net_emit(struct iotr_control *page, const struct net
 	__u64 sessions = net->sessions & page->operation[IOTR_NET][net->operation & (IOTR_OPERATIONS_MAX - 1)];
 	struct iotr_net_record *row;
 
+	sessions = filter_begun(page, sessions, net->start_ns);
 	sessions = filter_end(page, sessions, now - net->start_ns, net->size, result < 0);
-	if (!sessions || net->start_ns < page->attached_ns)
+	if (!sessions)
 		return;
 	row = row_begin(IOTR_NET, sizeof(*row), sessions);
 	if (!row)

@@ -2,7 +2,7 @@
 /*
  * The kernel's structures, as far as they are read, relocated by CO-RE against the running kernel.
  * Hand kept: a field stands here only when a program reads it. Where kernels differ, a flavour
- * (suffix after three underscores) holds the other layout, and core_fixes.bpf.h chooses.
+ * (suffix after three underscores) holds the other layout, and whoever reads it chooses.
  */
 #pragma once
 
@@ -348,7 +348,6 @@ struct request___510 {
 	struct gendisk *rq_disk;
 	struct hd_struct___510 *part;
 };
-
 
 struct in6_addr {
 	union {

@@ -9,7 +9,6 @@
 #include "cleanup.h"
 #include "engine_resume.h"
 #include "log.h"
-#include "pipeline/clocks.h"
 #include "probes/control_page.h"
 
 /* Groups of programs that a stream needs. */

@@ -461,6 +461,9 @@ struct request_sock;
 
 struct sk_buff {
 	unsigned int len;
+	unsigned char *head;
+	__u16 transport_header; /* from head on */
+	__u16 network_header;
 };
 
 #pragma clang attribute pop

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "output.h"
 #include "verb.h"
+#include "write_all.h"
 
 #define MANIFEST      "manifest.json"
 #define TEMPORARY     MANIFEST ".tmp"
@@ -102,21 +103,6 @@ static const struct verify_segment *segment_of(struct verify_trace *trace, struc
 	return verify_find(trace, path);
 }
 
-static int write_text(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		text += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 static int write_manifest(int to_fd, struct json_object *manifest)
 {
 	size_t size;
@@ -127,7 +113,7 @@ static int write_manifest(int to_fd, struct json_object *manifest)
 							     &size);
 	_cleanup_close_ int fd = openat(to_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 					MANIFEST_MODE);
-	int r = fd < 0 ? -errno : !text ? -ENOMEM : write_text(fd, text, size);
+	int r = fd < 0 ? -errno : !text ? -ENOMEM : write_all(fd, text, size);
 
 	if (!r && renameat(to_fd, TEMPORARY, to_fd, MANIFEST) < 0)
 		r = -errno;

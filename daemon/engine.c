@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "engine_resume.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "probes/control_page.h"
 
 /* Groups of programs that a stream needs. */
@@ -166,14 +167,6 @@ bool groups_needed(const struct engine *engine)
 	return groups_wanted(engine) != 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 static size_t sessions_running(const struct engine *engine)
 {
 	size_t count = engine->selftest_bits != 0;
@@ -189,7 +182,7 @@ void groups_attach(struct engine *engine)
 	uint32_t groups = groups_wanted(engine);
 
 	if (sessions_running(engine) <= 1)
-		probes_page(engine->probes)->attached_ns = monotonic_ns();
+		probes_page(engine->probes)->attached_ns = clocks_mono_ns();
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)
 			probes_attach(engine->probes, group);

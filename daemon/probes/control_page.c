@@ -40,13 +40,16 @@ static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t 
 	filter_keys_clear(probes_map(probes, filter_maps[kind].map), bit);
 }
 
+static void flag_set(__u64 *sessions, uint64_t bit, bool set)
+{
+	*sessions = set ? *sessions | bit : *sessions & ~bit;
+}
+
+/* 0: there is none. */
 static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t value)
 {
 	*least = value;
-	if (value)
-		*sessions |= bit;
-	else
-		*sessions &= ~bit;
+	flag_set(sessions, bit, value);
 }
 
 static void page_summarise(struct iotr_control *page)
@@ -142,11 +145,6 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 			      sample > 1 ? (1ULL << 63) / sample : 0);
 		sample_most(page, stream);
 	}
-}
-
-static void flag_set(__u64 *sessions, uint64_t bit, bool set)
-{
-	*sessions = set ? *sessions | bit : *sessions & ~bit;
 }
 
 static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,

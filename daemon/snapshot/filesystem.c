@@ -7,11 +7,10 @@
 #include <sys/stat.h>
 
 #include "job.h"
+#include "schema.h"
 #include "walk.h"
 
-#define HEADER                                                                                     \
-	"snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,"     \
-	"device,links\n"
+#define HEADER	  IOTR_HEADER(IOTR_FILES_COLUMNS)
 #define FIXED_MAX 400 /* bytes of a row without its path */
 
 struct filesystem {
@@ -117,7 +116,7 @@ static int begin(struct job *job)
 	r = job_create(job, 0, &of->store);
 	if (r < 0)
 		return r;
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+	store_text(of->store, HEADER, strlen(HEADER));
 	return walk_new(&config, &of->walk);
 }
 

@@ -15,10 +15,9 @@
 #include "cleanup.h"
 #include "job.h"
 #include "sampler.h"
+#include "schema.h"
 
-#define HEADER                                                                                     \
-	"timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status," \
-	"uid,cgroup\n"
+#define HEADER		 IOTR_HEADER(IOTR_PROCESSES_COLUMNS)
 #define COMMAND_LINE_MAX 32768
 #define CGROUP_MAX	 4096
 #define FIXED_MAX	 600
@@ -263,7 +262,7 @@ static int begin(struct job *job)
 	r = job_create(job, 0, &of->store);
 	if (r < 0)
 		return r;
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+	store_text(of->store, HEADER, strlen(HEADER));
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "log.h"
 #include "readings.h"
+#include "write_all.h"
 
 #define TICK_US 2500000
 
@@ -114,21 +115,6 @@ void sampler_run(struct sampler *sampler, bool run)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 int sampler_take(struct sampler *sampler)
 {
 	_cleanup_(readings_tasks_done) struct readings_tasks tasks = { 0 };
@@ -141,6 +127,6 @@ int sampler_take(struct sampler *sampler)
 	fd = memfd_create("iotracer-tasks", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, (const char *)tasks.tasks, tasks.count * sizeof(*tasks.tasks));
+	r = write_all(fd, tasks.tasks, tasks.count * sizeof(*tasks.tasks));
 	return r < 0 ? r : take_fd(&fd);
 }

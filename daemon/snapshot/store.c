@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "sha256_hex.h"
 
 #define FOLDER_MODE  0750
 #define FILE_MODE    0640
@@ -129,16 +130,12 @@ void store_text(struct store *store, const char *text, size_t size)
 
 static void describe(struct store *store, struct snapshot_file *file)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-
 	memset(file, 0, sizeof(*file));
 	snprintf(file->path, sizeof(file->path), "%s", store->path);
 	file->rows = store->rows;
 	file->bytes = store->bytes;
 	file->stored_bytes = store->stored_bytes;
-	sha256_digest(&store->hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(file->sha256 + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(&store->hash, file->sha256);
 }
 
 int store_finish(struct store *store, struct snapshot_file *file)

@@ -368,7 +368,8 @@ def snapshots(world):
         with (gzip.open if path.endswith('.gz') else open)(full, 'wb') as file:
             file.write(text.encode())
         if path in SNAPSHOTS:
-            manifest['snapshots'].append({'path': path, 'rows': text.count('\n') - 1, 'sha256': 'x'})
+            manifest['snapshots'].append({'path': path, 'rows': text.count('\n') - 1, 'bytes': len(text),
+                                          'sha256': hashlib.sha256(text.encode()).hexdigest()})
     write_manifest(folder, manifest)
     out = world.path('anonymised')
     told = world.ctl.json('anonymize', folder, out, '--key', key(world))
@@ -389,6 +390,10 @@ def snapshots(world):
         path = os.path.join(out, entry['path'])
         equal(entry['sha256'], hashlib.sha256(rows.content(path)).hexdigest(), 'SHA-256 of ' + path)
         equal(entry['stored_bytes'], os.path.getsize(path), 'size of ' + path)
+    with open(os.path.join(folder, 'process/process_snap_000001.csv'), 'a', encoding='ascii') as file:
+        file.write('x\n')
+    done = world.ctl.exits(1, 'anonymize', folder, world.path('anonymised'), '--key', key(world))
+    check('not what its manifest says' in done.stderr, 'a damaged snapshot', done.stderr)
 
 
 OPENER = """
@@ -488,6 +493,9 @@ def own_snapshots(world):
     marked = {path[len(clear) + 1:] for path, text in contents(clear) if peculiar.MARK.encode() in text}
     equal(set(list(SNAPSHOTS)[:2]) - marked, set(), 'tables that the names are in')
     check(not mounted or 'system_spec/device_spec.txt' in marked, 'the mount is not told of', marked)
+    later, _ = anonymize(world, clear)
+    equal(found(later, clear_words()), [], 'names in the clear in what was anonymised later')
+    world.ctl.exits(0, 'verify', later)
 
 
 @test(host_only=True)

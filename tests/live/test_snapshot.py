@@ -385,6 +385,11 @@ def alone(world):
     equal(sorted(told), ['filesystem', 'process', 'system'], 'kinds')
     equal(len(account.manifest_true(output)['snapshots']), 4, 'files in the manifest')
     equal(halves(output), [], 'not whole')
+    document = world.ctl.json('verify', output, '--strict')
+    equal((document['segments'], document['snapshots'], document['notes']), (0, 4, []), 'what verify reads')
+    with open(os.path.join(output, PROCESSES), 'a', encoding='ascii') as file:
+        file.write('x\n')
+    world.ctl.exits(1, 'verify', output)
 
 
 @test(host_only=True)

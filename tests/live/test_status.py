@@ -124,11 +124,16 @@ def watch_interrupted(world):
 def watch_ends(world):
     """It ends with the session, be it stopped or by itself."""
     with world.session('--vfs', '--pid', os.getpid()) as session:
-        process = watch(world, session.name, '--watch=100ms', stdout=subprocess.PIPE)
-        process.stdout.readline()
+        both = [watch(world, session.name, '--watch=100ms', *options, stdout=subprocess.PIPE)
+                for options in ((), ('--json',))]
+        for process in both:
+            process.stdout.readline()
         session.stop()
-        output = process.stdout.read()
-        equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
+        output, documents = [process.stdout.read() for process in both]
+        for process in both:
+            equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
+    for line in documents.splitlines():
+        equal(json.loads(line)['sessions'][0]['name'], session.name, 'session')
     check(output.endswith('%s: stopped\n' % session.name), 'the end is not told', output[-200:])
     check('\033' not in output, 'escape sequences without a terminal')
     world.undo.callback(lambda: world.ctl.run('stop', 'ends'))

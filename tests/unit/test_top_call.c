@@ -87,6 +87,9 @@ static const struct {
 	{ TOP("{\"streams\":[\"vfs\"],\"name\":\"a\"}"), "name" },
 	{ TOP("{\"streams\":[\"vfs\"],\"output\":\"/x\"}"), "output" },
 	{ TOP("{\"streams\":[\"vfs\"],\"flight_recorder\":1048576}"), "flight_recorder" },
+	{ TOP("{\"streams\":[\"vfs\"],\"snapshot_root\":\"/\"}"), "snapshot_root" },
+	{ TOP("{\"streams\":[\"vfs\"],\"tree\":true}"), "tree" },
+	{ TOP("{\"streams\":[\"vfs\"],\"operations\":[\"DISCARD\"]}"), "operations" },
 	{ TOP("{\"streams\":[\"vfs\"],\"x\":1}"), "x" },
 };
 

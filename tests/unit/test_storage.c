@@ -57,12 +57,14 @@ static struct trace *add_trace(const char *name, const struct trace_config *how)
 static void write_file(const char *path, size_t size)
 {
 	int fd = openat(logs.fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	FILE *file = fdopen(fd, "w");
 
-	ck_assert_int_ge(fd, 0);
+	ck_assert_ptr_nonnull(file);
 	for (size_t i = 0; i < size; i += 16)
-		dprintf(fd, "%015zx\n", i * 2654435761u);
+		fprintf(file, "%015zx\n", i * 2654435761u);
+	fflush(file);
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
-	close(fd);
+	fclose(file);
 }
 
 static char *path_of(const char *name, unsigned int number, const char *ending)

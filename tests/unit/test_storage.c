@@ -370,7 +370,8 @@ START_TEST(tells_of_removals_soon)
 	}
 	for (unsigned int i = 1; i <= many; i++)
 		trace_hashed(other, IOTR_VFS, i);
-	storage_set_limits(storage, &(struct storage_limits){ .max_use = many * SIZE + SIZE / 2 });
+	/* Below what is used, also where some are compressed by now. */
+	storage_set_limits(storage, &(struct storage_limits){ .max_use = (many - 20) * SIZE });
 	wait_manifest("a", "/segments/0/state", "removed");
 	trace_counts(other, &counts);
 	ck_assert_uint_gt(counts.waiting, 0);
@@ -418,6 +419,7 @@ END_TEST
 START_TEST(removes_emptied_folders_last)
 {
 	struct trace *other;
+	int error = -1;
 
 	begin(2 * SIZE, 0);
 	trace = add_trace("a", &(struct trace_config){ 0 });
@@ -429,7 +431,10 @@ START_TEST(removes_emptied_folders_last)
 	ck_assert_int_eq(add_segment(other, "b", 2), 0);
 	wait_manifest("a", "/segments/0/state", "removed");
 	ck_assert(!has("b", 1, "") && has("b", 2, ""));
-	ck_assert_int_eq(trace_take(other, 2 * SIZE, TRACE_ROOM_OLDEST), 0);
+	/* The keeper has written the manifest, and may not be done with the folder. */
+	for (int i = 0; i < 500 && (error = trace_take(other, 2 * SIZE, TRACE_ROOM_OLDEST)) < 0; i++)
+		poll(NULL, 0, 10);
+	ck_assert_int_eq(error, 0);
 	ck_assert(!folder_has(&logs, "a/start"));
 	ck_assert(!has("b", 2, ""));
 	trace = other;

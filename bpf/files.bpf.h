@@ -32,11 +32,17 @@ struct place {
 	__u64 mount; /* struct vfsmount */
 };
 
+/* Where a walk upwards has come to, and whose it is. */
+struct walk {
+	struct place here;
+	__u64 thread;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct place);
+	__type(value, struct walk);
 } walk SEC(".maps");
 
 static __always_inline bool unhashed(__u64 dentry)
@@ -162,55 +168,90 @@ static __always_inline bool name_send(__u64 id, __u64 parent, struct place place
 	return true;
 }
 
-/*
- * Sends the name of the place in `walk`, marks it as known, and puts the place above there.
- * Returns whether that has to be sent too. A function of its own, with its input in memory, so
- * that the verifier looks at it once. Should another thread take the CPU between two steps and
- * walk itself, its path is sent: ids are computed anew from the place.
- */
-__noinline int names_step(__u32 last)
+enum names_step {
+	NAMES_SEND,
+	NAMES_SEND_LAST, /* as high as a walk goes */
+	NAMES_MARK,	 /* as known: what was sent */
+};
+
+/* Sends the name of a place, or marks it. */
+static __always_inline bool name_step(__u64 id, __u64 parent, struct place place, bool mount_root, bool top,
+				      enum names_step what)
 {
-	struct iotr_control *page = control_page();
-	__u32 zero = 0;
-	struct place *here = bpf_map_lookup_elem(&walk, &zero), place, above;
-	__u64 id, parent, *mark;
-	bool mount_root;
+	__u64 *mark;
 	__u16 flags;
 
-	if (!page || !here)
-		return 0;
-	place = *here;
+	if (what == NAMES_MARK) {
+		mark = name_mark(id);
+		if (mark)
+			*mark = id;
+		return mark;
+	}
+	flags = !mount_root && !top && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
+	if (what == NAMES_SEND_LAST)
+		flags |= IOTR_NAME_CUT;
+	return name_send(id, parent, place, mount_root, flags);
+}
+
+/*
+ * Does so with the place in `walk`, and puts the place above there. 1: that is next; 0: it is known,
+ * or there is none; -1: not done, or another thread took the CPU and walked itself. A function of its
+ * own, with its input in memory, so that the verifier looks at it once.
+ */
+__noinline int names_step(enum names_step what)
+{
+	struct iotr_control *page = control_page();
+	__u64 thread = bpf_get_current_pid_tgid(), id, parent;
+	__u32 zero = 0;
+	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
+	struct place place, above;
+	bool mount_root;
+
+	if (!page || !walker || walker->thread != thread)
+		return -1;
+	place = walker->here;
 	mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
 	above = place_above(place, mount_root);
 	id = name_id(page, place);
 	parent = above.dentry ? name_id(page, above) : 0;
-	flags = !mount_root && above.dentry && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
-	if (last)
-		flags |= IOTR_NAME_CUT;
-	if (!name_send(id, parent, place, mount_root, flags))
-		return 0;
-	mark = name_mark(id);
-	if (mark)
-		*mark = id;
-	here = bpf_map_lookup_elem(&walk, &zero); /* rather than kept, as the stack is short */
-	if (!here)
-		return 0;
-	*here = above;
+	if (!name_step(id, parent, place, mount_root, !above.dentry, what))
+		return -1;
+	walker = bpf_map_lookup_elem(&walk, &zero); /* rather than kept, as the stack is short */
+	if (!walker || walker->thread != thread)
+		return -1;
+	walker->here = above;
 	return parent && !name_known(parent);
 }
 
-/* Sends what is not known of a path, from a place upwards. */
-static __always_inline void names_walk(struct place place)
+static __always_inline bool names_begin(struct place place)
 {
 	__u32 zero = 0;
-	struct place *start = bpf_map_lookup_elem(&walk, &zero);
+	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
 
-	if (!start)
+	if (!walker)
+		return false;
+	walker->here = place;
+	walker->thread = bpf_get_current_pid_tgid();
+	return true;
+}
+
+/*
+ * Sends what is not known of a path, from a place upwards. Only then is it marked: a name that is
+ * known is one whose way to the root has been sent, whatever CPU asks.
+ */
+static __always_inline void names_walk(struct place place)
+{
+	int next = 1;
+
+	if (!names_begin(place))
 		return;
-	*start = place;
-	for (__u32 level = 1; level <= NAME_LEVELS; level++)
-		if (!names_step(level == NAME_LEVELS))
-			break;
+	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
+		next = names_step(level == NAME_LEVELS ? NAMES_SEND_LAST : NAMES_SEND);
+	if (next < 0 || !names_begin(place))
+		return;
+	next = 1;
+	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
+		next = names_step(NAMES_MARK);
 }
 
 /* The id of a place's name; sends the name when it is not known yet. */
@@ -231,19 +272,19 @@ __noinline __u64 name_here(void)
 {
 	struct iotr_control *page = control_page();
 	__u32 zero = 0;
-	struct place *here = bpf_map_lookup_elem(&walk, &zero);
+	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
 
-	return page && here ? name_of(page, *here) : 0;
+	return page && walker ? name_of(page, walker->here) : 0;
 }
 
 static __always_inline __u64 name_of_place(struct place place)
 {
 	__u32 zero = 0;
-	struct place *here = bpf_map_lookup_elem(&walk, &zero);
+	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
 
-	if (!here)
+	if (!walker)
 		return 0;
-	*here = place;
+	walker->here = place;
 	return name_here();
 }
 

@@ -15,6 +15,10 @@
 /* Between two looks: the least when the last found rows but few, up to the most while there are none. */
 #define PAUSE_LEAST_NS 2000000L
 #define PAUSE_MOST_NS  16000000L
+/* For names, in all of a look: rows must not wait for long. */
+#define NAMES_PAUSE_NS 20000L
+#define NAMES_PAUSES   200
+
 #define BUSY_ROWS 4096	   /* rows of one look after which the next follows at once */
 
 struct consumer {
@@ -23,6 +27,7 @@ struct consumer {
 	struct ring *rings;
 	size_t ring_count;
 	struct ring name_ring;
+	unsigned int names_pauses; /* that are left in this look */
 	uint64_t *known;
 	size_t known_mask;
 
@@ -54,12 +59,27 @@ static int take_row(void *userdata, const void *record, size_t size)
 	return router_row(userdata, record, size);
 }
 
-static void drain_names(void *userdata)
+/* False when something was still being written. */
+static bool drain_names(struct consumer *consumer)
 {
-	struct consumer *consumer = userdata;
 	size_t count = 0;
 
-	ring_read(&consumer->name_ring, take_name, consumer, &count);
+	return ring_read(&consumer->name_ring, take_name, consumer, &count);
+}
+
+/*
+ * A row's name was sent before the row, but may stand behind another one that is being written:
+ * that takes no time, unless its CPU was taken away meanwhile, as a virtual one is at any moment.
+ */
+static void await_names(void *userdata)
+{
+	const struct timespec pause = { .tv_nsec = NAMES_PAUSE_NS };
+	struct consumer *consumer = userdata;
+
+	while (!drain_names(consumer) && consumer->names_pauses) {
+		consumer->names_pauses--;
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* One look at all rings. False when something was still being written; `rows` says how many came. */
@@ -67,6 +87,7 @@ static bool look(struct consumer *consumer, size_t *rows)
 {
 	bool complete = true;
 
+	consumer->names_pauses = NAMES_PAUSES;
 	router_begin(consumer->router);
 	drain_names(consumer);
 	for (size_t i = 0; i < consumer->ring_count; i++)
@@ -168,7 +189,7 @@ int consumer_new(const struct consumer_config *config, struct consumer **ret)
 {
 	_cleanup_(consumer_freep) struct consumer *consumer = calloc(1, sizeof(*consumer));
 	struct names_config names = { .forget = forget, .userdata = consumer };
-	struct router_config router = { .drain_names = drain_names, .userdata = consumer };
+	struct router_config router = { .drain_names = await_names, .userdata = consumer };
 	int r;
 
 	if (!consumer)

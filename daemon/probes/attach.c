@@ -74,6 +74,7 @@ static const struct {
 	const char *map;
 } under_way[] = {
 	{ PROBES_BLOCK, "requests" },
+	{ PROBES_ASYNC, "pendings" },
 	{ PROBES_IOURING, "ring_requests" },
 	{ PROBES_NET_URING, "net_requests" },
 	{ PROBES_CONN, "closing" },

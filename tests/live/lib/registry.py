@@ -11,6 +11,9 @@ class Skip(Exception):
     """This machine cannot show it."""
 
 
+SHOWN = 4000  # characters of a value that is not as expected
+
+
 class Failure(Exception):
     """What was expected, and what came; a line each."""
 
@@ -41,8 +44,24 @@ def check(condition, *lines):
         raise Failure(*(lines or ('not so',)))
 
 
+def shortened(value):
+    text = repr(value)
+    return text if len(text) < SHOWN else '%s... (%d characters)' % (text[:SHOWN], len(text))
+
+
+def differ(got, expected):
+    """Where two lists begin to, and how long they are."""
+    if not isinstance(got, list) or not isinstance(expected, list):
+        return []
+    at = next((at for at, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]),
+              min(len(got), len(expected)))
+    return ['from number %d on: %d expected: %s, %d there: %s' % (
+        at, len(expected), shortened(expected[at:at + 5]), len(got), shortened(got[at:at + 5]))]
+
+
 def equal(got, expected, what):
-    check(got == expected, what, 'expected %r' % (expected,), 'got      %r' % (got,))
+    if got != expected:
+        raise Failure(what, 'expected ' + shortened(expected), 'got      ' + shortened(got), *differ(got, expected))
 
 
 def wait_for(what, condition, told=list, pause=0.02):

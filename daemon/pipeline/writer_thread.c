@@ -22,7 +22,7 @@
 
 /* A live view has CSV, whatever the files have. */
 static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
-			const struct cell *cell, size_t columns, size_t more)
+			struct cell *cell, size_t columns, size_t more)
 {
 	struct format_csv csv;
 	char *line = malloc(format_csv_bound(row) + more);
@@ -31,7 +31,7 @@ static void show_as_csv(struct writer *writer, struct writer_stream *stream, con
 	if (!line)
 		return;
 	format_csv_init(&csv);
-	length = format_csv_row(&csv, cell, columns, line);
+	length = format_csv_row(&csv, &writer->cells, cell, columns, line);
 	pthread_mutex_lock(&writer->tap_lock);
 	if (writer->tap)
 		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
@@ -64,9 +64,13 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 /* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
 static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
 {
-	size_t columns = cells_fill(&writer->cells, row, cell);
+	size_t columns;
 
-	*more = writer->anonymizer ? cells_anonymize(writer->anonymizer, row, cell, columns) : 0;
+	*more = 0;
+	if (!writer->anonymizer)
+		return writer->format->fill(&writer->cells, row, cell);
+	columns = cells_fill(&writer->cells, row, cell);
+	*more = cells_anonymize(writer->anonymizer, row, cell, columns);
 	return columns;
 }
 
@@ -76,7 +80,7 @@ static void write_row(struct writer *writer, struct row *row)
 	struct cell cell[CELLS_MAX];
 	size_t more, columns = fill_cells(writer, row, cell, &more);
 	char *line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
-	size_t length = writer->format->row(&stream->format, cell, columns, line);
+	size_t length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
 
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
 	    !writer->disk.failing)

@@ -120,7 +120,7 @@ static void stage_format(void)
 	before = cpu_ns();
 	for (uint64_t at = 0; at < rows; at++) {
 		row.record = &samples[at % SAMPLES].head;
-		bytes += format_csv_row(&csv, cell, cells_fill(cells, &row, cell), line);
+		bytes += format_csv_row(&csv, cells, cell, cells_fill_late(cells, &row, cell), line);
 	}
 	report("stage: cells and CSV", cpu_ns() - before);
 	if (!bytes)

@@ -48,7 +48,7 @@ struct cell {
 	union {
 		uint64_t number;
 		const char *text;
-		uint64_t id; /* modulo CELLS_PLACES: where to keep the text; nothing else does so there */
+		uint64_t id; /* modulo CELLS_PLACES: where to keep the text */
 	};
 };
 
@@ -88,10 +88,10 @@ enum {
 	CELLS_FLAGS_CACHED = 32, /* decoded flags that are kept */
 	CELLS_FLAGS_SIZE = 112,	 /* bytes of one; a longer one is decoded each time */
 	CELLS_TASKS_CACHED = 64,
-	CELLS_FILES_CACHED = 128,
-	CELLS_RESULTS_CACHED = 192,
-	CELLS_BEGINNINGS = 128, /* of rows: what a task did */
-	/* Of spans. */
+	CELLS_FILES_CACHED = 256,
+	CELLS_RESULTS_CACHED = 512,
+	CELLS_BEGINNINGS = 192, /* of rows: what a task did */
+	/* Where to keep the texts of spans: the low bits of their ids. */
 	CELLS_PLACE_TASK = 0,
 	CELLS_PLACE_TASK_END = CELLS_PLACE_TASK + CELLS_BEGINNINGS,
 	CELLS_PLACE_FILE = CELLS_PLACE_TASK_END + CELLS_TASKS_CACHED,
@@ -99,7 +99,7 @@ enum {
 	CELLS_PLACES = CELLS_PLACE_RESULT + CELLS_RESULTS_CACHED,
 };
 
-_Static_assert(!(CELLS_PLACES & (CELLS_PLACES - 1)), "places are the low bits of ids");
+_Static_assert(!(CELLS_PLACES & (CELLS_PLACES - 1)), "places are low bits");
 
 struct cells_flags {
 	bool valid;

@@ -20,18 +20,26 @@
 #define LAST_TRIES	 8
 #define WAIT_MAX_NS	 3600000000000ULL
 
+static bool has_shown(struct writer_stream *stream)
+{
+	if (stream->shown)
+		return true;
+	stream->shown = malloc(sizeof(*stream->shown));
+	if (stream->shown)
+		format_csv_init(stream->shown);
+	return stream->shown;
+}
+
 /* A live view has CSV, whatever the files have. */
 static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
 			struct cell *cell, size_t columns, size_t more)
 {
-	struct format_csv csv;
-	char *line = malloc(format_csv_bound(row) + more);
+	char *line = has_shown(stream) ? malloc(format_csv_bound(row) + more) : NULL;
 	size_t length;
 
 	if (!line)
 		return;
-	format_csv_init(&csv);
-	length = format_csv_row(&csv, &writer->cells, cell, columns, line);
+	length = format_csv_row(stream->shown, &writer->cells, cell, columns, line);
 	pthread_mutex_lock(&writer->tap_lock);
 	if (writer->tap)
 		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);

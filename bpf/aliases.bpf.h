@@ -6,22 +6,6 @@
 
 #define MOUNTS_MAX 16 /* mounts of one file system that are looked at */
 
-/*
- * A pointer as a number, which may be reckoned with and handed to any function. A typed load of it
- * would be a pointer: it is taken for the seconds of a time.
- */
-#define ADDRESS(type, object, field)                                                            \
-	({                                                                                      \
-		void *owner_ = (void *)(object);                                                \
-		__u64 address_ = 0;                                                             \
-		if (typed_reads)                                                                \
-			address_ = READ(struct timespec64, owner_ + bpf_core_field_offset(type, field), \
-					tv_sec);                                                \
-		else                                                                            \
-			bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);   \
-		address_;                                                                       \
-	})
-
 static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
 {
 	return mount && (__u64)READ(struct vfsmount, mount, mnt_sb) == sb &&

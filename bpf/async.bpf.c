@@ -9,11 +9,6 @@
 
 #define FSYNC_DATASYNC 1
 
-static __always_inline __u64 uring_key(__u64 request)
-{
-	return mix(2, low_half(request));
-}
-
 /* What the request of a read or write asks for; struct io_rw lies at its beginning. */
 static __always_inline void uring_rw(struct io_kiocb *request, struct pending *pending, __u32 opcode,
 				     __u64 file)
@@ -150,41 +145,34 @@ static __always_inline int uring_completed(struct io_kiocb *request, __u64 key, 
 	return 0;
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(uring_submit_req__1, struct io_kiocb *request)
+static __always_inline int taken(struct io_kiocb *request)
 {
-	return uring_submitted(NULL, request, uring_key((__u64)request));
+	return uring_submitted(NULL, request, uring_key(request));
 }
 
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(uring_submit_sqe__2, struct io_kiocb *request)
+static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
 {
-	return uring_submitted(NULL, request, uring_key((__u64)request));
+	return uring_submitted(ring, request, uring_key_510(ring, user_data));
 }
 
-/* The oldest: the completion knows only the ring and the user's data. */
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(uring_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
-{
-	return uring_submitted(ring, request, mix(mix(3, low_half((__u64)ring)), user_data));
-}
+URING_BEGINS(uring, taken, taken_510)
 
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(uring_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
 {
-	return request ? uring_completed(request, uring_key((__u64)request), cqe->res) : 0;
+	return request ? uring_completed(request, uring_key(request), cqe->res) : 0;
 }
 
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(uring_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result)
 {
-	return request ? uring_completed(request, uring_key((__u64)request), result) : 0;
+	return request ? uring_completed(request, uring_key(request), result) : 0;
 }
 
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result)
 {
-	return uring_completed(NULL, mix(mix(3, low_half((__u64)ring)), user_data), result);
+	return uring_completed(NULL, uring_key_510(ring, user_data), result);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -97,20 +97,17 @@ static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operati
 static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
 				 __u32 error)
 {
-	__u64 now = bpf_ktime_get_ns(), sessions;
+	__u64 now = bpf_ktime_get_ns(), start = pending->insert_ns ?: pending->issue_ns, sessions;
 	struct iotr_block_record *row;
 
-	if (pending->issue_ns < page->attached_ns)
-		return;
-	sessions = filter_end(page, pending->sessions & wanted(page, pending->operation),
-			      now - pending->issue_ns, pending->size, error);
+	sessions = filter_begun(page, pending->sessions & wanted(page, pending->operation), start);
+	sessions = filter_end(page, sessions, now - pending->issue_ns, pending->size, error);
 	if (!sessions)
 		return;
 	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions,
-		  pending->insert_ns ?: pending->issue_ns, now);
+	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions, start, now);
 	row->head.latency_ns = now - pending->issue_ns;
 	actor_head(&row->head, &pending->actor);
 	row->sector = pending->sector;
@@ -168,17 +165,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(bio_queue__1, struct bio *bio)
-{
-	return bio_queued(bio);
-}
-
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(bio_queue__2, struct request_queue *queue, struct bio *bio)
-{
-	return bio_queued(bio);
-}
+QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
@@ -304,17 +291,7 @@ static __always_inline int request_again(struct request *request)
 	return 0;
 }
 
-#define REQUEST_HOOK(name, hook, call)                                                          \
-	SEC("tp_btf/" #hook)                                                                    \
-	int BPF_PROG(name##__1, struct request *request)                                        \
-	{                                                                                       \
-		return call;                                                                    \
-	}                                                                                       \
-	SEC("tp_btf/" #hook)                                                                    \
-	int BPF_PROG(name##__2, struct request_queue *queue, struct request *request)           \
-	{                                                                                       \
-		return call;                                                                    \
-	}
+#define REQUEST_HOOK(name, hook, call) QUEUE_HOOK(name, hook, struct request *request, call)
 
 REQUEST_HOOK(rq_start, block_io_start, request_begins(request, false, false))
 REQUEST_HOOK(rq_insert, block_rq_insert, request_begins(request, true, false))

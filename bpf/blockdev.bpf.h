@@ -4,9 +4,23 @@
 
 #include "actor.bpf.h"
 #include "files.bpf.h"
+#include "folio.bpf.h"
 
 #define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
 #define MINOR_BITS	  20
+
+/* A hook whose arguments are a queue and an object of it, or since 5.11 the object alone. */
+#define QUEUE_HOOK(name, hook, object, call)                                                    \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__1, object)                                                         \
+	{                                                                                       \
+		return call;                                                                    \
+	}                                                                                       \
+	SEC("tp_btf/" #hook)                                                                    \
+	int BPF_PROG(name##__2, struct request_queue *queue, object)                            \
+	{                                                                                       \
+		return call;                                                                    \
+	}
 
 static __always_inline __u32 disk_number(struct gendisk *disk)
 {
@@ -77,35 +91,20 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 static __always_inline __u64 inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
 {
 	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
-	struct address_space *mapping;
-	struct super_block *sb;
-	struct inode *inode;
-	struct page *page;
-	__u64 head;
+	__u64 page, mapping, inode, sb;
 
 	*number = IOTR_UNKNOWN;
 	if (!vector || !READ(struct bio, bio, bi_iter.bi_size))
 		return 0;
-	page = READ(struct bio_vec, vector, bv_page);
-	if (!page)
-		return 0;
-	if (bpf_core_field_exists(struct page, compound_head)) {
-		head = READ(struct page, page, compound_head);
-		if (low_half(head) & 1)
-			page = (struct page *)(head - 1);
-	}
-	mapping = READ(struct page, page, mapping);
-	if (!mapping || low_half((__u64)mapping) & 3)
-		return 0;
-	inode = READ(struct address_space, mapping, host);
-	if (!inode)
-		return 0;
-	sb = READ(struct inode, inode, i_sb);
+	page = ADDRESS(struct bio_vec, vector, bv_page);
+	mapping = page ? folio_mapping(page_folio(page)) : 0;
+	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
+	sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
 	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
 		return 0;
 	*number = READ(struct inode, inode, i_ino);
 	*device = READ(struct super_block, sb, s_dev);
-	return (__u64)inode;
+	return inode;
 }
 
 /* The kernel's blk_status_t as the error number it stands for. */

@@ -16,6 +16,21 @@
 #include "cache_runs.bpf.h"
 #include "cache_writeback.bpf.h"
 
+/*
+ * The thread's call, and those of the sessions that want what it does; NULL, and counted, when it
+ * has no place.
+ */
+static __always_inline struct cache_call *call_for(struct iotr_control *page, __u64 *sessions)
+{
+	struct cache_call *call = call_take(page);
+
+	if (call)
+		*sessions = sample_call(page, call, *sessions);
+	else
+		row_unmatched(IOTR_CACHE, *sessions);
+	return call;
+}
+
 /* ---- pages added, made dirty, removed ---- */
 
 /* One folio. A function of its own, verified once. */
@@ -37,12 +52,9 @@ __noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
 	sessions = filter_current(page, sessions);
 	if (!sessions)
 		return 0;
-	call = call_take(page);
-	if (!call) {
-		row_unmatched(IOTR_CACHE, sessions);
+	call = call_for(page, &sessions);
+	if (!call)
 		return 0;
-	}
-	sessions = sample_call(page, call, sessions);
 	if (sessions)
 		run_add(page, call, mapping, index, count, operation, sessions);
 	if (call_ends(flags, operation))
@@ -186,13 +198,8 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	sessions = filter_current(page, wanted_reads(page));
 	if (!sessions || !call_ends(READ(struct task_struct, current_task(), flags), IOTR_CACHE_HIT))
 		return 0;
-	call = call_take(page);
-	if (!call) {
-		row_unmatched(IOTR_CACHE, sessions);
-		return 0;
-	}
-	sessions = sample_call(page, call, sessions);
-	if (sessions)
+	call = call_for(page, &sessions);
+	if (call && sessions)
 		ask(page, call, untyped(call, mapping), index, last, sessions);
 	return 0;
 }

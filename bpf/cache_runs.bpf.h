@@ -110,12 +110,17 @@ static __always_inline struct cache_call *call_find(void)
 	return call && call->tid == tid ? call : NULL;
 }
 
-/* Rid of what no hook saw the end of. */
+static __always_inline bool run_begun(struct iotr_control *page, const struct run *run)
+{
+	return filter_begun(page, run->sessions, run->start_ns);
+}
+
+/* Rid of what no hook saw the end of: nobody is left who wants the last of it. */
 static __always_inline void call_tidy(struct iotr_control *page, struct cache_call *call)
 {
-	if (call->runs[0].start_ns < page->attached_ns)
+	if (call->count && !run_begun(page, &call->runs[(call->count - 1) & (RUNS - 1)]))
 		call->count = call->settled = 0;
-	if (call->asked.start_ns < page->attached_ns)
+	if (call->asked.count && !run_begun(page, &call->asked))
 		call->asked.count = 0;
 }
 
@@ -167,9 +172,7 @@ __noinline int emit(__u32 which, __u32 operation, __u64 index, __u64 count)
 	if (!page || !call || !count)
 		return 0;
 	run = which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked;
-	if (run->start_ns < page->attached_ns)
-		return 0;
-	sessions = run->sessions & wanted(page, operation);
+	sessions = filter_begun(page, run->sessions & wanted(page, operation), run->start_ns);
 	sessions = filter_end(page, sessions, 0, count << PAGE_SHIFT, false);
 	task_command(task, &command);
 	if (!sessions || command_is_ours(&command))

@@ -18,6 +18,7 @@ struct writeback {
 	__u64 index;
 	__u64 count;
 	__u64 sessions;
+	__u64 start_ns;
 };
 
 HASH_OF(writebacks, LRU_HASH, __u64, struct writeback, WRITEBACKS);
@@ -28,6 +29,7 @@ static __always_inline void emit_for(struct iotr_control *page, const struct wri
 	__u64 now = bpf_ktime_get_ns(), sessions = back->sessions & wanted(page, operation);
 	struct iotr_cache_record *row;
 
+	sessions = filter_begun(page, sessions, back->start_ns);
 	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
 	if (!sessions || command_is_ours(&command))
 		return;
@@ -89,23 +91,14 @@ static __always_inline int bio_queued(struct bio *bio)
 	if (!back.sessions || !bio_pages(page, bio, &back))
 		return 0;
 	actor_current(&back.actor);
+	back.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
 		row_unmatched(IOTR_CACHE, back.sessions & wanted(page, IOTR_CACHE_WRITEBACK_END));
 	emit_for(page, &back, IOTR_CACHE_WRITEBACK_START);
 	return 0;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(cache_bio_queue__1, struct bio *bio)
-{
-	return bio_queued(bio);
-}
-
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(cache_bio_queue__2, struct request_queue *queue, struct bio *bio)
-{
-	return bio_queued(bio);
-}
+QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
 /* A function of its own, verified once. */
 __noinline int bio_ended(__u64 bio)
@@ -161,6 +154,7 @@ int BPF_PROG(cache_reclaim, int node, unsigned long scanned, unsigned long recla
 	if (!back.sessions)
 		return 0;
 	actor_current(&back.actor);
+	back.start_ns = bpf_ktime_get_ns();
 	back.cached.file.inode = back.cached.size = back.index = IOTR_UNKNOWN;
 	back.count = reclaimed;
 	emit_for(page, &back, IOTR_CACHE_RECLAIM);

@@ -11,14 +11,7 @@
 
 /* ---- names of Unix sockets that are being closed ---- */
 
-struct unix_names {
-	__u8 local_length;
-	__u8 remote_length;
-	char local[IOTR_UNIX_NAME];
-	char remote[IOTR_UNIX_NAME];
-};
-
-/* Of sockets that are being closed, by thread: afterwards they are gone. */
+/* By thread. */
 HASH_OF(closing, HASH, __u32, struct unix_names, IOTR_CLOSING);
 ARRAY_OF(closing_blank, struct unix_names, 1, 0);
 
@@ -32,22 +25,16 @@ static __always_inline void closing_note(__u32 tid, __u64 sock)
 	if (!names || bpf_map_update_elem(&closing, &tid, names, BPF_ANY))
 		return;
 	names = bpf_map_lookup_elem(&closing, &tid);
-	if (!names)
-		return;
-	names->local_length = unix_name(names->local, sock);
-	names->remote_length = unix_name(names->remote, unix_peer(sock));
+	if (names)
+		unix_names_note(names, sock);
 }
 
 static __always_inline void closing_fill(struct iotr_conn_record *row, __u32 tid)
 {
 	struct unix_names *names = bpf_map_lookup_elem(&closing, &tid);
 
-	if (!names)
-		return;
-	row->local_length = names->local_length;
-	row->remote_length = names->remote_length;
-	__builtin_memcpy(row->local_name, names->local, sizeof(names->local));
-	__builtin_memcpy(row->remote_name, names->remote, sizeof(names->remote));
+	if (names)
+		unix_names_noted(row, names);
 }
 
 static __always_inline void closing_forget(const struct slot *slot)
@@ -115,8 +102,9 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	if (!page)
 		return;
 	sessions = from->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT];
+	sessions = filter_begun(page, sessions, from->start_ns);
 	sessions = filter_end(page, sessions, from->end_ns - from->start_ns, IOTR_UNKNOWN, from->outcome);
-	if (!sessions || from->start_ns < page->attached_ns || command_is_ours(&from->actor.command))
+	if (!sessions || command_is_ours(&from->actor.command))
 		return;
 	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
 	if (!row)

@@ -18,12 +18,15 @@ static __always_inline __u32 name_bytes(__s32 address)
 	return length > IOTR_UNIX_NAME ? IOTR_UNIX_NAME : length;
 }
 
-/* The name that a Unix socket is bound to; returns its bytes. */
+/* The name that a Unix socket is bound to; returns its bytes. Where these are a module there is none. */
 static __always_inline __u32 unix_name(char *name, __u64 sock)
 {
-	__u64 address = sock ? (__u64)READ(struct unix_sock, sock, addr) : 0;
-	__u32 length = address ? name_bytes(READ(struct unix_address, address, len)) : 0;
+	__u64 address = 0;
+	__u32 length;
 
+	if (sock && bpf_core_type_exists(struct unix_sock))
+		address = (__u64)READ(struct unix_sock, sock, addr);
+	length = address ? name_bytes(READ(struct unix_address, address, len)) : 0;
 	if (!length || length > IOTR_UNIX_NAME)
 		return 0;
 	address += bpf_core_field_offset(struct unix_address, name) + SUN_PATH;
@@ -43,13 +46,35 @@ static __always_inline __u32 unix_name_user(char *name, __u64 user, __s32 addres
 
 static __always_inline __u64 unix_peer(__u64 sock)
 {
-	return (__u64)READ(struct unix_sock, sock, peer);
+	return bpf_core_type_exists(struct unix_sock) ? (__u64)READ(struct unix_sock, sock, peer) : 0;
+}
+
+/* Names of a Unix socket that is being closed: afterwards it is gone. */
+struct unix_names {
+	__u8 local_length;
+	__u8 remote_length;
+	char local[IOTR_UNIX_NAME];
+	char remote[IOTR_UNIX_NAME];
+};
+
+static __always_inline void unix_names_note(struct unix_names *names, __u64 sock)
+{
+	names->local_length = unix_name(names->local, sock);
+	names->remote_length = unix_name(names->remote, unix_peer(sock));
+}
+
+static __always_inline void unix_names_noted(struct iotr_conn_record *row, const struct unix_names *names)
+{
+	row->local_length = names->local_length;
+	row->remote_length = names->remote_length;
+	__builtin_memcpy(row->local_name, names->local, sizeof(row->local_name));
+	__builtin_memcpy(row->remote_name, names->remote, sizeof(row->remote_name));
 }
 
 /* Both names, where it is a Unix socket, and there still. */
 static __always_inline void unix_names_fill(struct iotr_conn_record *row, __u64 sock)
 {
-	if (row->socket.family != AF_UNIX || !bpf_core_type_exists(struct unix_sock))
+	if (row->socket.family != AF_UNIX)
 		return;
 	row->local_length = unix_name(row->local_name, sock);
 	row->remote_length = unix_name(row->remote_name, unix_peer(sock));

@@ -19,24 +19,11 @@ struct conn_request {
 	__u8 operation;
 	__u8 makes; /* its result is a descriptor */
 	__u8 hides; /* it has none: what it makes is put into the ring's own table */
-	__u8 local_length, remote_length; /* of the names of a Unix socket that is closed */
-	char local_name[IOTR_UNIX_NAME];
-	char remote_name[IOTR_UNIX_NAME];
+	struct unix_names names; /* of one that is closed */
 };
 
 HASH_OF(conn_requests, HASH, __u64, struct conn_request, IOTR_URING);
 ARRAY_OF(conn_request_blank, struct conn_request, 1, 0);
-
-static __always_inline __u64 request_key(__u64 request)
-{
-	return mix(4, low_half(request));
-}
-
-/* The oldest kernels know no request when it ends. */
-static __always_inline __u64 user_key(void *ring, __u64 user_data)
-{
-	return mix(mix(5, low_half((__u64)ring)), user_data);
-}
 
 static __always_inline int operation_of(__u8 opcode)
 {
@@ -69,8 +56,8 @@ static __always_inline struct conn_request *request_new(__u64 key, __u64 session
 	struct iotr_control *page = control_page();
 	__u32 zero = 0;
 
-	if (before && page && before->start_ns >= page->attached_ns) /* never seen to end */
-		row_unmatched(IOTR_CONN, before->sessions);
+	if (before && page)
+		row_unended(page, IOTR_CONN, before->sessions, before->start_ns);
 	blank = bpf_map_lookup_elem(&conn_request_blank, &zero);
 	if (!blank || bpf_map_update_elem(&conn_requests, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_CONN, sessions);
@@ -89,11 +76,8 @@ static __always_inline void note_socket(struct conn_request *request, const stru
 	if (!noted->sock)
 		return;
 	socket_fill(&noted->socket, noted->sock);
-	if (request->operation != IOTR_CONN_CLOSE || noted->socket.family != AF_UNIX ||
-	    !bpf_core_type_exists(struct unix_sock))
-		return;
-	request->local_length = unix_name(request->local_name, noted->sock);
-	request->remote_length = unix_name(request->remote_name, unix_peer(noted->sock));
+	if (request->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX)
+		unix_names_note(&request->names, noted->sock);
 }
 
 static __always_inline void note_entry(struct conn_request *request, const struct uring_entry *entry)
@@ -119,7 +103,8 @@ static __always_inline void note_entry(struct conn_request *request, const struc
 	}
 }
 
-static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
+/* Whether a session wants the request. */
+static __always_inline bool submitted(__u64 key, const struct uring_entry *entry)
 {
 	int operation = operation_of(entry->opcode);
 	struct iotr_control *page = control_page();
@@ -129,15 +114,15 @@ static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
 	__u64 sessions;
 
 	if (!page || operation < 0 || tgid == page->own_tgid)
-		return 0;
+		return false;
 	sessions = page->operation[IOTR_CONN][operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_fileless(page, sessions);
 	sessions = sessions ? filter_begin(page, task, IOTR_CONN, sessions, tgid) : 0;
 	if (!sessions)
-		return 0;
+		return false;
 	request = request_new(key, sessions);
 	if (!request)
-		return 0;
+		return false;
 	request->operation = operation;
 	actor_current(&request->actor);
 	note_entry(request, entry);
@@ -145,11 +130,11 @@ static __always_inline int submitted(__u64 key, const struct uring_entry *entry)
 	if (command_is_ours(&request->actor.command) ||
 	    (operation == IOTR_CONN_CLOSE && (!request->noted.sock || entry->file_index))) {
 		bpf_map_delete_elem(&conn_requests, &key);
-		return 0;
+		return false;
 	}
 	request->sessions = sessions;
 	request->start_ns = bpf_ktime_get_ns();
-	return 0;
+	return true;
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
@@ -160,33 +145,23 @@ static __always_inline int taken(struct io_kiocb *kernel)
 	if (operation_of(READ(struct io_kiocb, kernel, opcode)) < 0)
 		return 0;
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
-	if (may_repeat(&entry))
+	if (submitted(uring_key(kernel), &entry) && may_repeat(&entry))
 		repeat_note(ring, entry.user_data, kernel);
-	return submitted(request_key((__u64)kernel), &entry);
+	return 0;
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(conn_submit_req__1, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(conn_submit_sqe__2, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(conn_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
 	struct uring_entry entry;
 
 	if (operation_of(opcode) < 0)
 		return 0;
 	entry_find(ring, kernel, user_data, &entry);
-	return submitted(user_key(ring, user_data), &entry);
+	submitted(uring_key_510(ring, user_data), &entry);
+	return 0;
 }
+
+URING_BEGINS(conn, taken, taken_510)
 
 /* ---- completion ---- */
 
@@ -249,12 +224,8 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 		row->type = request->type;
 		row->protocol = request->protocol;
 	}
-	if (request->operation == IOTR_CONN_CLOSE) {
-		row->local_length = request->local_length;
-		row->remote_length = request->remote_length;
-		__builtin_memcpy(row->local_name, request->local_name, sizeof(row->local_name));
-		__builtin_memcpy(row->remote_name, request->remote_name, sizeof(row->remote_name));
-	}
+	if (request->operation == IOTR_CONN_CLOSE)
+		unix_names_noted(row, &request->names);
 }
 
 static __always_inline void emit(const struct conn_request *request, struct io_kiocb *kernel, __s32 result)
@@ -263,9 +234,10 @@ static __always_inline void emit(const struct conn_request *request, struct io_k
 	__u64 now = bpf_ktime_get_ns(), sessions = request->sessions;
 	struct iotr_conn_record *row;
 
-	if (!page || request->start_ns < page->attached_ns)
+	if (!page)
 		return;
 	sessions &= page->operation[IOTR_CONN][request->operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, IOTR_UNKNOWN, result < 0);
 	if (!sessions)
 		return;
@@ -293,35 +265,6 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 	return 0;
 }
 
-/* Without a request it is one of several completions. */
-static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_data, __s32 result,
-				__u32 flags)
-{
-	bool last = kernel || !(flags & CQE_MORE);
-
-	if (!kernel)
-		kernel = repeat_find(ring, user_data, flags);
-	return kernel ? completed(kernel, request_key((__u64)kernel), result, last) : 0;
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__3, void *ring, struct io_kiocb *kernel, struct io_uring_cqe *cqe)
-{
-	return told(ring, kernel, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
-		    READ(struct io_uring_cqe, cqe, flags));
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_data, int result,
-	     __u32 flags)
-{
-	return told(ring, kernel, user_data, result, flags);
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(conn_complete__4, void *ring, __u64 user_data, int result)
-{
-	return completed(NULL, user_key(ring, user_data), result, true);
-}
+URING_ENDS(conn, told, told_510)
 
 char LICENSE[] SEC("license") = "GPL";

@@ -14,9 +14,9 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u32 uid, _
 {
 	__u64 sessions = page->operation[IOTR_DROP][IOTR_DROP_TCP_RETRANSMIT] & page->open;
 
+	sessions = filter_fileless(page, sessions);
 	sessions &= ~(page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_COMMAND] |
-		      page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_CGROUP] |
-		      page->filtered[IOTR_FILTER_PATH]); /* there is none to compare with */
+		      page->filtered[IOTR_FILTER_CGROUP]); /* there is none to compare with */
 	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
 	sessions = sample(page, IOTR_DROP, sessions);
 	return filter_end(page, sessions, 0, size, false);

@@ -105,6 +105,22 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 		value_;                                                                         \
 	})
 
+/*
+ * A pointer as a number, which may be reckoned with and handed to any function. A typed load of it
+ * would be a pointer: it is taken for the seconds of a time.
+ */
+#define ADDRESS(type, object, field)                                                            \
+	({                                                                                      \
+		void *owner_ = (void *)(object);                                                \
+		__u64 address_ = 0;                                                             \
+		if (typed_reads)                                                                \
+			address_ = READ(struct timespec64, owner_ + bpf_core_field_offset(type, field), \
+					tv_sec);                                                \
+		else                                                                            \
+			bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);   \
+		address_;                                                                       \
+	})
+
 /* A typed pointer as a number, which functions of their own may be given. Swapped twice is the same. */
 static __always_inline __u64 number_of(__u64 address)
 {
@@ -281,6 +297,23 @@ static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 
 	return below & users;
 }
 
+/* Those that had their places by then. A function of its own, verified once. */
+__noinline __u64 begun_by(__u64 sessions, __u64 time)
+{
+	struct iotr_control *page = control_page();
+
+	return page ? sessions & ~below_least(sessions, page->begun_ns, time) : 0;
+}
+
+/*
+ * Sessions that an event was noted for when it began, at its end: places of those that have ended
+ * meanwhile may be others' by now, for which it began too early.
+ */
+static __always_inline __u64 filter_begun(struct iotr_control *page, __u64 sessions, __u64 start)
+{
+	return start < page->begun_last_ns ? begun_by(sessions, start) : sessions;
+}
+
 /*
  * Sampling: a session that takes one in N events of a stream is content with an event when the
  * number drawn for it lies below the N-th part of all numbers. By chance, not by counting: who
@@ -381,6 +414,12 @@ static __always_inline void row_unmatched(__u32 stream, __u64 sessions)
 {
 	count_sessions(stream, COUNT_EMITTED, sessions);
 	count_sessions(stream, COUNT_UNMATCHED, sessions);
+}
+
+/* One that was never seen to end, and has to make room for another. */
+static __always_inline void row_unended(struct iotr_control *page, __u32 stream, __u64 sessions, __u64 start)
+{
+	row_unmatched(stream, filter_begun(page, sessions, start));
 }
 
 static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,

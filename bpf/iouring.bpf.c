@@ -274,20 +274,7 @@ static __always_inline int taken(struct io_kiocb *kernel)
 			 &entry);
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(ring_submit_req__1, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(ring_submit_sqe__2, struct io_kiocb *kernel)
-{
-	return taken(kernel);
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(ring_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
 	struct uring_entry entry;
 	struct iotr_control *page = control_page();
@@ -303,6 +290,8 @@ int BPF_PROG(ring_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcod
 	return submitted(ring, kernel, request_key_free(ring, user_data), low_half((__u64)kernel),
 			 &entry);
 }
+
+URING_BEGINS(ring, taken, taken_510)
 
 /* What the kernel refuses before it has taken it, or while it makes it ready. */
 SEC("tp_btf/io_uring_req_failed")
@@ -352,8 +341,7 @@ static __always_inline void emit(struct iotr_control *page, const struct ring_re
 	__u64 now = bpf_ktime_get_ns(), sessions = request->sessions & wanted(page, request->opcode);
 	struct iotr_iouring_record *row;
 
-	if (request->start_ns < page->attached_ns)
-		return;
+	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, request->length, result < 0);
 	if (!sessions)
 		return;
@@ -419,20 +407,6 @@ static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_
 	return key ? completed((void *)key, key, result, !(flags & CQE_MORE)) : 0;
 }
 
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(ring_complete__3, void *ring, struct io_kiocb *kernel, struct io_uring_cqe *cqe)
-{
-	return told(ring, kernel, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
-		    READ(struct io_uring_cqe, cqe, flags));
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(ring_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_data, int result,
-	     __u32 flags)
-{
-	return told(ring, kernel, user_data, result, flags);
-}
-
 /* A completion that has to wait for room in the ring; some kernels tell of it here alone. */
 SEC("tp_btf/io_uring_cqe_overflow")
 int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 flags)
@@ -465,8 +439,7 @@ static __always_inline bool refusal(__s32 result)
 	}
 }
 
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(ring_complete__4, void *ring, __u64 user_data, int result, __u32 flags)
+static __always_inline int told_510(void *ring, __u64 user_data, __s32 result, __u32 flags)
 {
 	__u64 key = request_key_oldest(ring, user_data);
 	struct uring_entry entry;
@@ -477,6 +450,8 @@ int BPF_PROG(ring_complete__4, void *ring, __u64 user_data, int result, __u32 fl
 	}
 	return completed(NULL, key, result, !(flags & CQE_MORE));
 }
+
+URING_ENDS(ring, told, told_510)
 
 /* ---- rings ---- */
 

@@ -2,7 +2,7 @@
 /*
  * The kernel's structures, as far as they are read, relocated by CO-RE against the running kernel.
  * Hand kept: a field stands here only when a program reads it. Where kernels differ, a flavour
- * (suffix after three underscores) holds the other layout, and core_fixes.bpf.h chooses.
+ * (suffix after three underscores) holds the other layout, and whoever reads it chooses.
  */
 #pragma once
 
@@ -349,7 +349,6 @@ struct request___510 {
 	struct hd_struct___510 *part;
 };
 
-
 struct in6_addr {
 	union {
 		__u32 u6_addr32[4];
@@ -462,6 +461,9 @@ struct request_sock;
 
 struct sk_buff {
 	unsigned int len;
+	unsigned char *head;
+	__u16 transport_header; /* from head on */
+	__u16 network_header;
 };
 
 #pragma clang attribute pop

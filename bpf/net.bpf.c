@@ -4,6 +4,8 @@
 #include "plug.bpf.h"
 #include "sockets.bpf.h"
 
+#define IPV4_SOURCE    12 /* bytes into the header */
+#define IPV6_SOURCE    8
 #define MESSAGES_MAX   1024 /* of one call, as the kernel has it */
 #define MESSAGES_CHUNK 32
 #define MESSAGES_ROWS  64 /* of one call: the last is that of all the rest */
@@ -138,6 +140,48 @@ static __always_inline int net_begins(struct call_context context)
 	}
 	if (slot->operation == IOTR_NET_RECEIVE && noted->socket.type != SOCK_STREAM)
 		slot->args[5] = name_room(slot);
+	return 0;
+}
+
+/* ---- a datagram that was received ---- */
+
+/* Whether the row of the call under way is that of the datagram, and lacks its source. */
+static __always_inline bool receives_datagram(const struct slot *slot)
+{
+	const struct noted *noted = (const struct noted *)slot->own;
+
+	return slot->sessions && slot->stream == IOTR_NET && slot->operation == IOTR_NET_RECEIVE &&
+	       slot->kind != IOTR_PLUG_MESSAGES && !noted->socket.remote_port;
+}
+
+static __always_inline void source_fill(struct iotr_socket *socket, __u64 skb)
+{
+	__u64 head = (__u64)READ(struct sk_buff, skb, head);
+	__u64 network = head + READ(struct sk_buff, skb, network_header);
+	__u64 transport = head + READ(struct sk_buff, skb, transport_header);
+	__u8 version = 0;
+	__u16 port = 0;
+
+	bpf_probe_read_kernel(&version, sizeof(version), (void *)network);
+	version >>= 4;
+	if (version == 6 && socket->family == AF_INET6)
+		bpf_probe_read_kernel(socket->remote, 16, (void *)(network + IPV6_SOURCE));
+	else if (version == 4)
+		bpf_probe_read_kernel(address_v4(socket, socket->remote), 4, (void *)(network + IPV4_SOURCE));
+	else
+		return;
+	bpf_probe_read_kernel(&port, sizeof(port), (void *)transport);
+	socket->remote_port = bpf_ntohs(port);
+}
+
+/* Who sent it is seen here also when the call does not ask. No tracepoint is on this way on all kernels. */
+SEC("fentry/skb_consume_udp")
+int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
+{
+	struct slot *slot = slot_find(task_tid(current_task()));
+
+	if (slot && receives_datagram(slot))
+		source_fill(&((struct noted *)slot->own)->socket, (__u64)skb);
 	return 0;
 }
 

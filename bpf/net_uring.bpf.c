@@ -7,35 +7,16 @@
 #include "sockets.bpf.h"
 #include "uring_repeat.bpf.h"
 
-#define FIXED_FILE 1 /* REQ_F_FIXED_FILE: the descriptor is an index of the ring's own table */
-
-enum uring_opcode {
-	URING_READV = 1,
-	URING_WRITEV = 2,
-	URING_READ_FIXED = 4,
-	URING_WRITE_FIXED = 5,
-	URING_SENDMSG = 9,
-	URING_RECVMSG = 10,
-	URING_READ = 22,
-	URING_WRITE = 23,
-	URING_SEND = 26,
-	URING_RECV = 27,
-	URING_SEND_ZC = 47,
-	URING_SENDMSG_ZC = 48,
-	URING_READ_MULTISHOT = 49,
-	URING_OPCODES = 64, /* more than there are */
-};
-
-#define ONE(opcode) (1ULL << (opcode))
-#define MESSAGES    (ONE(URING_SENDMSG) | ONE(URING_RECVMSG) | ONE(URING_SENDMSG_ZC))
-#define VECTORS	    (ONE(URING_READV) | ONE(URING_WRITEV))
-#define FLAGGED	    (MESSAGES | ONE(URING_SEND) | ONE(URING_RECV) | ONE(URING_SEND_ZC))
+/* A set of opcodes, which are below 64. */
+#define ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
+#define MESSAGES    (ONE(SENDMSG) | ONE(RECVMSG) | ONE(SENDMSG_ZC))
+#define VECTORS	    (ONE(READV) | ONE(WRITEV))
+#define FLAGGED	    (MESSAGES | ONE(SEND) | ONE(RECV) | ONE(SEND_ZC))
 #define SENDS                                                                                   \
-	(ONE(URING_WRITEV) | ONE(URING_WRITE_FIXED) | ONE(URING_WRITE) | ONE(URING_SENDMSG) |    \
-	 ONE(URING_SEND) | ONE(URING_SEND_ZC) | ONE(URING_SENDMSG_ZC))
+	(ONE(WRITEV) | ONE(WRITE_FIXED) | ONE(WRITE) | ONE(SENDMSG) | ONE(SEND) | ONE(SEND_ZC) | \
+	 ONE(SENDMSG_ZC))
 #define RECEIVES                                                                                \
-	(ONE(URING_READV) | ONE(URING_READ_FIXED) | ONE(URING_READ) | ONE(URING_RECVMSG) |       \
-	 ONE(URING_RECV) | ONE(URING_READ_MULTISHOT))
+	(ONE(READV) | ONE(READ_FIXED) | ONE(READ) | ONE(RECVMSG) | ONE(RECV) | ONE(READ_MULTISHOT))
 
 /* Of struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
 #define REPEATING (1 << 1 | 1 << 4)
@@ -51,21 +32,9 @@ struct net_request {
 	__u32 room; /* for the sender's address */
 	__u8 operation;
 	__u8 has_flags;
-	__u8 repeats; /* has a row for each of its completions */
 };
 
 HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_URING);
-
-static __always_inline __u64 request_key(__u64 request)
-{
-	return mix(2, low_half(request));
-}
-
-/* The oldest kernels know no request when it ends. */
-static __always_inline __u64 user_key(void *ring, __u64 user_data)
-{
-	return mix(mix(3, low_half((__u64)ring)), user_data);
-}
 
 static __always_inline __u64 sessions_of(struct iotr_control *page, __u64 opcode)
 {
@@ -83,7 +52,7 @@ static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *re
 
 	if (!bpf_core_field_exists(struct io_kiocb, cqe))
 		file = (__u64)READ(struct io_kiocb, request, file);
-	else if (READ(struct io_kiocb, request, flags) & FIXED_FILE)
+	else if (READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE)
 		return true;
 	else
 		file = file_of_fd(current_task(), READ(struct io_kiocb, request, cqe.fd));
@@ -101,9 +70,9 @@ static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 
 	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* older than those */
 		return false;
-	if (opcode & ONE(URING_READ_MULTISHOT))
+	if (opcode & ONE(READ_MULTISHOT))
 		return true;
-	return opcode & (ONE(URING_SEND) | ONE(URING_RECV) | ONE(URING_RECVMSG)) &&
+	return opcode & (ONE(SEND) | ONE(RECV) | ONE(RECVMSG)) &&
 	       bpf_core_field_exists(message->flags) &&
 	       READ(struct io_sr_msg, request, flags) & REPEATING;
 }
@@ -139,7 +108,7 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task), number = READ(struct io_kiocb, request, opcode);
-	__u64 opcode = number < URING_OPCODES ? ONE(number) : 0;
+	__u64 opcode = number < 64 ? 1ULL << number : 0;
 	struct net_request net = {}, *before;
 
 	if (!page || tgid == page->own_tgid)
@@ -152,16 +121,15 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 		return 0;
 	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
 	note_request(&net, request, opcode);
-	net.repeats = repeats(request, opcode);
-	if (net.repeats && bpf_core_field_exists(struct io_kiocb, cqe)) {
+	if (repeats(request, opcode) && bpf_core_field_exists(struct io_kiocb, cqe)) {
 		repeat_note(READ(struct io_kiocb, request, ctx), READ(struct io_kiocb, request, cqe.user_data),
 			    request);
 		net.message = 0; /* names are in the buffers that the kernel chooses */
 		net.size = net.size ?: IOTR_UNKNOWN;
 	}
 	before = bpf_map_lookup_elem(&net_requests, &key);
-	if (before) /* never seen to end */
-		row_unmatched(IOTR_NET, before->sessions);
+	if (before)
+		row_unended(page, IOTR_NET, before->sessions, before->start_ns);
 	net.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY))
 		row_unmatched(IOTR_NET, net.sessions);
@@ -175,8 +143,9 @@ static __always_inline void net_emit(struct iotr_control *page, const struct net
 	__u64 sessions = net->sessions & page->operation[IOTR_NET][net->operation & (IOTR_OPERATIONS_MAX - 1)];
 	struct iotr_net_record *row;
 
+	sessions = filter_begun(page, sessions, net->start_ns);
 	sessions = filter_end(page, sessions, now - net->start_ns, net->size, result < 0);
-	if (!sessions || net->start_ns < page->attached_ns)
+	if (!sessions)
 		return;
 	row = row_begin(IOTR_NET, sizeof(*row), sessions);
 	if (!row)
@@ -216,7 +185,7 @@ static __always_inline bool complete(struct net_request *net, struct io_kiocb *r
 	return true;
 }
 
-static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __s32 result, bool last)
+static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 result, bool last)
 {
 	struct net_request *net = bpf_map_lookup_elem(&net_requests, &key);
 	struct iotr_control *page = control_page();
@@ -231,55 +200,17 @@ static __always_inline int net_completed(struct io_kiocb *request, __u64 key, __
 	return 0;
 }
 
-/* Without a request it is one of several completions. */
-static __always_inline int told(void *ring, struct io_kiocb *request, __u64 user_data, __s32 result,
-				__u32 flags)
+static __always_inline int taken(struct io_kiocb *request)
 {
-	bool last = request || !(flags & CQE_MORE);
-
-	if (flags & CQE_NOTIFICATION)
-		return 0;
-	if (!request)
-		request = repeat_find(ring, user_data, flags);
-	return request ? net_completed(request, request_key((__u64)request), result, last) : 0;
+	return net_submitted(request, uring_key(request));
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(net_submit_req__1, struct io_kiocb *request)
+static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
 {
-	return net_submitted(request, request_key((__u64)request));
+	return net_submitted(request, uring_key_510(ring, user_data));
 }
 
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(net_submit_sqe__2, struct io_kiocb *request)
-{
-	return net_submitted(request, request_key((__u64)request));
-}
-
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(net_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode, __u64 user_data)
-{
-	return net_submitted(request, user_key(ring, user_data));
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(net_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
-{
-	return told(ring, request, READ(struct io_uring_cqe, cqe, user_data), cqe->res,
-		    READ(struct io_uring_cqe, cqe, flags));
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(net_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result,
-	     __u32 flags)
-{
-	return told(ring, request, user_data, result, flags);
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(net_complete__4, void *ring, __u64 user_data, int result)
-{
-	return net_completed(NULL, user_key(ring, user_data), result, true);
-}
+URING_BEGINS(net, taken, taken_510)
+URING_ENDS(net, told, told_510)
 
 char LICENSE[] SEC("license") = "GPL";

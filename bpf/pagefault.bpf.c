@@ -155,9 +155,10 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	struct iotr_file file = {};
 	bool pseudo = false;
 
-	if (!page || fault->start_ns < page->attached_ns)
+	if (!page)
 		return 0;
-	sessions = filter_behind(page, sessions & wanted(page), behind, fault->inode);
+	sessions = filter_begun(page, sessions & wanted(page), fault->start_ns);
+	sessions = filter_behind(page, sessions, behind, fault->inode);
 	if (!sessions || !fill_behind(behind, fault->inode, &file, &pseudo))
 		return 0;
 	if (pseudo)

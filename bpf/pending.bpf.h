@@ -63,10 +63,11 @@ ARRAY_OF(pending_blank, struct pending, 1, 0);
 static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 {
 	struct pending *pending = bpf_map_lookup_elem(&pendings, &key), *blank;
+	struct iotr_control *page = control_page();
 	__u32 zero = 0;
 
-	if (pending)
-		row_unmatched(IOTR_VFS, pending->sessions);
+	if (page && pending)
+		row_unended(page, IOTR_VFS, pending->sessions, pending->start_ns);
 	blank = bpf_map_lookup_elem(&pending_blank, &zero);
 	if (!blank || bpf_map_update_elem(&pendings, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);
@@ -97,8 +98,7 @@ static __always_inline void pending_emit(struct iotr_control *page, const struct
 	__u64 now = bpf_ktime_get_ns(), sessions = pending_wanted(page, pending, pending->sessions);
 	struct iotr_vfs_record *row;
 
-	if (pending->start_ns < page->attached_ns)
-		return;
+	sessions = filter_begun(page, sessions, pending->start_ns);
 	if (pending->file.inode == IOTR_UNKNOWN)
 		sessions = filter_file(page, sessions, 0);
 	sessions = filter_end(page, sessions, now - pending->start_ns, pending->size, result < 0);

@@ -86,7 +86,8 @@ static __always_inline struct slot *plug_ends(struct call_context context)
 	if (!page || !slot || !slot->sessions)
 		return NULL;
 	slot->args[ARG_END] = bpf_ktime_get_ns();
-	if (slot->start_ns >= page->attached_ns && context.number == slot->number)
+	slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
+	if (slot->sessions && context.number == slot->number)
 		return slot;
 	slot->sessions = 0;
 	return NULL;

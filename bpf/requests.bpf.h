@@ -106,8 +106,8 @@ static __always_inline struct ring_request *request_new(__u64 key, bool silent, 
 	__u32 zero = 0;
 
 	if (request) {
-		if (page && request->start_ns >= page->attached_ns)
-			row_unmatched(IOTR_IOURING, request->sessions);
+		if (page)
+			row_unended(page, IOTR_IOURING, request->sessions, request->start_ns);
 		request_forget(key, request);
 	}
 	blank = bpf_map_lookup_elem(&ring_blank, &zero);

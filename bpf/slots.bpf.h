@@ -58,7 +58,7 @@ static __always_inline struct slot *slot_find(__u32 tid)
 
 static __always_inline bool slot_free(struct iotr_control *page, struct slot *slot, __u32 tid)
 {
-	return slot->tid == tid || !slot->sessions || slot->start_ns < page->attached_ns;
+	return slot->tid == tid || !filter_begun(page, slot->sessions, slot->start_ns);
 }
 
 /* A slot for the thread; takes another thread's when both of its ways are in use. */

@@ -126,6 +126,16 @@ static __always_inline bool address_read(struct address *ret, __u64 user, __u32 
 	       !bpf_probe_read_user(ret->v6, sizeof(ret->v6), (void *)(user + SOCKADDR_IN));
 }
 
+/* Where an IPv4 address stands in an end of the socket. */
+static __always_inline __u8 *address_v4(const struct iotr_socket *socket, __u8 *end)
+{
+	__builtin_memset(end, 0, 16);
+	if (socket->family != AF_INET6)
+		return end;
+	end[10] = end[11] = 0xff; /* as IPv6 has IPv4 addresses */
+	return end + 12;
+}
+
 /* One end of an IP socket from an address in the user's memory; false when it fits no such socket. */
 static __always_inline bool end_fill(const struct iotr_socket *socket, __u8 *end, __u16 *port,
 				     __u64 user, __u32 length)
@@ -139,11 +149,7 @@ static __always_inline bool end_fill(const struct iotr_socket *socket, __u8 *end
 	} else if (address.family != AF_INET && (address.family || socket->family == AF_INET6)) {
 		return false; /* none at all is taken for IPv4 by sockets of that */
 	} else {
-		__builtin_memset(end, 0, 16);
-		if (socket->family == AF_INET6)
-			end[10] = end[11] = 0xff; /* as IPv6 has IPv4 addresses */
-		__builtin_memcpy(end + (socket->family == AF_INET6 ? 12 : 0), &address.v4,
-				 sizeof(address.v4));
+		__builtin_memcpy(address_v4(socket, end), &address.v4, sizeof(address.v4));
 	}
 	*port = has_ports(socket) ? bpf_ntohs(address.port) : 0;
 	return true;

@@ -73,12 +73,13 @@ static __always_inline int call_ends(struct call_context context, long result, _
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
-	if (page && slot->start_ns >= page->attached_ns && context.number == slot->number) {
+	if (page && context.number == slot->number) {
 		call = call_of(page, slot);
-		if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
-			aio_ends(call, slot, result);
-		else
+		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
+		if (!(parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)))
 			vfs_ends(page, call, slot, task, result, end, parts);
+		else if (slot->sessions)
+			aio_ends(call, slot, result);
 	}
 	slot->sessions = 0;
 	slot->moves = false;

@@ -86,12 +86,12 @@ static __always_inline __u32 state_of(struct task_struct *task)
 static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
 {
 	struct mm_struct___tasks510 *before = (void *)mm;
-	struct mm_rss_stat___510 *stat;
+	long count[4] = { 0 };
 
 	if (bpf_core_type_exists(struct mm_rss_stat___510)) {
-		stat = &before->rss_stat;
-		return stat->count[RSS_FILE].counter + stat->count[RSS_ANON].counter +
-		       stat->count[RSS_SHARED].counter;
+		/* Verifiers of that time do not follow an array of a typedef: no plain load. */
+		bpf_core_read(count, sizeof(count), &before->rss_stat.count);
+		return count[RSS_FILE] + count[RSS_ANON] + count[RSS_SHARED];
 	}
 	return mm->rss_stat[RSS_FILE].count + mm->rss_stat[RSS_ANON].count +
 	       mm->rss_stat[RSS_SHARED].count;

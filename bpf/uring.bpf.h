@@ -2,7 +2,7 @@
 /* Requests of io_uring as the program wrote them. */
 #pragma once
 
-#include "iotracer.bpf.h"
+#include "files.bpf.h"
 
 #define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index of the ring's own table */
 #define IOSQE_CQE_SKIP	 0x40 /* no completion unless it fails */
@@ -104,3 +104,59 @@ static __always_inline bool may_repeat(const struct uring_entry *entry)
 		return false;
 	}
 }
+
+/* ---- requests under way ---- */
+
+/* What a request is known by: its own address. */
+static __always_inline __u64 uring_key(struct io_kiocb *request)
+{
+	return mix(2, low_half((__u64)request));
+}
+
+/* On the oldest kernels, whose completions do not tell it: the ring and the program's number. */
+static __always_inline __u64 uring_key_510(void *ring, __u64 user_data)
+{
+	return mix(mix(3, low_half((__u64)ring)), user_data);
+}
+
+/*
+ * The programs of a stream, by the arguments that kernels have given their tracepoints. The functions
+ * whose names end in 510 are those of the oldest.
+ */
+#define URING_BEGINS(name, taken, taken_510)                                                    \
+	SEC("tp_btf/io_uring_submit_req")                                                       \
+	int BPF_PROG(name##_submit_req__1, struct io_kiocb *request)                            \
+	{                                                                                       \
+		return taken(request);                                                          \
+	}                                                                                       \
+	SEC("tp_btf/io_uring_submit_sqe")                                                       \
+	int BPF_PROG(name##_submit_sqe__2, struct io_kiocb *request)                            \
+	{                                                                                       \
+		return taken(request);                                                          \
+	}                                                                                       \
+	SEC("tp_btf/io_uring_submit_sqe")                                                       \
+	int BPF_PROG(name##_submit_sqe__7, void *ring, struct io_kiocb *request, __u8 opcode,    \
+		     __u64 user_data)                                                           \
+	{                                                                                       \
+		return taken_510(ring, request, opcode, user_data);                             \
+	}
+
+#define URING_ENDS(name, told, told_510)                                                        \
+	SEC("tp_btf/io_uring_complete")                                                         \
+	int BPF_PROG(name##_complete__3, void *ring, struct io_kiocb *request,                  \
+		     struct io_uring_cqe *cqe)                                                  \
+	{                                                                                       \
+		return told(ring, request, READ(struct io_uring_cqe, cqe, user_data), cqe->res, \
+			    READ(struct io_uring_cqe, cqe, flags));                             \
+	}                                                                                       \
+	SEC("tp_btf/io_uring_complete")                                                         \
+	int BPF_PROG(name##_complete__7, void *ring, struct io_kiocb *request, __u64 user_data,  \
+		     int result, __u32 flags)                                                   \
+	{                                                                                       \
+		return told(ring, request, user_data, result, flags);                           \
+	}                                                                                       \
+	SEC("tp_btf/io_uring_complete")                                                         \
+	int BPF_PROG(name##_complete__4, void *ring, __u64 user_data, int result, __u32 flags)   \
+	{                                                                                       \
+		return told_510(ring, user_data, result, flags);                                \
+	}

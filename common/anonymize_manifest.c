@@ -17,12 +17,15 @@ static const struct rule {
 	{ "iotracer_version", IOTR_PRIVACY_PUBLIC },
 	{ "session", IOTR_PRIVACY_NAME },
 	{ "level", IOTR_PRIVACY_PUBLIC },
+	{ "format", IOTR_PRIVACY_PUBLIC },
 	{ "state", IOTR_PRIVACY_PUBLIC },
 	{ "reason", IOTR_PRIVACY_PUBLIC },
 	{ "started", IOTR_PRIVACY_PUBLIC },
 	{ "ended", IOTR_PRIVACY_PUBLIC },
 	{ "clock", IOTR_PRIVACY_PUBLIC },
 	{ "gaps", IOTR_PRIVACY_PUBLIC },
+	{ "disk_errors", IOTR_PRIVACY_PUBLIC },
+	{ "changes.time", IOTR_PRIVACY_PUBLIC },
 	{ "hooks", IOTR_PRIVACY_PUBLIC },
 	{ "streams", IOTR_PRIVACY_PUBLIC },
 	{ "segments", IOTR_PRIVACY_PUBLIC },
@@ -42,6 +45,8 @@ static const struct rule {
 	{ "definition.output", IOTR_PRIVACY_PATH },
 	{ "definition.resumes", IOTR_PRIVACY_PATH },
 	{ "definition.snapshot_root", IOTR_PRIVACY_PATH },
+	{ "definition.dump.from", IOTR_PRIVACY_PUBLIC },
+	{ "definition.dump.to", IOTR_PRIVACY_PUBLIC },
 	{ "definition.filters.commands", IOTR_PRIVACY_NAME },
 	{ "definition.filters.units", IOTR_PRIVACY_NAME },
 	{ "definition.filters.paths", IOTR_PRIVACY_PATH },
@@ -52,6 +57,10 @@ static const struct rule {
 
 static enum iotr_privacy privacy_of(const char *path)
 {
+	static const char changed[] = "changes.definition";
+
+	if (!strncmp(path, changed, sizeof(changed) - 1))
+		path += strlen("changes."); /* the same as the first one */
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		size_t length = strlen(rules[i].path);
 

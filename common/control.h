@@ -166,7 +166,8 @@ struct iotr_control {
 	__u64 tree;	     /* sessions that follow descendants */
 	__u64 pseudo_fs;     /* sessions that want pseudo file systems */
 	__u64 epoch;	     /* changes when a rename or rmdir may make names wrong */
-	__u64 attached_ns;   /* what began earlier is not a row */
+	__u64 begun_ns[IOTR_SESSION_SLOTS]; /* since when a place is its session's; far off: nobody's */
+	__u64 begun_last_ns; /* the latest of those that are */
 	__u64 min_latency_ns[IOTR_SESSION_SLOTS];
 	__u64 min_size[IOTR_SESSION_SLOTS];
 	__u64 sampled[16]; /* by stream: sessions that take a share of its events */

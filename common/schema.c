@@ -22,6 +22,15 @@ IOTR_STREAMS(TABLES)
 
 const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA) };
 
+static const struct iotr_column files_columns[] = { IOTR_FILES_COLUMNS(COLUMN) };
+static const struct iotr_column processes_columns[] = { IOTR_PROCESSES_COLUMNS(COLUMN) };
+
+const struct iotr_snapshot_schema iotr_snapshot_schemas[IOTR_SNAPSHOT_SCHEMAS] = {
+	{ "filesystem_snapshot", files_columns, LENGTH(files_columns) },
+	{ "process", processes_columns, LENGTH(processes_columns) },
+	{ "system_spec", NULL, 0 },
+};
+
 static const struct {
 	const char *name;
 	enum iotr_privacy privacy;

@@ -47,6 +47,21 @@ struct iotr_schema {
 /* One entry per stream, indexed by enum iotr_stream. */
 extern const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT];
 
+/* Snapshots: a folder of each kind. */
+struct iotr_snapshot_schema {
+	const char *folder;
+	const struct iotr_column *columns; /* of a table; NULL: it is none */
+	size_t column_count;
+};
+
+enum { IOTR_SNAPSHOT_SCHEMAS = 3 };
+
+extern const struct iotr_snapshot_schema iotr_snapshot_schemas[IOTR_SNAPSHOT_SCHEMAS];
+
+/* The header of a table, as text, from its list in events.def. */
+#define IOTR_HEADER_NAME(table, name, type, unit, doc) "," #name
+#define IOTR_HEADER(COLUMNS) (COLUMNS(IOTR_HEADER_NAME) "\n" + 1)
+
 /* Name of a column type, as manifest and `streams` show it. */
 const char *iotr_type_name(enum iotr_type type);
 

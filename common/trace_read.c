@@ -2,7 +2,6 @@
 #include "trace_read.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define PIECE (256 * 1024) /* stays in the processor's cache between reading, hashing and scanning */
 
@@ -27,7 +26,6 @@ static int read_all(struct trace_file *file, struct trace_scan *scan, struct tra
 
 int trace_read(int folder_fd, const char *name, struct trace_scan *scan, struct trace_read *read)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx hash;
 	struct trace_file file;
 	int r = trace_file_open(folder_fd, name, &file);
@@ -39,8 +37,6 @@ int trace_read(int folder_fd, const char *name, struct trace_scan *scan, struct 
 	sha256_init(&hash);
 	r = read_all(&file, scan, read, &hash);
 	trace_file_close(&file);
-	sha256_digest(&hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(read->sha256 + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(&hash, read->sha256);
 	return r;
 }

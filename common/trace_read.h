@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <nettle/sha2.h>
-
+#include "sha256_hex.h"
 #include "trace_file.h"
 #include "trace_scan.h"
 
@@ -18,7 +17,7 @@ struct trace_read {
 	/* What was found. */
 	uint64_t bytes; /* of text: more than the limit means that there is more than that */
 	uint64_t stored; /* on disk */
-	char sha256[2 * SHA256_DIGEST_SIZE + 1];
+	char sha256[SHA256_HEX_SIZE];
 };
 
 /*

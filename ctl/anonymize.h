@@ -27,7 +27,7 @@ struct anonymize_rows {
 	char *scratch; /* TRACE_ROW_MAX bytes */
 };
 
-/* Columns that are known, of a stream or of a snapshot. */
+/* Columns that are known, of a stream or of snapshots. */
 struct anonymize_known {
 	const struct iotr_column *columns;
 	size_t count; /* 0: none */
@@ -49,7 +49,7 @@ struct anonymize_written {
 	uint64_t bytes;	  /* of text, the header included */
 	uint64_t header;  /* bytes of it */
 	uint64_t stored;  /* on disk */
-	char sha256[2 * SHA256_DIGEST_SIZE + 1]; /* of the text */
+	char sha256[SHA256_HEX_SIZE]; /* of the text */
 };
 
 /* `file` of the stream's folder below one descriptor to the same below another. */
@@ -58,16 +58,15 @@ int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_se
 		      struct anonymize_written *written);
 
 struct anonymize_totals {
-	uint64_t segments, rows, bytes, stored;
+	uint64_t segments, rows; /* of streams */
+	uint64_t snapshots;	 /* files of them */
+	uint64_t bytes, stored;
 	struct json_object *left_out; /* files that were not taken over, as paths in the trace */
 };
 
 /* The snapshots of a trace; those that cannot be anonymised go from its manifest. */
 int anonymize_snapshots(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
 			struct anonymize_totals *totals);
-
-/* Whether it is a folder of snapshots; adds its files that are in none. */
-bool anonymize_snapshot_folder(struct verify_trace *trace, const char *folder, struct json_object *left_out);
 
 /* All segments and snapshots of a trace that verify has found in order, and its manifest. */
 int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,

@@ -166,15 +166,6 @@ static int write_target(struct work *work, int to_fd, const char *file)
 	return code;
 }
 
-static void finish_hash(struct work *work)
-{
-	uint8_t digest[SHA256_DIGEST_SIZE];
-
-	sha256_digest(&work->hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(work->written->sha256 + 2 * i, 3, "%02x", digest[i]);
-}
-
 int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_segment *segment,
 		      const struct anonymize_known *known, const char *file, int from_fd, int to_fd,
 		      struct anonymize_written *written)
@@ -194,6 +185,6 @@ int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_se
 	if (code == EXIT_DONE)
 		code = write_target(&work, to_fd, file);
 	if (code == EXIT_DONE)
-		finish_hash(&work);
+		sha256_hex(&work.hash, written->sha256);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "output.h"
 #include "verb.h"
+#include "write_all.h"
 
 #define MANIFEST      "manifest.json"
 #define TEMPORARY     MANIFEST ".tmp"
@@ -47,16 +48,6 @@ static int open_folder(int parent_fd, const char *name)
 	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The name of the segment's file, which may have been compressed. */
-static void find_file(const struct verify_segment *segment, int folder_fd, char *file, size_t size)
-{
-	struct stat status;
-
-	snprintf(file, size, "%s", segment->name);
-	if (fstatat(folder_fd, file, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		snprintf(file, size, "%s.gz", segment->name);
-}
-
 int anonymize_folder(int parent_fd, const char *name)
 {
 	int fd = -1;
@@ -90,7 +81,7 @@ static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *
 
 	if (from < 0 || to < 0)
 		return EXIT_FAILED; /* verify has read it: it went away since */
-	find_file(segment, from, file, sizeof(file));
+	verify_segment_file(from, segment, file, sizeof(file));
 	code = anonymize_segment(anonymizer, segment, &known, file, from, to, &written);
 	if (code != EXIT_DONE)
 		return code;
@@ -112,21 +103,6 @@ static const struct verify_segment *segment_of(struct verify_trace *trace, struc
 	return verify_find(trace, path);
 }
 
-static int write_text(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		text += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 static int write_manifest(int to_fd, struct json_object *manifest)
 {
 	size_t size;
@@ -137,7 +113,7 @@ static int write_manifest(int to_fd, struct json_object *manifest)
 							     &size);
 	_cleanup_close_ int fd = openat(to_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 					MANIFEST_MODE);
-	int r = fd < 0 ? -errno : !text ? -ENOMEM : write_text(fd, text, size);
+	int r = fd < 0 ? -errno : !text ? -ENOMEM : write_all(fd, text, size);
 
 	if (!r && renameat(to_fd, TEMPORARY, to_fd, MANIFEST) < 0)
 		r = -errno;

@@ -215,15 +215,6 @@ static int full_path(const struct context *context, const struct option_row *row
 	return EXIT_DONE;
 }
 
-static int set_path(struct context *context, const struct option_row *row, const char *value,
-		    struct json_object *parameters)
-{
-	char path[2 * PATH_MAX];
-	int r = full_path(context, row, value, path, sizeof(path));
-
-	return r == EXIT_DONE ? set_text(context, row, path, parameters) : r;
-}
-
 static int add_item(struct context *context, const struct option_row *row, const char *value,
 		    struct json_object *parameters)
 {
@@ -232,32 +223,38 @@ static int add_item(struct context *context, const struct option_row *row, const
 	return add_text(context, row, value, list_of(parameters, row->parameter));
 }
 
-static int add_path(struct context *context, const struct option_row *row, const char *value,
-		    struct json_object *parameters)
+/* One of its kind, or one more of a list. */
+static int take_path(struct context *context, const struct option_row *row, const char *value,
+		     struct json_object *parameters)
 {
 	char path[2 * PATH_MAX];
 	int r = full_path(context, row, value, path, sizeof(path));
 
-	return r == EXIT_DONE ? add_item(context, row, path, parameters) : r;
+	if (r != EXIT_DONE)
+		return r;
+	return row->kind == OPTION_PATHS ? add_item(context, row, path, parameters) :
+					   set_text(context, row, path, parameters);
 }
 
 static int add_sample(struct context *context, const struct option_row *row, const char *value,
 		      struct json_object *parameters)
 {
-	const char *equals = row->members ? value - 1 : strchr(value, '=');
+	const char *equals = strchr(value, '='), *share = value;
 	struct json_object *sample = NULL;
-	char stream[32] = "";
+	char stream[32];
 	uint64_t number;
 
-	if (!equals || equals - value >= (int)sizeof(stream))
-		return refuse(context, row, value, "not STREAM=N, as in cache=10");
-	if (row->members)
+	if (row->members) {
 		snprintf(stream, sizeof(stream), "%s", row->members);
-	else
-		memcpy(stream, value, (size_t)(equals - value));
+	} else if (equals) {
+		snprintf(stream, sizeof(stream), "%.*s", (int)(equals - value), value);
+		share = equals + 1;
+	} else {
+		return refuse(context, row, value, "not STREAM=N, as in cache=10");
+	}
 	if (iotr_stream_find(stream) < 0)
 		return refuse(context, row, value, "of no stream that there is");
-	if (iotr_parse_number(equals + 1, INT64_MAX, &number) < 0)
+	if (iotr_parse_number(share, INT64_MAX, &number) < 0)
 		return refuse(context, row, value, "not one in a number of events");
 	if (!json_object_object_get_ex(parameters, row->parameter, &sample)) {
 		sample = json_object_new_object();
@@ -377,18 +374,28 @@ static int take_interval(struct context *context, const struct option_row *row, 
 }
 
 static parser *const parsers[] = {
-	[OPTION_SWITCH] = set_switch,	  [OPTION_TEXT] = set_text,
-	[OPTION_TEXTS] = add_texts,	  [OPTION_NUMBERS] = add_numbers,
-	[OPTION_NUMBER] = set_number,	  [OPTION_NOT] = set_not,
+	[OPTION_SWITCH] = set_switch,
+	[OPTION_TEXT] = set_text,
+	[OPTION_TEXTS] = add_texts,
+	[OPTION_NUMBERS] = add_numbers,
+	[OPTION_NUMBER] = set_number,
+	[OPTION_NOT] = set_not,
 	[OPTION_ON_OFF] = set_on_off,
-	[OPTION_DURATION] = set_duration, [OPTION_SIZE] = set_size,
-	[OPTION_DURATION_OFF] = set_duration_off, [OPTION_SIZE_OFF] = set_size_off,
+	[OPTION_DURATION] = set_duration,
+	[OPTION_SIZE] = set_size,
+	[OPTION_DURATION_OFF] = set_duration_off,
+	[OPTION_SIZE_OFF] = set_size_off,
 	[OPTION_COUNT] = set_count,
-	[OPTION_ITEM] = add_item,	  [OPTION_PATHS] = add_path,
-	[OPTION_SAMPLE] = add_sample,	  [OPTION_CLEAR] = add_filters,
-	[OPTION_PATH] = set_path,	  [OPTION_STREAM] = add_stream,
-	[OPTION_STREAMS] = add_streams,	  [OPTION_SOCKET] = take_socket,
-	[OPTION_JSON] = take_json,	  [OPTION_HELP] = take_help,
+	[OPTION_ITEM] = add_item,
+	[OPTION_PATHS] = take_path,
+	[OPTION_SAMPLE] = add_sample,
+	[OPTION_CLEAR] = add_filters,
+	[OPTION_PATH] = take_path,
+	[OPTION_STREAM] = add_stream,
+	[OPTION_STREAMS] = add_streams,
+	[OPTION_SOCKET] = take_socket,
+	[OPTION_JSON] = take_json,
+	[OPTION_HELP] = take_help,
 	[OPTION_VERSION] = take_version,
 	[OPTION_INTERVAL] = take_interval,
 };

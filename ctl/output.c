@@ -79,6 +79,24 @@ void put_text(FILE *stream, const char *text)
 	}
 }
 
+void pictures_begin(void)
+{
+	static char picture[1 << 16];
+
+	setvbuf(stdout, picture, _IOFBF, sizeof(picture));
+}
+
+void picture_next(void)
+{
+	static bool again;
+
+	if (isatty(STDOUT_FILENO))
+		fputs("\033[H\033[J", stdout);
+	else if (again)
+		putchar('\n');
+	again = true;
+}
+
 void table_add(struct table *table, enum style style, const char *format, ...)
 {
 	struct table_cell cell = { .style = style };

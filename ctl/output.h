@@ -31,8 +31,9 @@ char *format_count(char *text, size_t size, uint64_t count);
 /* Writes text with control characters as '?'. */
 void put_text(FILE *stream, const char *text);
 
-/* What a terminal needs before a picture that takes the place of the one before. */
-#define CLEAR_TERMINAL "\033[H\033[J"
+/* A live view: a terminal gets each picture at once, in the place of the one before. */
+void pictures_begin(void);
+void picture_next(void);
 
 /* Rows gathered, then printed in columns. */
 struct table {

@@ -183,15 +183,32 @@ int request_connect(const struct context *context, struct connection *connection
 	return EXIT_UNREACHABLE;
 }
 
+static int send_call(struct connection *connection, const char *method, struct json_object *parameters,
+		     bool more)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), IOTR_INTERFACE ".%s", method);
+	return connection_send(connection, name, parameters, more);
+}
+
+int request_more(const struct context *context, struct connection *connection, const char *method,
+		 struct json_object *parameters)
+{
+	int code = request_connect(context, connection), r;
+
+	if (code != EXIT_DONE)
+		return code;
+	r = send_call(connection, method, parameters, true);
+	return r < 0 ? request_broken(context, r) : EXIT_DONE;
+}
+
 int request_call(const struct context *context, struct connection *connection, const char *method,
 		 struct json_object *parameters, struct json_object **reply)
 {
 	_cleanup_json_ struct json_object *message = NULL;
-	char name[64];
-	int r;
+	int r = send_call(connection, method, parameters, false);
 
-	snprintf(name, sizeof(name), IOTR_INTERFACE ".%s", method);
-	r = connection_send(connection, name, parameters, false);
 	if (r >= 0)
 		r = connection_receive(connection, &message);
 	if (r < 0)

@@ -24,6 +24,10 @@ int request_call(const struct context *context, struct connection *connection, c
 int request(const struct context *context, const char *method, struct json_object *parameters,
 	    struct json_object **reply);
 
+/* Connects, and calls a method that answers more than once. EXIT_DONE, or the exit code after complaining. */
+int request_more(const struct context *context, struct connection *connection, const char *method,
+		 struct json_object *parameters);
+
 /* The parameters of a reply, or the exit code after complaining about its error. */
 int request_open_reply(const struct context *context, struct json_object *message,
 		       struct json_object **parameters);

@@ -18,7 +18,7 @@ enum exit_code {
 	EXIT_UNREACHABLE = 3, /* no daemon */
 	EXIT_DENIED = 4,
 	EXIT_NO_SESSION = 5,
-	EXIT_PARTLY = 6, /* a stream has no hook on this kernel */
+	EXIT_PARTLY = 6, /* done, but for what was said */
 };
 
 /* What was asked for, borrowed by everything that carries it out. */

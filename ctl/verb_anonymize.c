@@ -61,9 +61,7 @@ static int check(const char *path, struct verify_trace *trace, struct verify_rep
 		return EXIT_FAILED;
 	}
 	if (read)
-		verify_counts(trace, report);
-	for (size_t i = 0; read && i < trace->segment_count; i++)
-		verify_segment(trace, &trace->segments[i], report);
+		verify_contents(trace, report);
 	verify_progress_end(report);
 	return report->counts[VERIFY_WRONG] ? refuse_damaged(path, report) : EXIT_DONE;
 }
@@ -126,10 +124,8 @@ static struct json_object *find_left_out(struct verify_trace *trace)
 	verify_folder(trace, &report);
 	for (size_t i = 0; i < count_of(report.lists[VERIFY_NOTE]); i++) {
 		struct json_object *note = json_object_array_get_idx(report.lists[VERIFY_NOTE], i);
-		const char *file = text_of(note, "file", "");
 
-		if (!anonymize_snapshot_folder(trace, file, left_out))
-			json_object_array_add(left_out, json_object_new_string(file));
+		json_object_array_add(left_out, json_object_new_string(text_of(note, "file", "")));
 	}
 	verify_report_done(&report);
 	return left_out;
@@ -142,6 +138,7 @@ static void print_document(const char *path, const struct anonymize_totals *tota
 	json_object_object_add(document, "output", json_object_new_string(path));
 	json_object_object_add(document, "segments", json_object_new_uint64(totals->segments));
 	json_object_object_add(document, "rows", json_object_new_uint64(totals->rows));
+	json_object_object_add(document, "snapshots", json_object_new_uint64(totals->snapshots));
 	json_object_object_add(document, "bytes", json_object_new_uint64(totals->bytes));
 	json_object_object_add(document, "stored_bytes", json_object_new_uint64(totals->stored));
 	json_object_object_add(document, "left_out", json_object_get(totals->left_out));
@@ -153,9 +150,11 @@ static void print_summary(const char *path, const struct anonymize_totals *total
 	char rows[32], size[32];
 
 	put_text(stdout, path);
-	printf(": wrote %" PRIu64 " segments, %s rows, %s\n", totals->segments,
-	       format_count(rows, sizeof(rows), totals->rows),
-	       iotr_format_size(size, sizeof(size), totals->stored));
+	printf(": wrote %" PRIu64 " segments, %s rows, ", totals->segments,
+	       format_count(rows, sizeof(rows), totals->rows));
+	if (totals->snapshots)
+		printf("%" PRIu64 " files of snapshots, ", totals->snapshots);
+	puts(iotr_format_size(size, sizeof(size), totals->stored));
 	fflush(stdout);
 	for (size_t i = 0; i < count_of(totals->left_out); i++) {
 		struct json_object *file = json_object_array_get_idx(totals->left_out, i);
@@ -192,17 +191,14 @@ static int anonymize(struct context *context, struct json_object *parameters, st
 
 int verb_anonymize(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	_cleanup_close_ int folder = open(argv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int folder = verify_open(argv[0]);
 	struct verify_trace trace = { .folder_fd = folder };
 	struct verify_report report;
 	int code;
 
 	(void)argc;
-	if (folder < 0) {
-		complain("Give the folder of a trace, the one with manifest.json.", "%s: %s", argv[0],
-			 strerror(errno));
+	if (folder < 0)
 		return EXIT_FAILED;
-	}
 	verify_report_init(&report, true, false);
 	code = check(argv[0], &trace, &report);
 	if (code == EXIT_DONE)

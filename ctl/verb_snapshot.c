@@ -123,16 +123,12 @@ int verb_snapshot(struct context *context, struct json_object *parameters, int a
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
 	_cleanup_json_ struct json_object *reply = NULL;
-	int code = take_arguments(context, parameters, argc, argv), r;
+	int code = take_arguments(context, parameters, argc, argv);
 
+	if (code == EXIT_DONE)
+		code = request_more(context, &connection, "Snapshot", parameters);
 	if (code != EXIT_DONE)
 		return code;
-	code = request_connect(context, &connection);
-	if (code != EXIT_DONE)
-		return code;
-	r = connection_send(&connection, IOTR_INTERFACE ".Snapshot", parameters, true);
-	if (r < 0)
-		return request_broken(context, r);
 	code = receive(context, &connection, &reply);
 	return code == EXIT_DONE ? print_reply(context, reply) : code;
 }

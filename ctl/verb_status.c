@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "interrupt.h"
@@ -64,8 +62,7 @@ struct watch {
 	struct json_object *parameters;
 	struct connection connection;
 	const char *name; /* of the session, or NULL */
-	bool redraws;	  /* on a terminal */
-	unsigned int blocks;
+	bool drawn;	  /* at least once */
 };
 
 /* The session that is watched, and no other, has come to its end. */
@@ -79,16 +76,13 @@ static bool has_ended(const struct watch *watch, struct json_object *reply)
 
 static void draw(struct watch *watch, struct json_object *reply)
 {
+	watch->drawn = true;
 	if (watch->context->json) {
 		print_json(reply);
 		return;
 	}
-	if (watch->redraws)
-		fputs(CLEAR_TERMINAL, stdout);
-	else if (watch->blocks)
-		putchar('\n');
+	picture_next();
 	print_status(reply, watch->name);
-	watch->blocks++;
 }
 
 /* Whether that is the error of a session that was there before: somebody stopped it. */
@@ -96,7 +90,7 @@ static bool was_stopped(const struct watch *watch, struct json_object *message)
 {
 	const char *error = request_error(message);
 
-	return watch->blocks && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
+	return watch->drawn && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
 }
 
 /* One block. EXIT_DONE and `*last`, or the exit code. */
@@ -129,14 +123,12 @@ static int show_next(struct watch *watch, bool *last)
 
 static int watch_status(struct context *context, struct json_object *parameters, const char *name)
 {
-	static char block[1 << 16]; /* so that the terminal gets each at once */
 	struct watch watch = { .context = context, .parameters = parameters, .name = name,
-			       .connection = CONNECTION_NONE,
-			       .redraws = isatty(STDOUT_FILENO) };
+			       .connection = CONNECTION_NONE };
 	bool last = false;
 	int code = request_connect(context, &watch.connection);
 
-	setvbuf(stdout, block, _IOFBF, sizeof(block));
+	pictures_begin();
 	interrupt_catch();
 	while (code == EXIT_DONE && !last) {
 		code = show_next(&watch, &last);

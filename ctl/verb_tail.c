@@ -108,16 +108,11 @@ int verb_tail(struct context *context, struct json_object *parameters, int argc,
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
 	bool last = false;
-	int r, code;
+	int code;
 
 	take_name(parameters, argc, argv);
-	code = request_connect(context, &connection);
-	if (code != EXIT_DONE)
-		return code;
+	code = request_more(context, &connection, "Tail", parameters);
 	interrupt_catch();
-	r = connection_send(&connection, IOTR_INTERFACE ".Tail", parameters, true);
-	if (r < 0)
-		return request_broken(context, r);
 	while (!last && !interrupt_came() && code == EXIT_DONE)
 		code = show_next(context, &connection, &last);
 	return code;

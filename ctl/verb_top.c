@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "interrupt.h"
@@ -65,18 +63,12 @@ static void print_top(struct json_object *reply)
 
 static void draw(const struct context *context, struct json_object *reply)
 {
-	static bool again;
-
 	if (context->json) {
 		print_json(reply);
 		return;
 	}
-	if (isatty(STDOUT_FILENO))
-		fputs(CLEAR_TERMINAL, stdout);
-	else if (again)
-		putchar('\n');
+	picture_next();
 	print_top(reply);
-	again = true;
 }
 
 /* One reply. EXIT_DONE and `*last`, or the exit code. */
@@ -114,21 +106,15 @@ static void choose_streams(struct json_object *parameters)
 
 int verb_top(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	static char picture[1 << 16]; /* so that the terminal gets each at once */
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
 	bool last = false;
-	int r, code;
+	int code;
 
 	(void)argc, (void)argv;
 	choose_streams(parameters);
-	code = request_connect(context, &connection);
-	if (code != EXIT_DONE)
-		return code;
-	setvbuf(stdout, picture, _IOFBF, sizeof(picture));
+	code = request_more(context, &connection, "Top", parameters);
+	pictures_begin();
 	interrupt_catch();
-	r = connection_send(&connection, IOTR_INTERFACE ".Top", parameters, true);
-	if (r < 0)
-		return request_broken(context, r);
 	while (code == EXIT_DONE && !last)
 		code = show_next(context, &connection, &last);
 	return code;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cleanup.h"
 #include "output.h"
@@ -15,10 +12,7 @@ static void check(struct verify_trace *trace, struct verify_report *report)
 {
 	if (!verify_manifest_read(trace, report))
 		return;
-	verify_counts(trace, report);
-	for (size_t i = 0; i < trace->segment_count; i++)
-		verify_segment(trace, &trace->segments[i], report);
-	verify_snapshots(trace, report);
+	verify_contents(trace, report);
 	verify_folder(trace, report);
 	verify_progress_end(report);
 	if (trace->running)
@@ -50,9 +44,11 @@ static void print_summary(const char *path, const struct verify_trace *trace,
 	if (problems(report))
 		printf(", %" PRIu64 " %s", problems(report),
 		       problems(report) == 1 ? "problem" : "problems");
-	printf("; read %zu segments, %s rows, %s in %.1f s, %s/s\n", trace->segment_count,
-	       format_count(rows, sizeof(rows), trace->rows_read),
-	       iotr_format_size(size, sizeof(size), trace->bytes_read), seconds,
+	printf("; read %zu segments, %s rows, ", trace->segment_count,
+	       format_count(rows, sizeof(rows), trace->rows_read));
+	if (trace->snapshots_read)
+		printf("%" PRIu64 " files of snapshots, ", trace->snapshots_read);
+	printf("%s in %.1f s, %s/s\n", iotr_format_size(size, sizeof(size), trace->bytes_read), seconds,
 	       iotr_format_size(speed, sizeof(speed),
 				(uint64_t)((double)trace->bytes_read / (seconds + 1e-9))));
 }
@@ -77,6 +73,7 @@ static void print_document(const char *path, const struct verify_trace *trace,
 	}
 	json_object_object_add(document, "segments", json_object_new_uint64(trace->segment_count));
 	json_object_object_add(document, "rows", json_object_new_uint64(trace->rows_read));
+	json_object_object_add(document, "snapshots", json_object_new_uint64(trace->snapshots_read));
 	json_object_object_add(document, "bytes", json_object_new_uint64(trace->bytes_read));
 	json_object_object_add(document, "stored_bytes", json_object_new_uint64(trace->stored_read));
 	json_object_object_add(document, "seconds", json_object_new_double(verify_seconds(report)));
@@ -85,17 +82,14 @@ static void print_document(const char *path, const struct verify_trace *trace,
 
 int verb_verify(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	_cleanup_close_ int folder = open(argv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int folder = verify_open(argv[0]);
 	struct verify_trace trace = { .folder_fd = folder };
 	struct verify_report report;
 	int code;
 
 	(void)argc;
-	if (folder < 0) {
-		complain("Give the folder of a trace, the one with manifest.json.", "%s: %s",
-			 argv[0], strerror(errno));
+	if (folder < 0)
 		return EXIT_FAILED;
-	}
 	verify_report_init(&report, context->json, member_of(parameters, "strict") != NULL);
 	check(&trace, &report);
 	if (context->json)

@@ -33,6 +33,9 @@ struct verify_report {
 void verify_report_init(struct verify_report *report, bool json, bool strict);
 void verify_report_done(struct verify_report *report);
 
+/* What an error of trace_file.h says of the file. */
+const char *verify_file_error(int error);
+
 /* `file` is a path within the folder. */
 void verify_say(struct verify_report *report, enum verify_weight weight, const char *file,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -78,11 +81,21 @@ struct verify_trace {
 	struct verify_segment *segments; /* sorted by path */
 	size_t segment_count;
 	uint64_t rows_read, bytes_read, stored_read; /* what was checked */
+	uint64_t snapshots_read;		     /* files of them */
 };
+
+/* The folder of a trace; -1, which has been said. */
+int verify_open(const char *path);
 
 /* Reads the manifest; false when there is none that can be understood, which has been said. */
 bool verify_manifest_read(struct verify_trace *trace, struct verify_report *report);
 void verify_trace_done(struct verify_trace *trace);
+
+/* What is a text, else NULL. */
+const char *verify_text(struct json_object *object, const char *key);
+
+/* All that the manifest tells of: the next three. */
+void verify_contents(struct verify_trace *trace, struct verify_report *report);
 
 /* Sums and losses of the manifest. */
 void verify_counts(struct verify_trace *trace, struct verify_report *report);
@@ -91,8 +104,12 @@ void verify_counts(struct verify_trace *trace, struct verify_report *report);
 void verify_segment(struct verify_trace *trace, struct verify_segment *segment,
 		    struct verify_report *report);
 
-/* Files of snapshots; whether one is told of, and whether a folder is of them. */
-void verify_snapshots(const struct verify_trace *trace, struct verify_report *report);
+/* Its name: that of the segment, or that with .gz or .part. False: it is not there. */
+bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size);
+
+/* Files of snapshots; bytes of their text by the manifest; whether one is told of, and whether a folder is of them. */
+void verify_snapshots(struct verify_trace *trace, struct verify_report *report);
+uint64_t verify_snapshots_bytes(const struct verify_trace *trace);
 bool verify_knows_snapshot(const struct verify_trace *trace, const char *path);
 bool verify_is_snapshot_folder(const char *name);
 

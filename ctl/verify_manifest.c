@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "output.h"
 #include "verify.h"
 
 #define MANIFEST      "manifest.json"
@@ -23,20 +24,6 @@ static bool wrong(struct verify_report *report, const char *where, const char *w
 }
 
 /* ---- from the file ---- */
-
-static const char *open_error(int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return "there is none: this is no trace";
-	case -ELOOP:
-		return "it is a symbolic link, which is not followed";
-	case -EINVAL:
-		return "it is not a file";
-	default:
-		return strerror(-error);
-	}
-}
 
 static struct json_object *parse(const char *text, size_t size, struct verify_report *report)
 {
@@ -59,7 +46,7 @@ static struct json_object *load(int folder_fd, struct verify_report *report)
 	int r = trace_file_open(folder_fd, MANIFEST, &file);
 
 	if (r < 0) {
-		wrong(report, "", open_error(r));
+		wrong(report, "", r == -ENOENT ? "there is none: this is no trace" : verify_file_error(r));
 		return NULL;
 	}
 	if (file.size < MANIFEST_MAX)
@@ -77,20 +64,11 @@ static struct json_object *load(int folder_fd, struct verify_report *report)
 
 /* ---- values ---- */
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_is_type(object, json_type_object))
-		json_object_object_get_ex(object, key, &value);
-	return value;
-}
-
 /* A number of something. What is missing is `otherwise`, where that is allowed. */
 static bool count(struct json_object *object, const char *key, bool needed, uint64_t *ret,
 		  struct verify_report *report, const char *where)
 {
-	struct json_object *value = member(object, key);
+	struct json_object *value = member_of(object, key);
 
 	*ret = json_object_get_uint64(value);
 	if (!value && !needed)
@@ -102,9 +80,9 @@ static bool count(struct json_object *object, const char *key, bool needed, uint
 	return false;
 }
 
-static const char *text(struct json_object *object, const char *key)
+const char *verify_text(struct json_object *object, const char *key)
 {
-	struct json_object *value = member(object, key);
+	struct json_object *value = member_of(object, key);
 
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
@@ -144,7 +122,7 @@ static bool take_columns(struct verify_stream *stream, struct json_object *array
 	if (!stream->names || !stream->header)
 		return false;
 	for (size_t i = 0; i < columns; i++) {
-		const char *name = text(json_object_array_get_idx(array, i), "name");
+		const char *name = verify_text(json_object_array_get_idx(array, i), "name");
 
 		if (!is_word(name))
 			return false;
@@ -177,30 +155,31 @@ static bool take_stream(struct verify_stream *stream, const char *flag, struct j
 			struct verify_report *report)
 {
 	stream->flag = flag;
-	stream->folder = text(object, "folder");
+	stream->folder = verify_text(object, "folder");
 	if (!is_word(flag) || !is_word(stream->folder))
 		return wrong(report, "streams", "a name is not one");
-	if (!take_columns(stream, member(object, "columns")))
+	if (!take_columns(stream, member_of(object, "columns")))
 		return wrong(report, flag, "the columns are not those of a trace");
 	stream->described = true;
-	stream->unknown = json_object_get_boolean(member(object, "emitted_unknown"));
+	stream->unknown = json_object_get_boolean(member_of(object, "emitted_unknown"));
 	return count(object, "emitted", true, &stream->emitted, report, flag) &&
 	       count(object, "written", true, &stream->written, report, flag) &&
 	       count(object, "removed", false, &stream->removed, report, flag) &&
 	       count(object, "missed", false, &stream->missed, report, flag) &&
-	       take_lost(stream, member(object, "lost"), report);
+	       take_lost(stream, member_of(object, "lost"), report);
 }
 
 static bool take_streams(struct verify_trace *trace, struct verify_report *report)
 {
-	struct json_object *streams = member(trace->json, "streams");
-	size_t streams_there = json_object_is_type(streams, json_type_object) ?
-				       (size_t)json_object_object_length(streams) : 0;
-	bool good = true;
+	struct json_object *streams = member_of(trace->json, "streams");
+	bool good = json_object_is_type(streams, json_type_object);
+	size_t streams_there = good ? (size_t)json_object_object_length(streams) : 0;
 
-	if (!streams_there || streams_there > STREAMS_MAX)
+	/* A folder that was made for snapshots has none. */
+	if (!good || (!streams_there && !count_of(member_of(trace->json, "snapshots"))) ||
+	    streams_there > STREAMS_MAX)
 		return wrong(report, "", "there are no streams in it");
-	trace->streams = calloc(streams_there, sizeof(*trace->streams));
+	trace->streams = calloc(streams_there + 1, sizeof(*trace->streams));
 	if (!trace->streams)
 		return wrong(report, "", strerror(ENOMEM));
 	json_object_object_foreach(streams, flag, object)
@@ -270,7 +249,7 @@ static bool take_state(struct verify_segment *segment, const char *state)
 static bool take_times(struct verify_segment *segment, struct json_object *object,
 		       struct verify_report *report)
 {
-	segment->has_times = member(object, "first_mono_ns") != NULL;
+	segment->has_times = member_of(object, "first_mono_ns") != NULL;
 	if (!segment->has_times && segment->rows)
 		return wrong(report, segment->path, "there are rows and no times");
 	return count(object, "first_mono_ns", segment->has_times, &segment->first_ns, report,
@@ -284,19 +263,19 @@ static bool take_segment(struct verify_trace *trace, struct json_object *object,
 {
 	struct verify_segment *segment = &trace->segments[trace->segment_count];
 
-	segment->stream = find_stream(trace, text(object, "stream"));
+	segment->stream = find_stream(trace, verify_text(object, "stream"));
 	if (!segment->stream)
 		return wrong(report, "segments", "one is of a stream that the session has not");
-	if (!take_path(segment, text(object, "path")))
-		return wrong(report, text(object, "path") ?: "segments",
+	if (!take_path(segment, verify_text(object, "path")))
+		return wrong(report, verify_text(object, "path") ?: "segments",
 			     "it is not the path of a segment");
-	if (!take_state(segment, text(object, "state")))
+	if (!take_state(segment, verify_text(object, "state")))
 		return wrong(report, segment->path, "its state is unknown");
 	if (!count(object, "rows", true, &segment->rows, report, segment->path) ||
 	    !count(object, "bytes", true, &segment->bytes, report, segment->path) ||
 	    !take_times(segment, object, report))
 		return false;
-	segment->sha256 = text(object, "sha256");
+	segment->sha256 = verify_text(object, "sha256");
 	if (segment->state != VERIFY_REMOVED) {
 		segment->stream->rows += segment->rows;
 		report->bytes_total += segment->bytes;
@@ -323,7 +302,7 @@ static void sort_segments(struct verify_trace *trace, struct verify_report *repo
 
 static void take_segments(struct verify_trace *trace, struct verify_report *report)
 {
-	struct json_object *segments = member(trace->json, "segments");
+	struct json_object *segments = member_of(trace->json, "segments");
 	size_t there = json_object_is_type(segments, json_type_array) ?
 			       json_object_array_length(segments) : 0;
 
@@ -354,7 +333,7 @@ struct verify_segment *verify_find(struct verify_trace *trace, const char *path)
 
 static bool take_state_of_trace(struct verify_trace *trace, struct verify_report *report)
 {
-	const char *state = text(trace->json, "state");
+	const char *state = verify_text(trace->json, "state");
 
 	trace->running = state && !strcmp(state, "running");
 	if (!trace->running && !(state && !strcmp(state, "ended")))
@@ -376,6 +355,7 @@ bool verify_manifest_read(struct verify_trace *trace, struct verify_report *repo
 	if (!take_state_of_trace(trace, report) || !take_streams(trace, report))
 		return false;
 	take_segments(trace, report);
+	report->bytes_total += verify_snapshots_bytes(trace);
 	return true;
 }
 

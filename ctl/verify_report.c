@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "output.h"
@@ -22,6 +24,24 @@ void verify_report_done(struct verify_report *report)
 {
 	for (size_t i = 0; i < VERIFY_WEIGHTS; i++)
 		json_object_put(report->lists[i]);
+}
+
+const char *verify_file_error(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "it is missing";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	case -EINVAL:
+		return "it is not a file";
+	case -ENODATA:
+		return "its gzip data end too early";
+	case -EBADMSG:
+		return "its gzip data are damaged";
+	default:
+		return strerror(-error);
+	}
 }
 
 static void keep(struct json_object *list, const char *file, const char *what)

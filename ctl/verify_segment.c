@@ -32,20 +32,9 @@ static size_t find_file(int folder_fd, const struct verify_segment *segment, cha
 	return ENDINGS;
 }
 
-static const char *read_error(int error)
+bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size)
 {
-	switch (error) {
-	case -ELOOP:
-		return "it is a symbolic link, which is not followed";
-	case -EINVAL:
-		return "it is not a file";
-	case -ENODATA:
-		return "its gzip data end too early";
-	case -EBADMSG:
-		return "its gzip data are damaged";
-	default:
-		return strerror(-error);
-	}
+	return find_file(folder_fd, segment, file, size) != ENDINGS;
 }
 
 static bool on_progress(uint64_t bytes, void *report)
@@ -135,7 +124,7 @@ static void read_segment(struct verify_trace *trace, struct verify_segment *segm
 	trace->bytes_read += read.bytes;
 	trace->stored_read += read.stored;
 	if (r < 0) {
-		verify_say(report, VERIFY_WRONG, segment->path, "%s", read_error(r));
+		verify_say(report, VERIFY_WRONG, segment->path, "%s", verify_file_error(r));
 	} else {
 		check_rows(segment, &scan, report);
 		if (open)

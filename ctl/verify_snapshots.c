@@ -2,36 +2,25 @@
 /* Files of snapshots: their text is as the manifest says. */
 #include <errno.h>
 #include <fcntl.h>
-#include <nettle/sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "output.h"
+#include "schema.h"
+#include "sha256_hex.h"
 #include "trace_file.h"
 #include "verify.h"
 
 enum { PIECE = 65536 };
 
-static struct json_object *member(struct json_object *entry, const char *key, enum json_type type)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_is_type(entry, json_type_object))
-		json_object_object_get_ex(entry, key, &value);
-	return json_object_is_type(value, type) ? value : NULL;
-}
-
-static const char *text(struct json_object *entry, const char *key)
-{
-	struct json_object *value = member(entry, key, json_type_string);
-
-	return value ? json_object_get_string(value) : NULL;
-}
-
 bool verify_is_snapshot_folder(const char *name)
 {
-	return !strcmp(name, "filesystem_snapshot") || !strcmp(name, "process") ||
-	       !strcmp(name, "system_spec");
+	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
+		if (!strcmp(name, iotr_snapshot_schemas[i].folder))
+			return true;
+	return false;
 }
 
 /* FOLDER/FILE, the folder being one of snapshots. */
@@ -47,79 +36,103 @@ static bool path_good(const char *path)
 	return verify_is_snapshot_folder(folder);
 }
 
-/* Bytes of the file's text, or a negative errno, and their SHA-256 in hex. */
-static int64_t read_text(struct trace_file *file, char sha256[65], struct verify_report *report)
+/* Bytes of the file's text, or a negative errno, and their SHA-256. What is more than `most` is not read. */
+static int64_t read_text(struct trace_file *file, int64_t most, char sha256[SHA256_HEX_SIZE],
+			 struct verify_report *report)
 {
 	_cleanup_free_ char *buffer = malloc(PIECE);
-	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx hash;
 	int64_t bytes = 0;
 	ssize_t n = buffer ? 1 : -ENOMEM;
 
 	sha256_init(&hash);
-	while (n > 0 && (n = trace_file_read(file, buffer, PIECE)) > 0) {
+	while (n > 0 && bytes <= most && (n = trace_file_read(file, buffer, PIECE)) > 0) {
 		sha256_update(&hash, (size_t)n, (uint8_t *)buffer);
 		verify_progress(report, (uint64_t)n);
 		bytes += n;
 	}
-	sha256_digest(&hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(sha256 + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(&hash, sha256);
 	return n < 0 ? n : bytes;
 }
 
-static void check_file(const struct verify_trace *trace, struct json_object *entry, const char *path,
-		       struct verify_report *report)
+/* The same of a file by its path. */
+static int64_t read_file(struct verify_trace *trace, const char *path, int64_t most,
+			 char sha256[SHA256_HEX_SIZE], struct verify_report *report)
 {
+	const char *slash = strchr(path, '/');
 	_cleanup_close_ int folder = -1;
-	struct json_object *said = member(entry, "bytes", json_type_int);
-	const char *sum = text(entry, "sha256"), *slash = strchr(path, '/');
-	struct trace_file file = { .fd = -1 };
-	char name[32], sha256[65];
+	struct trace_file file;
+	char name[32];
 	int64_t bytes;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
 	folder = openat(trace->folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	bytes = folder < 0 ? -errno : trace_file_open(folder, slash + 1, &file);
-	if (bytes >= 0) {
-		bytes = read_text(&file, sha256, report);
-		trace_file_close(&file);
-	}
-	if (bytes == -ENOENT)
-		verify_say(report, VERIFY_WRONG, path, "it is missing");
-	else if (bytes < 0)
-		verify_say(report, VERIFY_WRONG, path, "it cannot be read: %s", strerror((int)-bytes));
-	else if (!said || json_object_get_int64(said) != bytes || !sum || strcmp(sum, sha256))
+	if (folder < 0)
+		return -errno;
+	bytes = trace_file_open(folder, slash + 1, &file);
+	if (bytes < 0)
+		return bytes;
+	bytes = read_text(&file, most, sha256, report);
+	trace->snapshots_read++;
+	trace->bytes_read += bytes < 0 ? 0 : (uint64_t)bytes;
+	trace->stored_read += file.size;
+	trace_file_close(&file);
+	return bytes;
+}
+
+static void check_file(struct verify_trace *trace, struct json_object *entry, const char *path,
+		       struct verify_report *report)
+{
+	struct json_object *value = member_of(entry, "bytes");
+	int64_t said = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+	const char *sum = verify_text(entry, "sha256");
+	char sha256[SHA256_HEX_SIZE];
+	int64_t bytes;
+
+	report->file = path;
+	bytes = read_file(trace, path, said, sha256, report);
+	if (bytes < 0)
+		verify_say(report, VERIFY_WRONG, path, "%s", verify_file_error((int)bytes));
+	else if (bytes != said || !sum || strcmp(sum, sha256))
 		verify_say(report, VERIFY_WRONG, path, "its text is not what the manifest says");
 }
 
-static void check_entry(const struct verify_trace *trace, struct json_object *entry,
-			struct verify_report *report)
+static void check_entry(struct verify_trace *trace, struct json_object *entry, struct verify_report *report)
 {
-	const char *path = text(entry, "path"), *message = text(entry, "message");
+	const char *path = verify_text(entry, "path"), *message = verify_text(entry, "message");
 
 	if (path && !path_good(path))
 		verify_say(report, VERIFY_WRONG, "manifest.json", "a snapshot's path is none");
 	else if (path)
 		check_file(trace, entry, path, report);
 	if (message)
-		verify_say(report, VERIFY_NOTE, path ?: text(entry, "kind") ?: "", "%.300s", message);
+		verify_say(report, VERIFY_NOTE, path ?: verify_text(entry, "kind") ?: "", "%.300s", message);
 }
 
-void verify_snapshots(const struct verify_trace *trace, struct verify_report *report)
+void verify_snapshots(struct verify_trace *trace, struct verify_report *report)
 {
-	struct json_object *list = member(trace->json, "snapshots", json_type_array);
+	struct json_object *list = member_of(trace->json, "snapshots");
 
-	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+	for (size_t i = 0; i < count_of(list); i++)
 		check_entry(trace, json_object_array_get_idx(list, i), report);
+}
+
+uint64_t verify_snapshots_bytes(const struct verify_trace *trace)
+{
+	struct json_object *list = member_of(trace->json, "snapshots");
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count_of(list); i++)
+		bytes += number_of(json_object_array_get_idx(list, i), "bytes");
+	return bytes;
 }
 
 bool verify_knows_snapshot(const struct verify_trace *trace, const char *path)
 {
-	struct json_object *list = member(trace->json, "snapshots", json_type_array);
+	struct json_object *list = member_of(trace->json, "snapshots");
 
-	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
-		const char *known = text(json_object_array_get_idx(list, i), "path");
+	for (size_t i = 0; i < count_of(list); i++) {
+		const char *known = verify_text(json_object_array_get_idx(list, i), "path");
 
 		if (known && !strcmp(known, path))
 			return true;

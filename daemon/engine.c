@@ -166,30 +166,10 @@ bool groups_needed(const struct engine *engine)
 	return groups_wanted(engine) != 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
-static size_t sessions_running(const struct engine *engine)
-{
-	size_t count = engine->selftest_bits != 0;
-
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
-		count += engine->sessions[i] && !engine->sessions[i]->reason;
-	return count;
-}
-
-/* What is under way when the first session begins is not a row, were hooks there already or not. */
 void groups_attach(struct engine *engine)
 {
 	uint32_t groups = groups_wanted(engine);
 
-	if (sessions_running(engine) <= 1)
-		probes_page(engine->probes)->attached_ns = monotonic_ns();
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)
 			probes_attach(engine->probes, group);

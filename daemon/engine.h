@@ -95,7 +95,7 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
  * loop, to its end even when it was let go of; then `handler` is called on the main loop, with what
  * was written (whose owner it becomes), or with NULL and a sentence.
  *
- * -ENOENT; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
+ * -ENOENT, also while it ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
  * -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
  */
 struct engine_dump;
@@ -163,7 +163,7 @@ void engine_tail_free(struct engine_tail *tail);
  * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
  * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
  * not empty when no snapshot was taken at all. Freeing it before cancels.
- * -ENOENT: no such session; -ENOTEMPTY and others with error->parameter "output": the folder;
+ * -ENOENT: no such session, or it ends; -ENOTEMPTY and others with error->parameter "output": the folder;
  * -EINVAL, "anonymize": the session has its names in the clear.
  */
 struct engine_snapshot;

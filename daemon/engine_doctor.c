@@ -23,9 +23,9 @@ static struct json_object *check(struct json_object *checks, const char *name, b
 {
 	struct json_object *entry = json_object_new_object();
 
-	json_object_object_add(entry, "check", json_object_new_string(name));
-	json_object_object_add(entry, "ok", json_object_new_boolean(ok));
-	json_object_object_add(entry, "detail", json_object_new_string(detail));
+	add_string(entry, "check", name);
+	add_flag(entry, "ok", ok);
+	add_string(entry, "detail", detail);
 	json_object_array_add(checks, entry);
 	return entry;
 }
@@ -62,10 +62,10 @@ static void add_verdict(struct json_object *entry, const struct selftest *selfte
 	uint32_t rows;
 	enum selftest_verdict verdict = selftest_verdict(selftest, stream, operation, &rows);
 
-	json_object_object_add(entry, "test", json_object_new_string(names[verdict]));
-	json_object_object_add(entry, "rows", json_object_new_uint64(rows));
+	add_string(entry, "test", names[verdict]);
+	add_u64(entry, "rows", rows);
 	if (verdict == SELFTEST_NONE)
-		json_object_object_add(entry, "ok", json_object_new_boolean(false));
+		add_flag(entry, "ok", false);
 }
 
 static void check_operations(const struct engine *engine, const struct selftest *selftest,

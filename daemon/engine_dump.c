@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +15,11 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
+#include "pipeline/thread.h"
 #include "schema.h"
 
 #define QUEUE_BYTES  (1024 * 1024)
@@ -108,7 +109,7 @@ static void add_span(struct json_object *object, const struct engine_dump *dump)
 	add_mono_time(object, "to", dump->to_ns);
 	add_u64(object, "from_mono_ns", dump->from_ns);
 	add_u64(object, "to_mono_ns", dump->to_ns);
-	json_object_object_add(object, "whole", json_object_new_boolean(dump->whole));
+	add_flag(object, "whole", dump->whole);
 }
 
 static struct json_object *stream_result(const struct engine_dump *dump, enum iotr_stream stream)
@@ -128,8 +129,8 @@ static struct json_object *result(const struct engine_dump *dump)
 {
 	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(dump->name));
-	json_object_object_add(object, "output", json_object_new_string(dump->output));
+	add_string(object, "name", dump->name);
+	add_string(object, "output", dump->output);
 	add_span(object, dump);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (dump->config.streams >> stream & 1)
@@ -197,7 +198,7 @@ static void describe(struct engine_dump *dump)
 			json_object_object_add(counts, iotr_schemas[stream].flag,
 					       recorder_stream_status(session, stream));
 	json_object_object_add(span, "session", counts);
-	dump->config.definition = session_definition(session);
+	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);
 	dump->config.hooks = hooks_describe(dump->engine, session->spec.streams);
 	dump->config.output = dump->output;
@@ -244,10 +245,8 @@ static int open_folder(struct engine_dump *dump, const char *output, struct engi
 	return dump->folder < 0 ? engine_fail(error, dump->folder, "output", NULL) : 0;
 }
 
-/* Signals are for the main thread. */
 static int start_thread(struct engine_dump *dump)
 {
-	sigset_t all, before;
 	int r;
 
 	dump->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -256,10 +255,7 @@ static int start_thread(struct engine_dump *dump)
 	r = sd_event_add_io(dump->engine->event, &dump->source, dump->done, EPOLLIN, dump_done, dump);
 	if (r < 0)
 		return r;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&dump->thread, NULL, dump_run, dump);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = thread_start(&dump->thread, dump_run, dump);
 	dump->started = !r;
 	return r;
 }
@@ -304,7 +300,7 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 	struct engine_dump *dump;
 	int r;
 
-	if (!session)
+	if (!session || session->reason) /* one that ends is freed without asking its dumps */
 		return -ENOENT;
 	if (!session->recorder)
 		return -EOPNOTSUPP;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_internal.h"
 #include "engine_resume.h"
 #include "log.h"
@@ -131,7 +132,7 @@ static void session_move(struct session *session, const struct session_place *pl
 
 static void session_tell(struct session *session)
 {
-	_cleanup_json_ struct json_object *definition = session_definition(session);
+	_cleanup_json_ struct json_object *definition = definition_describe(&session->spec);
 	int r = session->writer ? writer_redefine(session->writer, definition) : 0;
 
 	if (r < 0)

@@ -11,6 +11,7 @@
 
 #include "anonymize_key.h"
 #include "engine.h"
+#include "json_add.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/storage.h"
@@ -168,7 +169,6 @@ void session_loss(const struct session *session, enum iotr_stream stream, struct
 
 /* New objects. */
 struct json_object *session_status(const struct session *session);
-struct json_object *session_definition(const struct session *session);
 struct json_object *hooks_describe(const struct engine *engine, uint32_t streams);
 struct json_object *missing_describe(const struct engine *engine, uint32_t streams);
 
@@ -187,8 +187,6 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 
 /* The same for the object of one of its snapshots. */
 struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry);
-void add_string(struct json_object *object, const char *key, const char *value);
-void add_u64(struct json_object *object, const char *key, uint64_t value);
 
 /* Adds "lost": what the probes lost, and what after them. */
 void add_lost(struct json_object *object, const struct probes_loss *loss, uint64_t queue,
@@ -233,11 +231,10 @@ bool engine_storage_limited(const struct engine *engine); /* all traces together
 int session_trace_new(struct session *session, int folder_fd);
 
 /* Adds how its files are kept, and what is there. */
-void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec);
 void session_add_storage(struct json_object *status, const struct session *session);
 /* Ends the self-test under way, if there is one, with whatever it has found. */
 void selftest_abort(struct engine *engine);
-/* ---- snapshots: engine_snapshot.c ---- */
+/* ---- snapshots: engine_snapshot_order.c, engine_snapshot_session.c ---- */
 
 int snapshots_new(struct engine *engine, struct snapshots **ret);
 void snapshots_free(struct snapshots *snapshots); /* all sessions have ended; takes NULL */

@@ -97,9 +97,7 @@ int engine_look(struct engine *engine, const char *name, const struct engine_loo
 			top_add(top, &row);
 	*ret = describe(top, order_find(look->order), look->count);
 	add_u64(*ret, "interval_ns", now - *since_ns);
-	json_object_object_add(*ret, "whole",
-			       json_object_new_boolean(memory.reaches_ns <= *since_ns ||
-						       !memory.overwritten));
+	add_flag(*ret, "whole", memory.reaches_ns <= *since_ns || !memory.overwritten);
 	*since_ns = now;
 	return 0;
 }

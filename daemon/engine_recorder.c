@@ -60,7 +60,7 @@ struct json_object *recorder_describe(const struct session *session)
 	add_u64(object, "used", memory.used);
 	add_mono_time(object, "since", memory.reaches_ns);
 	add_u64(object, "span_ns", now > memory.reaches_ns ? now - memory.reaches_ns : 0);
-	json_object_object_add(object, "dumping", json_object_new_boolean(session->dump != NULL));
+	add_flag(object, "dumping", session->dump != NULL);
 	return object;
 }
 

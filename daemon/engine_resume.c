@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,11 @@
 
 #include "cleanup.h"
 #include "control/start_arguments.h"
+#include "definition.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "pipeline/recover.h"
+#include "pipeline/thread.h"
 #include "running.h"
 
 #define NICE	  10 /* recovery is in no hurry */
@@ -38,38 +40,7 @@ static uint64_t nanoseconds(const struct timespec *time)
 	return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return nanoseconds(&now);
-}
-
 /* ---- notes ---- */
-
-static void add_all(struct json_object *to, struct json_object *from)
-{
-	json_object_object_foreach(from, key, value)
-		json_object_object_add(to, key, json_object_get(value));
-}
-
-/* The definition as parameters of Start: the same words, with the filters among the others. */
-static struct json_object *parameters_of(const struct session *session)
-{
-	struct json_object *parameters = session_definition(session), *filters = NULL;
-
-	if (json_object_object_get_ex(parameters, "filters", &filters)) {
-		json_object_get(filters);
-		json_object_object_del(parameters, "filters");
-		add_all(parameters, filters);
-		json_object_put(filters);
-	}
-	if (session->spec.output[0])
-		json_object_object_add(parameters, "output",
-				       json_object_new_string(session->spec.output));
-	return parameters;
-}
 
 /* The path without symbolic links, as nobody may lead us elsewhere later. */
 static int find_folder(int folder_fd, struct running_note *note)
@@ -95,7 +66,7 @@ void session_note(struct session *session, int folder_fd)
 		.started_ns = nanoseconds(&session->started),
 		.owner_uid = session->owner_uid,
 		.streams = session->spec.streams,
-		.parameters = parameters_of(session),
+		.definition = definition_note(&session->spec),
 	};
 	int r = find_folder(folder_fd, &note);
 
@@ -134,9 +105,14 @@ void session_forget(struct session *session)
 
 /* ---- sessions go on ---- */
 
-static bool has(struct json_object *parameters, const char *key)
+static bool has(const struct running_note *note, const char *key)
 {
-	return json_object_object_get_ex(parameters, key, NULL);
+	return json_object_object_get_ex(note->definition, key, NULL);
+}
+
+static bool filters_processes(const struct running_note *note)
+{
+	return json_object_object_get_ex(json_object_object_get(note->definition, "filters"), "pids", NULL);
 }
 
 /* A folder that the user named must still be the one it was: a disk may not be mounted. */
@@ -155,11 +131,11 @@ static const char *refusal(const struct engine *engine, const struct running_not
 		return "Resume=no";
 	if (engine_find(engine, note->name))
 		return "a session of that name runs";
-	if (note->ends_ns && note->ends_ns <= now_ns())
+	if (note->ends_ns && note->ends_ns <= clocks_realtime_ns())
 		return "its duration is over";
-	if (has(note->parameters, "pids"))
+	if (filters_processes(note))
 		return "its processes may be others by now";
-	if (has(note->parameters, "output") && !is_there(note))
+	if (has(note, "output") && !is_there(note))
 		return "its output folder is not there";
 	return NULL;
 }
@@ -171,11 +147,11 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	_cleanup_json_ struct json_object *status = NULL;
 	int r;
 
-	json_object_object_add(note->parameters, "name", json_object_new_string(note->name));
+	definition_flatten(note->definition);
+	add_string(note->definition, "name", note->name);
 	if (note->ends_ns)
-		json_object_object_add(note->parameters, "duration_ns",
-				       json_object_new_uint64(note->ends_ns - now_ns()));
-	r = start_arguments_read(note->parameters, &spec, error);
+		add_u64(note->definition, "duration_ns", note->ends_ns - clocks_realtime_ns());
+	r = start_arguments_read(note->definition, &spec, error);
 	if (r < 0)
 		return r;
 	return session_start(engine, &spec, note->owner_uid, note->output, &status, error);
@@ -215,7 +191,7 @@ static int find_key(struct resume *resume, const struct running_note *note, stru
 {
 	char message[512];
 
-	if (!has(note->parameters, "anonymize"))
+	if (!has(note, "anonymize"))
 		return 0;
 	config->anonymize_key = key;
 	if (!iotr_anonymize_key_ensure(resume->state_dir, key, message, sizeof(message)))
@@ -233,9 +209,9 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 		.session = note->name,
 		.streams = note->streams,
 		.owner_uid = note->owner_uid,
-		.definition = note->parameters,
-		.retention = resume->limited || has(note->parameters, "keep_segments") ||
-			     has(note->parameters, "keep_size"),
+		.definition = note->definition,
+		.retention = resume->limited || has(note, "keep_segments") ||
+			     has(note, "keep_size"),
 		.cancel = &resume->cancel,
 	};
 	int r = find_key(resume, note, &config, key);
@@ -257,7 +233,7 @@ static bool wants_gzip(const struct running_note *note)
 {
 	struct json_object *value = NULL;
 
-	return !json_object_object_get_ex(note->parameters, "compress", &value) ||
+	return !json_object_object_get_ex(note->definition, "compress", &value) ||
 	       strcmp(json_object_get_string(value) ?: "", "none");
 }
 
@@ -288,19 +264,6 @@ static void *recover_all(void *argument)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct resume *resume)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&resume->thread, NULL, recover_all, resume);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 static void start_recovery(struct engine *engine)
 {
 	struct resume *resume = calloc(1, sizeof(*resume));
@@ -311,7 +274,7 @@ static void start_recovery(struct engine *engine)
 		resume->limited = engine_storage_limited(engine);
 		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
 			 engine->config.state_dir);
-		r = start_thread(resume);
+		r = thread_start(&resume->thread, recover_all, resume);
 	}
 	if (r < 0) {
 		log_error("cannot set right what was killed: %s", strerror(-r));

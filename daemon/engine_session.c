@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
@@ -70,7 +71,7 @@ static int folder_open(struct session *session, struct engine_error *error)
 static int session_open_writer(struct session *session, struct engine_error *error)
 {
 	const struct engine *engine = session->engine;
-	_cleanup_json_ struct json_object *definition = session_definition(session);
+	_cleanup_json_ struct json_object *definition = definition_describe(&session->spec);
 	_cleanup_json_ struct json_object *hooks = hooks_describe(engine, session->spec.streams);
 	_cleanup_close_ int folder = -1;
 	struct writer_config config = {
@@ -101,8 +102,7 @@ static int session_open_writer(struct session *session, struct engine_error *err
 	config.trace = session->trace;
 	session_note(session, folder);
 	if (session->resumes)
-		json_object_object_add(definition, "resumes",
-				       json_object_new_string(session->resumes));
+		add_string(definition, "resumes", session->resumes);
 	r = writer_new(&config, &session->writer);
 	if (r < 0) {
 		session_forget(session);
@@ -111,9 +111,7 @@ static int session_open_writer(struct session *session, struct engine_error *err
 		return engine_fail(error, r, "output", NULL);
 	}
 	r = session_snapshots_begin(session, folder);
-	if (r < 0)
-		session_forget(session);
-	return r;
+	return r < 0 ? engine_fail(error, r, "", "cannot take snapshots") : 0;
 }
 
 static int session_open(struct session *session, struct engine_error *error)
@@ -146,26 +144,19 @@ static int session_begin(struct session *session, struct engine_error *error)
 	r = place_take(session, session->place.bit, &session->place);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");
-	engine->sessions[session->place.bit] = session;
 	engine_report_soon(engine);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
 	r = control_page_set(engine->probes, session->place.bit, &session->spec, &why);
-	if (r < 0) {
-		session_end(session, SESSION_FAILED);
+	if (r < 0)
 		return filters_fail(error, r, &why);
-	}
 	if (session->spec.duration_ns)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
 					       session->spec.duration_ns / 1000, 1000, session_due,
 					       session);
 	rates_begin(session);
 	bpf_cost_run(engine->bpf_cost);
-	if (r < 0) {
-		session_end(session, SESSION_FAILED);
-		return engine_fail(error, r, "", "cannot set the session's clock");
-	}
-	return 0;
+	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
 }
 
 static bool stream_possible(const struct engine *engine, enum iotr_stream stream)
@@ -242,11 +233,13 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	session_snapshots_resolve(engine, &session->spec.snapshots);
 	if (r >= 0)
 		r = session_open(session, error);
-	if (r < 0)
+	if (r < 0 && !session->writer)
 		return r;
-	r = session_begin(session, error);
+	engine->sessions[bit] = session;
+	if (r >= 0)
+		r = session_begin(session, error);
 	if (r < 0) {
-		session = NULL; /* freed when its writer has ended */
+		session_end(TAKE(session), SESSION_FAILED); /* freed when its writer has ended */
 		return r;
 	}
 	ended_forget(engine, spec->name, NULL);

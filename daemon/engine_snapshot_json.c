@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
+#include "engine_snapshot.h"
+#include "schema.h"
+
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "engine_snapshot.h"
+#include "json_add.h"
+#include "pipeline/clocks.h"
 
-static void add_string(struct json_object *object, const char *key, const char *text)
+/* Empty: null. */
+static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	json_object_object_add(object, key, text && *text ? json_object_new_string(text) : NULL);
-}
-
-static void add_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
+	json_object_object_add(object, key, *text ? json_object_new_string(text) : NULL);
 }
 
 /* As the timestamp columns have it; 0: not known. */
 static void add_time(struct json_object *object, const char *key, uint64_t ns)
 {
-	time_t second = (time_t)(ns / 1000000000);
-	char date[32] = "", text[64];
-	struct tm calendar;
+	char text[CLOCKS_TEXT_MAX] = "";
 
-	if (ns) {
-		gmtime_r(&second, &calendar);
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &calendar);
-		snprintf(text, sizeof(text), "%s.%09u", date, (unsigned int)(ns % 1000000000));
-	}
-	add_string(object, key, ns ? text : NULL);
+	add_text(object, key, ns ? clocks_format(text, ns) : text);
 }
 
 static struct json_object *entry_new(enum snapshot_kind kind, const struct snapshot_state *state)
@@ -41,8 +30,7 @@ static struct json_object *entry_new(enum snapshot_kind kind, const struct snaps
 	add_string(entry, "kind", snapshot_kind_name(kind));
 	add_time(entry, "started", state->started_ns);
 	add_time(entry, "ended", state->ended_ns);
-	json_object_object_add(entry, "complete",
-			       json_object_new_boolean(!state->error && !state->skipped));
+	add_flag(entry, "complete", !state->error && !state->skipped);
 	add_u64(entry, "skipped", state->skipped);
 	if (*state->message)
 		add_string(entry, "message", state->message);
@@ -52,12 +40,12 @@ static struct json_object *entry_new(enum snapshot_kind kind, const struct snaps
 static void add_file(struct json_object *entry, enum snapshot_kind kind,
 		     const struct snapshot_file *file)
 {
-	add_string(entry, "path", file->path);
+	add_text(entry, "path", file->path);
 	if (kind != SNAPSHOT_SYSTEM)
 		add_u64(entry, "rows", file->rows);
 	add_u64(entry, "bytes", file->bytes);
 	add_u64(entry, "stored_bytes", file->stored_bytes);
-	add_string(entry, "sha256", file->sha256);
+	add_text(entry, "sha256", file->sha256);
 }
 
 struct json_object *snapshot_entries(enum snapshot_kind kind, const struct snapshot_state *state)
@@ -71,7 +59,7 @@ struct json_object *snapshot_entries(enum snapshot_kind kind, const struct snaps
 	}
 	if (!state->file_count) {
 		entry = entry_new(kind, state);
-		add_string(entry, "path", NULL);
+		json_object_object_add(entry, "path", NULL);
 		json_object_array_add(entries, entry);
 	}
 	return entries;
@@ -146,8 +134,6 @@ struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snap
 
 void snapshot_folders_remove(int output_fd)
 {
-	static const char *const folders[] = { "filesystem_snapshot", "process", "system_spec" };
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		unlinkat(output_fd, folders[i], AT_REMOVEDIR);
+	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
+		unlinkat(output_fd, iotr_snapshot_schemas[i].folder, AT_REMOVEDIR);
 }

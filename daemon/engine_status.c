@@ -5,19 +5,10 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "engine_internal.h"
 #include "pipeline/clocks.h"
 #include "schema.h"
-
-void add_string(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
-void add_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
 
 void add_time(struct json_object *object, const char *key, const struct timespec *time)
 {
@@ -46,163 +37,6 @@ void add_lost(struct json_object *object, const struct probes_loss *loss, uint64
 	add_u64(lost, "disk", disk);
 	add_u64(lost, "unmatched", loss->unmatched);
 	json_object_object_add(object, "lost", lost);
-}
-
-static struct json_object *u32_array(const uint32_t *values, size_t count)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_object_array_add(array, json_object_new_uint64(values[i]));
-	return array;
-}
-
-static struct json_object *device_array(const uint32_t *devices, size_t count)
-{
-	struct json_object *array = json_object_new_array();
-	char text[32];
-
-	for (size_t i = 0; i < count; i++) {
-		snprintf(text, sizeof(text), "%u:%u", devices[i] >> 20, devices[i] & 0xfffff);
-		json_object_array_add(array, json_object_new_string(text));
-	}
-	return array;
-}
-
-static struct json_object *command_array(const struct iotr_session_spec *spec)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < spec->command_count; i++)
-		json_object_array_add(array, json_object_new_string_len(
-						     spec->commands[i], strnlen(spec->commands[i], 16)));
-	return array;
-}
-
-static struct json_object *operation_array(const struct iotr_session_spec *spec)
-{
-	struct json_object *array = json_object_new_array();
-	char text[64];
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
-			if (!iotr_operations_have(&spec->operations[stream], i))
-				continue;
-			snprintf(text, sizeof(text), "%s.%s", iotr_schemas[stream].flag,
-				 iotr_schemas[stream].operations[i]);
-			json_object_array_add(array, json_object_new_string(text));
-		}
-	return array;
-}
-
-/* Texts of a list whose elements are of that size. */
-static struct json_object *text_array(const void *texts, size_t size, size_t count)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_object_array_add(array, json_object_new_string((const char *)texts + i * size));
-	return array;
-}
-
-static void add_sample(struct json_object *filters, const struct iotr_session_spec *spec)
-{
-	struct json_object *sample = json_object_new_object();
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->sample[stream])
-			add_u64(sample, iotr_schemas[stream].flag, spec->sample[stream]);
-	if (json_object_object_length(sample))
-		json_object_object_add(filters, "sample", sample);
-	else
-		json_object_put(sample);
-}
-
-static void add_array(struct json_object *object, const char *key, struct json_object *array)
-{
-	if (json_object_array_length(array))
-		json_object_object_add(object, key, array);
-	else
-		json_object_put(array);
-}
-
-static struct json_object *filters_describe(const struct iotr_session_spec *spec)
-{
-	struct json_object *filters = json_object_new_object();
-
-	add_array(filters, "pids", u32_array(spec->pids, spec->pid_count));
-	if (spec->tree)
-		json_object_object_add(filters, "tree", json_object_new_boolean(true));
-	add_array(filters, "commands", command_array(spec));
-	add_array(filters, "uids", u32_array(spec->uids, spec->uid_count));
-	add_array(filters, "cgroups", text_array(spec->cgroups, sizeof(*spec->cgroups), spec->cgroup_count));
-	add_array(filters, "units", text_array(spec->units, sizeof(*spec->units), spec->unit_count));
-	add_array(filters, "devices", device_array(spec->devices, spec->device_count));
-	add_array(filters, "paths", text_array(spec->paths, sizeof(*spec->paths), spec->path_count));
-	add_array(filters, "operations", operation_array(spec));
-	if (spec->min_latency_ns)
-		add_u64(filters, "min_latency_ns", spec->min_latency_ns);
-	if (spec->min_size)
-		add_u64(filters, "min_size", spec->min_size);
-	if (spec->errors)
-		json_object_object_add(filters, "errors", json_object_new_boolean(true));
-	add_sample(filters, spec);
-	if (spec->pseudo_fs)
-		json_object_object_add(filters, "pseudo_fs", json_object_new_boolean(true));
-	return filters;
-}
-
-/* Limits that are set, rotation (0: never), and the format. */
-static void limits_describe(const struct iotr_session_spec *spec, struct json_object *object)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-		bool always;
-	} limits[] = {
-		{ "duration_ns", spec->duration_ns, false },
-		{ "max_size", spec->max_size, false },
-		{ "max_events", spec->max_events, false },
-		{ "rotate_size", spec->rotate_size, true },
-		{ "rotate_interval_ns", spec->rotate_interval_ns, true },
-	};
-
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (limits[i].value || limits[i].always)
-			add_u64(object, limits[i].name, limits[i].value);
-	add_string(object, "format", iotr_format_names[spec->format]);
-}
-
-static void add_snapshots(struct json_object *definition, const struct iotr_snapshots *snapshots)
-{
-	json_object_object_add(definition, "snapshot_system", json_object_new_boolean(snapshots->system));
-	add_u64(definition, "snapshot_process_ns", snapshots->process_ns);
-	add_u64(definition, "snapshot_filesystem_ns", snapshots->filesystem_ns);
-	add_string(definition, "snapshot_root", snapshots->root);
-	add_u64(definition, "snapshot_depth", snapshots->depth);
-}
-
-struct json_object *session_definition(const struct session *session)
-{
-	struct json_object *definition = json_object_new_object(), *streams = json_object_new_array();
-
-	add_string(definition, "name", session->spec.name);
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (session->spec.streams >> stream & 1)
-			json_object_array_add(streams,
-					      json_object_new_string(iotr_schemas[stream].flag));
-	json_object_object_add(definition, "streams", streams);
-	json_object_object_add(definition, "filters", filters_describe(&session->spec));
-	limits_describe(&session->spec, definition);
-	if (session->spec.anonymize)
-		json_object_object_add(definition, "anonymize", json_object_new_boolean(true));
-	if (session->spec.flight_recorder) {
-		add_u64(definition, "flight_recorder", session->spec.flight_recorder);
-		return definition;
-	}
-	session_describe_storage(definition, &session->spec);
-	add_snapshots(definition, &session->spec.snapshots);
-	return definition;
 }
 
 /*
@@ -282,10 +116,10 @@ struct json_object *session_status(const struct session *session)
 						       recorder_stream_status(session, stream) :
 						       stream_status(session, stream));
 	json_object_object_add(status, "streams", streams);
-	json_object_object_add(status, "filters", anonymize_filters(session, filters_describe(&session->spec)));
-	limits_describe(&session->spec, status);
+	json_object_object_add(status, "filters", anonymize_filters(session, definition_filters(&session->spec)));
+	definition_add_limits(status, &session->spec);
 	if (session->spec.anonymize)
-		json_object_object_add(status, "anonymize", json_object_new_boolean(true));
+		add_flag(status, "anonymize", true);
 	if (session->writer) {
 		disk_describe(session, status);
 		session_add_storage(status, session);

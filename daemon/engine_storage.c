@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "definition.h"
 #include "engine_internal.h"
 #include "log.h"
 #include "running.h"
@@ -106,19 +107,7 @@ void session_add_storage(struct json_object *status, const struct session *sessi
 	struct trace_counts counts;
 
 	trace_counts(session->trace, &counts);
-	json_object_object_add(status, "stored_bytes", json_object_new_uint64(counts.used));
-	json_object_object_add(status, "uncompressed", json_object_new_uint64(counts.waiting));
-	session_describe_storage(status, &session->spec);
-}
-
-void session_describe_storage(struct json_object *object, const struct iotr_session_spec *spec)
-{
-	json_object_object_add(object, "compress",
-			       json_object_new_string(spec->compress ? "gzip" : "none"));
-	if (spec->keep_segments)
-		json_object_object_add(object, "keep_segments",
-				       json_object_new_uint64(spec->keep_segments));
-	if (spec->keep_size)
-		json_object_object_add(object, "keep_size",
-				       json_object_new_uint64(spec->keep_size));
+	add_u64(status, "stored_bytes", counts.used);
+	add_u64(status, "uncompressed", counts.waiting);
+	definition_add_storage(status, &session->spec);
 }

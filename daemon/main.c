@@ -26,6 +26,7 @@ static const char help[] =
 	"      --log-dir DIR      folder of the traces [" CONFIG_LOG_DIR "]\n"
 	"      --state-dir DIR    folder of what is kept between runs [" CONFIG_STATE_DIR "]\n"
 	"      --config FILE      configuration, with drop-ins in FILE.d [" CONFIG_PATH "]\n"
+	"      --level LEVEL      how system calls are seen: auto, function or tracepoint [auto]\n"
 	"  -h, --help             show this\n"
 	"      --version          show the version\n";
 

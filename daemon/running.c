@@ -11,8 +11,11 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
+#include "definition.h"
+#include "json_add.h"
 #include "log.h"
 #include "schema.h"
+#include "write_all.h"
 
 #define NOTE_MAX    (1024 * 1024) /* bytes: as long as the message that began the session */
 #define ENDING	    ".json"
@@ -26,8 +29,8 @@ static const char *const folders[] = { [RUNNING_SESSIONS] = "running",
 
 void running_note_done(struct running_note *note)
 {
-	json_object_put(note->parameters);
-	note->parameters = NULL;
+	json_object_put(note->definition);
+	note->definition = NULL;
 }
 
 /* A descriptor, or a negative errno; made where it is missing and `make`. */
@@ -49,29 +52,18 @@ static int open_folder(const char *state_dir, enum running_folder folder, bool m
 
 /* ---- as JSON ---- */
 
-static struct json_object *write_streams(uint32_t streams)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (streams >> stream & 1)
-			json_object_array_add(array,
-					      json_object_new_string(iotr_schemas[stream].flag));
-	return array;
-}
-
 static struct json_object *describe(const struct running_note *note)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "name", json_object_new_string(note->name));
-	json_object_object_add(object, "started_ns", json_object_new_uint64(note->started_ns));
-	json_object_object_add(object, "ends_ns", json_object_new_uint64(note->ends_ns));
-	json_object_object_add(object, "owner_uid", json_object_new_int64(note->owner_uid));
-	json_object_object_add(object, "streams", write_streams(note->streams));
-	json_object_object_add(object, "output", json_object_new_string(note->output));
-	json_object_object_add(object, "inode", json_object_new_uint64(note->inode));
-	json_object_object_add(object, "parameters", json_object_get(note->parameters));
+	add_string(object, "name", note->name);
+	add_u64(object, "started_ns", note->started_ns);
+	add_u64(object, "ends_ns", note->ends_ns);
+	add_u64(object, "owner_uid", note->owner_uid);
+	json_object_object_add(object, "streams", definition_streams(note->streams));
+	add_string(object, "output", note->output);
+	add_u64(object, "inode", note->inode);
+	json_object_object_add(object, "definition", json_object_get(note->definition));
 	return object;
 }
 
@@ -100,10 +92,10 @@ static int understand(struct json_object *object, struct running_note *note)
 {
 	const char *name = json_object_get_string(member(object, "name", json_type_string));
 	const char *output = json_object_get_string(member(object, "output", json_type_string));
-	struct json_object *parameters = member(object, "parameters", json_type_object);
+	struct json_object *definition = member(object, "definition", json_type_object);
 
 	if (!name || !iotr_session_name_valid(name) || !output || *output != '/' ||
-	    strlen(output) >= sizeof(note->output) || !parameters)
+	    strlen(output) >= sizeof(note->output) || !definition)
 		return -EBADMSG;
 	strcpy(note->name, name);
 	strcpy(note->output, output);
@@ -113,24 +105,11 @@ static int understand(struct json_object *object, struct running_note *note)
 		(uint32_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
 	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
 	note->streams = read_streams(member(object, "streams", json_type_array));
-	note->parameters = json_object_get(parameters);
+	note->definition = json_object_get(definition);
 	return 0;
 }
 
 /* ---- as files ---- */
-
-static int write_text(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		text += written > 0 ? written : 0;
-		size -= written > 0 ? (size_t)written : 0;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
 
 /* Under another name first: a note is there as a whole or not at all, also after a power failure. */
 static int write_file(int folder, const char *name, struct json_object *object)
@@ -142,7 +121,9 @@ static int write_file(int folder, const char *name, struct json_object *object)
 
 	if (fd < 0)
 		return -errno;
-	r = text ? write_text(fd, text, strlen(text)) : -ENOMEM;
+	r = text ? write_all(fd, text, strlen(text)) : -ENOMEM;
+	if (r >= 0 && fsync(fd) < 0)
+		r = -errno;
 	if (r >= 0 && renameat(folder, "new", folder, name) < 0)
 		r = -errno;
 	return r >= 0 && fsync(folder) < 0 ? -errno : r;
@@ -240,9 +221,10 @@ static int add_note(int folder, const char *file, struct running_note **notes, s
 		++*count;
 		return 0;
 	}
-	log_warning("the note %s of a session that ran cannot be read, and is removed: %s", file,
-		    strerror(-r));
-	unlinkat(folder, file, 0);
+	log_warning("the note %s of a session that ran cannot be %s: %s", file,
+		    r == -EBADMSG ? "understood, and is removed" : "read", strerror(-r));
+	if (r == -EBADMSG)
+		unlinkat(folder, file, 0);
 	return 0;
 }
 

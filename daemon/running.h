@@ -26,7 +26,7 @@ struct running_note {
 	uint32_t streams;
 	char output[PATH_MAX]; /* folder of its files, without symbolic links */
 	ino_t inode;	       /* of that folder */
-	struct json_object *parameters; /* of Start, with which it can begin anew; owned */
+	struct json_object *definition; /* from definition_note(); owned */
 };
 
 void running_note_done(struct running_note *note);
@@ -44,7 +44,8 @@ enum running_folder { RUNNING_SESSIONS, RUNNING_RECOVER };
 
 /*
  * All notes, the latest session first; `*notes` is the caller's, each with running_note_done().
- * What cannot be understood is logged and removed. How many, or a negative errno.
+ * What cannot be understood is logged and removed; what
+ * cannot be read is logged and stays. How many, or a negative errno.
  */
 ssize_t running_read(const char *state_dir, enum running_folder folder,
 		     struct running_note **notes);

@@ -58,7 +58,7 @@ int arguments_read(struct json_object *parameters, const struct argument *rows, 
 		name_parameter(error, rows[i].name);
 		json_object_object_get_ex(parameters, rows[i].name, &value);
 		if (value)
-			r = rows[i].parse(value, target, error);
+			r = rows[i].parse(value, (char *)target + rows[i].offset, error);
 		else if (rows[i].required)
 			r = argument_refuse(error, "the method needs this parameter");
 	}
@@ -144,6 +144,11 @@ int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint6
 	return 0;
 }
 
+int argument_count(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_number(value, 0, INT64_MAX, target, error);
+}
+
 int argument_list(struct json_object *value,
 		  int (*each)(struct json_object *value, void *target, struct engine_error *error),
 		  void *target, struct engine_error *error)
@@ -167,7 +172,7 @@ int argument_list(struct json_object *value,
 	return 0;
 }
 
-int argument_stream(struct json_object *value, void *target, struct engine_error *error)
+static int add_stream(struct json_object *value, void *target, struct engine_error *error)
 {
 	const char *flag = NULL;
 	int stream, r;
@@ -180,4 +185,9 @@ int argument_stream(struct json_object *value, void *target, struct engine_error
 		return argument_refuse(error, "there is no stream '%.64s'", flag);
 	*(uint32_t *)target |= 1u << stream;
 	return 0;
+}
+
+int argument_streams(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_list(value, add_stream, target, error);
 }

@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "call.h"
@@ -19,6 +20,7 @@
 struct argument {
 	const char *name;
 	int (*parse)(struct json_object *value, void *target, struct engine_error *error);
+	size_t offset; /* in the target, of what the parser fills in */
 	bool required;
 };
 
@@ -33,11 +35,15 @@ int arguments_read_call(struct call *call, const struct argument *rows, size_t c
 int argument_refuse(struct engine_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Parsers of single values; those with a void target can stand in a row. */
+/*
+ * Parsers of single values. Those that can stand in a row fill in a const char *, of a name or an
+ * absolute path too, a bool, or a uint64_t that may have any value up to INT64_MAX.
+ */
 int argument_string(struct json_object *value, void *target, struct engine_error *error);
-int argument_flag(struct json_object *value, void *target, struct engine_error *error);
 int argument_session(struct json_object *value, void *target, struct engine_error *error);
 int argument_folder(struct json_object *value, void *target, struct engine_error *error);
+int argument_flag(struct json_object *value, void *target, struct engine_error *error);
+int argument_count(struct json_object *value, void *target, struct engine_error *error);
 int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint64_t *ret,
 		    struct engine_error *error);
 
@@ -46,5 +52,5 @@ int argument_list(struct json_object *value,
 		  int (*each)(struct json_object *value, void *target, struct engine_error *error),
 		  void *target, struct engine_error *error);
 
-/* A value of a list that names a stream: adds its bit to the uint32_t target. */
-int argument_stream(struct json_object *value, void *target, struct engine_error *error);
+/* A list of streams: their bits are added to the uint32_t target. */
+int argument_streams(struct json_object *value, void *target, struct engine_error *error);

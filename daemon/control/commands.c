@@ -55,19 +55,14 @@ struct choice {
 	bool all;
 };
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct choice *)target)->name, error);
-}
+#define NAME_ARGUMENT                                                                              \
+	{ .name = "name", .parse = argument_session, .offset = offsetof(struct choice, name) }
 
-static int parse_all(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_flag(value, &((struct choice *)target)->all, error);
-}
-
-static const struct argument stop_arguments[] = { { .name = "name", .parse = parse_name },
-						  { .name = "all", .parse = parse_all } };
-static const struct argument name_argument[] = { { .name = "name", .parse = parse_name } };
+static const struct argument name_argument[] = { NAME_ARGUMENT };
+static const struct argument stop_arguments[] = {
+	NAME_ARGUMENT,
+	{ .name = "all", .parse = argument_flag, .offset = offsetof(struct choice, all) },
+};
 
 /* The results of several requests to the engine, which come when they come, for one reply. */
 struct gathering {

@@ -43,25 +43,16 @@ static void on_done(struct json_object *result, const char *message, void *userd
 		call_failed(dump->call, "%s", message);
 }
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct dump_choice *)target)->name, error);
-}
-
 static int parse_last(struct json_object *value, void *target, struct engine_error *error)
 {
 	return argument_number(value, 1, INT64_MAX, &((struct dump_choice *)target)->last_ns, error);
 }
 
-static int parse_output(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_folder(value, &((struct dump_choice *)target)->output, error);
-}
-
 static const struct argument dump_arguments[] = {
-	{ .name = "name", .parse = parse_name, .required = true },
+	{ .name = "name", .parse = argument_session, .offset = offsetof(struct dump_choice, name),
+	  .required = true },
 	{ .name = "last_ns", .parse = parse_last },
-	{ .name = "output", .parse = parse_output },
+	{ .name = "output", .parse = argument_folder, .offset = offsetof(struct dump_choice, output) },
 };
 
 static void reply_refused(struct call *call, const struct dump_choice *choice, int r,

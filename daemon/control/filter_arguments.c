@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "arguments.h"
 #include "schema.h"
 #include "units.h"
 
@@ -19,9 +18,10 @@ enum {
 	MINOR_MAX = (1 << 20) - 1,
 };
 
-/* Room for as many values as the list has, before argument_list() walks it. */
-static int reserve(struct json_object *value, void *array, size_t element,
-		   struct engine_error *error)
+/* Makes room for as many values as the list has, and has each one added. */
+static int read_list(struct json_object *value, struct iotr_session_spec *spec, void *array, size_t element,
+		     int (*add)(struct json_object *value, void *spec, struct engine_error *error),
+		     struct engine_error *error)
 {
 	size_t length =
 		json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
@@ -30,7 +30,7 @@ static int reserve(struct json_object *value, void *array, size_t element,
 	if (!memory)
 		return argument_refuse(error, "there is no memory for the list");
 	*(void **)array = memory;
-	return 0;
+	return argument_list(value, add, spec, error);
 }
 
 static int add_pid(struct json_object *value, void *target, struct engine_error *error)
@@ -47,16 +47,8 @@ static int add_pid(struct json_object *value, void *target, struct engine_error 
 int parse_pids(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->pids, sizeof(*spec->pids), error);
 
-	return r < 0 ? r : argument_list(value, add_pid, spec, error);
-}
-
-int parse_tree(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->tree, error);
+	return read_list(value, spec, &spec->pids, sizeof(*spec->pids), add_pid, error);
 }
 
 static int add_command(struct json_object *value, void *target, struct engine_error *error)
@@ -81,9 +73,8 @@ static int add_command(struct json_object *value, void *target, struct engine_er
 int parse_commands(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->commands, sizeof(*spec->commands), error);
 
-	return r < 0 ? r : argument_list(value, add_command, spec, error);
+	return read_list(value, spec, &spec->commands, sizeof(*spec->commands), add_command, error);
 }
 
 /* A user by number, also one that no database knows, or by name. */
@@ -128,9 +119,8 @@ static int add_uid(struct json_object *value, void *target, struct engine_error 
 int parse_uids(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->uids, sizeof(*spec->uids), error);
 
-	return r < 0 ? r : argument_list(value, add_uid, spec, error);
+	return read_list(value, spec, &spec->uids, sizeof(*spec->uids), add_uid, error);
 }
 
 /* "8:1": taken as it is, for file systems have numbers that no device file does. */
@@ -179,9 +169,8 @@ static int add_device(struct json_object *value, void *target, struct engine_err
 int parse_devices(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->devices, sizeof(*spec->devices), error);
 
-	return r < 0 ? r : argument_list(value, add_device, spec, error);
+	return read_list(value, spec, &spec->devices, sizeof(*spec->devices), add_device, error);
 }
 
 /* Sets the operation's bit in those of the streams that have it. */
@@ -228,27 +217,6 @@ static int add_operation(struct json_object *value, void *target, struct engine_
 int parse_operations(struct json_object *value, void *target, struct engine_error *error)
 {
 	return argument_list(value, add_operation, target, error);
-}
-
-int parse_min_latency(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->min_latency_ns, error);
-}
-
-int parse_min_size(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->min_size, error);
-}
-
-int parse_errors(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->errors, error);
 }
 
 static bool path_climbs(const char *path)
@@ -311,9 +279,8 @@ static int add_cgroup(struct json_object *value, void *target, struct engine_err
 int parse_cgroups(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->cgroups, sizeof(*spec->cgroups), error);
 
-	return r < 0 ? r : argument_list(value, add_cgroup, spec, error);
+	return read_list(value, spec, &spec->cgroups, sizeof(*spec->cgroups), add_cgroup, error);
 }
 
 /* With its ending; without one it is a service. */
@@ -343,9 +310,8 @@ static int add_unit(struct json_object *value, void *target, struct engine_error
 int parse_units(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->units, sizeof(*spec->units), error);
 
-	return r < 0 ? r : argument_list(value, add_unit, spec, error);
+	return read_list(value, spec, &spec->units, sizeof(*spec->units), add_unit, error);
 }
 
 static int add_path(struct json_object *value, void *target, struct engine_error *error)
@@ -367,9 +333,8 @@ static int add_path(struct json_object *value, void *target, struct engine_error
 int parse_paths(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
-	int r = reserve(value, &spec->paths, sizeof(*spec->paths), error);
 
-	return r < 0 ? r : argument_list(value, add_path, spec, error);
+	return read_list(value, spec, &spec->paths, sizeof(*spec->paths), add_path, error);
 }
 
 /* {"cache": 10}: one in 10 */
@@ -394,9 +359,10 @@ int parse_sample(struct json_object *value, void *target, struct engine_error *e
 	return 0;
 }
 
-int parse_pseudo_fs(struct json_object *value, void *target, struct engine_error *error)
+int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 {
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->pseudo_fs, error);
+	if (!spec->tree || spec->pid_count)
+		return 0;
+	strcpy(error->parameter, "tree");
+	return argument_refuse(error, "it needs pids, whose descendants are meant");
 }

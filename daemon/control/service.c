@@ -48,13 +48,8 @@ static int get_info(struct call *call)
 	return 0;
 }
 
-static int parse_interface(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_string(value, target, error);
-}
-
 static const struct argument interface_argument[] = {
-	{ .name = "interface", .parse = parse_interface, .required = true },
+	{ .name = "interface", .parse = argument_string, .required = true },
 };
 
 static int get_interface_description(struct call *call)

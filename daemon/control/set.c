@@ -19,11 +19,6 @@ struct set_arguments {
 	uint32_t cleared;
 };
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct set_arguments *)target)->name, error);
-}
-
 static int add_cleared(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct set_arguments *set = target;
@@ -45,7 +40,8 @@ static int parse_clear(struct json_object *value, void *target, struct engine_er
 }
 
 static const struct argument set_rows[] = {
-	{ .name = "name", .parse = parse_name, .required = true },
+	{ .name = "name", .parse = argument_session, .offset = offsetof(struct set_arguments, name),
+	  .required = true },
 	{ .name = "clear", .parse = parse_clear },
 	FILTER_ARGUMENTS,
 };

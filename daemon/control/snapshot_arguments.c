@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "snapshot_arguments.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "session.h"
@@ -48,25 +47,10 @@ int snapshot_arguments_filesystem(struct json_object *value, void *spec, struct 
 	return parse_interval(value, &give(spec, IOTR_SNAPSHOTS_FILESYSTEM)->filesystem_ns, error);
 }
 
-int snapshot_arguments_path(struct json_object *value, void *target, struct engine_error *error)
-{
-	const char *path = NULL;
-	int r = argument_string(value, &path, error);
-
-	if (r < 0)
-		return r;
-	if (*path != '/')
-		return argument_refuse(error, "the path is not absolute");
-	if (strlen(path) >= PATH_MAX)
-		return argument_refuse(error, "the path is longer than %d bytes", PATH_MAX - 1);
-	*(const char **)target = path;
-	return 0;
-}
-
 int snapshot_arguments_root(struct json_object *value, void *spec, struct engine_error *error)
 {
 	const char *path = NULL;
-	int r = snapshot_arguments_path(value, &path, error);
+	int r = argument_folder(value, &path, error);
 
 	if (r >= 0)
 		strcpy(give(spec, IOTR_SNAPSHOTS_ROOT)->root, path);

@@ -13,6 +13,3 @@ int snapshot_arguments_process(struct json_object *value, void *spec, struct eng
 int snapshot_arguments_filesystem(struct json_object *value, void *spec, struct engine_error *error);
 int snapshot_arguments_root(struct json_object *value, void *spec, struct engine_error *error);
 int snapshot_arguments_depth(struct json_object *value, void *spec, struct engine_error *error);
-
-/* An absolute path shorter than PATH_MAX, borrowed from the parameters, into a const char *. */
-int snapshot_arguments_path(struct json_object *value, void *target, struct engine_error *error);

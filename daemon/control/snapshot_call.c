@@ -7,10 +7,8 @@
 
 #include "arguments.h"
 #include "context.h"
-#include "protocol.h"
 #include "reply.h"
 #include "session.h"
-#include "snapshot_arguments.h"
 
 struct snapshotting {
 	struct call *call;
@@ -68,16 +66,6 @@ static int parse_kind(struct json_object *value, void *target, struct engine_err
 	return 0;
 }
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct engine_snapshot_request *)target)->name, error);
-}
-
-static int parse_root(struct json_object *value, void *target, struct engine_error *error)
-{
-	return snapshot_arguments_path(value, &((struct engine_snapshot_request *)target)->root, error);
-}
-
 static int parse_depth(struct json_object *value, void *target, struct engine_error *error)
 {
 	uint64_t depth = 0;
@@ -95,38 +83,30 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 
 	if (request->name)
 		return argument_refuse(error, "a session has its own folder: give a name or an output");
-	return snapshot_arguments_path(value, &request->output, error);
+	return argument_folder(value, &request->output, error);
 }
 
-static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_flag(value, &((struct engine_snapshot_request *)target)->anonymize, error);
-}
+#define OFFSET(field) offsetof(struct engine_snapshot_request, field)
 
 static const struct argument snapshot_arguments[] = {
-	{ .name = "kind", .parse = parse_kind },     { .name = "name", .parse = parse_name },
-	{ .name = "root", .parse = parse_root },     { .name = "depth", .parse = parse_depth },
-	{ .name = "output", .parse = parse_output }, { .name = "anonymize", .parse = parse_anonymize },
+	{ .name = "kind", .parse = parse_kind },
+	{ .name = "name", .parse = argument_session, .offset = OFFSET(name) },
+	{ .name = "root", .parse = argument_folder, .offset = OFFSET(root) },
+	{ .name = "depth", .parse = parse_depth },
+	{ .name = "output", .parse = parse_output },
+	{ .name = "anonymize", .parse = argument_flag, .offset = OFFSET(anonymize) },
 };
 
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,
 			  const struct engine_error *error)
 {
-	struct json_object *parameters;
-
-	if (r == -ENOENT && request->name) {
+	if (r == -ENOENT && request->name)
 		reply_no_such_session(call, request->name);
-		return;
-	}
-	if (strcmp(error->parameter, "output")) {
+	else if (!strcmp(error->parameter, "output"))
+		reply_output(call, request->output ?: "", error->message);
+	else
 		call_failed(call, "the snapshot cannot be taken: %s",
 			    *error->message ? error->message : strerror(-r));
-		return;
-	}
-	parameters = json_object_new_object();
-	json_object_object_add(parameters, "path", json_object_new_string(request->output ?: ""));
-	json_object_object_add(parameters, "reason", json_object_new_string(error->message));
-	call_error(call, IOTR_OUTPUT_UNUSABLE, parameters);
 }
 
 int snapshot_call(struct call *call)

@@ -20,20 +20,6 @@ static int parse_name(struct json_object *value, void *target, struct engine_err
 	return r;
 }
 
-static int parse_streams(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_list(value, argument_stream, &spec->streams, error);
-}
-
-static int parse_duration(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, 0, INT64_MAX, &spec->duration_ns, error);
-}
-
 static int parse_compress(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -74,23 +60,6 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	if (r >= 0)
 		strcpy(spec->output, path);
 	return r;
-}
-
-/* What says how a session writes its files has no meaning for one that writes none. */
-static int refuse_files(struct json_object *parameters, struct engine_error *error)
-{
-	static const char *const names[] = { "output",	   "max_size",	"max_events",
-					     "rotate_size", "rotate_interval_ns", "compress",
-					     "keep_segments", "keep_size" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!json_object_object_get_ex(parameters, names[i], NULL))
-			continue;
-		snprintf(error->parameter, sizeof(error->parameter), "%s", names[i]);
-		return argument_refuse(error, "a flight recorder writes no files until it is dumped: "
-					      "this has no meaning for it");
-	}
-	return 0;
 }
 
 /* Sizes and times at which files begin anew: 0 is never. */
@@ -156,13 +125,6 @@ static int parse_format(struct json_object *value, void *target, struct engine_e
 	return argument_refuse(error, "there is no format '%.64s': csv and jsonl exist", name);
 }
 
-static int parse_anonymize(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_flag(value, &spec->anonymize, error);
-}
-
 static int parse_flight_recorder(struct json_object *value, void *target,
 				 struct engine_error *error)
 {
@@ -177,22 +139,41 @@ static int parse_flight_recorder(struct json_object *value, void *target,
 	return 0;
 }
 
+/* What says how a session writes its files: it has no meaning for one that writes none. */
+#define FILE_ARGUMENTS                                                                          \
+	{ .name = "output", .parse = parse_output },                                            \
+	{ .name = "max_size", .parse = parse_max_size },                                        \
+	{ .name = "max_events", .parse = parse_max_events },                                    \
+	{ .name = "rotate_size", .parse = parse_rotate_size },                                  \
+	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },                       \
+	{ .name = "compress", .parse = parse_compress },                                        \
+	{ .name = "keep_segments", .parse = parse_keep_segments },                              \
+	{ .name = "keep_size", .parse = parse_keep_size }
+
+static int refuse_files(struct json_object *parameters, struct engine_error *error)
+{
+	static const struct argument rows[] = { FILE_ARGUMENTS };
+	struct json_object *value;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!json_object_object_get_ex(parameters, rows[i].name, &value) || !value)
+			continue;
+		snprintf(error->parameter, sizeof(error->parameter), "%s", rows[i].name);
+		return argument_refuse(error, "a flight recorder writes no files until it is dumped: "
+					      "this has no meaning for it");
+	}
+	return 0;
+}
+
 /* Streams stand before operations, which look at them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
-	{ .name = "streams", .parse = parse_streams, .required = true },
+	STREAMS_ARGUMENT,
 	FILTER_ARGUMENTS,
-	{ .name = "duration_ns", .parse = parse_duration },
-	{ .name = "compress", .parse = parse_compress },
-	{ .name = "keep_segments", .parse = parse_keep_segments },
-	{ .name = "keep_size", .parse = parse_keep_size },
-	{ .name = "output", .parse = parse_output },
-	{ .name = "max_size", .parse = parse_max_size },
-	{ .name = "max_events", .parse = parse_max_events },
-	{ .name = "rotate_size", .parse = parse_rotate_size },
-	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },
+	{ .name = "duration_ns", .parse = argument_count, .offset = SPEC_OFFSET(duration_ns) },
+	FILE_ARGUMENTS,
 	{ .name = "format", .parse = parse_format },
-	{ .name = "anonymize", .parse = parse_anonymize },
+	{ .name = "anonymize", .parse = argument_flag, .offset = SPEC_OFFSET(anonymize) },
 	{ .name = "flight_recorder", .parse = parse_flight_recorder },
 	{ .name = "snapshots", .parse = snapshot_arguments_all },
 	{ .name = "snapshot_system", .parse = snapshot_arguments_system },
@@ -201,6 +182,13 @@ static const struct argument start_arguments[] = {
 	{ .name = "snapshot_root", .parse = snapshot_arguments_root },
 	{ .name = "snapshot_depth", .parse = snapshot_arguments_depth },
 };
+
+const char *start_arguments_name(size_t number)
+{
+	return number < sizeof(start_arguments) / sizeof(start_arguments[0]) ?
+		       start_arguments[number].name :
+		       NULL;
+}
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error)
@@ -215,9 +203,7 @@ int start_arguments_read(struct json_object *parameters, struct iotr_session_spe
 	};
 	r = arguments_read(parameters, start_arguments,
 			   sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);
-	if (r >= 0 && spec->tree && !spec->pid_count) {
-		strcpy(error->parameter, "tree");
-		r = argument_refuse(error, "it needs pids, whose descendants are meant");
-	}
+	if (r >= 0)
+		r = filter_arguments_fit(spec, error);
 	return r >= 0 && spec->flight_recorder ? refuse_files(parameters, error) : r;
 }

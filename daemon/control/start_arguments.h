@@ -8,6 +8,9 @@
 #include "arguments.h"
 #include "session.h"
 
+/* Names of the parameters, by their numbers from 0 on; NULL: there are no more. */
+const char *start_arguments_name(size_t number);
+
 /* `spec` is filled in and the caller's to release, also on error. -EINVAL: see error. */
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error);

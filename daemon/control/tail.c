@@ -56,20 +56,9 @@ static void on_row(struct json_object *row, uint64_t skipped, void *userdata)
 		tail->skipped = 0;
 }
 
-static int parse_name(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_session(value, &((struct tail_choice *)target)->name, error);
-}
-
-static int parse_streams(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_list(value, argument_stream, &((struct tail_choice *)target)->streams,
-			     error);
-}
-
 static const struct argument tail_arguments[] = {
-	{ .name = "name", .parse = parse_name },
-	{ .name = "streams", .parse = parse_streams },
+	{ .name = "name", .parse = argument_session, .offset = offsetof(struct tail_choice, name) },
+	{ .name = "streams", .parse = argument_streams, .offset = offsetof(struct tail_choice, streams) },
 };
 
 static bool is_running(struct json_object *session)

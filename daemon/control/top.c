@@ -10,9 +10,9 @@
 #include "arguments.h"
 #include "cleanup.h"
 #include "engine.h"
+#include "filter_arguments.h"
 #include "protocol.h"
 #include "reply.h"
-#include "start_arguments.h"
 
 #define MEMORY		(16ULL << 20) /* bytes; some 70,000 rows an interval */
 #define INTERVAL_NS	1000000000ULL
@@ -31,15 +31,23 @@ struct top {
 	sd_event_source *timer;
 };
 
+/* The spec comes first: parsers of streams and filters take this for one. */
+struct top_arguments {
+	struct iotr_session_spec spec;
+	uint64_t interval_ns;
+	struct engine_look look;
+};
+
 static int parse_interval(struct json_object *value, void *target, struct engine_error *error)
 {
 	return argument_number(value, INTERVAL_MIN_NS, INTERVAL_MAX_NS,
-			       &((struct top *)target)->interval_ns, error);
+			       &((struct top_arguments *)target)->interval_ns, error);
 }
 
 static int parse_count(struct json_object *value, void *target, struct engine_error *error)
 {
-	return argument_number(value, 1, COUNT_MAX, &((struct top *)target)->look.count, error);
+	return argument_number(value, 1, COUNT_MAX, &((struct top_arguments *)target)->look.count,
+			       error);
 }
 
 static int parse_sort(struct json_object *value, void *target, struct engine_error *error)
@@ -52,45 +60,18 @@ static int parse_sort(struct json_object *value, void *target, struct engine_err
 	order = engine_look_order(name);
 	if (!order)
 		return argument_refuse(error, "the order is rows, bytes or latency");
-	((struct top *)target)->look.order = order; /* the parameter does not last */
+	((struct top_arguments *)target)->look.order = order; /* the parameter does not last */
 	return 0;
 }
 
-static const struct argument top_arguments[] = {
+/* Its own, and of those of Start what defines the rows. */
+static const struct argument top_rows[] = {
 	{ .name = "interval_ns", .parse = parse_interval },
 	{ .name = "count", .parse = parse_count },
 	{ .name = "sort", .parse = parse_sort },
+	STREAMS_ARGUMENT,
+	FILTER_ARGUMENTS,
 };
-
-/* Parameters of Start that its session has no use for. */
-static const char *const unwanted[] = { "name", "output", "duration_ns", "flight_recorder",
-					"max_size", "max_events", "rotate_size",
-					"rotate_interval_ns", "compress", "keep_segments",
-					"keep_size", "format", "anonymize", "snapshots" };
-
-enum { TOP_ARGUMENTS = sizeof(top_arguments) / sizeof(top_arguments[0]) };
-
-/* Its own parameters, and those that define the session, which are left in `definition`. */
-static int read_arguments(struct json_object *definition, struct top *top,
-			  struct iotr_session_spec *spec, struct engine_error *error)
-{
-	_cleanup_json_ struct json_object *own = json_object_new_object();
-	struct json_object *value;
-	int r;
-
-	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
-		if (json_object_object_get_ex(definition, unwanted[i], NULL)) {
-			snprintf(error->parameter, sizeof(error->parameter), "%s", unwanted[i]);
-			return argument_refuse(error, "the method has no such parameter");
-		}
-	for (size_t i = 0; i < TOP_ARGUMENTS; i++)
-		if (json_object_object_get_ex(definition, top_arguments[i].name, &value)) {
-			json_object_object_add(own, top_arguments[i].name, json_object_get(value));
-			json_object_object_del(definition, top_arguments[i].name);
-		}
-	r = arguments_read(own, top_arguments, TOP_ARGUMENTS, top, error);
-	return r < 0 ? r : start_arguments_read(definition, spec, error);
-}
 
 static void on_stopped(int result, struct json_object *status, void *userdata)
 {
@@ -145,22 +126,42 @@ static int start_session(struct top *top, struct iotr_session_spec *spec, struct
 	return 0;
 }
 
-static int begin(struct top *top)
+static int read_arguments(struct call *call, struct top_arguments *arguments, struct engine_error *error)
 {
-	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
+	int r = arguments_read(call->parameters, top_rows, sizeof(top_rows) / sizeof(top_rows[0]),
+			       arguments, error);
+
+	return r < 0 ? r : filter_arguments_fit(&arguments->spec, error);
+}
+
+/* The call has its error when this has no session. */
+static int start(struct top *top)
+{
+	struct top_arguments arguments = {
+		.spec = { .flight_recorder = MEMORY },
+		.interval_ns = INTERVAL_NS,
+		.look = { .order = "bytes", .count = COUNT },
+	};
 	struct engine_error error = { 0 };
-	int r = read_arguments(top->call->parameters, top, &spec, &error);
+	int r = read_arguments(top->call, &arguments, &error);
 
 	if (r < 0) {
 		call_invalid(top->call, error.parameter, error.message);
-		return 0;
+	} else {
+		top->interval_ns = arguments.interval_ns;
+		top->look = arguments.look;
+		r = start_session(top, &arguments.spec, &error);
+		if (r < 0)
+			reply_start_failed(top->call, &arguments.spec, r, &error);
 	}
-	spec.flight_recorder = MEMORY;
-	r = start_session(top, &spec, &error);
-	if (r < 0) {
-		reply_start_failed(top->call, &spec, r, &error);
+	iotr_session_spec_done(&arguments.spec);
+	return r;
+}
+
+static int begin(struct top *top)
+{
+	if (start(top) < 0)
 		return 0;
-	}
 	return sd_event_add_time_relative(top->call->control->event, &top->timer, CLOCK_MONOTONIC,
 					  top->interval_ns / 1000, 0, on_interval, top);
 }
@@ -176,9 +177,7 @@ int top_call(struct call *call)
 	top = calloc(1, sizeof(*top));
 	if (!top)
 		return -ENOMEM;
-	*top = (struct top){ .call = call, .engine = call->control->engine,
-			     .interval_ns = INTERVAL_NS,
-			     .look = { .order = "bytes", .count = COUNT } };
+	*top = (struct top){ .call = call, .engine = call->control->engine };
 	call_keep(call, top, top_free);
 	return begin(top);
 }

@@ -19,6 +19,11 @@ uint64_t clocks_mono_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clocks_realtime_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
 struct clocks clocks_measure(void)
 {
 	struct clocks best = { 0 };
@@ -26,7 +31,7 @@ struct clocks clocks_measure(void)
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = clocks_mono_ns();
-		uint64_t real = read_clock(CLOCK_REALTIME);
+		uint64_t real = clocks_realtime_ns();
 		uint64_t after = clocks_mono_ns();
 
 		if (after - before >= least)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far CLOCK_REALTIME is from CLOCK_MONOTONIC. Usable from any thread. */
+/* What time it is, and how far CLOCK_REALTIME is from CLOCK_MONOTONIC. Usable from any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -12,6 +12,7 @@ struct clocks {
 enum { CLOCKS_TEXT_MAX = 40 };
 
 uint64_t clocks_mono_ns(void);
+uint64_t clocks_realtime_ns(void);
 
 /* The best of a few measurements: exact to some tens of nanoseconds. */
 struct clocks clocks_measure(void);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -11,6 +10,7 @@
 #include "pipeline/names.h"
 #include "pipeline/ring.h"
 #include "pipeline/router.h"
+#include "pipeline/thread.h"
 
 /* Between two looks: the least when the last found rows but few, up to the most while there are none. */
 #define PAUSE_LEAST_NS 2000000L
@@ -148,20 +148,16 @@ static int rings_open(struct consumer *consumer, const struct consumer_config *c
 	return r;
 }
 
-static int thread_start(struct consumer *consumer)
+static int start_thread(struct consumer *consumer)
 {
 	pthread_condattr_t attributes;
-	sigset_t all, before;
 	int r;
 
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&consumer->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	sigfillset(&all); /* signals are for the main loop */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&consumer->thread, NULL, consumer_thread, consumer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = thread_start(&consumer->thread, consumer_thread, consumer);
 	consumer->started = r == 0;
 	return r;
 }
@@ -188,7 +184,7 @@ int consumer_new(const struct consumer_config *config, struct consumer **ret)
 	if (r >= 0)
 		r = rings_open(consumer, config);
 	if (r >= 0)
-		r = thread_start(consumer);
+		r = start_thread(consumer);
 	if (r < 0)
 		return r;
 	*ret = TAKE(consumer);

@@ -4,41 +4,24 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include "cells.h"
+#include "clock.h"
 #include "digits.h"
 
 enum {
-	FORMAT_DATE_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.") - 1,
 	FORMAT_SECOND_NS = 1000000000,
 };
 
 /* The second of the last time that was written. */
 struct format_date {
 	uint64_t second_ns; /* that `text` is of; UINT64_MAX: none */
-	char text[FORMAT_DATE_SIZE + DIGITS_SLACK];
+	char text[CLOCK_DATE_SIZE + DIGITS_SLACK];
 };
 
 static inline void format_date_set(struct format_date *date, uint64_t ns)
 {
-	time_t second = (time_t)(ns / FORMAT_SECOND_NS);
-	char *out = date->text;
-	struct tm tm;
-
-	gmtime_r(&second, &tm);
-	out = digits_padded(out, (uint32_t)(tm.tm_year + 1900) % 10000, 4);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)tm.tm_mon + 1, 2);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)tm.tm_mday, 2);
-	*out++ = ' ';
-	out = digits_padded(out, (uint32_t)tm.tm_hour, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)tm.tm_min, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)tm.tm_sec, 2);
-	*out = '.';
+	clock_date(date->text, (int64_t)(ns / FORMAT_SECOND_NS));
 	date->second_ns = ns - ns % FORMAT_SECOND_NS;
 }
 
@@ -49,8 +32,8 @@ static inline char *format_time(struct format_date *date, char *out, uint64_t ns
 	if (ns - date->second_ns >= FORMAT_SECOND_NS)
 		format_date_set(date, ns);
 	fraction = (uint32_t)(ns - date->second_ns);
-	memcpy(out, date->text, FORMAT_DATE_SIZE);
-	out += FORMAT_DATE_SIZE;
+	memcpy(out, date->text, CLOCK_DATE_SIZE);
+	out += CLOCK_DATE_SIZE;
 	*out++ = (char)('0' + fraction / 100000000);
 	return digits_8(out, fraction % 100000000);
 }

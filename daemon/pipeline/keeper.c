@@ -164,7 +164,7 @@ static int compress_segment(struct job *job, struct compressor *compressor)
 /* The text waits for another time, or, where nothing will change any more, stays. */
 static void put_off(struct trace *trace, struct kept *kept)
 {
-	kept->retry_ns = storage_mono_ns() + (RETRY_NS << kept->tries);
+	kept->retry_ns = clocks_mono_ns() + (RETRY_NS << kept->tries);
 	if (kept->tries < RETRIES_MAX)
 		kept->tries++;
 	else if (trace->ended)
@@ -212,7 +212,7 @@ static struct kept *oldest_waiting(const struct trace *trace, uint64_t now)
 
 static bool find_job(struct storage *storage, struct job *job)
 {
-	uint64_t now = storage_mono_ns();
+	uint64_t now = clocks_mono_ns();
 	struct trace *trace;
 
 	job->kept = NULL;
@@ -255,33 +255,58 @@ static bool do_job(struct storage *storage, struct compressor *compressor)
 	return true;
 }
 
-/* What cannot be told to a manifest, as when somebody took the folder away, is not tried again. */
+/* What cannot be told to a manifest is not tried for ever, and not where that is gone. */
 static void drop_changes(struct trace *trace)
 {
 	struct trace_change change;
 
 	while (trace_next_change(trace, &change))
 		;
+	trace_drop_untold(trace);
+	trace->tell_tries = 0;
+}
+
+/* A full disk has room again some time. */
+static void tell_later(struct trace *trace, int error)
+{
+	bool last = trace->tell_tries == RETRIES_MAX || error == -EBADMSG ||
+		    atomic_load(&trace->storage->stopping);
+
+	if (error != -ENOENT && (last || !trace->tell_tries))
+		log_warning("%s: the manifest cannot be written%s: %s", trace->path,
+			    last ? "" : " now", strerror(-error));
+	if (last || error == -ENOENT)
+		drop_changes(trace);
+	else
+		trace->tell_ns = clocks_mono_ns() + (RETRY_NS << trace->tell_tries++);
+}
+
+static bool has_to_tell(const struct trace *trace, uint64_t now)
+{
+	return trace->ended && !trace->recovering &&
+	       (trace_has_changes(trace) || trace->untold_count) &&
+	       (trace->tell_ns <= now || atomic_load(&trace->storage->stopping));
 }
 
 /* The manifests of ended sessions. False: none was written. */
 static bool tell_changes(struct storage *storage)
 {
+	uint64_t now = clocks_mono_ns();
 	struct trace *trace;
 	int error;
 
 	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (trace->ended && !trace->recovering && trace_has_changes(trace))
+		if (has_to_tell(trace, now))
 			break;
 	if (!trace)
 		return false;
 	trace->references++;
 	pthread_mutex_unlock(&storage->lock);
 	error = manifest_edit(trace);
-	if (error < 0 && error != -ENOENT)
-		log_warning("%s: the manifest cannot be written: %s", trace->path, strerror(-error));
-	if (error < 0) /* else what is left came meanwhile, as room for the manifest costs a segment */
-		drop_changes(trace);
+	if (error < 0)
+		tell_later(trace, error);
+	else /* what is left came meanwhile, as room for the manifest costs a segment */
+		trace->tell_tries = 0;
 	pthread_mutex_lock(&storage->lock);
 	trace_unref(trace);
 	return true;
@@ -292,14 +317,14 @@ static bool anything_waits(const struct storage *storage)
 	const struct trace *trace;
 
 	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (trace->waiting)
+		if (trace->waiting || trace->tell_tries)
 			return true;
 	return false;
 }
 
 static void rest(struct storage *storage)
 {
-	uint64_t until = storage_mono_ns() + RETRY_NS;
+	uint64_t until = clocks_mono_ns() + RETRY_NS;
 	struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
 	if (anything_waits(storage))

@@ -31,8 +31,8 @@ static void add_realtime(struct json_object *object, const char *key, uint64_t r
 	add_string(object, key, clocks_format(text, realtime_ns));
 }
 
-static void add_time(struct json_object *object, const char *key, uint64_t mono_ns,
-		     const struct clocks *clocks)
+void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
+		       const struct clocks *clocks)
 {
 	add_realtime(object, key, mono_ns + (uint64_t)clocks->offset_ns);
 }
@@ -115,7 +115,7 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	add_string(frame, "level", config->level);
 	add_string(frame, "format", config->format);
 	json_object_object_add(frame, "host", host());
-	add_time(frame, "started", config->start.mono_ns, &config->start);
+	manifest_add_time(frame, "started", config->start.mono_ns, &config->start);
 	if (add_copy(frame, "definition", config->definition) < 0 ||
 	    add_copy(frame, "hooks", config->hooks) < 0)
 		return -ENOMEM;
@@ -151,10 +151,12 @@ int manifest_redefine(struct manifest *manifest, struct json_object *definition,
 	_cleanup_json_ struct json_object *change = json_object_new_object();
 	struct json_object *changes;
 
-	add_time(change, "time", when->mono_ns, when);
+	manifest_add_time(change, "time", when->mono_ns, when);
 	add_u64(change, "mono_ns", when->mono_ns);
-	if (add_copy(change, "definition", definition) < 0)
+	if (json_object_object_add(change, "definition", definition) < 0) {
+		json_object_put(definition);
 		return -ENOMEM;
+	}
 	if (!json_object_object_get_ex(manifest->constant, "changes", &changes)) {
 		changes = json_object_new_array();
 		json_object_object_add(manifest->constant, "changes", changes);
@@ -227,7 +229,7 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 	add_string(object, "state", state->reason ? "ended" : "running");
 	add_string(object, "reason", state->reason);
 	if (state->reason)
-		add_time(object, "ended", state->clocks.mono_ns, &state->clocks);
+		manifest_add_time(object, "ended", state->clocks.mono_ns, &state->clocks);
 	json_object_object_add(clock, "start", clocks_object(&manifest->start));
 	json_object_object_add(clock, "last", clocks_object(&state->clocks));
 	json_object_object_add(object, "clock", clock);
@@ -286,10 +288,7 @@ static int put_all(FILE *file, struct json_object *frame, const struct manifest 
 		   const struct manifest_state *state)
 {
 	size_t size;
-	const char *text = json_object_to_json_string_length(
-		frame,
-		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE,
-		&size);
+	const char *text = json_object_to_json_string_length(frame, MANIFEST_STYLE, &size);
 
 	if (!text)
 		return -ENOMEM;
@@ -311,24 +310,6 @@ static int render(struct json_object *frame, const struct manifest *manifest,
 		return -ENOMEM;
 	error = put_all(file, frame, manifest, state);
 	return fclose(file) ? -ENOMEM : error;
-}
-
-int manifest_replace(int folder_fd, struct json_object *object)
-{
-	size_t size;
-	const char *text = json_object_to_json_string_length(
-		object,
-		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-			JSON_C_TO_STRING_NOSLASHESCAPE,
-		&size);
-
-	return text ? manifest_file_replace(folder_fd, NULL, text, size) : -ENOMEM;
-}
-
-void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
-		       const struct clocks *clocks)
-{
-	add_time(object, key, mono_ns, clocks);
 }
 
 int manifest_write(struct manifest *manifest, const struct manifest_state *state)

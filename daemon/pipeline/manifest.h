@@ -62,14 +62,11 @@ struct manifest_state {
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 
-/* Adds the definition, which is copied, to the changes, with the time. -ENOMEM. */
+/* Adds the definition, which it owns from now on, to the changes, with the time. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
 
 /* Takes ownership. */
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
-
-/* The document as manifest.json, at once or not at all. Any thread that has the folder to itself. */
-int manifest_replace(int folder_fd, struct json_object *object);
 
 /* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,

@@ -82,14 +82,34 @@ static void apply(struct json_object *manifest, const struct trace_change *chang
 	set_u64(segment, "stored_bytes", change->stored);
 }
 
+void trace_drop_untold(struct trace *trace)
+{
+	free(trace->untold);
+	trace->untold = NULL;
+	trace->untold_count = 0;
+}
+
+static int collect_changes(struct trace *trace)
+{
+	while (trace_has_changes(trace)) {
+		size_t count = trace->untold_count;
+		struct trace_change *untold =
+			reallocarray(trace->untold, count + 1, sizeof(*untold));
+
+		if (!untold)
+			return -ENOMEM;
+		trace->untold = untold;
+		trace->untold_count += trace_next_change(trace, &untold[count]);
+	}
+	return 0;
+}
+
 int manifest_edit(struct trace *trace)
 {
 	_cleanup_close_ int folder = trace_open(trace);
 	_cleanup_close_ int file = -1;
 	_cleanup_json_ struct json_object *manifest = NULL;
-	struct trace_change change;
-	const char *text;
-	size_t size;
+	int error;
 
 	if (folder >= 0)
 		file = openat(folder, MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -98,11 +118,11 @@ int manifest_edit(struct trace *trace)
 	manifest = json_object_from_fd(file);
 	if (!json_object_is_type(manifest, json_type_object))
 		return -EBADMSG;
-	while (trace_next_change(trace, &change))
-		apply(manifest, &change);
-	text = json_object_to_json_string_length(manifest,
-						 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-							 JSON_C_TO_STRING_NOSLASHESCAPE,
-						 &size);
-	return text ? manifest_file_replace(folder, trace, text, size) : -ENOMEM;
+	error = collect_changes(trace);
+	for (size_t i = 0; !error && i < trace->untold_count; i++)
+		apply(manifest, &trace->untold[i]);
+	error = error ?: manifest_file_replace_json(folder, trace, manifest);
+	if (!error)
+		trace_drop_untold(trace);
+	return error;
 }

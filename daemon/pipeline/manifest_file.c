@@ -8,24 +8,10 @@
 
 #include "cleanup.h"
 #include "trace.h"
+#include "write_all.h"
 
 #define TEMPORARY_NAME MANIFEST_NAME ".tmp"
 #define MODE	       0640
-
-static int write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		text += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
 
 /* What a failed write left is of no use. */
 static int write_file(int folder_fd, const char *text, size_t size)
@@ -61,6 +47,14 @@ int manifest_file_replace(int folder_fd, struct trace *trace, const char *text, 
 	if (!error)
 		trace_give(trace, (uint64_t)before.st_size);
 	return error;
+}
+
+int manifest_file_replace_json(int folder_fd, struct trace *trace, struct json_object *manifest)
+{
+	size_t size;
+	const char *text = json_object_to_json_string_length(manifest, MANIFEST_STYLE, &size);
+
+	return text ? manifest_file_replace(folder_fd, trace, text, size) : -ENOMEM;
 }
 
 void manifest_file_remove(int folder_fd)

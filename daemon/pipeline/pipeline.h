@@ -2,15 +2,14 @@
 /*
  * The data plane behind the rings, and all of it that others need to include:
  *
- *   ring callback → router_row() → queue → writer thread → cells → CSV → sink →
- * DIR/fs/fs_000001.csv └──────── consumer thread ───┘       └──────────── one per session
- * ──────────────┘
+ *   ring callback → router_row() → queue → writer thread → cells → format → sink → segment
+ *   └────── consumer thread ─────┘         └────────────── one per session ──────────────┘
  *
  * Who calls what:
  *
  *   consumer thread   names_add() and names_cycle_end(); router_begin(), router_row(), router_end()
  *   main thread       output_create(), writer_*(), router_attach(), router_detach(),
- * flags_set_block_bits()
+ *                     flags_set_block_bits()
  *
  * A session's life: output_create() → writer_new() → router_attach() → rows flow, writer_rotate() →
  * the probes stop, the rings are drained once more → router_detach() → writer_report() →

@@ -113,13 +113,15 @@ static void join(struct listing *listing)
 /* What was half made is removed: it can be made again from what it was made of. */
 static int list_files(const struct recover_stream *stream, struct listing *listing)
 {
+	_cleanup_close_ int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(closedirp) DIR *folder = NULL;
-	int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	const struct dirent *entry;
+	int r = 0;
 
 	folder = fd < 0 ? NULL : fdopendir(fd);
 	if (!folder)
 		return -errno;
+	take_fd(&fd);
 	while (r >= 0 && (entry = readdir(folder))) {
 		struct recover_files file;
 
@@ -202,7 +204,7 @@ static void note_removed(struct json_object *description, struct json_object *se
 static int keep_missing(struct recovery *recovery, const struct recover_stream *stream,
 			const struct listing *listing, struct json_object *description)
 {
-	struct json_object *segments = recover_member(recovery->manifest, "segments");
+	struct json_object *segments = json_object_object_get(recovery->manifest, "segments");
 
 	for (size_t i = 0; i < recover_length(segments); i++) {
 		struct json_object *segment = json_object_array_get_idx(segments, i);
@@ -231,7 +233,7 @@ static int keep_missing(struct recovery *recovery, const struct recover_stream *
 /* As the files have them: an older daemon may have written them. */
 static int take_columns(struct json_object *description, struct trace_columns *columns)
 {
-	struct json_object *array = recover_member(description, "columns");
+	struct json_object *array = json_object_object_get(description, "columns");
 	size_t count = recover_length(array), size = 0;
 	const char **names;
 	char *header, *at;
@@ -311,13 +313,13 @@ static int recover(struct recovery *recovery)
 	int r;
 
 	unlinkat(recovery->folder_fd, MANIFEST_NAME ".tmp", 0);
-	json_object_object_foreach(recover_member(recovery->manifest, "streams"), flag, description) {
+	json_object_object_foreach(json_object_object_get(recovery->manifest, "streams"), flag, description) {
 		r = recover_stream(recovery, flag, description);
 		if (r < 0)
 			return r;
 	}
 	recover_manifest_end(recovery);
-	r = manifest_replace(recovery->folder_fd, recovery->manifest);
+	r = manifest_file_replace_json(recovery->folder_fd, NULL, recovery->manifest);
 	if (r >= 0 && syncfs(recovery->folder_fd) < 0)
 		r = -errno;
 	return r < 0 ? r : 1;

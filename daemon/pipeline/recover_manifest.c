@@ -14,25 +14,16 @@
 
 #define MANIFEST_MAX (64 * 1024 * 1024)
 
-struct json_object *recover_member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_is_type(object, json_type_object))
-		json_object_object_get_ex(object, key, &value);
-	return value;
-}
-
 const char *recover_text(struct json_object *object, const char *key)
 {
-	struct json_object *value = recover_member(object, key);
+	struct json_object *value = json_object_object_get(object, key);
 
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
 uint64_t recover_number(struct json_object *object, const char *key)
 {
-	return json_object_get_uint64(recover_member(object, key));
+	return json_object_get_uint64(json_object_object_get(object, key));
 }
 
 size_t recover_length(struct json_object *array)
@@ -52,27 +43,33 @@ void recover_set_text(struct json_object *object, const char *key, const char *v
 
 /* ---- the manifest as it was ---- */
 
-static struct json_object *load_manifest(int folder_fd)
+/* A whole one, or NULL; an error where nobody knows whether there is one. */
+static int load_manifest(int folder_fd, struct json_object **ret)
 {
 	_cleanup_close_ int fd = recover_open(folder_fd, MANIFEST_NAME);
+	_cleanup_json_ struct json_object *json = NULL;
 	_cleanup_free_ char *content = NULL;
-	struct json_object *json;
 	struct stat status;
 	ssize_t size;
 
-	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size > MANIFEST_MAX)
-		return NULL;
+	*ret = NULL;
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (status.st_size > MANIFEST_MAX)
+		return 0;
 	content = malloc((size_t)status.st_size + 1);
-	size = content ? pread(fd, content, (size_t)status.st_size, 0) : -1;
+	if (!content)
+		return -ENOMEM;
+	size = pread(fd, content, (size_t)status.st_size, 0);
 	if (size < 0)
-		return NULL;
+		return -errno;
 	content[size] = '\0';
 	json = json_tokener_parse(content);
-	if (json_object_is_type(json, json_type_object) &&
-	    json_object_is_type(recover_member(json, "streams"), json_type_object))
-		return json;
-	json_object_put(json);
-	return NULL;
+	if (json_object_is_type(json_object_object_get(json, "streams"), json_type_object))
+		*ret = TAKE(json);
+	return 0;
 }
 
 /* For a manifest that the crash took. When it began, only its definition may tell. */
@@ -110,7 +107,7 @@ static bool is_ended(struct json_object *manifest)
 /* Segments of the manifest by their paths without .gz and .part, as there may be many. */
 static struct json_object *index_known(struct json_object *manifest)
 {
-	struct json_object *segments = recover_member(manifest, "segments");
+	struct json_object *segments = json_object_object_get(manifest, "segments");
 	struct json_object *known = json_object_new_object();
 
 	for (size_t i = 0; i < recover_length(segments); i++) {
@@ -130,12 +127,15 @@ struct json_object *recover_manifest_find(const struct recovery *recovery, const
 	char path[2 * RECOVER_NAME_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return recover_member(recovery->known, path);
+	return json_object_object_get(recovery->known, path);
 }
 
 int recover_manifest_begin(struct recovery *recovery)
 {
-	recovery->manifest = load_manifest(recovery->folder_fd);
+	int r = load_manifest(recovery->folder_fd, &recovery->manifest);
+
+	if (r < 0)
+		return r;
 	if (recovery->manifest && is_ended(recovery->manifest))
 		return 0;
 	if (!recovery->manifest)
@@ -152,7 +152,7 @@ int recover_manifest_begin(struct recovery *recovery)
 static uint64_t sum_lost(struct json_object *description)
 {
 	static const char *const causes[] = { "ring", "queue", "disk", "unmatched" };
-	struct json_object *lost = recover_member(description, "lost");
+	struct json_object *lost = json_object_object_get(description, "lost");
 	uint64_t sum = 0;
 
 	if (!json_object_is_type(lost, json_type_object)) {
@@ -173,7 +173,7 @@ static void count_stream(struct recovery *recovery, const char *flag,
 			 struct json_object *description)
 {
 	uint64_t written = recover_number(description, "removed"), lost = sum_lost(description), bytes = 0;
-	struct json_object *lost_by = recover_member(description, "lost");
+	struct json_object *lost_by = json_object_object_get(description, "lost");
 
 	for (size_t i = 0; i < json_object_array_length(recovery->segments); i++) {
 		struct json_object *segment = json_object_array_get_idx(recovery->segments, i);
@@ -194,7 +194,7 @@ static void count_stream(struct recovery *recovery, const char *flag,
 
 static void add_gap(struct recovery *recovery, const char *now)
 {
-	struct json_object *gaps = recover_member(recovery->manifest, "gaps");
+	struct json_object *gaps = json_object_object_get(recovery->manifest, "gaps");
 	struct json_object *gap = json_object_new_object();
 	const char *started = recover_text(recovery->manifest, "started");
 
@@ -216,7 +216,7 @@ void recover_manifest_end(struct recovery *recovery)
 	recover_set_text(manifest, "state", "ended");
 	recover_set_text(manifest, "reason", "crash");
 	manifest_add_time(manifest, "ended", clocks.mono_ns, &clocks);
-	json_object_object_foreach(recover_member(manifest, "streams"), flag, description)
+	json_object_object_foreach(json_object_object_get(manifest, "streams"), flag, description)
 		count_stream(recovery, flag, description);
 	add_gap(recovery, recover_text(manifest, "ended"));
 	json_object_object_add(manifest, "segments", json_object_get(recovery->segments));

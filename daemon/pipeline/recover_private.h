@@ -31,7 +31,6 @@ struct json_object *recover_manifest_find(const struct recovery *recovery, const
 void recover_manifest_end(struct recovery *recovery);
 
 /* Getters take any object, also NULL; NULL or 0 for what is not there. */
-struct json_object *recover_member(struct json_object *object, const char *key);
 const char *recover_text(struct json_object *object, const char *key);
 uint64_t recover_number(struct json_object *object, const char *key);
 size_t recover_length(struct json_object *array);

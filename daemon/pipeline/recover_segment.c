@@ -77,15 +77,6 @@ int recover_open(int folder_fd, const char *name)
 
 /* ---- what the manifest knows ---- */
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_is_type(object, json_type_object))
-		json_object_object_get_ex(object, key, &value);
-	return value;
-}
-
 static uint64_t size_of(const struct recover_stream *stream, const char *name)
 {
 	struct stat status;
@@ -98,11 +89,11 @@ static uint64_t size_of(const struct recover_stream *stream, const char *name)
 static bool is_known(const struct recover_stream *stream, const struct recover_files *files,
 		     struct json_object *known)
 {
-	if (!json_object_is_type(member(known, "sha256"), json_type_string))
+	if (!json_object_is_type(json_object_object_get(known, "sha256"), json_type_string))
 		return false;
 	if (files->plain)
 		return size_of(stream, files->name) ==
-		       json_object_get_uint64(member(known, "bytes"));
+		       json_object_get_uint64(json_object_object_get(known, "bytes"));
 	return files->gzip && !files->part;
 }
 

@@ -63,41 +63,34 @@ static void lock_outside(struct router *router)
 	atomic_fetch_sub(&router->waiting, 1);
 }
 
-static bool taken(const struct router *router, unsigned int session)
+/* One of both. */
+static int attach(struct router *router, unsigned int session, struct writer *writer,
+		  struct recorder *recorder)
 {
-	return (router->attached | router->recording) >> session & 1;
+	int result = -EBUSY;
+
+	if (session >= SESSIONS)
+		return -EINVAL;
+	lock_outside(router);
+	if (!((router->attached | router->recording) >> session & 1)) {
+		router->writers[session] = writer;
+		router->attached |= (uint64_t)!!writer << session;
+		router->recorders[session] = recorder;
+		router->recording |= (uint64_t)!!recorder << session;
+		result = 0;
+	}
+	pthread_mutex_unlock(&router->lock);
+	return result;
 }
 
 int router_attach(struct router *router, unsigned int session, struct writer *writer)
 {
-	int result = -EBUSY;
-
-	if (session >= SESSIONS)
-		return -EINVAL;
-	lock_outside(router);
-	if (!taken(router, session)) {
-		router->writers[session] = writer;
-		router->attached |= 1ULL << session;
-		result = 0;
-	}
-	pthread_mutex_unlock(&router->lock);
-	return result;
+	return attach(router, session, writer, NULL);
 }
 
 int router_attach_recorder(struct router *router, unsigned int session, struct recorder *recorder)
 {
-	int result = -EBUSY;
-
-	if (session >= SESSIONS)
-		return -EINVAL;
-	lock_outside(router);
-	if (!taken(router, session)) {
-		router->recorders[session] = recorder;
-		router->recording |= 1ULL << session;
-		result = 0;
-	}
-	pthread_mutex_unlock(&router->lock);
-	return result;
+	return attach(router, session, NULL, recorder);
 }
 
 void router_detach(struct router *router, unsigned int session)

@@ -153,16 +153,11 @@ int segment_close(struct segment *segment, int folder_fd)
 
 static void finish(struct segment *segment, bool good)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-
 	close(segment->fd);
 	segment->fd = -1;
 	segment_changed(segment);
-	if (!good)
-		return;
-	sha256_digest(&segment->hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(segment->sha256 + 2 * i, 3, "%02x", digest[i]);
+	if (good)
+		sha256_hex(&segment->hash, segment->sha256);
 }
 
 bool segment_hash(struct segment *segment)

@@ -9,11 +9,12 @@
  */
 #pragma once
 
-#include <nettle/sha2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+#include "sha256_hex.h"
 
 enum {
 	SEGMENT_NAME_MAX = 64,
@@ -37,7 +38,7 @@ struct segment {
 	uint64_t last_realtime_ns;
 	uint64_t hashed; /* bytes */
 	struct sha256_ctx hash;
-	char sha256[2 * SHA256_DIGEST_SIZE + 1]; /* "" until known */
+	char sha256[SHA256_HEX_SIZE]; /* "" until known */
 	char *text; /* its part of the manifest, kept when nothing of it changes any more */
 };
 

@@ -3,11 +3,12 @@
 #include "storage_private.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
+
+#include "thread.h"
 
 #define WAIT_NS 500000000ULL /* for what another thread removes */
 #define SLACK	(64 * 1024)  /* a file system needs more than a file's bytes */
@@ -23,24 +24,6 @@ struct request {
 	uint64_t free;		   /* bytes of the file system */
 	uint64_t deadline;	   /* for waiting */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-uint64_t storage_mono_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t storage_realtime_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
 
 static uint64_t free_bytes(const struct trace *trace)
 {
@@ -195,7 +178,7 @@ static int take_locked(struct request *request)
 	enum limit limit;
 	uint64_t excess;
 
-	request->deadline = storage_mono_ns() + WAIT_NS;
+	request->deadline = clocks_mono_ns() + WAIT_NS;
 	for (;;) {
 		request->free = storage->limits.keep_free ? free_bytes(request->trace) : UINT64_MAX;
 		pthread_mutex_lock(&storage->lock);
@@ -285,18 +268,12 @@ void storage_set_limits(struct storage *storage, const struct storage_limits *li
 	pthread_mutex_unlock(&storage->lock);
 }
 
-/* Signals are for the main thread. */
 static int start_keeper(struct storage *storage)
 {
-	sigset_t all, before;
-	int error;
+	int error = thread_start(&storage->keeper, keeper_run, storage);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&storage->keeper, NULL, keeper_run, storage);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	storage->keeper_runs = !error;
-	return -error;
+	return error;
 }
 
 static void init_locks(struct storage *storage)

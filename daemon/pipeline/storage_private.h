@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "clocks.h"
 #include "storage.h"
 
 enum kept_state {
@@ -72,6 +73,11 @@ struct trace {
 	unsigned int waiting; /* KEPT_UNHASHED, KEPT_WAITING and KEPT_COMPRESSING */
 	struct kept_list changes;
 	_Atomic unsigned int change_count;
+	/* The keeper's, which holds a reference meanwhile. */
+	struct trace_change *untold; /* taken from the changes, not in the manifest yet */
+	size_t untold_count;
+	unsigned int tell_tries;
+	uint64_t tell_ns; /* CLOCK_MONOTONIC: not to be tried again before */
 	int eventfd; /* not owned, -1: none */
 };
 
@@ -140,11 +146,12 @@ int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
  */
 void storage_scan(struct storage *storage, const char *const *recovered);
 
-/* Writes the trace's changes into its manifest.json. 0 or a negative errno. Without the lock. */
+/*
+ * Writes the trace's changes into its manifest.json. 0 or a negative errno; then the next call does
+ * it, or trace_drop_untold() forgets them. Both without the lock.
+ */
 int manifest_edit(struct trace *trace);
+void trace_drop_untold(struct trace *trace);
 
 /* The thread. */
 void *keeper_run(void *storage);
-
-uint64_t storage_mono_ns(void);
-uint64_t storage_realtime_ns(void);

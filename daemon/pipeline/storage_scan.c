@@ -172,6 +172,7 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 	struct stat folder, status = { 0 };
 	struct trace *trace;
 	bool recovering;
+	char *path;
 
 	snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_NAME, start);
 	if (fstatat(parent, start, &folder, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(folder.st_mode))
@@ -179,9 +180,14 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 	recovering = is_one_of(&folder, recovered);
 	if (fstatat(parent, manifest, &status, AT_SYMLINK_NOFOLLOW) < 0 && !recovering)
 		return;
-	trace = trace_alloc(storage, folder.st_dev, true);
-	if (!trace || asprintf(&trace->path, "%s/%s/%s", storage->log_dir, name, start) < 0)
+	if (asprintf(&path, "%s/%s/%s", storage->log_dir, name, start) < 0)
 		return;
+	trace = trace_alloc(storage, folder.st_dev, true);
+	if (!trace) {
+		free(path);
+		return;
+	}
+	trace->path = path;
 	trace->inode = folder.st_ino;
 	trace->recovering = recovering;
 	trace->references = recovering;
@@ -210,16 +216,13 @@ void storage_scan(struct storage *storage, const char *const *recovered)
 /* ---- what has been set right ---- */
 
 /* With the lock held, and nothing of it being removed when this returns; NULL: there is none. */
-static struct trace *hold(struct storage *storage, const char *path)
+static struct trace *hold(struct storage *storage, const struct stat *folder)
 {
 	struct trace *trace;
-	struct stat status;
 
-	if (lstat(path, &status) < 0)
-		return NULL;
 	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (trace->recovering && trace->device == status.st_dev &&
-		    trace->inode == status.st_ino)
+		if (trace->recovering && trace->device == folder->st_dev &&
+		    trace->inode == folder->st_ino)
 			break;
 	if (!trace)
 		return NULL;
@@ -251,9 +254,12 @@ static void take_over(struct trace *trace, struct trace *found)
 void storage_recovered(struct storage *storage, const char *path, bool compress)
 {
 	struct trace *trace, found;
+	struct stat folder;
 
+	if (lstat(path, &folder) < 0)
+		return;
 	pthread_mutex_lock(&storage->lock);
-	trace = hold(storage, path);
+	trace = hold(storage, &folder);
 	pthread_mutex_unlock(&storage->lock);
 	if (!trace)
 		return;
@@ -263,7 +269,7 @@ void storage_recovered(struct storage *storage, const char *path, bool compress)
 	pthread_mutex_lock(&storage->lock);
 	take_over(trace, &found);
 	trace->recovering = trace->untouched = false;
-	trace->ended_ns = storage_realtime_ns();
+	trace->ended_ns = clocks_realtime_ns();
 	trace_unref(trace);
 	pthread_cond_signal(&storage->work);
 	pthread_mutex_unlock(&storage->lock);

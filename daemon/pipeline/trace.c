@@ -113,7 +113,7 @@ void trace_closing(struct trace *trace, enum iotr_stream stream)
 		count = 0;
 		TAILQ_FOREACH (kept, &trace->kept[stream], entry)
 			count++;
-		kept = kept_oldest(&trace->kept[stream], storage_mono_ns());
+		kept = kept_oldest(&trace->kept[stream], clocks_mono_ns());
 		if (count < trace->keep_segments || !kept || !trace_remove(trace, kept))
 			break;
 	}
@@ -132,7 +132,7 @@ void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int num
 
 	if (!trace)
 		return;
-	kept.closed_ns = storage_realtime_ns();
+	kept.closed_ns = clocks_realtime_ns();
 	snprintf(kept.name, sizeof(kept.name), "%s", name);
 	if (trace->compress)
 		kept.state = KEPT_UNHASHED;
@@ -256,7 +256,7 @@ void trace_ended(struct trace *trace)
 	if (!trace->ended)
 		trace->storage->running -= trace->counted;
 	trace->ended = true;
-	trace->ended_ns = storage_realtime_ns();
+	trace->ended_ns = clocks_realtime_ns();
 	pthread_cond_signal(&trace->storage->work);
 	pthread_mutex_unlock(&trace->storage->lock);
 }
@@ -305,6 +305,7 @@ static void destroy(struct trace *trace)
 	if (trace->folder_fd >= 0)
 		close(trace->folder_fd);
 	pthread_mutex_destroy(&trace->files);
+	free(trace->untold);
 	free(trace->path);
 	free(trace);
 }
@@ -319,7 +320,8 @@ void trace_unref(struct trace *trace)
 
 	if (--trace->references || !trace->ended)
 		return;
-	if (!stopping && (trace->waiting || atomic_load(&trace->change_count)))
+	if (!stopping &&
+	    (trace->waiting || atomic_load(&trace->change_count) || trace->untold_count))
 		return;
 	if (!trace->counted || !trace->used)
 		destroy(trace);

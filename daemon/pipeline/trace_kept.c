@@ -101,7 +101,7 @@ struct kept *kept_oldest(const struct kept_list *list, uint64_t now)
 
 struct kept *trace_oldest(const struct trace *trace)
 {
-	uint64_t now = storage_mono_ns();
+	uint64_t now = clocks_mono_ns();
 	struct kept *oldest = NULL;
 
 	for (int stream = 0; !trace->untouched && stream < IOTR_STREAM_COUNT; stream++) {
@@ -186,7 +186,7 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 		log_warning("%s: %s cannot be removed: %s", trace->path, kept->name,
 			    strerror(-error));
 		kept_set_state(trace, kept, KEPT_PLAIN);
-		kept->stuck_ns = storage_mono_ns() + RETRY_NS;
+		kept->stuck_ns = clocks_mono_ns() + RETRY_NS;
 	} else {
 		log_debug("%s: %s removed", trace->path, kept->name);
 		forget(trace, kept, !error);

@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 #define WAKE_BYTES (512 * 1024) /* queued in one drain: too much to wait for its end */
 
@@ -123,27 +124,15 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	return open_sinks(writer, config->format) ?: start_manifest(writer, config);
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct writer *writer)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&writer->thread, NULL, writer_run, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	writer->started = !error;
-	return -error;
-}
-
 int writer_new(const struct writer_config *config, struct writer **ret)
 {
 	struct writer *writer = aligned_alloc(_Alignof(struct writer), sizeof(*writer));
 	int error;
 
-	if (!writer)
+	if (!writer) {
+		trace_free(config->trace);
 		return -ENOMEM;
+	}
 	memset(writer, 0, sizeof(*writer));
 	writer->output_fd = -1;
 	writer->eventfd = -1;
@@ -154,8 +143,10 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	pthread_mutex_init(&writer->tap_lock, NULL);
 	error = open_writer(writer, config);
 	mailbox_init(&writer->mailbox, writer->eventfd, config->notice ?: -1);
-	if (!error)
-		error = start_thread(writer);
+	if (!error) {
+		error = thread_start(&writer->thread, writer_run, writer);
+		writer->started = !error;
+	}
 	if (error < 0) {
 		writer_remove(writer);
 		writer_free(writer);
@@ -219,61 +210,54 @@ void writer_paths_done(struct writer_paths *paths)
 	}
 }
 
-static void rotation_done(struct mail *mail)
+static void mail_done(struct mail *mail)
 {
-	struct writer_rotation *rotation = (struct writer_rotation *)mail;
+	struct writer_mail *done = (struct writer_mail *)mail;
 
-	rotation->handler(mail->result, &rotation->paths, rotation->userdata);
-	writer_paths_done(&rotation->paths);
-	free(rotation);
+	if (done->handler)
+		done->handler(mail->result, &done->paths, done->userdata);
+	writer_paths_done(&done->paths);
+	json_object_put(done->object);
+	free(done);
+}
+
+/* Its object is the mail's from then on. */
+static int post(struct writer *writer, const struct writer_mail *mail)
+{
+	struct writer_mail *posted = malloc(sizeof(*posted));
+
+	if (!posted)
+		return -ENOMEM;
+	*posted = *mail;
+	posted->mail.done = mail_done;
+	mailbox_post(&writer->mailbox, &posted->mail);
+	return 0;
 }
 
 int writer_rotate_begin(struct writer *writer, writer_handler handler, void *userdata)
 {
-	struct writer_rotation *rotation;
-
-	if (writer->stopping)
-		return -ESHUTDOWN;
-	rotation = calloc(1, sizeof(*rotation));
-	if (!rotation)
-		return -ENOMEM;
-	*rotation = (struct writer_rotation){
-		.mail = { .work = writer_do_rotate, .done = rotation_done },
+	const struct writer_mail mail = {
+		.mail.work = writer_do_rotate,
 		.handler = handler,
 		.userdata = userdata,
 	};
-	mailbox_post(&writer->mailbox, &rotation->mail);
-	return 0;
-}
 
-static void stop_done(struct mail *mail)
-{
-	struct writer_stop *stop = (struct writer_stop *)mail;
-
-	stop->handler(mail->result, &stop->paths, stop->userdata);
-	writer_paths_done(&stop->paths);
-	free(stop);
+	return writer->stopping ? -ESHUTDOWN : post(writer, &mail);
 }
 
 int writer_stop_begin(struct writer *writer, const char *reason, writer_handler handler,
 		      void *userdata)
 {
-	struct writer_stop *stop;
-
-	if (writer->stopping)
-		return 0;
-	stop = calloc(1, sizeof(*stop));
-	if (!stop)
-		return -ENOMEM;
-	*stop = (struct writer_stop){
-		.mail = { .work = writer_do_stop, .done = stop_done },
+	const struct writer_mail mail = {
+		.mail.work = writer_do_stop,
 		.reason = reason,
 		.handler = handler,
 		.userdata = userdata,
 	};
-	writer->stopping = true;
-	mailbox_post(&writer->mailbox, &stop->mail);
-	return 0;
+	int error = writer->stopping ? 0 : post(writer, &mail);
+
+	writer->stopping |= !error;
+	return error;
 }
 
 void writer_collect(struct writer *writer)
@@ -288,58 +272,44 @@ bool writer_finished(const struct writer *writer)
 
 int writer_rotate(struct writer *writer, struct writer_paths *paths)
 {
-	struct writer_rotation rotation = { .mail = { .work = writer_do_rotate } };
+	struct writer_mail mail = { .mail.work = writer_do_rotate };
 	int result = -ESHUTDOWN;
 
 	if (!writer->stopping)
-		result = mailbox_call(&writer->mailbox, &rotation.mail);
-	*paths = rotation.paths;
+		result = mailbox_call(&writer->mailbox, &mail.mail);
+	*paths = mail.paths;
 	return result;
-}
-
-static void redefinition_done(struct mail *mail)
-{
-	struct writer_redefinition *redefinition = (struct writer_redefinition *)mail;
-
-	json_object_put(redefinition->definition);
-	free(redefinition);
 }
 
 int writer_redefine(struct writer *writer, struct json_object *definition)
 {
-	struct writer_redefinition *redefinition;
+	struct writer_mail mail = { .mail.work = writer_do_redefine, .clocks = clocks_measure() };
+	int error;
 
 	if (writer->stopping)
 		return -ESHUTDOWN;
-	redefinition = calloc(1, sizeof(*redefinition));
-	if (!redefinition)
+	if (json_object_deep_copy(definition, &mail.object, NULL) < 0)
 		return -ENOMEM;
-	*redefinition = (struct writer_redefinition){
-		.mail = { .work = writer_do_redefine, .done = redefinition_done },
-		.clocks = clocks_measure(),
-	};
-	if (json_object_deep_copy(definition, &redefinition->definition, NULL) < 0) {
-		free(redefinition);
-		return -ENOMEM;
-	}
-	mailbox_post(&writer->mailbox, &redefinition->mail);
-	return 0;
+	error = post(writer, &mail);
+	if (error < 0)
+		json_object_put(mail.object);
+	return error;
 }
 
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths)
 {
-	struct writer_stop stop = { .mail = { .work = writer_do_stop }, .reason = reason };
+	struct writer_mail mail = { .mail.work = writer_do_stop, .reason = reason };
 	int result = 0;
 
 	if (!writer->stopping) {
 		writer->stopping = true;
-		result = mailbox_call(&writer->mailbox, &stop.mail);
+		result = mailbox_call(&writer->mailbox, &mail.mail);
 		writer_finish(writer);
 	}
 	if (paths)
-		*paths = stop.paths;
+		*paths = mail.paths;
 	else
-		writer_paths_done(&stop.paths);
+		writer_paths_done(&mail.paths);
 	return result;
 }
 
@@ -370,27 +340,12 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
 	atomic_store(&of->missed, probes->missed);
 }
 
-static void snapshots_done(struct mail *mail)
-{
-	struct writer_snapshots *snapshots = (struct writer_snapshots *)mail;
-
-	json_object_put(snapshots->list);
-	free(snapshots);
-}
-
 void writer_snapshots(struct writer *writer, struct json_object *list)
 {
-	struct writer_snapshots *snapshots = writer->stopping ? NULL : calloc(1, sizeof(*snapshots));
+	const struct writer_mail mail = { .mail.work = writer_do_snapshots, .object = list };
 
-	if (!snapshots) {
+	if (writer->stopping || post(writer, &mail) < 0)
 		json_object_put(list);
-		return;
-	}
-	*snapshots = (struct writer_snapshots){
-		.mail = { .work = writer_do_snapshots, .done = snapshots_done },
-		.list = list,
-	};
-	mailbox_post(&writer->mailbox, &snapshots->mail);
 }
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,

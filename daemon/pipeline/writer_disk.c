@@ -36,7 +36,6 @@ static struct writer_disk_error *new_error(struct writer_disk *disk)
 	if (disk->count == WRITER_DISK_ERRORS)
 		memmove(disk->errors, disk->errors + 1,
 			--disk->count * sizeof(disk->errors[0]));
-	disk->total++;
 	return &disk->errors[disk->count++];
 }
 
@@ -64,9 +63,10 @@ static uint64_t take_stalled(struct writer_stream *stream, bool stalled)
 
 	if (!fresh)
 		return 0;
+	/* In this order: who reads in between counts them with the queue, but never twice. */
+	atomic_store(&stream->lost_seen, lost);
 	if (stalled)
 		atomic_fetch_add(&stream->lost_stalled, fresh);
-	atomic_store(&stream->lost_seen, lost);
 	return fresh;
 }
 
@@ -244,9 +244,10 @@ struct json_object *writer_disk_errors(const struct writer *writer)
 {
 	struct writer *from = (struct writer *)writer; /* the lock changes, what it is about does not */
 	struct json_object *array = json_object_new_array();
-	uint64_t lost = rows_lost(from);
+	uint64_t lost;
 
 	pthread_mutex_lock(&from->disk.lock);
+	lost = rows_lost(from); /* not before: not less than has been told by then */
 	for (size_t i = 0; i < from->disk.count; i++) {
 		const struct writer_disk_error *error = &from->disk.errors[i];
 

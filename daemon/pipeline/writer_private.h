@@ -54,8 +54,7 @@ struct writer_disk_error {
 struct writer_disk {
 	pthread_mutex_t lock; /* of the list; never held while the disk is waited for */
 	struct writer_disk_error errors[WRITER_DISK_ERRORS];
-	size_t count;	/* the last one may last */
-	uint64_t total; /* that there ever were */
+	size_t count; /* the last one may last */
 	bool failing;	/* the last one lasts: writer thread */
 	struct writer_disk_error stall; /* from 0: there is none; writer thread */
 	uint64_t told;	/* rows lost by refusal, in the errors that are over */
@@ -121,6 +120,9 @@ bool writer_hashes_missing(struct writer *writer);
 /* Writes what is buffered; the error of the first stream that fails. */
 int writer_flush(struct writer *writer);
 
+/* Whether rows are buffered. */
+bool writer_has_rows(struct writer *writer);
+
 /* Ends all segments that have rows, at one instant; none when rows cannot be written. */
 int writer_cut_all(struct writer *writer, struct writer_paths *paths);
 
@@ -158,30 +160,15 @@ void writer_disk_counts(const struct writer *writer, const struct writer_stream 
 
 /* ---- mails ---- */
 
-struct writer_rotation {
+/* What the main thread wants done; each kind of work has its own members. */
+struct writer_mail {
 	struct mail mail;
-	struct writer_paths paths;
-	writer_handler handler;
+	writer_handler handler; /* rotation and stop; NULL: somebody waits */
 	void *userdata;
-};
-
-struct writer_stop {
-	struct mail mail;
-	struct writer_paths paths;
-	const char *reason;
-	writer_handler handler;
-	void *userdata;
-};
-
-struct writer_redefinition {
-	struct mail mail;
-	struct json_object *definition;
-	struct clocks clocks; /* when it began to hold */
-};
-
-struct writer_snapshots {
-	struct mail mail;
-	struct json_object *list; /* NULL once it has been taken */
+	struct writer_paths paths; /* answer of both */
+	const char *reason;	   /* stop */
+	struct json_object *object; /* a definition, or a list of snapshots; NULL once taken */
+	struct clocks clocks;	    /* when a definition began to hold */
 };
 
 int writer_do_rotate(void *writer, struct mail *mail);

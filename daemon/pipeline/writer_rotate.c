@@ -42,7 +42,7 @@ static void hash_backlog(struct writer *writer)
 			writer_disk_progress(writer, clocks_mono_ns());
 }
 
-static bool rows_wait(struct writer *writer)
+bool writer_has_rows(struct writer *writer)
 {
 	FOR_EACH_STREAM (writer, stream)
 		if (stream->sink.used)
@@ -55,7 +55,7 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths)
 	int error = writer_flush(writer);
 	bool any = false;
 
-	if (rows_wait(writer))
+	if (writer_has_rows(writer))
 		return error;
 	FOR_EACH_STREAM (writer, stream) {
 		const struct segment *segment = sink_cut(&stream->sink);
@@ -73,7 +73,7 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths)
 
 int writer_do_rotate(void *owner, struct mail *mail)
 {
-	struct writer_rotation *rotation = (struct writer_rotation *)mail;
+	struct writer_mail *rotation = (struct writer_mail *)mail;
 	struct writer *writer = owner;
 	int error;
 

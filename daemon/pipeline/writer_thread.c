@@ -130,14 +130,6 @@ static size_t write_batch(struct writer *writer)
 	return rows;
 }
 
-static bool sinks_have_rows(struct writer *writer)
-{
-	FOR_EACH_STREAM (writer, stream)
-		if (stream->sink.used)
-			return true;
-	return false;
-}
-
 static void flush_when_due(struct writer *writer, size_t new_rows, uint64_t now)
 {
 	if (!new_rows && !writer->flush_at)
@@ -146,7 +138,7 @@ static void flush_when_due(struct writer *writer, size_t new_rows, uint64_t now)
 		writer->flush_at = now + WRITER_FLUSH_NS;
 	} else if (now >= writer->flush_at) {
 		writer_flush(writer);
-		writer->flush_at = sinks_have_rows(writer) ? now + WRITER_FLUSH_NS : 0;
+		writer->flush_at = writer_has_rows(writer) ? now + WRITER_FLUSH_NS : 0;
 	}
 }
 
@@ -330,7 +322,7 @@ static int write_last_manifest(struct writer *writer)
 
 int writer_do_stop(void *owner, struct mail *mail)
 {
-	struct writer_stop *stop = (struct writer_stop *)mail;
+	struct writer_mail *stop = (struct writer_mail *)mail;
 	struct writer *writer = owner;
 	uint64_t now = clocks_mono_ns();
 	int error;
@@ -347,6 +339,7 @@ int writer_do_stop(void *owner, struct mail *mail)
 	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer->ended = true;
+	writer->flush_at = writer->rotate_at = 0; /* who waits for the manifest waits for nothing else */
 	error = write_last_manifest(writer);
 	FOR_EACH_STREAM (writer, stream)
 		writer->manifest_due |= stream->sink.unclosed != NULL;
@@ -355,19 +348,20 @@ int writer_do_stop(void *owner, struct mail *mail)
 
 int writer_do_redefine(void *owner, struct mail *mail)
 {
-	const struct writer_redefinition *redefinition = (struct writer_redefinition *)mail;
+	struct writer_mail *redefinition = (struct writer_mail *)mail;
 	struct writer *writer = owner;
 
 	writer->manifest_due = true;
-	return manifest_redefine(&writer->manifest, redefinition->definition, &redefinition->clocks);
+	return manifest_redefine(&writer->manifest, TAKE(redefinition->object),
+				 &redefinition->clocks);
 }
 
 int writer_do_snapshots(void *owner, struct mail *mail)
 {
-	struct writer_snapshots *snapshots = (struct writer_snapshots *)mail;
+	struct writer_mail *snapshots = (struct writer_mail *)mail;
 	struct writer *writer = owner;
 
-	manifest_set_snapshots(&writer->manifest, TAKE(snapshots->list));
+	manifest_set_snapshots(&writer->manifest, TAKE(snapshots->object));
 	writer->manifest_due = true;
 	return 0;
 }

@@ -135,12 +135,15 @@ int cgroups_set(struct probes *probes, uint64_t bit, const struct iotr_session_s
 
 	if (!spec->cgroup_count && !spec->unit_count)
 		return 0;
-	for (size_t i = 0; i < spec->cgroup_count && r >= 0; i++) {
+	for (size_t i = 0; i < spec->cgroup_count; i++) {
 		r = cgroup_number(spec->cgroups[i], &number, error);
-		if (r >= 0)
-			r = filter_key_change(map, &number, bit, true);
+		if (r < 0)
+			return r;
+		r = filter_key_change(map, &number, bit, true);
+		if (r < 0)
+			return filter_fail(error, r, "cgroups", "too many cgroups over all sessions");
 	}
-	if (r >= 0 && spec->unit_count)
+	if (spec->unit_count)
 		r = units_set(probes, bit, spec, error);
 	if (r < 0)
 		return r;

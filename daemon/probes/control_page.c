@@ -40,13 +40,16 @@ static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t 
 	filter_keys_clear(probes_map(probes, filter_maps[kind].map), bit);
 }
 
+static void flag_set(__u64 *sessions, uint64_t bit, bool set)
+{
+	*sessions = set ? *sessions | bit : *sessions & ~bit;
+}
+
+/* 0: there is none. */
 static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t value)
 {
 	*least = value;
-	if (value)
-		*sessions |= bit;
-	else
-		*sessions &= ~bit;
+	flag_set(sessions, bit, value);
 }
 
 static void page_summarise(struct iotr_control *page)
@@ -144,11 +147,6 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 	}
 }
 
-static void flag_set(__u64 *sessions, uint64_t bit, bool set)
-{
-	*sessions = set ? *sessions | bit : *sessions & ~bit;
-}
-
 static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
 		     struct filter_error *error)
 {
@@ -173,13 +171,27 @@ int control_page_check(const struct iotr_session_spec *spec, struct filter_error
 	return r < 0 ? r : paths_check(spec, error);
 }
 
+/*
+ * What had begun for the session that had the place before is none of this one's. As it is not open
+ * yet, nothing of its own has an earlier time.
+ */
+static void begin(struct iotr_control *page, unsigned int session)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	page->begun_ns[session] = page->begun_last_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
 int control_page_prepare(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
 			 struct filter_error *error)
 {
 	struct iotr_control *page = probes_page(probes);
 	uint64_t bit = 1ULL << session;
-	int r = lists_set(probes, bit, spec, error);
+	int r;
 
+	begin(page, session);
+	r = lists_set(probes, bit, spec, error);
 	if (r < 0) {
 		control_page_clear(probes, session);
 		return r;
@@ -228,6 +240,7 @@ void control_page_clear(struct probes *probes, unsigned int session)
 	uint64_t bit = 1ULL << session;
 
 	page->open &= ~bit;
+	page->begun_ns[session] = INT64_MAX;
 	operations_set(page, bit, NULL);
 	probes_quiesce(probes);
 	for (size_t kind = 0; kind < sizeof(filter_maps) / sizeof(filter_maps[0]); kind++)

@@ -18,7 +18,6 @@
 
 #define ROOT		   1 /* node */
 #define BTRFS_SUBVOLUME	   256 /* the inode that the root of each of them is */
-#define NAME_BYTES	   255
 
 struct identity {
 	uint64_t inode;
@@ -249,7 +248,7 @@ int paths_set(struct probes *probes, uint64_t bit, const struct iotr_session_spe
 		int r = path_set(probes, bit, spec->paths[i]);
 
 		if (r == -ENOSPC || r == -E2BIG)
-			return filter_fail(error, r, "paths", "too many folders on the way to the paths of all sessions");
+			return filter_fail(error, -E2BIG, "paths", "too many folders on the way to the paths of all sessions");
 		if (r < 0)
 			return filter_fail(error, -EINVAL, "paths", "'%.300s': %s", spec->paths[i], strerror(-r));
 	}

@@ -7,19 +7,17 @@
 #include <sys/stat.h>
 
 #include "job.h"
-#include "text.h"
+#include "schema.h"
 #include "walk.h"
 
-#define HEADER                                                                                     \
-	"snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,"     \
-	"device,links\n"
+#define HEADER	  IOTR_HEADER(IOTR_FILES_COLUMNS)
 #define FIXED_MAX 400 /* bytes of a row without its path */
 
 struct filesystem {
 	struct store *store;
 	struct walk *walk;
 	struct text_clock creation, modification, access;
-	char timestamp[TEXT_TIME_SIZE];
+	char timestamp[TEXT_TIME_SIZE + DIGITS_SLACK];
 };
 
 static const char *type_name(unsigned int mode)
@@ -109,23 +107,16 @@ static int begin(struct job *job)
 		.handler = on_entry,
 		.userdata = job,
 	};
-	struct text_clock clock = { 0 };
-	char name[48];
-	char time[TEXT_TIME_SIZE + DIGITS_SLACK];
 	int r;
 
 	job->state = of;
 	if (!of)
 		return -ENOMEM;
-	text_time(&clock, time, (int64_t)(job->started_ns / 1000000000),
-		  (uint32_t)(job->started_ns % 1000000000));
-	memcpy(of->timestamp, time, TEXT_TIME_SIZE);
-	snprintf(name, sizeof(name), "filesystem_snap_%06u.csv.gz", job->request->number);
-	r = store_new(job->output_fd, "filesystem_snapshot", name, &of->store);
+	job_timestamp(job, of->timestamp);
+	r = job_create(job, 0, &of->store);
 	if (r < 0)
-		return job_fail(job, r, "filesystem_snapshot/%s cannot be created: %s", name,
-				strerror(-r));
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+		return r;
+	store_text(of->store, HEADER, strlen(HEADER));
 	return walk_new(&config, &of->walk);
 }
 
@@ -147,12 +138,8 @@ static int explain(struct job *job, int r)
 static int run(struct job *job)
 {
 	struct filesystem *of = job->state;
-	int r = of ? 0 : begin(job);
+	int r = walk_run(of->walk);
 
-	if (r < 0)
-		return r;
-	of = job->state;
-	r = walk_run(of->walk);
 	atomic_store(&job->skipped, walk_skipped(of->walk));
 	return r < 0 ? explain(job, r) : job_finish(job, of->store);
 }
@@ -161,7 +148,7 @@ static const char *pass(struct job *job)
 {
 	const struct filesystem *of = job->state;
 
-	return of && of->walk ? walk_pass(of->walk) : "the walk";
+	return walk_pass(of->walk);
 }
 
 static void done(struct job *job)
@@ -175,4 +162,4 @@ static void done(struct job *job)
 	free(of);
 }
 
-const struct job_kind job_filesystem = { run, pass, done };
+const struct job_kind job_filesystem = { begin, run, pass, done };

@@ -22,7 +22,8 @@ static inline uint64_t guard_enter(struct guard *guard)
 {
 	uint64_t call = atomic_load_explicit(&guard->state, memory_order_relaxed) + 3;
 
-	atomic_store_explicit(&guard->state, call, memory_order_relaxed);
+	/* Whoever takes the work away is to see all that was done before the call. */
+	atomic_store_explicit(&guard->state, call, memory_order_release);
 	return call;
 }
 

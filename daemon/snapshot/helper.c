@@ -20,9 +20,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hashed_names.h"
 #include "job.h"
 
@@ -41,20 +41,6 @@ struct helper {
 	unsigned int hung;
 };
 
-static const struct job_kind *const kinds[SNAPSHOT_KIND_COUNT] = {
-	[SNAPSHOT_SYSTEM] = &job_system,
-	[SNAPSHOT_PROCESS] = &job_process,
-	[SNAPSHOT_FILESYSTEM] = &job_filesystem,
-};
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Only a walk takes long; the others are to be of one moment. */
 static void be_humble(enum snapshot_kind kind)
 {
@@ -69,9 +55,12 @@ static void be_humble(enum snapshot_kind kind)
 static void *work(void *argument)
 {
 	struct helper *helper = argument;
+	int r = 0;
 
 	be_humble(helper->order.request.kind);
-	atomic_store(&helper->result, helper->kind->run(&helper->job));
+	if (!helper->job.state)
+		r = helper->kind->begin(&helper->job);
+	atomic_store(&helper->result, r < 0 ? r : helper->kind->run(&helper->job));
 	eventfd_write(helper->done_fd, 1);
 	return NULL;
 }
@@ -124,6 +113,13 @@ __attribute__((noreturn)) static void end(struct helper *helper, int result)
 	_exit(EXIT_SUCCESS);
 }
 
+/* The worker hangs, and so what it has not finished is removed by its name. */
+__attribute__((noreturn)) static void end_without_worker(struct helper *helper, int result)
+{
+	helper_remove_parts(HELPER_OUTPUT, helper->order.request.kind, helper->order.request.number);
+	end(helper, result);
+}
+
 /* The worker has ended: what it has not finished can go. */
 static void finish(struct helper *helper)
 {
@@ -146,10 +142,11 @@ static void pass_over(struct helper *helper, unsigned int patience_ms)
 	job_fail(job, 0, "%.400s does not answer after %u s and was left out", what,
 		 (patience_ms + 999) / 1000);
 	if (++helper->hung == HUNG_MAX)
-		end(helper, job_fail(job, -ETIMEDOUT, "%d things do not answer, the last of them %.300s",
-				     HUNG_MAX, what));
+		end_without_worker(helper, job_fail(job, -ETIMEDOUT,
+						    "%d things do not answer, the last of them %.300s",
+						    HUNG_MAX, what));
 	if (start_worker(helper) < 0)
-		end(helper, -EAGAIN);
+		end_without_worker(helper, job_fail(job, -EAGAIN, "%s", strerror(EAGAIN)));
 }
 
 static void watch_worker(struct helper *helper)
@@ -166,22 +163,28 @@ static void watch_worker(struct helper *helper)
 	}
 }
 
-void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number)
+void helper_path(enum snapshot_kind kind, unsigned int which, uint32_t number, char path[SNAPSHOT_PATH_SIZE])
 {
-	char name[96];
-
 	switch (kind) {
 	case SNAPSHOT_FILESYSTEM:
-		snprintf(name, sizeof(name), "filesystem_snapshot/filesystem_snap_%06u.csv.gz.part", number);
-		unlinkat(output_fd, name, 0);
+		snprintf(path, SNAPSHOT_PATH_SIZE, "filesystem_snapshot/filesystem_snap_%06u.csv.gz", number);
 		break;
 	case SNAPSHOT_PROCESS:
-		snprintf(name, sizeof(name), "process/process_snap_%06u.csv.part", number);
-		unlinkat(output_fd, name, 0);
+		snprintf(path, SNAPSHOT_PATH_SIZE, "process/process_snap_%06u.csv", number);
 		break;
 	default:
-		unlinkat(output_fd, "system_spec/device_spec.txt.part", 0);
-		unlinkat(output_fd, "system_spec/device_spec.json.part", 0);
+		snprintf(path, SNAPSHOT_PATH_SIZE, "system_spec/device_spec.%s", which ? "json" : "txt");
+	}
+}
+
+void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number)
+{
+	char path[SNAPSHOT_PATH_SIZE], part[STORE_PART_SIZE];
+
+	for (unsigned int which = 0; which < SNAPSHOT_FILES_MAX; which++) {
+		helper_path(kind, which, number, path);
+		store_part(path, part);
+		unlinkat(output_fd, part, 0);
 	}
 }
 
@@ -246,7 +249,7 @@ int snapshot_helper(void)
 	prctl(PR_SET_NAME, "iotracerd");
 	umask(0027);
 	r = receive_order(&helper.order);
-	helper.kind = kinds[r < 0 ? 0 : helper.order.request.kind];
+	helper.kind = job_kinds[r < 0 ? 0 : helper.order.request.kind];
 	helper.job.request = &helper.order.request;
 	helper.job.output_fd = HELPER_OUTPUT;
 	helper.job.tasks_fd = HELPER_TASKS;

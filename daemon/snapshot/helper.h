@@ -10,6 +10,9 @@ enum {
 	HELPER_TASKS,	   /* struct sampled_task after the other; only for processes */
 };
 
+/* Where a file of that kind and number is, below the folder. `which`: below SNAPSHOT_FILES_MAX. */
+void helper_path(enum snapshot_kind kind, unsigned int which, uint32_t number, char path[SNAPSHOT_PATH_SIZE]);
+
 /* What is not finished; either side does that when the other is gone. */
 void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number);
 

@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct job_kind *const job_kinds[SNAPSHOT_KIND_COUNT] = {
+	[SNAPSHOT_SYSTEM] = &job_system,
+	[SNAPSHOT_PROCESS] = &job_process,
+	[SNAPSHOT_FILESYSTEM] = &job_filesystem,
+};
+
 const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length)
 {
 	return job->names ? job->names(kind, text, *length, length, job->names_userdata) : text;
@@ -19,6 +25,24 @@ int job_fail(struct job *job, int r, const char *format, ...)
 	vsnprintf(job->message, sizeof(job->message), format, arguments);
 	va_end(arguments);
 	return r;
+}
+
+void job_timestamp(const struct job *job, char text[TEXT_TIME_SIZE + DIGITS_SLACK])
+{
+	struct text_clock clock = { 0 };
+
+	*text_time(&clock, text, (int64_t)(job->started_ns / 1000000000),
+		   (uint32_t)(job->started_ns % 1000000000)) = '\0';
+}
+
+int job_create(struct job *job, unsigned int which, struct store **ret)
+{
+	char path[SNAPSHOT_PATH_SIZE];
+	int r;
+
+	helper_path(job->request->kind, which, job->request->number, path);
+	r = store_new(job->output_fd, path, ret);
+	return r < 0 ? job_fail(job, r, "%s cannot be created: %s", path, strerror(-r)) : 0;
 }
 
 int job_finish(struct job *job, struct store *store)

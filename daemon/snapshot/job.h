@@ -11,6 +11,7 @@
 #include "guard.h"
 #include "helper.h"
 #include "store.h"
+#include "text.h"
 
 enum job_name {
 	JOB_NAME_PATH,	       /* absolute */
@@ -36,17 +37,16 @@ struct job {
 	job_names names;
 	void *names_userdata;
 	_Atomic uint64_t rows, skipped;
-	void *state; /* of the kind */
+	void *state; /* of the kind; NULL: not begun */
 	struct snapshot_file files[SNAPSHOT_FILES_MAX];
 	uint32_t file_count;
 	char message[512]; /* what the user should know */
 };
 
 struct job_kind {
-	/*
-	 * To the end: 0 or a negative errno, with a message where the number does not say it all.
-	 * Called again, on another thread, after what hung was passed over.
-	 */
+	/* Sets the state. Like all here: 0 or a negative errno, with a message where that does not say it all. */
+	int (*begin)(struct job *job);
+	/* To the end. Called again, on another thread, after what hung was passed over. */
 	int (*run)(struct job *job);
 	/* What hangs, in words; it is left out from now on. */
 	const char *(*pass)(struct job *job);
@@ -55,9 +55,16 @@ struct job_kind {
 };
 
 extern const struct job_kind job_filesystem, job_process, job_system;
+extern const struct job_kind *const job_kinds[SNAPSHOT_KIND_COUNT];
 
 /* The name as it may be told. */
 const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length);
+
+/* When the snapshot began, as the timestamp columns have it, with a NUL. */
+void job_timestamp(const struct job *job, char text[TEXT_TIME_SIZE + DIGITS_SLACK]);
+
+/* Begins the file: see helper_path(). */
+int job_create(struct job *job, unsigned int which, struct store **ret);
 
 /* Ends the file, and tells of it. */
 int job_finish(struct job *job, struct store *store);

@@ -10,17 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "job.h"
 #include "sampler.h"
-#include "text.h"
+#include "schema.h"
 
-#define HEADER                                                                                     \
-	"timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status," \
-	"uid,cgroup\n"
+#define HEADER		 IOTR_HEADER(IOTR_PROCESSES_COLUMNS)
 #define COMMAND_LINE_MAX 32768
 #define CGROUP_MAX	 4096
 #define FIXED_MAX	 600
@@ -42,7 +39,7 @@ struct process {
 	int64_t realtime_offset; /* of CLOCK_BOOTTIME */
 	uint64_t page_kb;
 	struct text_clock creation;
-	char timestamp[TEXT_TIME_SIZE];
+	char timestamp[TEXT_TIME_SIZE + DIGITS_SLACK];
 	void *cgroups; /* tree of struct cgroup, by id */
 };
 
@@ -245,51 +242,34 @@ static void add_row(struct job *job)
 
 /* ---- the kind ---- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int begin(struct job *job)
 {
 	struct process *of = calloc(1, sizeof(*of));
-	struct text_clock clock = { 0 };
-	char name[48], time[TEXT_TIME_SIZE + DIGITS_SLACK];
 	int r;
 
 	job->state = of;
 	if (!of)
 		return -ENOMEM;
-	of->realtime_offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	of->realtime_offset = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	of->page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
-	text_time(&clock, time, (int64_t)(job->started_ns / 1000000000),
-		  (uint32_t)(job->started_ns % 1000000000));
-	memcpy(of->timestamp, time, TEXT_TIME_SIZE);
+	job_timestamp(job, of->timestamp);
 	of->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (of->proc_fd < 0)
 		return -errno;
 	r = read_tasks(of, job->tasks_fd);
 	if (r < 0)
 		return r;
-	snprintf(name, sizeof(name), "process_snap_%06u.csv", job->request->number);
-	r = store_new(job->output_fd, "process", name, &of->store);
+	r = job_create(job, 0, &of->store);
 	if (r < 0)
-		return job_fail(job, r, "process/%s cannot be created: %s", name, strerror(-r));
-	store_text(of->store, HEADER, sizeof(HEADER) - 1);
+		return r;
+	store_text(of->store, HEADER, strlen(HEADER));
 	return 0;
 }
 
 static int run(struct job *job)
 {
 	struct process *of = job->state;
-	int r = of ? 0 : begin(job);
 
-	if (r < 0)
-		return r;
-	of = job->state;
 	while (of->at < of->count && !of->store->error)
 		add_row(job);
 	return job_finish(job, of->store);
@@ -320,4 +300,4 @@ static void done(struct job *job)
 	free(of);
 }
 
-const struct job_kind job_process = { run, pass, done };
+const struct job_kind job_process = { begin, run, pass, done };

@@ -11,7 +11,7 @@
 #define SECOND_NS   1000000000ULL
 #define READ_SIZE   65536
 #define START_TICK  10000000 /* ns: processes of one number are not born closer */
-#define KEPT_MAX    34
+#define KEPT_MAX    32
 
 /* Readings at least `step` apart are kept for a window until the ring of so many is full. */
 static const struct {

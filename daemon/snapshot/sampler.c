@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "log.h"
 #include "readings.h"
+#include "write_all.h"
 
 #define TICK_US 2500000
 
@@ -72,14 +73,6 @@ void sampler_free(struct sampler *sampler)
 	free(sampler);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The link lives no longer than the reading: nothing of the kernel's is held in between. */
 static int read_tasks(struct sampler *sampler, struct readings_tasks *tasks)
 {
@@ -102,7 +95,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	(void)usec;
 	r = read_tasks(sampler, &tasks);
 	if (r >= 0)
-		r = readings_add(sampler->readings, &tasks, now_ns());
+		r = readings_add(sampler->readings, &tasks, clock_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		log_debug("processes cannot be read: %s", strerror(-r));
 	sd_event_source_set_time_relative(source, TICK_US);
@@ -122,21 +115,6 @@ void sampler_run(struct sampler *sampler, bool run)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 int sampler_take(struct sampler *sampler)
 {
 	_cleanup_(readings_tasks_done) struct readings_tasks tasks = { 0 };
@@ -145,10 +123,10 @@ int sampler_take(struct sampler *sampler)
 
 	if (r < 0)
 		return r;
-	readings_shares(sampler->readings, &tasks, now_ns());
+	readings_shares(sampler->readings, &tasks, clock_ns(CLOCK_MONOTONIC));
 	fd = memfd_create("iotracer-tasks", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, (const char *)tasks.tasks, tasks.count * sizeof(*tasks.tasks));
+	r = write_all(fd, tasks.tasks, tasks.count * sizeof(*tasks.tasks));
 	return r < 0 ? r : take_fd(&fd);
 }

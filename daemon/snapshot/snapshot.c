@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "helper.h"
 #include "log.h"
 
@@ -261,18 +262,13 @@ const struct snapshot_state *snapshot_state(const struct snapshot *snapshot)
 
 bool snapshot_wait(struct snapshot *snapshot, unsigned int milliseconds)
 {
-	struct timespec begin, now;
-	int left = (int)milliseconds;
+	uint64_t end_ms = clock_ns(CLOCK_MONOTONIC) / 1000000 + milliseconds, now_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	while (!snapshot->state.ended_ns && left > 0) {
+	while (!snapshot->state.ended_ns && (now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000) < end_ms) {
 		struct pollfd message = { .fd = snapshot->socket, .events = POLLIN };
 
-		if (poll(&message, 1, left) > 0)
+		if (poll(&message, 1, (int)(end_ms - now_ms)) > 0)
 			receive(snapshot);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		left = (int)milliseconds - (int)((now.tv_sec - begin.tv_sec) * 1000 +
-						 (now.tv_nsec - begin.tv_nsec) / 1000000);
 	}
 	return snapshot->state.ended_ns;
 }

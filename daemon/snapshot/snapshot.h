@@ -26,6 +26,7 @@ enum snapshot_kind {
 enum {
 	SNAPSHOT_DEPTH_MAX = 65535,
 	SNAPSHOT_FILES_MAX = 2,
+	SNAPSHOT_PATH_SIZE = 64,
 	SNAPSHOT_COUNTRY_SIZE = 3,
 };
 
@@ -46,7 +47,7 @@ struct snapshot_request {
 
 /* A file that is whole. */
 struct snapshot_file {
-	char path[64]; /* below the output folder */
+	char path[SNAPSHOT_PATH_SIZE]; /* below the output folder */
 	uint64_t rows;
 	uint64_t bytes; /* of text */
 	uint64_t stored_bytes;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "sha256_hex.h"
 
 #define FOLDER_MODE  0750
 #define FILE_MODE    0640
@@ -19,18 +20,19 @@
 
 DEFINE_CLEANUP(struct store *, store_free);
 
-static void part_name(const struct store *store, char name[80])
+void store_part(const char *path, char part[STORE_PART_SIZE])
 {
-	snprintf(name, 80, "%s.part", store->path);
+	snprintf(part, STORE_PART_SIZE, "%s.part", path);
 }
 
-static int open_file(struct store *store, const char *folder)
+static int open_file(struct store *store)
 {
-	char part[80];
+	char folder[SNAPSHOT_PATH_SIZE], part[STORE_PART_SIZE];
 
+	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(store->path, "/"), store->path);
 	if (mkdirat(store->output_fd, folder, FOLDER_MODE) < 0 && errno != EEXIST)
 		return -errno;
-	part_name(store, part);
+	store_part(store->path, part);
 	if (unlinkat(store->output_fd, part, 0) < 0 && errno != ENOENT)
 		return -errno;
 	store->fd = openat(store->output_fd, part,
@@ -38,25 +40,25 @@ static int open_file(struct store *store, const char *folder)
 	return store->fd < 0 ? -errno : 0;
 }
 
-int store_new(int output_fd, const char *folder, const char *name, struct store **ret)
+int store_new(int output_fd, const char *path, struct store **ret)
 {
 	_cleanup_(store_freep) struct store *store = calloc(1, sizeof(*store));
-	size_t length = strlen(name);
+	size_t length = strlen(path);
 	int r;
 
 	if (!store)
 		return -ENOMEM;
 	store->output_fd = output_fd;
 	store->fd = -1;
-	snprintf(store->path, sizeof(store->path), "%s/%s", folder, name);
+	snprintf(store->path, sizeof(store->path), "%s", path);
 	sha256_init(&store->hash);
-	if (length > 3 && !strcmp(name + length - 3, ".gz")) {
+	if (length > 3 && !strcmp(path + length - 3, ".gz")) {
 		store->compress = true;
 		if (deflateInit2(&store->deflate, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
 				 Z_DEFAULT_STRATEGY) != Z_OK)
 			return -ENOMEM;
 	}
-	r = open_file(store, folder);
+	r = open_file(store);
 	if (r < 0)
 		return r;
 	*ret = TAKE(store);
@@ -128,26 +130,22 @@ void store_text(struct store *store, const char *text, size_t size)
 
 static void describe(struct store *store, struct snapshot_file *file)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-
 	memset(file, 0, sizeof(*file));
 	snprintf(file->path, sizeof(file->path), "%s", store->path);
 	file->rows = store->rows;
 	file->bytes = store->bytes;
 	file->stored_bytes = store->stored_bytes;
-	sha256_digest(&store->hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(file->sha256 + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(&store->hash, file->sha256);
 }
 
 int store_finish(struct store *store, struct snapshot_file *file)
 {
-	char part[80];
+	char part[STORE_PART_SIZE];
 
 	flush(store, Z_FINISH);
 	if (store->error)
 		return store->error;
-	part_name(store, part);
+	store_part(store->path, part);
 	if (close(take_fd(&store->fd)) < 0 ||
 	    renameat(store->output_fd, part, store->output_fd, store->path) < 0) {
 		store->error = -errno;
@@ -160,12 +158,12 @@ int store_finish(struct store *store, struct snapshot_file *file)
 
 void store_free(struct store *store)
 {
-	char part[80];
+	char part[STORE_PART_SIZE];
 
 	if (!store)
 		return;
 	if (store->fd >= 0) {
-		part_name(store, part);
+		store_part(store->path, part);
 		unlinkat(store->output_fd, part, 0);
 		close(store->fd);
 	}

@@ -16,12 +16,13 @@
 enum {
 	STORE_BUFFER_SIZE = 256 * 1024,
 	STORE_OUT_SIZE = 64 * 1024,
+	STORE_PART_SIZE = SNAPSHOT_PATH_SIZE + sizeof(".part") - 1,
 };
 
 struct store {
 	int output_fd; /* not owned */
 	int fd;
-	char path[64]; /* FOLDER/NAME */
+	char path[SNAPSHOT_PATH_SIZE]; /* FOLDER/NAME */
 	bool compress;
 	int error; /* the first of a write, negative errno; what comes after it is dropped */
 	size_t used;
@@ -32,8 +33,11 @@ struct store {
 	unsigned char out[STORE_OUT_SIZE];
 };
 
-/* A name that ends in .gz is compressed. */
-int store_new(int output_fd, const char *folder, const char *name, struct store **ret);
+/* The name of a file that is not whole. */
+void store_part(const char *path, char part[STORE_PART_SIZE]);
+
+/* FOLDER/NAME; a name that ends in .gz is compressed. */
+int store_new(int output_fd, const char *path, struct store **ret);
 
 /* Room for `size` bytes, at most STORE_BUFFER_SIZE. Never NULL. */
 char *store_reserve(struct store *store, size_t size);

@@ -11,9 +11,11 @@
 
 #include "cleanup.h"
 #include "mountinfo.h"
-#include "text.h"
 
-#define FOLDER "system_spec"
+enum {
+	FILE_TEXT,
+	FILE_JSON,
+};
 
 struct system {
 	struct mountinfo mounts;
@@ -25,11 +27,9 @@ struct system {
 
 static void add_time(struct job *job, struct json_object *facts)
 {
-	struct text_clock clock = { 0 };
 	char text[TEXT_TIME_SIZE + DIGITS_SLACK];
 
-	*text_time(&clock, text, (int64_t)(job->started_ns / 1000000000),
-		   (uint32_t)(job->started_ns % 1000000000)) = '\0';
+	job_timestamp(job, text);
 	system_add(facts, "timestamp", text);
 }
 
@@ -106,18 +106,18 @@ static void add_file_system(struct job *job, const struct mountinfo_entry *mount
 	json_object_array_add(of->file_systems, object);
 }
 
-static int write_file(struct job *job, const char *name, const char *text)
+static int write_file(struct job *job, unsigned int which, const char *text)
 {
 	struct system *of = job->state;
 	int r;
 
 	if (!text)
 		return -ENOMEM;
-	r = store_new(job->output_fd, FOLDER, name, &of->store);
+	r = job_create(job, which, &of->store);
 	if (r < 0)
-		return job_fail(job, r, FOLDER "/%s cannot be created: %s", name, strerror(-r));
+		return r;
 	store_text(of->store, text, strlen(text));
-	store_text(of->store, "\n", text[0] == '{');
+	store_text(of->store, "\n", which == FILE_JSON);
 	r = job_finish(job, of->store);
 	store_free(TAKE(of->store));
 	return r;
@@ -127,17 +127,15 @@ static int run(struct job *job)
 {
 	struct system *of = job->state;
 	_cleanup_free_ char *text = NULL;
-	int r = of ? 0 : begin(job);
+	int r;
 
-	if (r < 0)
-		return r;
-	for (of = job->state; of->at < of->mounts.count; of->at++)
+	for (; of->at < of->mounts.count; of->at++)
 		if (!mountinfo_pseudo(of->mounts.entries[of->at].type))
 			add_file_system(job, &of->mounts.entries[of->at], true);
 	text = system_text(of->facts);
-	r = write_file(job, "device_spec.txt", text);
+	r = write_file(job, FILE_TEXT, text);
 	if (r >= 0)
-		r = write_file(job, "device_spec.json",
+		r = write_file(job, FILE_JSON,
 			       json_object_to_json_string_ext(of->facts,
 							      JSON_C_TO_STRING_PRETTY |
 								      JSON_C_TO_STRING_SPACED |
@@ -167,4 +165,4 @@ static void done(struct job *job)
 	free(of);
 }
 
-const struct job_kind job_system = { run, pass, done };
+const struct job_kind job_system = { begin, run, pass, done };

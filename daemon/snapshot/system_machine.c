@@ -212,24 +212,25 @@ struct json_object *system_cpu(const char *root)
 
 /* ---- memory ---- */
 
-struct json_object *system_memory(const char *root)
+/* Two lines of /proc/meminfo: all, and under `key` what is left. */
+static struct json_object *meminfo(const char *root, const char *all, const char *key, const char *left)
 {
-	struct json_object *memory = json_object_new_object();
+	struct json_object *object = json_object_new_object();
 	_cleanup_free_ char *text = system_read(root, "/proc/meminfo");
 
-	add_kb(memory, "total_bytes", text, "MemTotal");
-	add_kb(memory, "available_bytes", text, "MemAvailable");
-	return memory;
+	add_kb(object, "total_bytes", text, all);
+	add_kb(object, key, text, left);
+	return object;
+}
+
+struct json_object *system_memory(const char *root)
+{
+	return meminfo(root, "MemTotal", "available_bytes", "MemAvailable");
 }
 
 struct json_object *system_swap(const char *root)
 {
-	struct json_object *swap = json_object_new_object();
-	_cleanup_free_ char *text = system_read(root, "/proc/meminfo");
-
-	add_kb(swap, "total_bytes", text, "SwapTotal");
-	add_kb(swap, "free_bytes", text, "SwapFree");
-	return swap;
+	return meminfo(root, "SwapTotal", "free_bytes", "SwapFree");
 }
 
 /* ---- place ---- */

@@ -2,36 +2,14 @@
 #include "text.h"
 
 #include <string.h>
-#include <time.h>
-
-static void set_second(struct text_clock *clock, int64_t second)
-{
-	time_t when = (time_t)second;
-	struct tm date = { 0 };
-	char *out = clock->text;
-
-	gmtime_r(&when, &date);
-	out = digits_padded(out, (uint32_t)(date.tm_year + 1900) % 10000, 4);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)date.tm_mon + 1, 2);
-	*out++ = '-';
-	out = digits_padded(out, (uint32_t)date.tm_mday, 2);
-	*out++ = ' ';
-	out = digits_padded(out, (uint32_t)date.tm_hour, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)date.tm_min, 2);
-	*out++ = ':';
-	out = digits_padded(out, (uint32_t)date.tm_sec, 2);
-	*out = '.';
-	clock->second = second;
-}
 
 char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t nanosecond)
 {
-	if (clock->second != second || !clock->text[0])
-		set_second(clock, second);
-	memcpy(out, clock->text, TEXT_TIME_SIZE);
-	out += TEXT_TIME_SIZE - 9;
+	if (clock->second != second || !clock->text[0]) {
+		clock_date(clock->text, second);
+		clock->second = second;
+	}
+	out = mempcpy(out, clock->text, CLOCK_DATE_SIZE);
 	*out++ = (char)('0' + nanosecond / 100000000);
 	return digits_8(out, nanosecond % 100000000);
 }

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "digits.h"
 #include "escape.h"
 
 enum {
-	TEXT_TIME_SIZE = sizeof("YYYY-MM-DD HH:MM:SS.nnnnnnnnn") - 1,
+	TEXT_TIME_SIZE = CLOCK_DATE_SIZE + 9,
 };
 
 /* Most bytes of a text cell. */
@@ -21,7 +22,7 @@ enum {
 /* Zeroed: a second that is asked for again costs a copy. */
 struct text_clock {
 	int64_t second;
-	char text[TEXT_TIME_SIZE];
+	char text[CLOCK_DATE_SIZE + DIGITS_SLACK];
 };
 
 char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t nanosecond);

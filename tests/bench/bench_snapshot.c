@@ -44,11 +44,6 @@ static int take_tasks(void)
 
 int main(int argc, char **argv)
 {
-	static const struct job_kind *const kinds[SNAPSHOT_KIND_COUNT] = {
-		[SNAPSHOT_SYSTEM] = &job_system,
-		[SNAPSHOT_PROCESS] = &job_process,
-		[SNAPSHOT_FILESYSTEM] = &job_filesystem,
-	};
 	struct snapshot_request request = { .number = 1 };
 	struct job job = { .request = &request, .started_ns = 1, .tasks_fd = -1 };
 	int kind = argc > 2 ? snapshot_kind_find(argv[1]) : -1, r;
@@ -65,10 +60,12 @@ int main(int argc, char **argv)
 	job.output_fd = open(argv[argc - 1], O_RDONLY | O_DIRECTORY);
 	begin = seconds(CLOCK_MONOTONIC);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	r = kinds[kind]->run(&job);
+	r = job_kinds[kind]->begin(&job);
+	if (r >= 0)
+		r = job_kinds[kind]->run(&job);
 	printf("rows %llu seconds %.6f cpu %.6f\n", (unsigned long long)job.rows,
 	       seconds(CLOCK_MONOTONIC) - begin, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
-	kinds[kind]->done(&job);
+	job_kinds[kind]->done(&job);
 	if (r < 0)
 		fprintf(stderr, "bench_snapshot: %s: %s\n", job.message, strerror(-r));
 	return r < 0;

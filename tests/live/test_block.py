@@ -6,10 +6,9 @@ import signal
 import subprocess
 import time
 
-from lib.registry import Failure, Skip, check, equal, test
+from lib.registry import PATIENCE, Failure, Skip, check, equal, test
 from lib.world import device_number
 
-PATIENCE = 300
 MS = r'\d+\.\d{6}'
 # Words of a line of /proc/diskstats after the name: requests, and sectors where they are counted.
 FIELDS = {'READ': (0, 2), 'WRITE': (4, 6), 'DISCARD': (11, 13), 'FLUSH': (15, None)}

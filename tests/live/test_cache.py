@@ -126,7 +126,7 @@ def holes(world):
 @test
 def waits(world):
     """Many times over, with a disk that is busy: whether pages are waited for makes no difference."""
-    file, times, there = new(world, 64), 300, (10, 11, 12, 13, 20)
+    file, times, there = new(world, 64), 100, (10, 11, 12, 13, 20)
     os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_RANDOM)
     others = [new(world, 512) for _ in range(2)]
     done = threading.Event()

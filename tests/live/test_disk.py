@@ -7,9 +7,9 @@ import subprocess
 import time
 
 from lib import account, reads, rows
-from lib.registry import Skip, check, equal, test
+from lib.registry import Skip, check, equal, test, wait_for
 from lib.world import find_key
-from test_files import state, wait_for
+from test_files import state
 
 LOAD = 3000  # rows of deep files: more than the writer's buffer holds, less than its queue
 
@@ -44,7 +44,7 @@ def check_end(session, final, load, words):
     reads.all_there(session.output, load.done, lost)
 
 
-@test
+@test(host_only=True)
 def full(world):
     """Rows are lost while there is no room, and flow again when there is."""
     mount = world.tmpfs(2 << 20)
@@ -57,10 +57,10 @@ def full(world):
         session.start()
         world.undo.callback(world.ctl.run, 'stop', session.name)
         load.go(LOAD)
-        wait_for('rows are lost', lambda: lost_on_disk(session))
+        wait_for('rows to be lost', lambda: lost_on_disk(session))
         check(find_key(session.status(), 'disk_errors')[-1]['to'] is None, 'it is over already')
         os.unlink(ballast)
-        wait_for('rows are written again', lambda: not find_key(
+        wait_for('rows to be written again', lambda: not find_key(
             account.streams(session.status()), 'error'))
         load.go(200)
         final = session.stop()
@@ -70,7 +70,7 @@ def full(world):
     check(load.done - 1 in found, 'the last row is not there')
 
 
-@test
+@test(host_only=True)
 def manifest_waits_for_room(world):
     """The session ends on a full disk; its manifest is there when space is."""
     mount = world.tmpfs(1 << 20)
@@ -78,7 +78,7 @@ def manifest_waits_for_room(world):
     with reads.Reads(world.path('file')) as load:
         session.start()
         load.go(100)
-        wait_for('rows are written', lambda: account.streams(session.status())['vfs']['written'])
+        wait_for('rows to be written', lambda: account.streams(session.status())['vfs']['written'])
         ballast = os.path.join(mount, 'ballast')
         with contextlib.suppress(OSError), open(ballast, 'wb') as file:
             while True:
@@ -103,11 +103,11 @@ def failing(world, number):
         load.go(100)
         daemon.order('fail %d %s' % (number, session.output))
         load.go(LOAD)
-        wait_for('rows are lost', lambda: lost_on_disk(session))
+        wait_for('rows to be lost', lambda: lost_on_disk(session))
         done = client.run('rotate', session.name)
         check(done.returncode == 1 and os.strerror(number) in done.stderr, done)
         daemon.order()
-        wait_for('rows are written again', lambda: not find_key(
+        wait_for('rows to be written again', lambda: not find_key(
             account.streams(session.status()), 'error'))
         load.go(200)
         final = session.stop()
@@ -148,11 +148,11 @@ def read_only_for_ever(world):
     with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, world.ctl) as good:
         session.start()
         load.go(100)
-        wait_for('rows are written', lambda: account.streams(session.status())['vfs']['written'])
+        wait_for('rows to be written', lambda: account.streams(session.status())['vfs']['written'])
         with open(trigger, 'w', encoding='ascii') as file:
             file.write('test')
         load.go(LOAD)
-        wait_for('rows are lost', lambda: lost_on_disk(session))
+        wait_for('rows to be lost', lambda: lost_on_disk(session))
         session.running = False
         final = session.ctl.json('stop', session.name)
     one = account.streams(final)['vfs']
@@ -164,10 +164,11 @@ def read_only_for_ever(world):
 
 
 def answers_soon(client, *args):
+    """In moments; as long as the disk does not answer, nothing that waits for it ends."""
     begin = time.monotonic()
     client.json(*args)
     took = time.monotonic() - begin
-    check(took < 2, '%s took %.1f s' % (args[0], took))
+    check(took < 10, '%s took %.1f s' % (args[0], took))
 
 
 @test(host_only=True)
@@ -179,10 +180,8 @@ def stall(world):
         session.start()
         load.go(100)
         daemon.order('stall %s' % session.output)
-        end = time.monotonic() + 60
-        while not lost_on_disk(session) and time.monotonic() < end:
-            load.go(LOAD // 3)
-            time.sleep(0.2)  # the witness is to keep up
+        # The witness is to keep up.
+        wait_for('rows to be lost', lambda: load.go(LOAD // 3) or lost_on_disk(session), pause=0.2)
         waiting = subprocess.Popen(client.command('rotate', session.name),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         time.sleep(0.5)
@@ -214,7 +213,7 @@ def stop_on_a_stalled_disk(world):
         stopping = [subprocess.Popen(client.command('stop', session.name, '--json'),
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
                     for _ in range(3)]
-        wait_for('the session is ending', lambda: state(session) == 'ending')
+        wait_for('the session to be ending', lambda: state(session) == 'ending')
         stopping[0].kill()
         stopping[0].communicate()
         answers_soon(client, 'list')
@@ -235,11 +234,11 @@ def clock_jumps(world):
         with world.session(*reads.OPTIONS, '--rotate-interval', '200ms', ctl=client) as session:
             for jump in (0, 7200, -7200, 0):
                 daemon.order('clock %d' % jump)
-                for _ in range(6):
+                for _ in range(4):
                     load.go(20)
                     time.sleep(0.22)
     count = len(reads.files(session.output))
-    check(15 <= count <= 40, 'segments', count)
+    check(10 <= count <= 27, 'segments', count)
     reads.all_there(session.output, load.done)
     hours = {row['timestamp'][:13] for row in session.rows()}
     check(len(hours) >= 3, 'hours that the rows tell', hours)

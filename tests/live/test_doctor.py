@@ -42,7 +42,7 @@ def every_hook(world):
     took = time.monotonic() - begin
     found = verdicts(checks)
     if self_test(checks)['ok']:
-        check(took < LATEST + 1, 'doctor took %.1f s' % took)
+        check(took < 4 * LATEST, 'doctor took %.1f s' % took)
         silent = [name for name, one in operations(checks).items()
                   if one['ok'] and one['test'] != 'rows' and name.split('.')[0] in FAMILIES]
         equal(silent, [], 'operations that were not tried')

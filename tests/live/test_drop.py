@@ -3,6 +3,7 @@
 Segments that TCP sends again: two network namespaces on one cable, of which one is deaf to some
 addresses. What the rows count is held against the namespaces' own counters.
 """
+import contextlib
 import os
 import time
 
@@ -138,15 +139,21 @@ def network(world):
     return {'here': here, 'there': there}
 
 
-def run(world, script, least, *options):
-    """What was noted of each connection, the rows of the network, and what the kernel counted."""
+def run_all(world, script, least, *sessions):
+    """What was noted of each connection, what the kernel counted, and the network's rows of each session."""
     names = network(world)
     caller = Caller(SCRIPT % names + BEGIN + script + END % {'least': least})
-    with world.session('--drop', *options) as session:
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(world.session('--drop', *options)) for options in sessions]
         noted = caller.go()
     last = noted.pop()
     ports = {(one['source_addr'], one['source_port']) for one in noted}
-    rows = [row for row in session.rows('drop') if (row['source_addr'], int(row['source_port'])) in ports]
+    return noted, last, [[row for row in session.rows('drop')
+                          if (row['source_addr'], int(row['source_port'])) in ports] for session in sessions]
+
+
+def run(world, script, least, *options):
+    noted, last, (rows,) = run_all(world, script, least, options)
     return noted, rows, last
 
 
@@ -187,15 +194,11 @@ def answer(world):
     judge(*run(world, ANSWER, 1))
 
 
-def left_by(world, *options):
-    noted, rows, _ = run(world, SYN, 2, *options)
-    return [[row for row in rows if row['source_addr'] == one['source_addr']] for one in noted]
-
-
 @test
 def uid(world):
     """The owner of the socket decides."""
-    root, nobody = left_by(world, '--uid', str(NOBODY))
+    noted, rows, _ = run(world, SYN, 2, '--uid', str(NOBODY))
+    root, nobody = [[row for row in rows if row['source_addr'] == one['source_addr']] for one in noted]
     equal(root, [], 'rows of another user')
     equal({row['uid'] for row in nobody}, {str(NOBODY)}, 'users')
 
@@ -203,7 +206,9 @@ def uid(world):
 @test
 def without_process(world):
     """No rows where there is nothing to compare: processes, devices, latencies; a SYN has no size."""
-    for options in (['--pid', os.getpid()], ['--command', 'python3'], ['--device', '1:2'],
-                    ['--min-size', '1'], ['--min-latency', '1ns'], ['--errors']):
-        equal(left_by(world, *options), [[], []], 'rows with %s' % options)
-        world.undo.close()  # the namespaces, whose names are used again
+    filters = (['--pid', os.getpid()], ['--command', 'python3'], ['--device', '1:2'], ['--min-size', '1'],
+               ['--min-latency', '1ns'], ['--errors'], [])
+    _, _, found = run_all(world, SYN, 2, *filters)
+    check(found.pop(), 'no rows at all')
+    for options, rows in zip(filters, found):
+        equal(rows, [], 'rows with %s' % options)

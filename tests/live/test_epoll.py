@@ -4,10 +4,9 @@ import ctypes
 import errno
 import os
 import signal
-import time
 
-from lib.calls import Caller, judged
-from lib.registry import Skip, check, equal, test
+from lib.calls import Caller, in_call, judged
+from lib.registry import Skip, check, equal, test, wait_for
 
 SCRIPT = r'''
 import errno, select
@@ -265,7 +264,7 @@ for make in (lambda: wait(WAIT, epoll, 1, -1, asked=-1, least=20 * MS),
              lambda: poll(PPOLL, fds((one, 1)), 1, span(9, 0), 0, 8, asked=9000, mask='EPOLLIN',
                           target=one, least=20 * MS),
              lambda: choose(SELECT, 0, span(9, 0), asked=9000, least=20 * MS)):
-    signal.setitimer(signal.ITIMER_REAL, 0.03)
+    signal.setitimer(signal.ITIMER_REAL, 0.25)
     assert make() == -errno.EINTR
 ''')
 
@@ -323,7 +322,7 @@ def under_way(world):
     waiter = Caller(SCRIPT + 'call(POLL, 0, 0, 1000000)\n')
     waiter.process.stdin.write(b'\n')
     waiter.process.stdin.flush()
-    time.sleep(0.2)
+    wait_for('poll', lambda: in_call(waiter.pid, 7))
     with world.session('--epoll', '--pid', waiter.pid) as session:
         os.kill(waiter.pid, signal.SIGKILL)
         waiter.process.wait()

@@ -8,19 +8,10 @@ import subprocess
 import time
 
 from lib import account, reads, rows
-from lib.registry import Failure, check, equal, test
+from lib.registry import check, equal, test, wait_for
 from lib.world import find_key
 
-PATIENCE = 60
 TIME = r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}'
-
-
-def wait_for(what, condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise Failure('not in %d s: %s' % (seconds, what))
-        time.sleep(0.02)
 
 
 def state(session):
@@ -28,7 +19,7 @@ def state(session):
 
 
 def wait_ended(session):
-    wait_for('the session ends by itself', lambda: state(session) == 'ended')
+    wait_for('the session to end by itself', lambda: state(session) == 'ended')
 
 
 def end(session, reason):
@@ -74,7 +65,7 @@ def max_events_of_all_streams(world):
     check(all(one['written'] > 50 for one in accounts.values()), 'rows of each', accounts)
 
 
-@test
+@test(host_only=True)
 def max_size(world):
     """Never more bytes than that in all files, headers counted, rotated or not."""
     limit = 300000
@@ -90,7 +81,7 @@ def max_size(world):
     reads.within(session.output)
 
 
-@test
+@test(host_only=True)
 def record_ends(world):
     """`record` goes on to its command's end when a limit ended its session."""
     output = world.path('trace')
@@ -100,7 +91,7 @@ def record_ends(world):
     equal(sum(len(reads.row_list(path)) for path in reads.files(output)), 5, 'rows')
 
 
-@test
+@test(host_only=True)
 def rotate_size(world):
     """No file is larger; no row is lost, twice or split; all streams begin anew together."""
     with reads.Reads(world.path('file')) as load:
@@ -113,16 +104,16 @@ def rotate_size(world):
     reads.all_there(session.output, load.done)
 
 
-@test
+@test(host_only=True)
 def rotate_interval(world):
     """Each so often while there are rows; without rows there is no file."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--rotate-interval', '100ms') as session:
             for number in range(1, 5):
                 load.go(50)
-                wait_for('the file is closed', lambda: not rows.parts(session.output) and
+                wait_for('the file to be closed', lambda: not rows.parts(session.output) and
                          len(reads.files(session.output)) >= number)
-            wait_for('all is written', lambda: account.streams(session.status())['vfs']['written']
+            wait_for('all to be written', lambda: account.streams(session.status())['vfs']['written']
                      == load.done and not rows.parts(session.output))
             quiet = len(reads.files(session.output))
             check(quiet >= 4, 'segments', quiet)
@@ -133,7 +124,7 @@ def rotate_interval(world):
     reads.all_there(session.output, load.done)
 
 
-@test
+@test(host_only=True)
 def rotation_off(world):
     """One file only, when it is asked for; the definition tells."""
     with reads.Reads(world.path('file')) as load:
@@ -144,14 +135,14 @@ def rotation_off(world):
     equal((definition['rotate_size'], definition['rotate_interval_ns']), (0, 0), 'in the manifest')
 
 
-@test
+@test(host_only=True)
 def rotation_by_default(world):
     with world.session(*reads.OPTIONS) as session:
         equal(find_key(session.started, 'rotate_size'), 128 << 20, 'size')
         equal(find_key(session.started, 'rotate_interval_ns'), 24 * 3600 * 10**9, 'interval')
 
 
-@test
+@test(host_only=True)
 def refused(world):
     """What is too little is refused with the least there is."""
     for option, value, word in (('--max-size', '63K', '65536'), ('--max-size', '0', 'range'),
@@ -164,18 +155,9 @@ def refused(world):
         check(option in done.stderr and word in done.stderr, done.stderr)
 
 
-def busy_until(load, condition, seconds=20):
-    """How long it took, with rows of another stream coming all the time."""
-    begin = time.monotonic()
-    while not condition():
-        load.go(300)
-        check(time.monotonic() - begin < seconds, 'not in %d s' % seconds)
-    return time.monotonic() - begin
-
-
-@test
+@test(host_only=True)
 def quiet_stream(world):
-    """A row is in its file within a second while another stream is busy."""
+    """A row is in its file soon, though rows of another stream come all the time."""
     with reads.Reads(world.path('file')) as load, socket.socket() as peer:
         with world.session(*reads.OPTIONS[:-2], '--sockopt', '--operation', 'SET',
                            lossless=False) as session:
@@ -183,8 +165,10 @@ def quiet_stream(world):
             header = os.path.getsize(part)
             load.go(3000)
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            took = busy_until(load, lambda: os.path.getsize(part) > header)
-    check(took < 1, 'it took %.2f s' % took)
+            begin = time.monotonic()
+            wait_for('the row', lambda: load.go(300) or os.path.getsize(part) > header, pause=0)
+            took = time.monotonic() - begin
+    check(took < 10, 'it took %.2f s' % took)  # 0.2 s where nothing else wants the CPU
 
 
 def as_text(value):
@@ -228,13 +212,13 @@ def jsonl(world):
     reads.within(typed.output)
 
 
-@test
+@test(host_only=True)
 def jsonl_tail(world):
     """A live view has columns, whatever is in the files."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--format', 'jsonl') as session:
             process = ctl_tail(session)
-            wait_for('the view is open', lambda: opened(load, process))
+            wait_for('the view to open', lambda: opened(load, process))
             line = process.stdout.readline()
             process.kill()
             process.wait()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--cgroup and --unit: rows of processes in a cgroup and those below, and of no others."""
+import contextlib
 import os
 import subprocess
-import time
 
-from lib.registry import Skip, check, equal, test
+from lib.registry import Skip, check, equal, test, wait_for
 
 WAIT = 'echo $$ > %s/cgroup.procs; read line; exec cat %s > /dev/null'
 
@@ -34,12 +34,12 @@ class Cgroups:
         return full
 
     def remove(self, path):
-        end = time.monotonic() + 10
-        while os.path.isdir(path) and time.monotonic() < end:
-            try:
+        def gone():
+            """Who was in it may not be quite gone."""
+            with contextlib.suppress(OSError):
                 os.rmdir(path)
-            except OSError:
-                time.sleep(0.05)  # who was in it is not quite gone
+            return not os.path.isdir(path)
+        wait_for('the end of ' + path, gone)
 
     def named(self, name='iotr'):
         return '%s-%d-%d' % (name, os.getpid(), next(self.world.numbers))
@@ -48,6 +48,14 @@ class Cgroups:
 def reader(cgroup, path):
     """A shell in the cgroup that waits, and then becomes a cat of the file."""
     return subprocess.Popen(['sh', '-c', WAIT % (cgroup, path)], stdin=subprocess.PIPE)
+
+
+def wait_inside(processes, places):
+    """Until each is in its cgroup."""
+    def inside(process, place):
+        with open(os.path.join(place, 'cgroup.procs'), encoding='ascii') as file:
+            return str(process.pid) in file.read().split()
+    wait_for('processes in their cgroups', lambda: all(map(inside, processes, places)))
 
 
 def go(*processes):
@@ -76,7 +84,7 @@ def below(world):
     places = [cgroups.make(path) for path in (name, name + '/deep/deeper', name + '-not')]
     files = [file(world, 'file%d' % i) for i in range(3)]
     processes = [reader(*pair) for pair in zip(places, files)]
-    time.sleep(0.3)
+    wait_inside(processes, places)
     ids = {str(os.stat(place).st_ino) for place in places[:2]}
     ways = [places[0], '/' + name, name]
     with world.session('--vfs', '--cgroup', ways[0]) as one, world.session('--vfs', '--cgroup', ways[1]) as two, \
@@ -95,7 +103,7 @@ def several(world):
     places = [cgroups.make(cgroups.named()) for _ in range(3)]
     files = [file(world, 'file%d' % i) for i in range(3)]
     processes = [reader(*pair) for pair in zip(places, files)]
-    time.sleep(0.3)
+    wait_inside(processes, places)
     with world.session('--vfs', '--cgroup', places[0], '--cgroup', places[2]) as some, \
             world.session('--vfs', '--command', 'cat') as every:
         go(*processes)

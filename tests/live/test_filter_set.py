@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """set: other filters while a session runs, without a hole in it or in others."""
+import fcntl
 import os
+import struct
 import subprocess
+import termios
 import threading
 import time
 
 from lib import rows as trace
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
 from lib.world import find_key
 
 
@@ -107,18 +110,29 @@ def under_load(world):
     check(len(once) <= 10, 'rounds that are not seen once: more than there were changes', once[:20])
 
 
+def wait_reading(reader):
+    """Until it has read what there was, and sleeps in the read of more."""
+    def left():
+        return struct.unpack('i', fcntl.ioctl(reader.stdin, termios.FIONREAD, bytes(4)))[0]
+
+    def state():
+        with open('/proc/%d/stat' % reader.pid, encoding='ascii') as file:
+            return file.read().rpartition(')')[2].split()[0]
+    wait_for('a read under way', lambda: not left() and state() == 'S')
+
+
 @test
 def under_way(world):
     """A call that has begun is judged by the filters of its beginning, as a whole."""
     reader = subprocess.Popen(['dd', 'bs=1', 'count=4', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
                               bufsize=0)
-    time.sleep(0.5)
+    wait_reading(reader)
     session = world.session('--vfs', '--pseudo-fs', '--pid', reader.pid, '--operation', 'READ').start()
     reader.stdin.write(b'a')  # ends the read that began before the session
-    time.sleep(0.5)
+    wait_reading(reader)
     world.ctl.exits(0, 'set', session.name, '--pid', '1', '--errors')
     reader.stdin.write(b'b')
-    time.sleep(0.5)
+    wait_reading(reader)
     reader.communicate(b'cd', timeout=300)
     session.stop()
     equal([row['bytes_completed'] for row in session.rows()], ['1'], 'bytes of the reads')

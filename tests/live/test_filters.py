@@ -7,11 +7,10 @@ import time
 
 from lib import account, ctl
 from lib.match import Matcher, brief_row
-from lib.registry import check, equal, test
+from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.trigger import Expected
 from lib.world import device_number
 
-PATIENCE = 300
 
 
 def complete(world, expected, rows, what):
@@ -187,12 +186,10 @@ def together(world):
 def duration(world):
     """A session that ends by itself leaves complete files."""
     session = world.session('--vfs', '--command', 'iotr-trigger', '--duration', '2s')
-    session.start()
     begin = time.monotonic()
+    session.start()
     _, expected = world.trigger.run('read', world.path('duration'))
-    while time.monotonic() - begin < PATIENCE and running(world, session.name):
-        time.sleep(0.1)
-    check(not running(world, session.name), 'the session did not end')
+    wait_for('the end of the session', lambda: not running(world, session.name), pause=0.1)
     check(time.monotonic() - begin > 1, 'the session ended too early')
     account.balanced(account.manifest_true(session.output), 'manifest')
     complete(world, expected, session.rows(), 'rows of the session')

@@ -6,11 +6,11 @@ import json
 import os
 import select
 import signal
-import time
 
-from lib import uring
-from lib.registry import Skip, check, equal, test
+from lib import account, uring
+from lib.registry import Skip, check, equal, test, wait_for
 from lib.uring_case import OLDEST, Case, pipe
+from test_daemon import settle
 
 
 @test
@@ -28,7 +28,8 @@ def left_behind(world):
             ring.enter()
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
-        time.sleep(0.3)  # until the ring is gone
+        # The ring goes a moment later.
+        wait_for('both rows', lambda: account.streams(session.status())['iouring']['emitted'] >= 2)
     found = [(row['operation'], row['pid'], row['command'], row['result'])
              for row in session.rows('iouring')]
     equal(found, [('NOP', str(child), 'left-behind', '0'),
@@ -46,7 +47,7 @@ def under_way(world):
     with world.session('--iouring', '--pid', os.getpid()):
         poll()
         case.ring.enter()
-    time.sleep(1.5)  # the hooks are gone
+    settle(world.daemon, False)
     with world.session('--iouring', '--pid', os.getpid()) as session:
         os.write(other, b'x')
         equal(len(case.ring.finish(2)), 2, 'completions')

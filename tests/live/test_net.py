@@ -7,37 +7,14 @@ import socket
 import struct
 import tempfile
 import threading
-import time
 
 from lib.registry import Skip, check, equal, register, test
-from lib.sockets import (FAMILIES, SHOWN, Low, call, connected, exact, message, messages, port, record,
-                         vector)
-from lib import uring
+from lib.sockets import (BAD, FAMILIES, Low, Way, call, connected, datagram_pair, exact, message, messages, port,
+                         record, sockaddr, vector, waited)
 
-BAD = 0x10  # no address of anybody's
+NOBODY = {'source_addr': '', 'source_port': ''}
 WAIT = socket.MSG_DONTWAIT
 FLAGS = 'MSG_DONTWAIT|MSG_NOSIGNAL'
-
-
-class Way:
-    """A flow from one socket to another, and its rows."""
-
-    def __init__(self, book, which, protocol, source, dest, addresses=None):
-        version, shown = SHOWN[which]
-        self.book = book
-        self.fixed = {'protocol': protocol, 'ip_version': version, 'source_port': source,
-                      'dest_port': dest}
-        self.fixed['source_addr'], self.fixed['dest_addr'] = addresses or (shown, shown)
-
-    def row(self, operation, size, result, flags='0', **more):
-        done = {'bytes_completed': max(result, 0), 'error_code': max(-result, 0)}
-        self.book.row(operation, size=size, msg_flags=flags, **{**self.fixed, **done, **more})
-
-    def send(self, size, result, flags='0', **more):
-        self.row('SEND', size, result, flags, **more)
-
-    def receive(self, size, result, flags='0', **more):
-        self.row('RECEIVE', size, result, flags, **more)
 
 
 def by_calls(way, source, dest):
@@ -105,17 +82,6 @@ def tcp(which):
     return lambda world: exact(world, 'net', work)
 
 
-def datagram_pair(which, connect=True):
-    family, host = FAMILIES[which]
-    pair = [socket.socket(family, socket.SOCK_DGRAM) for _ in range(2)]
-    for one in pair:
-        one.bind((host, 0))
-    if connect:
-        pair[0].connect(pair[1].getsockname())
-        pair[1].connect(pair[0].getsockname())
-    return pair
-
-
 def udp(which):
     def work(book):
         left, right = datagram_pair(which)
@@ -126,21 +92,11 @@ def udp(which):
     return lambda world: exact(world, 'net', work)
 
 
-def sockaddr(one):
-    """The address of a socket as the kernel takes it."""
-    if one.family == socket.AF_INET:
-        host, number = one.getsockname()
-        data = struct.pack('=H2s4s8x', one.family, struct.pack('!H', number), socket.inet_aton(host))
-    else:
-        host, number = one.getsockname()[:2]
-        data = struct.pack('=H2sI16sI', one.family, struct.pack('!H', number), 0,
-                           socket.inet_pton(socket.AF_INET6, host), 0)
-    return ctypes.create_string_buffer(data, len(data))
-
-
 @test
 def narrow(world):
     """Calls by 32-bit numbers, with structures of that size."""
+    unasked = sender_unasked(world)
+
     def work(book):
         low = Low()
         left, right = datagram_pair('4', False)
@@ -158,16 +114,21 @@ def narrow(world):
         way.send(5, 5)
         way.send(6, 6)
         way.receive(40, low.call('readv', into, low.put(512, struct.pack('4I', room, 20, room, 20)), 2),
-                    '', source_addr='', source_port='')
+                    '', **unasked)
         left.connect(right.getsockname())
         way.send(9, low.call('write', out, room, 9), '')
         equal([row['bytes_completed'] for row in book.rows], [11, 11, 5, 6, 5, 9], 'what the calls did')
     exact(world, 'net', work)
 
 
+def sender_unasked(world):
+    """Where a call does not ask for the sender of a datagram, only the function level sees it."""
+    return {} if world.level == 'function' else NOBODY
+
+
 def udp_unconnected(which):
     """The other end stands in the call alone."""
-    def work(book):
+    def work(book, unasked):
         left, right = datagram_pair(which, False)
         name, size = sockaddr(right), len(sockaddr(right))
         way = Way(book, which, 'UDP', port(left), port(right))
@@ -181,16 +142,26 @@ def udp_unconnected(which):
         way.send(1, 1)
         call('recvmmsg', into, messages(message(vector(2), got, 64)), 1, 0, 0)
         way.receive(2, 1)
-        nobody = {'source_addr': '', 'source_port': ''}
         way.send(0, call('sendto', out, room, 0, 0, name, size))
-        way.receive(64, call('recvfrom', into, room, 64, 0, 0, 0), **nobody)
+        way.receive(64, call('recvfrom', into, room, 64, 0, 0, 0), **unasked)
+        way.send(4, call('sendto', out, room, 4, 0, name, size))
+        way.receive(3, call('recvmsg', into, ctypes.byref(message(vector(3))), socket.MSG_PEEK), 'MSG_PEEK',
+                    **unasked)
+        way.receive(64, call('read', into, room, 64), '', **unasked)
         way.send(3, call('sendto', out, room, 3, 0, name, size))
         # Half of the sender's address is none.
         way.receive(64, call('recvfrom', into, room, 64, 0, got, ctypes.byref(ctypes.c_uint(6))),
-                    **nobody)
+                    **unasked)
+        way.send(1, call('sendto', out, room, 1, 0, name, size))
+        call('recvmmsg', into, messages(message(vector(2))), 1, 0, 0)
+        way.receive(2, 1, **NOBODY)
         way.receive(64, call('recvfrom', into, room, 64, WAIT, got, ctypes.byref(ctypes.c_uint(64))),
-                    'MSG_DONTWAIT', **nobody)
-    return lambda world: exact(world, 'net', work)
+                    'MSG_DONTWAIT', **NOBODY)
+
+    def told(world):
+        unasked = sender_unasked(world)
+        exact(world, 'net', lambda book: work(book, unasked))
+    return told
 
 
 def register_all():
@@ -200,36 +171,6 @@ def register_all():
         register('net.tcp_' + which, tcp(which))
         register('net.udp_' + which, udp(which))
         register('net.udp_unconnected_' + which, udp_unconnected(which))
-        for kind in ('SOCK_STREAM', 'SOCK_DGRAM'):
-            register('net.uring_%s_%s' % (kind[5:].lower(), which), over_uring(which, kind))
-
-
-def over_uring(which, kind):
-    protocol = 'UDP' if kind == 'SOCK_DGRAM' else 'TCP'
-
-    def work(book):
-        ring = uring.need()
-        client, server = datagram_pair(which) if protocol == 'UDP' else connected(which)[1:]
-        way = Way(book, which, protocol, port(client), port(server))
-        out, into = client.fileno(), server.fileno()
-        room = ctypes.create_string_buffer(4096)
-        at = ctypes.addressof(room)
-        way.send(500, ring.do('SEND', out, at, 500), 'MSG_NOSIGNAL')  # as the kernel has it
-        way.receive(600, ring.do('RECV', into, at, 600))
-        way.send(500, ring.do('WRITE', out, at, 500), '')
-        way.receive(600, ring.do('READ', into, at, 600), '')
-        two = vector(30, 4)
-        way.send(34, ring.do('WRITEV', out, ctypes.addressof(two), 2), '')
-        two = vector(30, 40)
-        way.receive(70, ring.do('READV', into, ctypes.addressof(two), 2), '')
-        one = message(vector(5, 6, 7))
-        way.send(18, ring.do('SENDMSG', out, ctypes.addressof(one), 1), 'MSG_NOSIGNAL')
-        one = message(vector(20))
-        way.receive(20, ring.do('RECVMSG', into, ctypes.addressof(one), 1, socket.MSG_PEEK), 'MSG_PEEK')
-        way.receive(9, ring.do('RECV', into, at, 9))
-        equal([row['bytes_completed'] for row in book.rows], [500, 500, 500, 500, 34, 34, 18, 18, 9],
-              'what the requests did')
-    return lambda world: exact(world, 'net', work)
 
 
 @test
@@ -260,141 +201,6 @@ def many_messages(world):
     equal(found, due[:63] + [(due[63][0], rest, rest)], 'SEND rows')
     equal([(row['source_port'], row['size'], row['bytes_completed']) for row in rows
            if row['operation'] == 'RECEIVE'], [(one[0], '200', '3') for one in due[:3]], 'RECEIVE rows')
-
-
-@test
-def uring_waits(world):
-    """A request that is done long after it was submitted; one that fails."""
-    def work(book):
-        ring = uring.need()
-        _, client, server = connected('4')
-        way = Way(book, '4', 'TCP', port(server), port(client))
-        room = ctypes.create_string_buffer(64)
-        ring.push('RECV', client.fileno(), ctypes.addressof(room), 64)
-        ring.enter()
-        way.receive(64, 7)
-        time.sleep(0.2)
-        server.send(b'x' * 7)
-        way.send(7, 7)
-        equal(ring.results(1), [7], 'the result')
-        way.send(10, ring.do('SEND', server.fileno(), BAD, 10), 'MSG_NOSIGNAL')
-        equal(ring.do('SENDMSG', server.fileno(), BAD, 1), -errno.EFAULT, 'the result')
-    told, rows = record(world, 'net', work)
-    rows = [row for row in rows if row['error_code'] == '0']
-    equal([(row['operation'], row['bytes_completed']) for row in rows],
-          [('RECEIVE', '7'), ('SEND', '7')], 'rows')
-    check(150e6 < int(rows[0]['latency_ns']) < told['window'][1] - told['window'][0], 'latency',
-          rows[0])
-
-
-@test
-def uring_names(world):
-    """The other end stands in the message alone."""
-    def work(book):
-        ring = uring.need()
-        left, right = datagram_pair('4', False)
-        way = Way(book, '4', 'UDP', port(left), port(right))
-        name, got = sockaddr(right), ctypes.create_string_buffer(16)
-        one = message(vector(6), name, 16)
-        way.send(6, ring.do('SENDMSG', left.fileno(), ctypes.addressof(one), 1), 'MSG_NOSIGNAL')
-        one = message(vector(9), got, 16)
-        way.receive(9, ring.do('RECVMSG', right.fileno(), ctypes.addressof(one), 1))
-    exact(world, 'net', work)
-
-
-@test
-def uring_own_files(world):
-    """Descriptors of the ring's own table; and such as are no sockets of IP."""
-    def work(book):
-        ring = uring.need()
-        _, client, server = connected('6')
-        one, other = socket.socketpair()
-        room = ctypes.create_string_buffer(64)
-        at = ctypes.addressof(room)
-        ring.register_files(client.fileno(), one.fileno())
-        way = Way(book, '6', 'TCP', port(client), port(server))
-        way.send(10, ring.do('SEND', 0, at, 10, flags=uring.FIXED_FILE), 'MSG_NOSIGNAL')
-        way.send(11, ring.do('WRITE', 0, at, 11, flags=uring.FIXED_FILE), '')
-        ring.do('SEND', 1, at, 12, flags=uring.FIXED_FILE)
-        ring.do('RECV', other.fileno(), at, 12)
-        reading, writing = os.pipe()
-        ring.do('WRITE', writing, at, 3)
-        ring.do('READ', reading, at, 3)
-    exact(world, 'net', work)
-
-
-@test
-def uring_counts(world):
-    """Eight requests at a time, of both directions."""
-    number = 400
-
-    def work(book):
-        ring = uring.need()
-        _, client, server = connected('4')
-        room = ctypes.create_string_buffer(4096)
-        done = {'SEND': 0, 'RECEIVE': 0}
-        for index in range(number):
-            for _ in range(4):
-                ring.push('SEND', client.fileno(), ctypes.addressof(room), 100 + index)
-            results = ring.results(4)
-            done['SEND'] += sum(results)
-            for _ in range(4):
-                ring.push('RECV', server.fileno(), ctypes.addressof(room), 100 + index)
-            done['RECEIVE'] += sum(ring.results(4))
-        for operation, total in done.items():
-            book.row(operation, bytes_completed=total)
-    told, rows = record(world, 'net', work)
-    for due in told['rows']:
-        found = [row for row in rows if row['operation'] == due['operation']]
-        equal(len(found), 4 * number, due['operation'] + ' rows')
-        equal(sum(int(row['bytes_completed']) for row in found), due['bytes_completed'],
-              'bytes of ' + due['operation'])
-
-
-@test
-def uring_multishot(world):
-    """One request, and a row for each datagram that it receives, also by the ring's own table."""
-    def work(book):
-        ring = uring.need()
-        left, right = datagram_pair('4')
-        ring.register_files(right.fileno())
-        buffers = ctypes.create_string_buffer(8192)
-        ring.one('PROVIDE_BUFFERS', fd=16, addr=ctypes.addressof(buffers), length=512, buf=3)
-        for own in (0, uring.FIXED_FILE):
-            ring.push('RECV', 0 if own else right.fileno(), ioprio=2, buf=3,
-                      flags=uring.BUFFER_SELECT | own)
-            ring.enter()
-            for number in range(1, 5):
-                left.send(bytes(number))
-                (_, result, flags), = ring.finish(1)
-                if result != number or not flags & uring.MORE:
-                    raise Skip('no multishot receive: %d' % result)
-                book.row('RECEIVE', bytes_completed=number, source=port(left), dest=port(right))
-            ring.push('ASYNC_CANCEL', addr=ring.last)
-            ring.finish(2)
-            book.row('RECEIVE', bytes_completed=0, source=port(left), dest=port(right))
-    told, rows = record(world, 'net', work)
-    found = [(int(row['bytes_completed']), row['source_port'], row['dest_port'], row['size'])
-             for row in rows if row['operation'] == 'RECEIVE']
-    due = [(row['bytes_completed'], str(row['source']), str(row['dest']), '') for row in told['rows']]
-    equal(sorted(found), sorted(due), 'RECEIVE rows')
-    equal(len({row['mono_ns'] for row in rows if row['operation'] == 'RECEIVE'}), 2, 'requests')
-
-
-@test
-def uring_zero_copy(world):
-    def work(book):
-        ring = uring.need()
-        _, client, server = connected('4')
-        room = ctypes.create_string_buffer(64)
-        way = Way(book, '4', 'TCP', port(client), port(server))
-        result = ring.do('SEND_ZC', client.fileno(), ctypes.addressof(room), 64)
-        way.send(64, result, 'MSG_NOSIGNAL|MSG_ZEROCOPY')
-    told, rows = record(world, 'net', work)
-    if [row for row in told['rows'] if row['error_code'] == errno.EINVAL]:
-        raise Skip('no such opcode')
-    equal([(row['operation'], row['size'], row['bytes_completed'], row['dest_port']) for row in rows],
-          [('SEND', '64', '64', str(told['rows'][0]['dest_port']))], 'rows')
 
 
 @test
@@ -536,16 +342,12 @@ def latency(world):
     """A call that waits for its data."""
     def work(book):
         _, client, server = connected('6')
-        later = threading.Timer(0.3, os.write, (client.fileno(), b'abcd'))
-        book.row('0.3')
-        later.start()
-        server.recv(10)
-        later.join()
+        with book.meanwhile('recvfrom', lambda: os.write(client.fileno(), b'abcd')):
+            server.recv(10)
     told, rows = record(world, 'net', work)
     rows = [row for row in rows if row['operation'] == 'RECEIVE']
     equal((len(rows), rows[0]['bytes_completed']), (1, '4'), 'rows of one receive')
-    check(250e6 < int(rows[0]['latency_ns']) < told['window'][1] - told['window'][0], 'latency',
-          rows[0])
+    waited(told, rows[0])
 
 
 @test
@@ -557,14 +359,11 @@ def closed_meanwhile(world):
         number = server.detach()
 
         def swap():
-            time.sleep(0.2)
             stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             os.dup2(stranger.fileno(), number)
             client.send(b'abc')
-        thread = threading.Thread(target=swap)
-        thread.start()
-        way.receive(10, call('recvfrom', number, ctypes.create_string_buffer(10), 10, 0, 0, 0))
-        thread.join()
+        with book.meanwhile('recvfrom', swap):
+            way.receive(10, call('recvfrom', number, ctypes.create_string_buffer(10), 10, 0, 0, 0))
     told, rows = record(world, 'net', work)
     rows = [row for row in rows if row['operation'] == 'RECEIVE']
     equal([{name: row[name] for name in told['rows'][0]} for row in rows],

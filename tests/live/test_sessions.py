@@ -2,6 +2,8 @@
 """Sessions: their names, folders, files and ends."""
 import os
 import re
+import subprocess
+import time
 
 from lib import account, rows
 from lib.match import Matcher
@@ -39,6 +41,23 @@ def together(world):
     for session in sessions:
         session.stop()
         complete(world, expected, session.rows(), 'session %s' % session.name)
+
+
+@test
+def place_of_another(world):
+    """A call that began for a session which has ended is no row of the one that has its place by now."""
+    reader = subprocess.Popen(['dd', 'bs=1', 'count=2', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
+                              bufsize=0)
+    options = ['--vfs', '--pseudo-fs', '--operation', 'READ', '--pid']
+    time.sleep(0.5)
+    first = world.session(*options, reader.pid).start()
+    with world.session(*options, os.getpid()):  # for which hooks stay
+        reader.stdin.write(b'a')  # the next read begins
+        time.sleep(0.5)
+        first.stop()
+        with world.session(*options, os.getpid()) as later:
+            reader.communicate(b'b', timeout=300)
+    equal([row['operation'] for row in later.rows() if row['pid'] == str(reader.pid)], [], 'rows of the process')
 
 
 @test

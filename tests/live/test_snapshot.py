@@ -11,7 +11,7 @@ import sys
 import time
 
 from lib import account, ctl, rows
-from lib.registry import check, equal, test
+from lib.registry import Skip, check, equal, test, wait_for
 
 WALK = 'filesystem_snapshot/filesystem_snap_000001.csv.gz'
 PROCESSES = 'process/process_snap_000001.csv'
@@ -20,14 +20,6 @@ FILE_COLUMNS = ('snapshot_timestamp,path,type,size,creation_time,modification_ti
 PROCESS_COLUMNS = ('timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status,'
                    'uid,cgroup').split(',')
 TIME = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}$')
-PATIENCE = 120
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        check(time.monotonic() < end, 'never: ' + what)
-        time.sleep(0.02)
 
 
 def usual_daemon(world):
@@ -47,7 +39,7 @@ def files(world, root, *args, client=None):
     output, told = taken(world, 'filesystem', '--root', root, '--output', world.path('snap'), *args,
                          client=client)
     found = rows.parse(os.path.join(output, WALK))
-    equal(told['filesystem']['rows'], len(found), 'rows in the reply')
+    equal((told['filesystem']['rows'], told['filesystem']['skipped']), (len(found), 0), 'rows and skipped in the reply')
     return found
 
 
@@ -70,7 +62,7 @@ def session(world):
     """Taken at the start, in the session's folder and manifest; none of it is a row."""
     daemon, client = usual_daemon(world)
     with world.session('--vfs', '--snapshot-root', world.make('tree'), ctl=client, lossless=False) as one:
-        wait_for('all three are done',
+        wait_for('all three to be done',
                  lambda: list(kinds_of(one.status()).values()) == ['done'] * 3)
     document = account.manifest_true(one.output)
     equal(sorted(entry['path'] for entry in document['snapshots']),
@@ -97,7 +89,7 @@ def processes(world):
     child.stdout.readline()
     ended = subprocess.Popen(['true'])  # a zombie until it is waited for
     world.undo.callback(ended.wait)
-    wait_for('it is a zombie', lambda: state_of(ended.pid) == 'Z')
+    wait_for('a zombie', lambda: state_of(ended.pid) == 'Z')
     known = listed()
     output, told = taken(world, 'process', '--output', world.path('snap'))
     known &= listed()
@@ -212,16 +204,16 @@ def tree(world):
 def deep(world):
     """A path that no system call takes."""
     root = world.make('tree')
-    back, levels = os.getcwd(), 3000
+    back, name, levels = os.getcwd(), 'd' * 20, 300
     os.chdir(root)
     for _ in range(levels):
-        os.mkdir('d')
-        os.chdir('d')
+        os.mkdir(name)
+        os.chdir(name)
     os.chdir(back)
     world.later('rm', '-rf', root)
     found = files(world, root, '--depth', '10000')
     equal(len(found), levels + 1, 'rows')
-    equal(max(len(row['path']) for row in found), len(root) + 2 * levels, 'longest path')
+    equal(max(len(row['path']) for row in found), len(root) + levels * len('/' + name), 'longest path')
     equal(len(files(world, root, '--depth', '0')), 1, 'rows at depth 0')
     equal(len(files(world, root, '--depth', '1')), 2, 'rows at depth 1')
 
@@ -239,28 +231,25 @@ def mounts(world):
         world.later('umount', '-l', target)
     world.command('mount', '-t', 'tmpfs', 'none', root + '/tmpfs')
     world.later('umount', '-l', root + '/tmpfs')
-    hung = hang(world, root + '/fuse')
-    begin = time.monotonic()
+    hang(world, root + '/fuse')
     found = paths(files(world, root, '--depth', '100'))
-    check(time.monotonic() - begin < 5, 'it took %.1f s' % (time.monotonic() - begin))
     equal(len([path for path in found if path.endswith('/in/f')]), 1, 'ways to a file')
     equal(len(found), len(set(found)), 'paths told twice')
     check(not [path for path in found if '/tmpfs' in path or '/fuse' in path], 'other file systems', *found)
-    check(hung is None or hung >= 0, 'FUSE')
 
 
 def hang(world, path):
-    """A FUSE file system with nobody at the other end; None where there is no FUSE."""
+    """A FUSE file system with nobody at the other end; whether there is one."""
     try:
         descriptor = os.open('/dev/fuse', os.O_RDWR)
     except OSError:
-        return None
+        return False
     world.undo.callback(os.close, descriptor)
     data = 'fd=%d,rootmode=40000,user_id=0,group_id=0' % descriptor
     if ctypes.CDLL(None, use_errno=True).mount(b'hung', path.encode(), b'fuse', 0, data.encode()):
-        return None
+        return False
     world.later('umount', '-l', path)
-    return descriptor
+    return True
 
 
 @test(host_only=True)
@@ -268,21 +257,23 @@ def hung_root(world):
     """A root that does not answer: cancelled at once by whoever asked; the daemon ends all the same."""
     daemon, client = world.own_daemon()
     root = world.make('hung')
-    if hang(world, root) is None:
-        return
+    if not hang(world, root):
+        raise Skip('no FUSE')
     process = subprocess.Popen(client.command('snapshot', 'filesystem', '--root', root))
-    wait_for('a process takes it', lambda: children(daemon.process.pid))
-    begin = time.monotonic()
+    wait_for('a process to take it', lambda: children(daemon.process.pid))
     client.exits(0, 'list')
+    begin = time.monotonic()
     process.send_signal(signal.SIGINT)
     process.wait()
-    wait_for('its process is gone', lambda: not children(daemon.process.pid))
+    wait_for('the end of its process', lambda: not children(daemon.process.pid))
+    # Not for want of an answer, which takes 15 s.
+    check(time.monotonic() - begin < 12, 'the end took %.1f s' % (time.monotonic() - begin))
     with world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', root,
                        ctl=client) as one:
-        wait_for('it runs', lambda: kinds_of(one.status()) == {'filesystem': 'running'})
+        wait_for('it to run', lambda: kinds_of(one.status()) == {'filesystem': 'running'})
         one.stop()
-    check(time.monotonic() - begin < 3, 'the ends took %.1f s' % (time.monotonic() - begin))
-    equal(rows.manifest(one.output)['snapshots'][0]['path'], None, 'path of what was cancelled')
+    entry, = rows.manifest(one.output)['snapshots']
+    equal((entry['path'], entry['message']), (None, 'the session ended before'), 'what was cancelled')
 
 
 def children(pid):
@@ -298,15 +289,12 @@ def stop_cancels(world):
     """A session's end does not wait for a walk, and nothing half is left."""
     one = world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', '/',
                         '--snapshot-depth', '65535').start()
-    wait_for('it runs', lambda: kinds_of(one.status()).get('filesystem') in ('running', 'done'))
-    begin = time.monotonic()
+    wait_for('it to run', lambda: kinds_of(one.status()).get('filesystem') in ('running', 'done'))
     one.stop()
-    took = time.monotonic() - begin
-    check(took < (1 if not world.installed else 10), 'the stop took %.1f s' % took)
-    equal(halves(one.output), [], 'left over')
+    equal(halves(os.path.join(one.output, 'filesystem_snapshot')), [], 'left over')
     entry = rows.manifest(one.output)['snapshots'][0]
     equal(entry['kind'], 'filesystem', 'kind')
-    check(entry['complete'] or entry['path'] is None, 'entry', entry)
+    check(entry['complete'] or entry['message'] == 'the session ended before', 'entry', entry)
 
 
 @test(host_only=True)
@@ -330,13 +318,13 @@ def shares(world):
         world.undo.callback(process.kill)
     with world.session('--vfs', '--pid', os.getpid(), '--snapshot-process', '1h') as one:
         wait_for('the first', lambda: kinds_of(one.status()) == {'process': 'done'})
-        time.sleep(6)
+        time.sleep(1)
         before, begin = cpu_of(busy.pid), time.monotonic()
+        time.sleep(5)
+        used = 100 * (cpu_of(busy.pid) - before) / (time.monotonic() - begin)
         young = subprocess.Popen(['sleep', '999'])
         world.undo.callback(young.wait)
         world.undo.callback(young.kill)
-        time.sleep(2)
-        used = 100 * (cpu_of(busy.pid) - before) / (time.monotonic() - begin)
         taken(world, 'process', one.name)
     first = rows.parse(os.path.join(one.output, PROCESSES))
     second = rows.parse(os.path.join(one.output, 'process/process_snap_000002.csv'))
@@ -397,6 +385,11 @@ def alone(world):
     equal(sorted(told), ['filesystem', 'process', 'system'], 'kinds')
     equal(len(account.manifest_true(output)['snapshots']), 4, 'files in the manifest')
     equal(halves(output), [], 'not whole')
+    document = world.ctl.json('verify', output, '--strict')
+    equal((document['segments'], document['snapshots'], document['notes']), (0, 4, []), 'what verify reads')
+    with open(os.path.join(output, PROCESSES), 'a', encoding='ascii') as file:
+        file.write('x\n')
+    world.ctl.exits(1, 'verify', output)
 
 
 @test(host_only=True)
@@ -424,10 +417,10 @@ def daemon_killed(world):
                                stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     world.undo.callback(process.wait)
     world.undo.callback(process.kill)
-    wait_for('it is being written', lambda: os.path.exists(output) and halves(output))
+    wait_for('a file that is being written', lambda: os.path.exists(output) and halves(output))
     taker = children(daemon.process.pid)
     daemon.stop(signal.SIGKILL)
-    wait_for('the other process is gone', lambda: not any(os.path.exists('/proc/' + pid) for pid in taker))
+    wait_for('the end of the other process', lambda: not any(os.path.exists('/proc/' + pid) for pid in taker))
     equal(halves(output), [], 'left over')
 
 
@@ -440,10 +433,10 @@ def configured(world):
         file.write('[Snapshots]\nSystem=off\nProcess=off\nFilesystem=30m\nRoot=%s\nDepth=0\nCountry=CH\n' % root)
     _, client = world.own_daemon('--config', config)
     with world.session('--vfs', '--pid', os.getpid(), ctl=client) as one:
-        wait_for('it is done', lambda: kinds_of(one.status()) == {'filesystem': 'done'})
+        wait_for('it to be done', lambda: kinds_of(one.status()) == {'filesystem': 'done'})
     equal(paths(rows.parse(os.path.join(one.output, WALK))), [root], 'paths')
     with world.session('--vfs', '--pid', os.getpid(), '--no-snapshots', '--snapshot-system', 'on', ctl=client) as one:
-        wait_for('it is done', lambda: kinds_of(one.status()) == {'system': 'done'})
+        wait_for('it to be done', lambda: kinds_of(one.status()) == {'system': 'done'})
     with open(os.path.join(one.output, 'system_spec', 'device_spec.json'), encoding='utf-8') as file:
         equal(json.load(file)['country'], 'CH', 'country')
 

@@ -6,10 +6,9 @@ import os
 import random
 import shutil
 import subprocess
-import time
 
 from lib import rows
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
 
 FIRST, SECOND = 'fs/fs_000001.csv', 'fs/fs_000002.csv'
 
@@ -89,7 +88,7 @@ def compress(path, cut=None):
     os.unlink(path)
 
 
-@test
+@test(host_only=True)
 def good(world):
     """Where it was written, and elsewhere; --strict too."""
     folder = record(world)
@@ -295,17 +294,19 @@ def strangers(world):
     equal(told, {'fs/fs_000009.csv', 'notes.txt', 'other', 'link'}, 'files that are named')
 
 
-@test
+@test(host_only=True)
 def running(world):
     """While it records, what is closed is checked, and the exit code says that there is more."""
     with world.session('--vfs', '--pid', os.getpid()) as session:
         os.listdir('/var/tmp')
         world.ctl.json('rotate', session.name)
         os.listdir('/var/tmp')
-        time.sleep(1)  # until the row is in a file, and the file in the manifest
-        document = verify(world, session.output, code=6)
-        equal(document['problems'], [], 'problems')
-        check(any(one['file'].startswith('fs/fs_') for one in document['notes']), document['notes'])
+
+        def noted():
+            done = world.ctl.run('verify', session.output, '--json')
+            return any(one['file'].startswith('fs/fs_') for one in json.loads(done.stdout)['notes'])
+        wait_for('a word of the file that is being written', noted)
+        equal(verify(world, session.output, code=6)['problems'], [], 'problems')
     verify(world, session.output)
 
 

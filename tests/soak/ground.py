@@ -4,16 +4,12 @@ import csv
 import glob
 import hashlib
 import os
-import subprocess
-import sys
-import time
 
 from lib import account, rows
 from lib.ctl import Ctl
-from lib.registry import Failure, check, equal
+from lib.load import Load
+from lib.registry import Failure, check, equal, wait_for
 
-LOAD = os.path.join(os.path.dirname(os.path.realpath(__file__)), 'load.py')
-PATIENCE = 60
 TICK = os.sysconf('SC_CLK_TCK')
 
 
@@ -26,36 +22,6 @@ def begin(world):
     daemon = world.new_daemon(level=world.level_asked)
     world.undo.callback(daemon.stop)
     return daemon, Ctl(world.ctl_program, daemon.socket)
-
-
-class Load:
-    """One process of load.py; what it did is in `done` after its end."""
-
-    def __init__(self, world, rate=0, sync=0):
-        self.path = world.path('load')
-        self.process = subprocess.Popen(
-            [sys.executable, '-S', LOAD, self.path, str(rate), str(sync)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE)
-        world.undo.callback(self.kill)
-        self.pid, self.done = self.process.pid, None
-        equal(self.process.stdout.readline(), b'READY\n', 'begin of the load')
-
-    def go(self):
-        self.process.stdin.write(b'\n')
-        self.process.stdin.flush()
-        return self
-
-    def end(self):
-        self.process.terminate()
-        out, _ = self.process.communicate(timeout=PATIENCE)
-        equal(self.process.returncode, 0, 'exit status of the load')
-        self.done = int(out)
-        return self.done
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
 
 
 # Files.
@@ -187,14 +153,7 @@ def attached(ctl):
     return int(next(one['detail'] for one in checks if one['check'] == 'programs attached'))
 
 
-def wait_detached(ctl, seconds=20):
-    end = time.monotonic() + seconds
-    while attached(ctl):
-        check(time.monotonic() < end, 'programs stay attached after the last session')
-        time.sleep(0.2)
-
-
 def at_rest(daemon, ctl):
     """Descriptors and memory once nothing is attached."""
-    wait_detached(ctl)
+    wait_for('programs to be detached after the last session', lambda: not attached(ctl), pause=0.2)
     return descriptors(daemon.process.pid), heap(daemon.process.pid)

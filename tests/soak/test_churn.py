@@ -3,6 +3,7 @@
 import shutil
 import time
 
+from lib.load import Load
 from lib.registry import check, test
 
 import ground
@@ -46,7 +47,7 @@ def churn(world, crowd, rate, stops, options):
     daemon, ctl = ground.begin(world)
     before = ground.at_rest(daemon, ctl)
     witness = ground.Witness(world, ctl)
-    busy = ground.Load(world, rate=rate, sync=5000).go()
+    busy = Load(world, rate=rate, sync=5000).go()
     running, started, written, most = {}, 0, 0, 0
     end = time.monotonic() + world.amounts['churn']
     while time.monotonic() < end:

@@ -2,6 +2,7 @@
 """Sessions of a process that does nothing cost nothing."""
 import time
 
+from lib.load import Load
 from lib.registry import check, test
 
 import ground
@@ -14,7 +15,7 @@ GROWTH = 1024  # KiB
 @test
 def sessions(world):
     daemon, ctl = ground.begin(world)
-    idle = ground.Load(world)
+    idle = Load(world)
     pid = daemon.process.pid
     for number in range(SESSIONS):
         world.session('--vfs', '--block', '--pid', idle.pid, name='idle-%d' % number,

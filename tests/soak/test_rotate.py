@@ -3,6 +3,7 @@
 import os
 import time
 
+from lib.load import Load
 from lib.registry import check, equal, test
 
 import ground
@@ -30,7 +31,7 @@ def by_itself(_, seconds):
 
 def rotated(world, rate, rotate=rotate_for, options=()):
     _, ctl = ground.begin(world)
-    load = ground.Load(world, rate)
+    load = Load(world, rate)
     session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', *options,
                             name='rotated', ctl=ctl, lossless=False).start()
     load.go()
@@ -84,7 +85,7 @@ def by_size(world):
 def typed(world):
     """The same with both and JSON: as many rows as the load did."""
     _, ctl = ground.begin(world)
-    load = ground.Load(world, 5000)
+    load = Load(world, 5000)
     session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', '--format',
                             'jsonl', '--rotate-size', '256K', '--rotate-interval', '100ms',
                             name='typed', ctl=ctl).start()

@@ -76,7 +76,7 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop list status record rotate dump snapshot tail anonymize streams doctor reload version; do
+for verb in start stop record list status set rotate tail top dump snapshot verify anonymize streams doctor reload version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err

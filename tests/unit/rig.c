@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -133,6 +134,15 @@ const char *rig_parameter(struct json_object *reply, const char *name)
 	return value ? json_object_get_string(value) : "";
 }
 
+bool rig_continues(struct json_object *reply)
+{
+	struct json_object *value = NULL;
+
+	ck_assert_ptr_nonnull(reply);
+	json_object_object_get_ex(reply, "continues", &value);
+	return json_object_get_boolean(value);
+}
+
 void rig_expect(struct rig *rig, const char *text, const char *error, const char *name,
 		const char *value)
 {
@@ -144,4 +154,30 @@ void rig_expect(struct rig *rig, const char *text, const char *error, const char
 	if (name)
 		ck_assert_msg(!strcmp(rig_parameter(reply, name), value), "%.200s: %s", text,
 			      json_object_to_json_string(reply));
+}
+
+void rig_judge(struct rig *rig, const struct rig_case *one)
+{
+	rig_expect(rig, one->text, one->error, one->name, one->value);
+}
+
+void rig_start(struct rig *rig, const char *name, const char *more)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"method\":\"io.iotracer.Start\",\"parameters\":"
+		 "{\"streams\":[\"vfs\"],\"name\":\"%s\"%s}}",
+		 name, more);
+	rig_expect(rig, text, "", NULL, NULL);
+}
+
+size_t rig_count_sessions(struct rig *rig)
+{
+	_cleanup_close_ int fd = rig_connect(rig);
+	_cleanup_json_ struct json_object *reply = rig_call(rig, fd, "{\"method\":\"io.iotracer.List\"}");
+	struct json_object *sessions;
+
+	ck_assert_int_eq(json_pointer_get(reply, "/parameters/sessions", &sessions), 0);
+	return json_object_array_length(sessions);
 }

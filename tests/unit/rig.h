@@ -39,6 +39,19 @@ bool rig_closed(struct rig *rig, int fd);
 const char *rig_error(struct json_object *reply);
 const char *rig_parameter(struct json_object *reply, const char *name);
 
+bool rig_continues(struct json_object *reply);
+
 /* Calls, and asserts which error comes; `name` and `value` are one of its parameters. */
 void rig_expect(struct rig *rig, const char *text, const char *error, const char *name,
 		const char *value);
+
+/* A row of a table of such calls. */
+struct rig_case {
+	const char *text, *error, *name, *value;
+};
+
+void rig_judge(struct rig *rig, const struct rig_case *one);
+
+/* Starts a session of that name; `more`: further parameters, from a comma on. */
+void rig_start(struct rig *rig, const char *name, const char *more);
+size_t rig_count_sessions(struct rig *rig);

@@ -20,15 +20,19 @@ static void teardown(void)
 }
 
 static const char manifest[] =
-	"{'schema_version': 1, 'iotracer_version': '0.1.0', 'session': 'secret', 'level': 'function',"
+	"{'schema_version': 1, 'iotracer_version': '0.1.0', 'session': 'secret', 'level': 'function', 'format': 'csv',"
 	" 'host': {'name': 'secret', 'kernel': '6.1', 'kernel_version': '#1', 'machine': 'x86_64'},"
 	" 'started': '2026', 'definition': {'name': 'secret', 'streams': ['vfs'], 'filters': {"
 	" 'pids': [17], 'tree': true, 'commands': ['secret', 'a,\\u0001secret'], 'units': ['secret.service'],"
 	" 'paths': ['/data/secret.db'], 'cgroups': [{'path': '/secret/x', 'id': 5}], 'devices': ['8:1'],"
 	" 'operations': ['vfs.READ'], 'novelty': 'secret'}, 'duration_ns': 5, 'output': '/secret',"
-	" 'format': 'csv', 'other': {'deep': [['secret'], null]}},"
+	" 'format': 'csv', 'dump': {'from': '2025', 'to': '2026', 'novelty': 'secret'},"
+	" 'other': {'deep': [['secret'], null]}},"
+	" 'changes': [{'time': '2026', 'mono_ns': 7, 'novelty': 'secret', 'definition': {'name': 'secret',"
+	" 'streams': ['vfs'], 'filters': {'paths': ['/data/secret.db'], 'devices': ['8:1']}}}],"
 	" 'hooks': {'vfs': [{'name': 'READ', 'hook': 'fentry'}]}, 'streams': {'vfs': {'folder': 'fs'}},"
 	" 'segments': [{'path': 'fs/fs_000001.csv', 'state': 'closed'}], 'gaps': [{'reason': 'crash'}],"
+	" 'disk_errors': [{'from': '2026', 'error': 'No space left on device'}],"
 	" 'snapshots': [{'kind': 'process', 'path': 'process/x.csv', 'message': '/secret hangs', 'rows': 3}],"
 	" 'clock': {'start': {}}, 'state': 'ended', 'reason': 'stopped', 'ended': '2027', 'novelty': 'secret',"
 	" 'levels': 'secret'}";
@@ -83,6 +87,8 @@ START_TEST(leaves_no_name)
 	ck_assert_str_eq(at(object, "definition.filters.paths.0"), hash(IOTR_PRIVACY_PATH, "/data/secret.db"));
 	ck_assert_str_eq(at(object, "definition.filters.cgroups.0.path"), hash(IOTR_PRIVACY_PATH, "/secret/x"));
 	ck_assert_str_eq(at(object, "definition.output"), hash(IOTR_PRIVACY_PATH, "/secret"));
+	ck_assert_str_eq(at(object, "changes.0.definition.filters.paths.0"),
+			 hash(IOTR_PRIVACY_PATH, "/data/secret.db"));
 }
 END_TEST
 
@@ -99,12 +105,14 @@ END_TEST
 START_TEST(keeps_the_rest)
 {
 	static const char *const kept[] = {
-		"schema_version", "iotracer_version", "level", "host.kernel", "host.kernel_version", "host.machine",
+		"schema_version", "iotracer_version", "level", "format", "host.kernel", "host.kernel_version", "host.machine",
 		"started", "definition.streams.0", "definition.filters.pids.0", "definition.filters.tree",
 		"definition.filters.devices.0", "definition.filters.operations.0", "definition.duration_ns",
 		"definition.format", "hooks.vfs.0.name", "hooks.vfs.0.hook", "streams.vfs.folder",
 		"segments.0.path", "snapshots.0.kind", "snapshots.0.path", "snapshots.0.rows", "segments.0.state", "gaps.0.reason", "state", "reason", "ended",
-		"definition.filters.cgroups.0.id", "definition.other.deep.1",
+		"definition.filters.cgroups.0.id", "definition.other.deep.1", "definition.dump.from",
+		"definition.dump.to", "changes.0.time", "changes.0.mono_ns", "changes.0.definition.streams.0",
+		"changes.0.definition.filters.devices.0", "disk_errors.0.from", "disk_errors.0.error",
 	};
 	_cleanup_json_ struct json_object *before = parse(manifest), *after = NULL;
 

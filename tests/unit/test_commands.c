@@ -37,33 +37,11 @@ static void expect(const char *text, const char *error, const char *name, const 
 	rig_expect(&rig, text, error, name, value);
 }
 
-static void start(const char *name)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text),
-		 "{\"method\":\"io.iotracer.Start\",\"parameters\":"
-		 "{\"streams\":[\"vfs\"],\"name\":\"%s\"}}",
-		 name);
-	expect(text, "", NULL, NULL);
-}
-
-static size_t count_sessions(void)
-{
-	_cleanup_close_ int fd = rig_connect(&rig);
-	_cleanup_json_ struct json_object *reply =
-		rig_call(&rig, fd, "{\"method\":\"io.iotracer.List\"}");
-	_cleanup_json_ struct json_object *sessions =
-		json_tokener_parse(rig_parameter(reply, "sessions"));
-
-	return json_object_array_length(sessions);
-}
-
 START_TEST(starts_and_stops)
 {
-	start("one");
+	rig_start(&rig, "one", "");
 	ck_assert_ptr_nonnull(fake_engine_spec(rig.engine, "one"));
-	ck_assert_uint_eq(count_sessions(), 1);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 1);
 	expect("{\"method\":\"io.iotracer.Start\",\"parameters\":"
 	       "{\"streams\":[\"vfs\"],\"name\":\"one\"}}",
 	       IOTR_SESSION_EXISTS, "name", "one");
@@ -71,16 +49,16 @@ START_TEST(starts_and_stops)
 	       NULL);
 	expect("{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"name\":\"one\"}}",
 	       IOTR_NO_SUCH_SESSION, "name", "one");
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 }
 END_TEST
 
 START_TEST(stops_all)
 {
-	start("one");
-	start("two");
+	rig_start(&rig, "one", "");
+	rig_start(&rig, "two", "");
 	expect("{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"all\":true}}", "", NULL, NULL);
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 	expect("{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"all\":true}}", "", "sessions",
 	       "[ ]");
 }
@@ -92,23 +70,18 @@ START_TEST(bounds_sessions)
 
 	for (int i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		snprintf(name, sizeof(name), "s%d", i);
-		start(name);
+		rig_start(&rig, name, "");
 	}
 	expect("{\"method\":\"io.iotracer.Start\",\"parameters\":{\"streams\":[\"vfs\"]}}",
 	       IOTR_TOO_MANY_SESSIONS, "limit", "64");
-	ck_assert_uint_eq(count_sessions(), IOTR_SESSIONS_MAX);
+	ck_assert_uint_eq(rig_count_sessions(&rig), IOTR_SESSIONS_MAX);
 }
 END_TEST
 
 #define CALL(method, parameters)                                                                   \
 	"{\"method\":\"io.iotracer." method "\",\"parameters\":" parameters "}"
 
-static const struct {
-	const char *text;
-	const char *error;
-	const char *name;
-	const char *value;
-} calls[] = {
+static const struct rig_case calls[] = {
 	{ CALL("Start", "{\"streams\":[\"vfs\"],\"name\":\"nohook\"}"), IOTR_NO_HOOK, "reason",
 	  "no stream has a hook" },
 	{ CALL("Start", "{\"streams\":[\"vfs\"],\"output\":\"/refused\"}"), IOTR_OUTPUT_UNUSABLE,
@@ -136,14 +109,14 @@ static const struct {
 
 START_TEST(answers)
 {
-	expect(calls[_i].text, calls[_i].error, calls[_i].name, calls[_i].value);
+	rig_judge(&rig, &calls[_i]);
 }
 END_TEST
 
 START_TEST(rotates)
 {
-	start("one");
-	start("two");
+	rig_start(&rig, "one", "");
+	rig_start(&rig, "two", "");
 	expect(CALL("Rotate", "{\"name\":\"one\"}"), "", "closed",
 	       "[ \"\\/var\\/log\\/iotracer\\/one\\/20240506T070809Z\\/fs\\/fs_000001.csv\" ]");
 	expect(CALL("Rotate", "{}"), "", NULL, NULL);
@@ -159,7 +132,7 @@ START_TEST(serves_others_while_one_waits)
 	_cleanup_json_ struct json_object *rotated = NULL, *stopped = NULL;
 	char byte;
 
-	start("slow");
+	rig_start(&rig, "slow", "");
 	rig_send(&rig, waiting, SLOW("Rotate"), sizeof(SLOW("Rotate")));
 	expect(CALL("Status", "{}"), "", "version", IOTRACER_VERSION);
 	ck_assert_int_eq(recv(waiting, &byte, 1, 0), -1);
@@ -179,15 +152,15 @@ START_TEST(outlives_who_asked)
 {
 	int waiting = rig_connect(&rig);
 
-	start("slow");
-	start("slow2");
+	rig_start(&rig, "slow", "");
+	rig_start(&rig, "slow2", "");
 	rig_send(&rig, waiting, CALL("Stop", "{\"all\":true}"),
 		 sizeof(CALL("Stop", "{\"all\":true}")));
 	rig_settle(&rig);
 	close(waiting);
 	for (int i = 0; i < 60; i++)
 		sd_event_run(rig.control.event, 10000);
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 	expect(CALL("Status", "{}"), "", "version", IOTRACER_VERSION);
 }
 END_TEST
@@ -259,7 +232,7 @@ START_TEST(refuses_sets)
 {
 	char text[512];
 
-	start("fixed");
+	rig_start(&rig, "fixed", "");
 	snprintf(text, sizeof(text), "{\"method\":\"io.iotracer.Set\",\"parameters\":%s}",
 		 bad_sets[_i].parameters);
 	expect(text, bad_sets[_i].error, bad_sets[_i].name, bad_sets[_i].value);
@@ -319,7 +292,7 @@ START_TEST(forgets_snapshots)
 	ck_assert(rig_send(&rig, fd, text, sizeof(text)));
 	close(fd);
 	rig_settle(&rig);
-	start("one");
+	rig_start(&rig, "one", "");
 }
 END_TEST
 

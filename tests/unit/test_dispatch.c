@@ -21,12 +21,7 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-static const struct {
-	const char *text;
-	const char *error;
-	const char *name;
-	const char *value;
-} calls[] = {
+static const struct rig_case calls[] = {
 	{ "{\"method\":\"org.varlink.service.GetInfo\"}", "", "version", IOTRACER_VERSION },
 	{ "{\"method\":\"org.varlink.service.GetInfo\",\"parameters\":null}", "", "product",
 	  "iotracerd" },
@@ -59,7 +54,7 @@ static const struct {
 
 START_TEST(finds_methods)
 {
-	rig_expect(&rig, calls[_i].text, calls[_i].error, calls[_i].name, calls[_i].value);
+	rig_judge(&rig, &calls[_i]);
 }
 END_TEST
 

@@ -13,21 +13,12 @@
 
 static struct rig rig;
 
-static void start(const char *name, const char *more)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), CALL("Start", "{\"streams\":[\"vfs\"],\"name\":\"%s\"%s}"), name,
-		 more);
-	rig_expect(&rig, text, "", NULL, NULL);
-}
-
 static void set_up(void)
 {
 	rig_init(&rig);
-	start("flight", ",\"flight_recorder\":1048576");
-	start("busy", ",\"flight_recorder\":1048576");
-	start("files", "");
+	rig_start(&rig, "flight", ",\"flight_recorder\":1048576");
+	rig_start(&rig, "busy", ",\"flight_recorder\":1048576");
+	rig_start(&rig, "files", "");
 }
 
 static void tear_down(void)
@@ -35,12 +26,7 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-static const struct {
-	const char *text;
-	const char *error;
-	const char *name;
-	const char *value;
-} calls[] = {
+static const struct rig_case calls[] = {
 	{ CALL("Dump", "{}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
 	{ CALL("Dump", "{\"name\":\"../etc\"}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
 	{ CALL("Dump", "{\"name\":\"files\"}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
@@ -68,7 +54,7 @@ static const struct {
 
 START_TEST(answers)
 {
-	rig_expect(&rig, calls[_i].text, calls[_i].error, calls[_i].name, calls[_i].value);
+	rig_judge(&rig, &calls[_i]);
 }
 END_TEST
 

@@ -346,6 +346,18 @@ START_TEST(no_manifest)
 }
 END_TEST
 
+/* It may be whole, and is worth more than one made anew: all stays as it is. */
+START_TEST(manifest_not_read)
+{
+	put("manifest.json", MANIFEST("", ""));
+	put("fs/fs_000001.csv.part", HEADER ROW(10));
+	ck_assert_int_eq(linkat(folder.fd, "manifest.json", folder.fd, "copy", 0), 0);
+	ck_assert_int_eq(recover(), -EPERM);
+	ck_assert(folder_has(&folder, "fs/fs_000001.csv.part"));
+	expect("manifest.json", MANIFEST("", ""));
+}
+END_TEST
+
 START_TEST(cancelled)
 {
 	put("manifest.json", MANIFEST("", ""));
@@ -382,6 +394,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, not_cut);
 	tcase_add_test(tests, strangers);
 	tcase_add_test(tests, no_manifest);
+	tcase_add_test(tests, manifest_not_read);
 	tcase_add_test(tests, cancelled);
 	tcase_add_test(tests, another_folder);
 }

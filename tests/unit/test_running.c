@@ -30,7 +30,7 @@ static void write_note(const char *name, uint64_t started_ns, char id[RUNNING_ID
 		.streams = 1U << IOTR_VFS | 1U << IOTR_NET,
 		.output = "/var/log/x y",
 		.inode = UINT64_MAX,
-		.parameters = json_tokener_parse("{\"streams\": [\"vfs\"]}"),
+		.definition = json_tokener_parse("{\"streams\": [\"vfs\"]}"),
 	};
 
 	strcpy(note.name, name);
@@ -70,7 +70,7 @@ START_TEST(round_trip)
 	ck_assert_uint_eq(note.streams, 1U << IOTR_VFS | 1U << IOTR_NET);
 	ck_assert_str_eq(note.output, "/var/log/x y");
 	ck_assert_uint_eq(note.inode, UINT64_MAX);
-	ck_assert(json_object_object_get_ex(note.parameters, "streams", NULL));
+	ck_assert(json_object_object_get_ex(note.definition, "streams", NULL));
 	running_note_done(&note);
 }
 END_TEST
@@ -127,9 +127,25 @@ START_TEST(bad_ones_go)
 }
 END_TEST
 
+/* What may be readable the next time stays. */
+START_TEST(unreadable_ones_stay)
+{
+	char id[RUNNING_ID_MAX], path[320], other[200];
+
+	write_note("one", 1, id);
+	snprintf(path, sizeof(path), "%s/running/%s.json", state, id);
+	snprintf(other, sizeof(other), "%s/note", state);
+	ck_assert_int_eq(rename(path, other), 0);
+	ck_assert_int_eq(symlink(other, path), 0); /* is not followed: ELOOP */
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 0);
+	ck_assert_int_eq(rename(other, path), 0);
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), 1);
+}
+END_TEST
+
 START_TEST(no_state_folder)
 {
-	struct running_note note = { .name = "x", .output = "/", .parameters = NULL };
+	struct running_note note = { .name = "x", .output = "/", .definition = NULL };
 
 	strcpy(state, "/proc/nowhere");
 	ck_assert_int_lt(running_write(state, &note), 0);
@@ -144,6 +160,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, moved_and_removed);
 	tcase_add_test(tests, longest);
 	tcase_add_test(tests, bad_ones_go);
+	tcase_add_test(tests, unreadable_ones_stay);
 	tcase_add_test(tests, no_state_folder);
 }
 

@@ -269,6 +269,17 @@ START_TEST(knows_defaults)
 }
 END_TEST
 
+START_TEST(null_is_absent)
+{
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
+	struct engine_error error;
+
+	ck_assert_int_eq(read_text("{\"streams\":[\"vfs\"],\"flight_recorder\":1048576,\"output\":null,"
+				   "\"tree\":null,\"keep_size\":null}", &spec, &error), 0);
+	ck_assert_uint_eq(spec.flight_recorder, 1048576);
+}
+END_TEST
+
 START_TEST(takes_the_longest_name)
 {
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec;
@@ -370,6 +381,7 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, refuses, 0, LENGTH(bad));
 	tcase_add_test(tests, reads_everything);
 	tcase_add_test(tests, knows_defaults);
+	tcase_add_test(tests, null_is_absent);
 	tcase_add_test(tests, takes_the_longest_name);
 	tcase_add_test(tests, bounds_lists);
 	tcase_add_test(tests, bounds_paths);

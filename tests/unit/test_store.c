@@ -25,7 +25,10 @@ static void end(void)
 
 static void open_store(const char *name)
 {
-	ck_assert_int_eq(store_new(folder.fd, "things", name, &store), 0);
+	char path[SNAPSHOT_PATH_SIZE];
+
+	snprintf(path, sizeof(path), "things/%s", name);
+	ck_assert_int_eq(store_new(folder.fd, path, &store), 0);
 }
 
 /* As much as takes several flushes; the same bytes as `yes hello | head`. */

@@ -15,21 +15,10 @@ static struct rig rig;
 #define TAIL(parameters)                                                                           \
 	"{\"method\":\"io.iotracer.Tail\",\"more\":true,\"parameters\":" parameters "}"
 
-static void start(const char *name)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text),
-		 "{\"method\":\"io.iotracer.Start\",\"parameters\":"
-		 "{\"streams\":[\"vfs\"],\"name\":\"%s\"}}",
-		 name);
-	rig_expect(&rig, text, "", NULL, NULL);
-}
-
 static void set_up(void)
 {
 	rig_init(&rig);
-	start("one");
+	rig_start(&rig, "one", "");
 }
 
 static void tear_down(void)
@@ -46,15 +35,6 @@ static int open_tail(const char *text)
 	return fd;
 }
 
-static bool continues(struct json_object *reply)
-{
-	struct json_object *value = NULL;
-
-	ck_assert_ptr_nonnull(reply);
-	json_object_object_get_ex(reply, "continues", &value);
-	return json_object_get_boolean(value);
-}
-
 START_TEST(shows_rows_until_the_end)
 {
 	_cleanup_close_ int fd = open_tail(TAIL("{\"name\":\"one\",\"streams\":[\"vfs\"]}"));
@@ -64,13 +44,13 @@ START_TEST(shows_rows_until_the_end)
 	for (int i = 0; i < 3; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
-		ck_assert(continues(reply));
+		ck_assert(rig_continues(reply));
 		ck_assert_str_ne(rig_parameter(reply, "row"), "");
 		ck_assert_str_eq(rig_parameter(reply, "skipped"), "0");
 	}
 	fake_engine_end(rig.engine, "one");
 	last = rig_receive(&rig, fd);
-	ck_assert(!continues(last));
+	ck_assert(!rig_continues(last));
 	ck_assert_str_eq(rig_parameter(last, "row"), "");
 	info = rig_call(&rig, fd, "{\"method\":\"org.varlink.service.GetInfo\"}");
 	ck_assert_str_eq(rig_error(info), "");
@@ -83,17 +63,12 @@ START_TEST(chooses_the_only_session)
 	_cleanup_close_ int fd = open_tail(TAIL("{}"));
 
 	ck_assert_uint_eq(fake_engine_tails(rig.engine), 1);
-	start("two");
+	rig_start(&rig, "two", "");
 	rig_expect(&rig, TAIL("{}"), VARLINK_INVALID_PARAMETER, "parameter", "name");
 }
 END_TEST
 
-static const struct {
-	const char *text;
-	const char *error;
-	const char *name;
-	const char *value;
-} refused[] = {
+static const struct rig_case refused[] = {
 	{ "{\"method\":\"io.iotracer.Tail\"}", VARLINK_EXPECTED_MORE, NULL, NULL },
 	{ TAIL("{\"name\":\"two\"}"), IOTR_NO_SUCH_SESSION, "name", "two" },
 	{ TAIL("{\"name\":\"a/b\"}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
@@ -104,7 +79,7 @@ static const struct {
 
 START_TEST(refuses)
 {
-	rig_expect(&rig, refused[_i].text, refused[_i].error, refused[_i].name, refused[_i].value);
+	rig_judge(&rig, &refused[_i]);
 	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
 }
 END_TEST
@@ -130,7 +105,7 @@ START_TEST(ends_with_the_server)
 	server_free(rig.server);
 	rig.server = NULL;
 	last = rig_receive(&rig, fd);
-	ck_assert(!continues(last));
+	ck_assert(!rig_continues(last));
 	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
 }
 END_TEST
@@ -145,7 +120,7 @@ START_TEST(later_calls_wait)
 	for (int i = 0; i < 2; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
-		ck_assert_int_eq(continues(reply), i == 0);
+		ck_assert_int_eq(rig_continues(reply), i == 0);
 		if (i == 0)
 			fake_engine_end(rig.engine, "one");
 	}
@@ -169,7 +144,7 @@ START_TEST(counts_what_a_slow_reader_misses)
 
 		shown += *rig_parameter(reply, "row") != '\0';
 		skipped += strtoull(rig_parameter(reply, "skipped"), NULL, 10);
-		more = continues(reply);
+		more = rig_continues(reply);
 	}
 	ck_assert_uint_gt(skipped, 0);
 	ck_assert_uint_eq(shown + skipped, ROWS);

@@ -24,32 +24,12 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-static size_t count_sessions(void)
-{
-	_cleanup_close_ int fd = rig_connect(&rig);
-	_cleanup_json_ struct json_object *reply =
-		rig_call(&rig, fd, "{\"method\":\"io.iotracer.List\"}");
-	struct json_object *sessions;
-
-	ck_assert_int_eq(json_pointer_get(reply, "/parameters/sessions", &sessions), 0);
-	return json_object_array_length(sessions);
-}
-
 static int open_top(const char *text)
 {
 	int fd = rig_connect(&rig);
 
 	ck_assert(rig_send(&rig, fd, text, strlen(text) + 1));
 	return fd;
-}
-
-static bool continues(struct json_object *reply)
-{
-	struct json_object *value = NULL;
-
-	ck_assert_ptr_nonnull(reply);
-	json_object_object_get_ex(reply, "continues", &value);
-	return json_object_get_boolean(value);
 }
 
 START_TEST(looks_again_and_again)
@@ -61,17 +41,17 @@ START_TEST(looks_again_and_again)
 	for (int i = 0; i < 3; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
-		ck_assert(continues(reply));
+		ck_assert(rig_continues(reply));
 		ck_assert_str_eq(rig_parameter(reply, "rows"), "7");
 	}
-	ck_assert_uint_eq(count_sessions(), 1);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 1);
 	spec = fake_engine_spec(rig.engine, "top-1");
 	ck_assert_ptr_nonnull(spec);
 	ck_assert_uint_gt(spec->flight_recorder, 0);
 	ck_assert_uint_eq(spec->min_size, 4096);
 	close(fd);
 	rig_settle(&rig);
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 }
 END_TEST
 
@@ -86,7 +66,7 @@ START_TEST(ends_with_its_session)
 	while (more) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
-		more = continues(reply);
+		more = rig_continues(reply);
 		ck_assert(more || !strcmp(rig_parameter(reply, "top"), ""));
 	}
 }
@@ -107,6 +87,9 @@ static const struct {
 	{ TOP("{\"streams\":[\"vfs\"],\"name\":\"a\"}"), "name" },
 	{ TOP("{\"streams\":[\"vfs\"],\"output\":\"/x\"}"), "output" },
 	{ TOP("{\"streams\":[\"vfs\"],\"flight_recorder\":1048576}"), "flight_recorder" },
+	{ TOP("{\"streams\":[\"vfs\"],\"snapshot_root\":\"/\"}"), "snapshot_root" },
+	{ TOP("{\"streams\":[\"vfs\"],\"tree\":true}"), "tree" },
+	{ TOP("{\"streams\":[\"vfs\"],\"operations\":[\"DISCARD\"]}"), "operations" },
 	{ TOP("{\"streams\":[\"vfs\"],\"x\":1}"), "x" },
 };
 
@@ -114,7 +97,7 @@ START_TEST(refuses)
 {
 	rig_expect(&rig, refused[_i].text, VARLINK_INVALID_PARAMETER, "parameter",
 		   refused[_i].parameter);
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 }
 END_TEST
 
@@ -122,7 +105,7 @@ START_TEST(wants_more)
 {
 	rig_expect(&rig, "{\"method\":\"io.iotracer.Top\",\"parameters\":{\"streams\":[\"vfs\"]}}",
 		   VARLINK_EXPECTED_MORE, NULL, NULL);
-	ck_assert_uint_eq(count_sessions(), 0);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
 }
 END_TEST
 

@@ -282,11 +282,29 @@ static void *run(void *walk)
 	return NULL;
 }
 
-static bool ends_in(unsigned int tenths)
+static void wait_a_moment(void)
 {
-	for (unsigned int i = 0; i < tenths && !atomic_load(&run_ended); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
-	return atomic_load(&run_ended);
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+}
+
+/* Until one call lasts: it hangs. The limit of the test case is that of both. */
+static uint64_t wait_hung(void)
+{
+	uint64_t call = 0, now;
+
+	for (unsigned int still = 0; still < 5; call = now) {
+		wait_a_moment();
+		ck_assert(!atomic_load(&run_ended));
+		now = guard_call(&guard);
+		still = now && now == call ? still + 1 : 0;
+	}
+	return call;
+}
+
+static void wait_ended(void)
+{
+	while (!atomic_load(&run_ended))
+		wait_a_moment();
 }
 
 static void start_run(struct walk *walk)
@@ -338,13 +356,11 @@ START_TEST(goes_on_past_what_hangs)
 		return;
 	ck_assert_int_eq(walk_new(&config, &walk), 0);
 	start_run(walk);
-	ck_assert(!ends_in(5));
-	call = guard_call(&guard);
-	ck_assert_uint_ne(call, 0);
+	call = wait_hung();
 	ck_assert(guard_abandon(&guard, call));
 	ck_assert_ptr_nonnull(strstr(walk_pass(walk), "/hung"));
 	start_run(walk);
-	ck_assert(ends_in(50));
+	wait_ended();
 	ck_assert_int_eq(run_result, 0);
 	ck_assert_uint_eq(walk_skipped(walk), 1);
 	ck_assert_uint_eq(told_count, 6);
@@ -352,7 +368,7 @@ START_TEST(goes_on_past_what_hangs)
 	ck_assert_uint_eq(times_told("/z/f"), 1);
 	ck_assert_uint_eq(times_told("/hung"), 1);
 	close(held); /* wakes the thread that hung, which is not to touch the walk any more */
-	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	wait_a_moment();
 	walk_free(walk);
 }
 END_TEST

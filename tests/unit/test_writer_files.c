@@ -271,8 +271,9 @@ static void on_done_badly(int result, const struct writer_paths *paths, void *us
 START_TEST(writes_the_manifest_when_there_is_room)
 {
 	struct json_object *manifest;
+	uint64_t cpu_ns;
 
-	begin();
+	begin_as((struct writer_config){ .streams = BOTH, .rotate_interval_ns = 100000000 });
 	send_vfs(10);
 	router_detach(router, 5);
 	for (int i = 0; i < 500 && counts_of(IOTR_VFS).written < 10; i++)
@@ -286,7 +287,11 @@ START_TEST(writes_the_manifest_when_there_is_room)
 	}
 	ck_assert_int_eq(writer_manifest_error(writer), -EFBIG);
 	ck_assert(!writer_finished(writer));
+	cpu_ns = writer_cpu_ns(writer);
+	usleep(500000);
+	cpu_ns = writer_cpu_ns(writer) - cpu_ns;
 	limit_files(RLIM_INFINITY);
+	ck_assert_uint_lt(cpu_ns, 100000000); /* it waits, and does not spin */
 	for (int i = 0; i < 500 && !writer_finished(writer); i++)
 		usleep(10000);
 	manifest = read_manifest();

@@ -15,12 +15,13 @@ BARS = (('bpftrace', 15), ('perf trace', 50), ('strace', 200))
 class Variant:
     """One way to watch, its samples of every round, and why there are none."""
 
-    def __init__(self, name, tracer, calls=100, batches=200):
+    def __init__(self, name, tracer, calls=100, batches=200, options=()):
         self.name, self.tracer, self.calls, self.batches = name, tracer, calls, batches
+        self.options = options  # of the program that makes the calls
         self.samples, self.why = [], None
 
     def measure(self, world):
-        command = [world.build.pread, '-c', str(world.cpu), '-n', str(self.calls),
+        command = [world.build.pread, *self.options, '-c', str(world.cpu), '-n', str(self.calls),
                    '-b', str(self.batches), '-p', str(PAUSE), world.data]
         try:
             with self.tracer() as words:

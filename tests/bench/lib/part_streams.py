@@ -7,7 +7,6 @@ import subprocess
 from lib import machine, peers, tracers
 from lib.daemon import Daemon
 from lib.part_row import Variant
-from lib.programs import Missing, run_pread
 from lib.table import Table, bar, note
 
 # stream, kind of call of bench_pread, events that the stream makes of one
@@ -21,18 +20,7 @@ class Call(Variant):
     """A variant of one kind of call."""
 
     def __init__(self, name, tracer, kind, calls=CALLS, batches=100):
-        super().__init__(name, tracer, calls, batches)
-        self.kind = kind
-
-    def measure(self, world):
-        command = [world.build.pread, '-k', self.kind, '-c', str(world.cpu), '-n', str(self.calls), '-b',
-                   str(self.batches), '-p', '1000', world.data]
-        try:
-            with self.tracer() as words:
-                return run_pread(words + command)
-        except Missing as error:
-            self.why = str(error)
-            return None
+        super().__init__(name, tracer, calls, batches, ('-k', kind))
 
     def figure(self):
         """The least there was: other work of the machine can only add."""

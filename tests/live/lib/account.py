@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Loss is never silent: emitted = written + lost, and the files hold what was written."""
+import contextlib
 import hashlib
 import os
 
@@ -37,6 +38,16 @@ def balanced(document, where):
         check(one['emitted'] == one['written'] + total(one['lost']) + pending,
               '%s, stream %s: emitted is not written + lost' % (where, name), one)
     return accounts
+
+
+def size(folder):
+    """Of all files, as retention counts them; some may go meanwhile."""
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(at, name)).st_size
+    return total
 
 
 def segment_list(document):

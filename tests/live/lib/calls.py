@@ -14,9 +14,8 @@ import subprocess
 import sys
 import time
 
-from lib.registry import Failure, check, equal
+from lib.registry import PATIENCE, Failure, Skip, check, equal
 
-PATIENCE = 300
 PRELUDE = r'''
 import ctypes, json, os, socket, struct, sys, time
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -94,6 +93,15 @@ class Caller:
             wrong.append('cpu_id: %s' % row['cpu_id'])
         unnamed = set(row) - set(expected) - {'mono_ns', 'latency_ns', 'timestamp', 'cpu_id'}
         return wrong + ['%s: nothing says what it must be' % name for name in sorted(unnamed)]
+
+
+def in_call(task, number):
+    """Whether a task of /proc waits in the system call of that number."""
+    path = '/proc/%s/syscall' % task
+    if not os.path.exists(path):
+        raise Skip('no ' + path)
+    with open(path, encoding='ascii') as file:
+        return file.read().split()[0] == str(number)
 
 
 def real_time(row):

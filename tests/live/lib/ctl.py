@@ -5,9 +5,7 @@ import os
 import subprocess
 
 from lib import account, rows
-from lib.registry import Failure, check, equal
-
-PATIENCE = 300
+from lib.registry import PATIENCE, Failure, check, equal
 
 
 class Ctl:
@@ -42,6 +40,12 @@ class Ctl:
         except ValueError as error:
             raise Failure('iotracectl %s --json: %s' % (' '.join(map(str, args)), error),
                           done.stdout[:400]) from None
+
+    def verified(self, folder):
+        """What verify finds in a folder: nothing wrong."""
+        document = self.json('verify', folder)
+        equal(document['problems'], [], 'what verify finds in %s' % folder)
+        return document
 
 
 class Session:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An iotracerd by hand, in folders of its own."""
+import glob
 import os
 import signal
 import socket
 import subprocess
 import time
 
-from lib.registry import Failure, check
-
-PATIENCE = 300
+from lib.registry import PATIENCE, Failure, check, wait_for
 
 
 class Daemon:
@@ -41,6 +40,12 @@ class Daemon:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=subprocess.STDOUT, env=self.environment())
         self.wait_ready()
+        return self
+
+    def recover(self):
+        """Starts once more, and has set right what there was."""
+        self.start()
+        wait_for('the end of recovery', lambda: not self.notes('recover'), self.tail)
         return self
 
     def environment(self):
@@ -79,6 +84,10 @@ class Daemon:
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
+
+    def notes(self, kind):
+        """Of sessions that are `running`, or that it is to `recover` after a crash."""
+        return glob.glob(os.path.join(self.folder, 'state', kind, '*.json'))
 
     def tail(self, lines=15):
         try:

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A process that does known things with sockets and writes down the rows that must come of them."""
+import contextlib
 import ctypes
 import json
 import mmap
 import os
 import platform
 import socket
+import struct
 import sys
+import threading
 import time
 import traceback
 
-from lib.registry import Skip, check, equal
+from lib.calls import in_call
+from lib.registry import Skip, check, equal, wait_for
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+BAD = 0x10  # no address of anybody's
 FAMILIES = {'4': (socket.AF_INET, '127.0.0.1'), '6': (socket.AF_INET6, '::1'),
             'mapped': (socket.AF_INET6, '::ffff:127.0.0.1')}
 SHOWN = {'4': ('4', '127.0.0.1'), '6': ('6', '::1'), 'mapped': ('4', '127.0.0.1')}
@@ -99,10 +104,28 @@ class Book:
     """What the child writes down: the rows that are due, in their order."""
 
     def __init__(self):
-        self.rows = []
+        self.rows, self.acted = [], None
 
     def row(self, operation, **columns):
         self.rows.append(dict(columns, operation=operation))
+
+    @contextlib.contextmanager
+    def meanwhile(self, name, action):
+        """The action by another thread, a moment after this one has begun to wait in a call of that name."""
+        task = 'self/task/%d' % threading.get_native_id()
+        in_call(task, SYS[name])  # where that cannot be told, the test is skipped
+
+        def act():
+            try:
+                wait_for('the call', lambda: in_call(task, SYS[name]))
+                time.sleep(0.1)
+            finally:
+                self.acted = time.monotonic_ns()
+                action()
+        thread = threading.Thread(target=act)
+        thread.start()
+        yield
+        thread.join()
 
 
 def child(work, begin, report):
@@ -115,7 +138,8 @@ def child(work, begin, report):
         skip = str(reason)
     except BaseException:  # the parent tells
         failure = traceback.format_exc()
-    told = {'rows': book.rows, 'failure': failure, 'skip': skip, 'window': [started, time.monotonic_ns()]}
+    told = {'rows': book.rows, 'failure': failure, 'skip': skip, 'acted': book.acted,
+            'window': [started, time.monotonic_ns()]}
     with os.fdopen(report, 'w') as file:
         json.dump(told, file)
 
@@ -181,6 +205,12 @@ def judge(told, rows):
     return brief
 
 
+def waited(told, row):
+    """The call of the row waited for what was done meanwhile."""
+    begin = int(row['mono_ns'])
+    check(begin < told['acted'] <= begin + int(row['latency_ns']) <= told['window'][1], 'latency', row, told['acted'])
+
+
 def exact(world, stream, work, *options):
     told, rows = record(world, stream, work, *options)
     judge(told, rows)
@@ -201,3 +231,47 @@ def connected(which):
 
 def port(one):
     return one.getsockname()[1]
+
+
+class Way:
+    """A flow from one socket to another, and its rows."""
+
+    def __init__(self, book, which, protocol, source, dest, addresses=None):
+        version, shown = SHOWN[which]
+        self.book = book
+        self.fixed = {'protocol': protocol, 'ip_version': version, 'source_port': source,
+                      'dest_port': dest}
+        self.fixed['source_addr'], self.fixed['dest_addr'] = addresses or (shown, shown)
+
+    def row(self, operation, size, result, flags='0', **more):
+        done = {'bytes_completed': max(result, 0), 'error_code': max(-result, 0)}
+        self.book.row(operation, size=size, msg_flags=flags, **{**self.fixed, **done, **more})
+
+    def send(self, size, result, flags='0', **more):
+        self.row('SEND', size, result, flags, **more)
+
+    def receive(self, size, result, flags='0', **more):
+        self.row('RECEIVE', size, result, flags, **more)
+
+
+def datagram_pair(which, connect=True):
+    family, host = FAMILIES[which]
+    pair = [socket.socket(family, socket.SOCK_DGRAM) for _ in range(2)]
+    for one in pair:
+        one.bind((host, 0))
+    if connect:
+        pair[0].connect(pair[1].getsockname())
+        pair[1].connect(pair[0].getsockname())
+    return pair
+
+
+def sockaddr(one):
+    """The address of a socket as the kernel takes it."""
+    if one.family == socket.AF_INET:
+        host, number = one.getsockname()
+        data = struct.pack('=H2s4s8x', one.family, struct.pack('!H', number), socket.inet_aton(host))
+    else:
+        host, number = one.getsockname()[:2]
+        data = struct.pack('=H2sI16sI', one.family, struct.pack('!H', number), 0,
+                           socket.inet_pton(socket.AF_INET6, host), 0)
+    return ctypes.create_string_buffer(data, len(data))

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Folios, or the pages of kernels that have none. */
+#pragma once
+
+#include "files.bpf.h"
+
+#define MAPPING_FLAGS 3	 /* low bits of a folio's mapping: it is anonymous, or none at all */
+
+static __always_inline __u64 folio_mapping(__u64 folio)
+{
+	__u64 mapping;
+
+	if (bpf_core_type_exists(struct folio))
+		mapping = ADDRESS(struct folio, folio, mapping);
+	else
+		mapping = ADDRESS(struct page, folio, mapping);
+	return mapping & MAPPING_FLAGS ? 0 : mapping;
+}
+
+/* The page that stands for the whole of what this one is a part of. */
+static __always_inline __u64 page_folio(__u64 page)
+{
+	__u64 head = 0;
+
+	if (bpf_core_field_exists(struct page, compound_head))
+		head = ADDRESS(struct page, page, compound_head);
+	return head & 1 ? head - 1 : page;
+}
+
+static __always_inline __u64 folio_index(__u64 folio)
+{
+	if (bpf_core_type_exists(struct folio))
+		return READ(struct folio, folio, index);
+	return READ(struct page___510, folio, index);
+}
+
+/* Flags are the low half of the first word, whatever it is called. */
+static __always_inline __u64 folio_flags(__u64 folio)
+{
+	return low_half((__u64)READ(struct list_head, folio, next));
+}
+
+static __always_inline __u32 folio_pages(__u64 folio)
+{
+	__u64 flags = folio_flags(folio);
+
+	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
+		return 1;
+	if (!bpf_core_type_exists(struct folio))
+		return READ(struct page___510, folio + bpf_core_type_size(struct page), compound_nr);
+	if (bpf_core_field_exists(struct folio, _nr_pages))
+		return READ(struct folio, folio, _nr_pages);
+	return READ(struct folio___612, folio, _folio_nr_pages);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A SHA-256 as manifests have it. Any thread. */
+#pragma once
+
+#include <nettle/sha2.h>
+#include <stdio.h>
+
+enum { SHA256_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
+
+/* Of what went into the hash, which begins anew. */
+static inline void sha256_hex(struct sha256_ctx *hash, char text[SHA256_HEX_SIZE])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	sha256_digest(hash, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The objects: which of their programs are loaded, which maps they share, which programs others go on to. */
+#include "probes/probes_private.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "probes/rodata.h"
+
+#define NAMES_BYTES (8U << 20)
+
+#define OBJECT_BYTES(id, name)                                                                  \
+	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
+OBJECT_BYTES(SHARED, shared)
+OBJECTS(OBJECT_BYTES)
+
+static const struct {
+	const char *name;
+	const unsigned char *begin, *end;
+} objects[OBJECT_COUNT] = {
+#define OBJECT_ROW(id, name) [OBJECT_##id] = { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end },
+	OBJECT_ROW(SHARED, shared)
+	OBJECTS(OBJECT_ROW)
+};
+
+static const enum object group_object[PROBES_GROUP_COUNT] = {
+	[PROBES_CALLS] = OBJECT_SYSCALLS,
+	[PROBES_PLUGS] = OBJECT_SYSCALLS,
+	[PROBES_INODES] = OBJECT_INODES,
+	[PROBES_ASYNC] = OBJECT_ASYNC,
+	[PROBES_BLOCK] = OBJECT_BLOCK,
+	[PROBES_PROCESS] = OBJECT_PROCESS,
+	[PROBES_EPOLL] = OBJECT_EPOLL,
+	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
+	[PROBES_DROP] = OBJECT_DROP,
+	[PROBES_IOURING] = OBJECT_IOURING,
+	[PROBES_NET] = OBJECT_NET,
+	[PROBES_NET_URING] = OBJECT_NET_URING,
+	[PROBES_CONN] = OBJECT_CONN,
+	[PROBES_CONN_URING] = OBJECT_CONN_URING,
+	[PROBES_CACHE] = OBJECT_CACHE,
+	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
+};
+
+/* Streams whose programs system calls go on to: see plug.bpf.h. */
+static const struct {
+	enum object object;
+	enum iotr_stream stream;
+} plugged[] = {
+	{ OBJECT_EPOLL, IOTR_EPOLL },
+	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
+	{ OBJECT_NET, IOTR_NET },
+	{ OBJECT_CONN, IOTR_CONN },
+};
+
+/* ---- programs and maps of an object, before it is loaded ---- */
+
+/*
+ * Programs whose arguments differ between kernels end in __N, the number of arguments of the
+ * tracepoint they are for. All others fit every kernel that has the hook. Those on events that are
+ * counted, which every kernel has, end in whether they need bpf_find_vma.
+ */
+static bool program_fits(const struct kernel *kernel, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+	const char *suffix = strstr(bpf_program__name(program), "__");
+	int arity;
+
+	if (!strncmp(section, "tp/", 3))
+		return true;
+	if (!strcmp(section, "perf_event"))
+		arity = kernel_function(kernel, "bpf_find_vma") > 0;
+	else if (strncmp(section, "tp_btf/", 7))
+		arity = kernel_function_arity(kernel, strchr(section, '/') + 1);
+	else
+		arity = kernel_tracepoint_arity(kernel, section + 7);
+	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
+}
+
+/* Of system calls in general, not of one function. */
+static bool on_system_calls(const char *section)
+{
+	const char *hook = strrchr(section, '/');
+
+	return hook && (!strcmp(hook, "/sys_enter") || !strcmp(hook, "/sys_exit"));
+}
+
+static bool program_wanted(const struct probes *probes, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+	bool function = !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
+	const char *name = bpf_program__name(program);
+
+	if (function && probes->level != PROBES_FUNCTION)
+		return false;
+	if (on_system_calls(section) && !strncmp(section, "tp/", 3) != probes->kernel.preempts)
+		return false;
+	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
+		return false;
+	return program_fits(&probes->kernel, program);
+}
+
+struct bpf_map *map_find(const struct probes *probes, const char *name)
+{
+	struct bpf_map *map = NULL;
+
+	for (size_t i = 0; i < OBJECT_COUNT && !map; i++)
+		if (probes->objects[i])
+			map = bpf_object__find_map_by_name(probes->objects[i], name);
+	return map;
+}
+
+static int maps_share(const struct probes *probes, struct bpf_object *object)
+{
+	struct bpf_map *map, *from;
+	int r;
+
+	bpf_object__for_each_map(map, object) {
+		from = bpf_map__is_internal(map) ? NULL : map_find(probes, bpf_map__name(map));
+		if (!from)
+			continue;
+		r = bpf_map__reuse_fd(map, bpf_map__fd(from));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int shared_sizes(struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "names");
+
+	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
+}
+
+static int object_load(struct probes *probes, enum object which)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = objects[which].name);
+	struct bpf_object *object;
+	struct bpf_program *program;
+	int r;
+
+	object = bpf_object__open_mem(objects[which].begin,
+				      objects[which].end - objects[which].begin, &options);
+	if (!object)
+		return -errno;
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, program_wanted(probes, program));
+	r = rodata_set(object, probes->kernel.typed_reads,
+		       probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31);
+	if (r >= 0)
+		r = which == OBJECT_SHARED ? shared_sizes(object) :
+					     maps_share(probes, object);
+	if (r >= 0)
+		r = bpf_object__load(object);
+	if (r < 0) {
+		bpf_object__close(object);
+		return r;
+	}
+	probes->objects[which] = object;
+	return 0;
+}
+
+/* ---- programs that others go on to ---- */
+
+/* Of a plugged stream, those on sys_enter and sys_exit are not attached by themselves. */
+static const char *plug_map(enum object object, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
+		if (plugged[i].object == object && on_system_calls(section))
+			return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
+	return NULL;
+}
+
+bool program_plugged(enum probes_group group, const struct bpf_program *program)
+{
+	return plug_map(group_object[group], program) != NULL;
+}
+
+static int plug(const struct probes *probes, enum object object, enum iotr_stream stream)
+{
+	struct bpf_program *program;
+	uint32_t key = stream;
+
+	bpf_object__for_each_program(program, probes->objects[object]) {
+		const char *map = plug_map(object, program);
+		int fd = bpf_program__fd(program);
+
+		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A stream whose programs are not accepted is one that was not loaded. */
+static void plug_all(struct probes *probes)
+{
+	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {
+		enum object object = plugged[i].object;
+		int r = probes->objects[object] ? plug(probes, object, plugged[i].stream) : 0;
+
+		if (r >= 0)
+			continue;
+		log_warning("the kernel does not go on to %s programs: %s", objects[object].name,
+			    strerror(-r));
+		bpf_object__close(probes->objects[object]);
+		probes->objects[object] = NULL;
+	}
+}
+
+/* ---- all of them ---- */
+
+int objects_load_shared(struct probes *probes)
+{
+	return object_load(probes, OBJECT_SHARED);
+}
+
+void objects_load(struct probes *probes)
+{
+	for (enum object which = OBJECT_SHARED + 1; which < OBJECT_COUNT; which++) {
+		int r = 0;
+
+		if (which != OBJECT_INODES || probes->level == PROBES_FUNCTION)
+			r = object_load(probes, which);
+		if (r < 0)
+			log_warning("the kernel refuses %s programs: %s", objects[which].name, strerror(-r));
+	}
+	plug_all(probes);
+}
+
+struct bpf_object *object_of(const struct probes *probes, enum probes_group group)
+{
+	return probes->objects[group_object[group]];
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A snapshot of very many files: all of them, in memory that does not grow with them, and no row."""
+import gzip
+import os
+import threading
+import time
+
+from lib.registry import check, equal, test, wait_for
+
+import ground
+
+IN_FOLDER = 1000
+MEMORY = 32 << 10  # KiB
+SNAPSHOT = 'filesystem_snapshot/filesystem_snap_000001.csv.gz'
+
+
+def plant(root, count):
+    """So many files in folders below `root`; how many entries that makes, the root among them."""
+    for number in range(count):
+        folder = os.path.join(root, 'folder %d' % (number // IN_FOLDER))
+        if not number % IN_FOLDER:
+            os.mkdir(folder)
+        os.mknod(os.path.join(folder, 'file %d' % number))
+    return count + -(-count // IN_FOLDER) + 1
+
+
+def helpers(pid):
+    found = set()
+    for task in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/children' % (pid, task), encoding='ascii') as file:
+            found.update(map(int, file.read().split()))
+    return found
+
+
+def most_memory(pid):
+    """In KiB, since it began."""
+    with open('/proc/%d/status' % pid, encoding='ascii') as file:
+        return int(next(line for line in file if line.startswith('VmHWM')).split()[1])
+
+
+class Watch(threading.Thread):
+    """The most memory of a process that takes the daemon's snapshots, and the progress that status tells."""
+
+    def __init__(self, daemon, ctl, name):
+        super().__init__(daemon=True)
+        self.pid, self.ctl, self.name = daemon.process.pid, ctl, name
+        self.memory, self.progress, self.over = 0, set(), threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.05):
+            for pid in helpers(self.pid):
+                try:
+                    self.memory = max(self.memory, most_memory(pid))
+                except (FileNotFoundError, ProcessLookupError, StopIteration):
+                    pass  # it has ended
+            state = self.ctl.json('status', self.name)['sessions'][0]['snapshots'].get('filesystem', {})
+            self.progress.add(state.get('rows', 0))
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+@test
+def many(world):
+    daemon, ctl = ground.begin(world)
+    root = world.make('many')
+    entries = plant(root, world.amounts['files'])
+    session = world.session('--vfs', '--path', root, '--snapshot-filesystem', '1h', '--snapshot-root', root,
+                            '--snapshot-depth', '9', name='many', ctl=ctl).start()
+    watch, begin = Watch(daemon, ctl, 'many'), time.monotonic()
+    watch.start()
+    path = os.path.join(session.output, SNAPSHOT)
+    wait_for('the snapshot', lambda: os.path.exists(path))
+    took = time.monotonic() - begin
+    watch.end()
+    session.stop()
+    with gzip.open(path, 'rb') as file:
+        lines = file.read().splitlines()
+    ground.note('%d entries in %.1f s, %d KiB of memory at most' % (entries, took, watch.memory))
+    equal(len(lines) - 1, entries, 'rows')
+    equal(len(set(line.split(b',')[1] for line in lines[1:])), entries, 'different paths')
+    equal(session.accounts['vfs']['emitted'], 0, 'rows of the session')
+    check(0 < watch.memory < MEMORY, 'it took %d KiB' % watch.memory)
+    check(any(0 < rows < entries for rows in watch.progress), 'no progress in status', watch.progress)
+
+
+@test
+def cancelled(world):
+    """Within a second, wherever it is."""
+    _, ctl = ground.begin(world)
+    root = world.make('many')
+    plant(root, world.amounts['files'])
+    session = world.session('--vfs', '--path', root, '--snapshot-filesystem', '1h', '--snapshot-root', root,
+                            '--snapshot-depth', '9', name='cancelled', ctl=ctl).start()
+    time.sleep(world.random.uniform(0.01, 0.2))
+    begin = time.monotonic()
+    session.stop()
+    took = time.monotonic() - begin
+    check(took < 1, 'the stop took %.1f s' % took)
+    equal([name for _, _, names in os.walk(session.output) for name in names if name.endswith('.part')], [],
+          'left over')

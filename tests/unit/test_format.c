@@ -416,7 +416,7 @@ static void make_any(struct iotr_vfs_record *record, struct row *row, uint64_t *
 {
 	static const char *const fs_types[] = { "", "ext4", "xfs" };
 
-	*record = vfs_rows[chance(random, LENGTH(vfs_rows))].record;
+	*record = vfs_rows[chance(random, LENGTH(vfs_rows))].record.vfs;
 	record->head.tid += chance(random, 80);
 	record->head.cpu = !chance(random, 8);
 	record->head.start_ns += chance(random, 1000000000) * 1000ULL;

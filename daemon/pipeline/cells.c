@@ -167,22 +167,45 @@ static uint64_t beginning_id(const struct cells_task_slot *task, uint8_t operati
 	return (task->id << 8 | operation) * CELLS_PLACES + place;
 }
 
-size_t cells_fill_late(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
+static void fill_ends(struct cells *cells, const struct row *row, struct cell *cell)
 {
 	const struct iotr_record *head = row->record;
-	const struct cells_task_slot *task = find_task(cells, head);
 	struct cell *last = cell + ends[head->stream];
 
-	cells->row = row;
-	cells->task = task;
-	cells->flags_used = 0;
 	cell[FIRST_timestamp] =
 		cell_number(CELL_TIME, head->start_ns + (uint64_t)cells->realtime_offset);
-	cell[FIRST_operation] = cell_late(CELLS_TASK, 4, beginning_id(task, head->operation));
-	fillers[head->stream](cells, row, cell);
-	last[LAST_ppid] = cell_late(CELLS_TASK_END, 4, task->id);
 	last[LAST_mono_ns] = cell_number(CELL_MONO, head->start_ns);
-	return ends[head->stream] + LAST_COUNT;
+	if (cells->late) {
+		cell[FIRST_operation] =
+			cell_late(CELLS_TASK, 4, beginning_id(cells->task, head->operation));
+		last[LAST_ppid] = cell_late(CELLS_TASK_END, 4, cells->task->id);
+		return;
+	}
+	fill_task(cells, row, cell);
+	fill_task_end(cells, row, cell);
+}
+
+static size_t fill(struct cells *cells, const struct row *row, struct cell *cell, bool late)
+{
+	uint8_t stream = row->record->stream;
+
+	cells->row = row;
+	cells->task = find_task(cells, row->record);
+	cells->late = late;
+	cells->flags_used = 0;
+	fill_ends(cells, row, cell);
+	fillers[stream](cells, row, cell);
+	return ends[stream] + LAST_COUNT;
+}
+
+size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
+{
+	return fill(cells, row, cell, false);
+}
+
+size_t cells_fill_late(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
+{
+	return fill(cells, row, cell, true);
 }
 
 void cells_fill_span(struct cells *cells, struct cell *cell, size_t column)
@@ -195,14 +218,4 @@ void cells_fill_span(struct cells *cells, struct cell *cell, size_t column)
 	};
 
 	span_fillers[cell[column].which](cells, cells->row, cell);
-}
-
-size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX])
-{
-	size_t count = cells_fill_late(cells, row, cell);
-
-	for (size_t i = 0; i < count; i++)
-		if (cell[i].kind == CELL_LATE)
-			cells_fill_span(cells, cell, i);
-	return count;
 }

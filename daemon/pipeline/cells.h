@@ -144,6 +144,7 @@ struct cells {
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, set by the owner */
 	const struct row *row;	 /* that is being filled, and its task */
 	const struct cells_task_slot *task;
+	bool late; /* spans are left for later */
 	struct disks disks;
 	struct cells_task_slot tasks[CELLS_TASKS_CACHED];
 	struct cells_key_slot files[CELLS_FILES_CACHED];
@@ -172,7 +173,7 @@ size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[C
 size_t cells_fill_late(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
 void cells_fill_span(struct cells *cells, struct cell *cell, size_t column);
 
-/* For the streams' own files: they fill late, and what there is of spans. */
+/* For the streams' own files; the last two fill what may be spans. */
 typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct cell *cell);
 #define CELLS_FILLER(id, name, flag, folder, doc)                                               \
 	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell);

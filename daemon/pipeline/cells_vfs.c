@@ -122,10 +122,13 @@ void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cel
 	cell[VFS_size] = cell_steady(cell_known(CELL_U64, record->size));
 	cell[VFS_offset] = cell_known(CELL_U64, record->offset);
 	cell[VFS_bytes_completed] = bytes_completed(record);
-	cell[VFS_inode] = cell_late(CELLS_FILE, 3, file_id(cells, record));
 	cell[VFS_latency_ns] = cell_known(CELL_U64, record->head.latency_ns);
-	if (record->has_mapping || record->address != IOTR_UNKNOWN)
-		cells_fill_vfs_result(cells, row, cell);
+	if (cells->late)
+		cell[VFS_inode] = cell_late(CELLS_FILE, 3, file_id(cells, record));
 	else
+		cells_fill_vfs_file(cells, row, cell);
+	if (cells->late && !record->has_mapping && record->address == IOTR_UNKNOWN)
 		cell[VFS_return_value] = cell_late(CELLS_RESULT, 7, result_id(cells, row));
+	else
+		cells_fill_vfs_result(cells, row, cell);
 }

@@ -72,13 +72,11 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 /* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
 static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
 {
-	size_t columns;
+	size_t columns = writer->format->fill(&writer->cells, row, cell);
 
 	*more = 0;
-	if (!writer->anonymizer)
-		return writer->format->fill(&writer->cells, row, cell);
-	columns = cells_fill(&writer->cells, row, cell);
-	*more = cells_anonymize(writer->anonymizer, row, cell, columns);
+	if (writer->anonymizer)
+		*more = cells_anonymize(writer->anonymizer, &writer->cells, row, cell, columns);
 	return columns;
 }
 

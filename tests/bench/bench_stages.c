@@ -167,7 +167,7 @@ static void stage_anonymize(void)
 			row.path = (struct row_text){ path, sizeof(path) - 1, false };
 			row.record = &samples[at % SAMPLES].head;
 			columns = cells_fill(cells, &row, cell);
-			bytes += cells_anonymize(anonymizer, &row, cell, columns);
+			bytes += cells_anonymize(anonymizer, cells, &row, cell, columns);
 		}
 		spent[fresh] = cpu_ns() - before;
 	}

@@ -19,7 +19,7 @@ REJECTING = 64
 # What a sample is of, by its symbol; the first that fits.
 STAGES = (
     ('SHA-256', r'sha256|_nettle|write_be32'),
-    ('write(2)', r'\[k\]'),
+    ('kernel, above all write(2)', r'\[k\]'),
     ('CSV', r'cells_|cell_|format_|digits_|write_(number|text|quoted|new_span)|fill_'),
     ('ring, names, router', r'ring_read|router_|describe_|names?_|table_|take_row|resolve|count$'),
     ('queue', r'queue_'),
@@ -94,11 +94,12 @@ def rejected(world):
     with Daemon(world) as daemon:
         variants = [Variant('untraced', tracers.nothing),
                     Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
-                    Variant('%d sessions' % REJECTING, functools.partial(rejecting, daemon))]
+                    Variant('rejected', functools.partial(rejecting, daemon))]
         measure(world, variants)
-    show('An event that the filters of %d sessions reject: pread of 1 byte' % REJECTING, variants)
-    bar('events a second of one CPU, rejected by %d sessions' % REJECTING, 1e9 / variants[2].figure()
-        if variants[2].samples else None, '>=', 3e6)
+    added = show('An event that the filters of %d sessions reject: pread of 1 byte' % REJECTING, variants)
+    cost = added.get('rejected')
+    bar('events a second of one CPU, their calls not counted, rejected by %d sessions' % REJECTING,
+        1e9 / cost if cost else None, '>=', 3e6)
 
 
 def part(world):

@@ -25,6 +25,7 @@ enum {
 /* Limits below these, and rotation more often, would be a mistake. */
 #define IOTR_SIZE_MIN		     (64ULL << 10)  /* bytes, of max_size and rotate_size */
 #define IOTR_ROTATE_INTERVAL_MIN_NS  100000000ULL
+#define IOTR_KEEP_SIZE_MIN	     (1ULL << 20) /* the manifest, which grows with the streams, and some segments */
 #define IOTR_ROTATE_SIZE_DEFAULT     (128ULL << 20)
 #define IOTR_ROTATE_INTERVAL_DEFAULT 86400000000000ULL /* ns: a day */
 
@@ -37,12 +38,11 @@ enum iotr_format {
 
 /* By which they are asked for, and the endings of the files' names. */
 extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
-/* Bytes: room for the manifest, which grows with the streams, and for some segments. */
-#define IOTR_KEEP_SIZE_MIN (1ULL << 20)
 
 /* Bytes that a flight recorder may be given. */
 #define IOTR_FLIGHT_RECORDER_MIN (1ULL << 20)
 #define IOTR_FLIGHT_RECORDER_MAX (4ULL << 30)
+
 /* Which snapshots a session takes; what is not given is as the daemon is configured. */
 enum {
 	IOTR_SNAPSHOTS_SYSTEM = 1,

@@ -232,8 +232,12 @@ int session_trace_new(struct session *session, int folder_fd);
 
 /* Adds how its files are kept, and what is there. */
 void session_add_storage(struct json_object *status, const struct session *session);
+
+/* ---- engine_selftest.c ---- */
+
 /* Ends the self-test under way, if there is one, with whatever it has found. */
 void selftest_abort(struct engine *engine);
+
 /* ---- snapshots: engine_snapshot_order.c, engine_snapshot_session.c ---- */
 
 int snapshots_new(struct engine *engine, struct snapshots **ret);

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cleanup.h"
 #include "engine_snapshot_private.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "snapshot/sampler.h"
 
 /* ---- the sampler ---- */
@@ -112,19 +112,11 @@ static void on_state(const struct snapshot_state *state, void *userdata)
 	}
 }
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void order_fail(struct order *order, int r, const char *what)
 {
 	struct snapshot_state state = { .error = r };
 
-	state.started_ns = state.ended_ns = realtime_ns();
+	state.started_ns = state.ended_ns = clocks_realtime_ns();
 	snprintf(state.message, sizeof(state.message), "%s: %s", what, strerror(-r));
 	order_finish(order, &state);
 }
@@ -134,7 +126,7 @@ void order_cancel(struct order *order)
 	struct snapshot_state state = { .error = -ECANCELED, .message = "the session ended before" };
 	const struct snapshot_state *last = order->running ? snapshot_state(order->running) : NULL;
 
-	state.ended_ns = realtime_ns();
+	state.ended_ns = clocks_realtime_ns();
 	state.started_ns = last ? last->started_ns : 0;
 	order_finish(order, &state);
 }

@@ -207,6 +207,12 @@ static int latest_first(const void *a, const void *b)
 	return one->started_ns < other->started_ns ? 1 : one->started_ns > other->started_ns ? -1 : 0;
 }
 
+/* What the note itself is not to blame for. */
+static bool may_be_read_later(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EIO;
+}
+
 static int add_note(int folder, const char *file, struct running_note **notes, size_t *count)
 {
 	struct running_note *more = reallocarray(*notes, *count + 1, sizeof(**notes));
@@ -221,9 +227,9 @@ static int add_note(int folder, const char *file, struct running_note **notes, s
 		++*count;
 		return 0;
 	}
-	log_warning("the note %s of a session that ran cannot be %s: %s", file,
-		    r == -EBADMSG ? "understood, and is removed" : "read", strerror(-r));
-	if (r == -EBADMSG)
+	log_warning("the note %s of a session that ran cannot be read%s: %s", file,
+		    may_be_read_later(r) ? "" : ", and is removed", strerror(-r));
+	if (!may_be_read_later(r))
 		unlinkat(folder, file, 0);
 	return 0;
 }

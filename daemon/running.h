@@ -44,8 +44,8 @@ enum running_folder { RUNNING_SESSIONS, RUNNING_RECOVER };
 
 /*
  * All notes, the latest session first; `*notes` is the caller's, each with running_note_done().
- * What cannot be understood is logged and removed; what
- * cannot be read is logged and stays. How many, or a negative errno.
+ * What is no note is logged and removed; what cannot be read now is logged and stays. How many, or a
+ * negative errno.
  */
 ssize_t running_read(const char *state_dir, enum running_folder folder,
 		     struct running_note **notes);

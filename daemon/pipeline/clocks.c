@@ -2,26 +2,19 @@
 #include "clocks.h"
 
 #include <stdio.h>
-#include <time.h>
+
+#include "clock.h"
 
 #define TRIES 5
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t clocks_mono_ns(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t clocks_realtime_ns(void)
 {
-	return read_clock(CLOCK_REALTIME);
+	return clock_ns(CLOCK_REALTIME);
 }
 
 struct clocks clocks_measure(void)
@@ -45,13 +38,9 @@ struct clocks clocks_measure(void)
 
 char *clocks_format(char text[CLOCKS_TEXT_MAX], uint64_t realtime_ns)
 {
-	time_t seconds = (time_t)(realtime_ns / 1000000000);
-	struct tm date;
-	size_t length;
+	char *fraction = clock_date(text, (int64_t)(realtime_ns / 1000000000));
 
-	gmtime_r(&seconds, &date);
-	length = strftime(text, CLOCKS_TEXT_MAX, "%Y-%m-%d %H:%M:%S", &date);
-	snprintf(text + length, CLOCKS_TEXT_MAX - length, ".%09llu",
+	snprintf(fraction, CLOCKS_TEXT_MAX - CLOCK_DATE_SIZE, "%09llu",
 		 (unsigned long long)(realtime_ns % 1000000000));
 	return text;
 }

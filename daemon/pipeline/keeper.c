@@ -22,6 +22,7 @@
 
 #define RETRY_NS    1000000000ULL /* where there was no room, or an error; then twice as long */
 #define RETRIES_MAX 6		  /* of ended sessions; and by then it is a minute */
+#define TELL_NS	    1000000000ULL /* a manifest is not written for each segment of many */
 #define MODE	    0640
 
 /* A segment being compressed. */
@@ -288,19 +289,20 @@ static bool has_to_tell(const struct trace *trace, uint64_t now)
 	       (trace->tell_ns <= now || atomic_load(&trace->storage->stopping));
 }
 
-/* The manifests of ended sessions. False: none was written. */
-static bool tell_changes(struct storage *storage)
+/* The manifests of ended sessions, not told for so long. False: none was written. */
+static bool tell_changes(struct storage *storage, uint64_t age_ns)
 {
 	uint64_t now = clocks_mono_ns();
 	struct trace *trace;
 	int error;
 
 	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (has_to_tell(trace, now))
+		if (has_to_tell(trace, now) && trace->told_ns + age_ns <= now)
 			break;
 	if (!trace)
 		return false;
 	trace->references++;
+	trace->told_ns = now;
 	pthread_mutex_unlock(&storage->lock);
 	error = manifest_edit(trace);
 	if (error < 0)
@@ -342,12 +344,15 @@ void *keeper_run(void *argument)
 	pthread_mutex_lock(&storage->lock);
 	while (!atomic_load(&storage->stopping)) {
 		storage_trim(storage);
+		/* What is told only when all is compressed has been missed by verify for long. */
+		if (tell_changes(storage, TELL_NS))
+			continue;
 		if (compressor && do_job(storage, compressor))
 			continue;
-		if (!tell_changes(storage) && !atomic_load(&storage->stopping))
+		if (!tell_changes(storage, 0) && !atomic_load(&storage->stopping))
 			rest(storage);
 	}
-	while (tell_changes(storage))
+	while (tell_changes(storage, 0))
 		;
 	pthread_mutex_unlock(&storage->lock);
 	compressor_free(compressor);

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cleanup.h"
+#include "clocks.h"
 
 #define READ_AGAIN_NS 1000000000ULL
 
@@ -73,14 +73,6 @@ static void read_mountinfo(struct mounts *mounts)
 		learn_line(mounts, line);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 const char *mounts_type(struct mounts *mounts, uint32_t device)
 {
 	const char *type = device ? table_get(&mounts->devices, device) : "";
@@ -88,7 +80,7 @@ const char *mounts_type(struct mounts *mounts, uint32_t device)
 
 	if (type)
 		return type;
-	now = now_ns();
+	now = clocks_mono_ns();
 	if (mounts->read_ns && now - mounts->read_ns < READ_AGAIN_NS)
 		return "";
 	mounts->read_ns = now;

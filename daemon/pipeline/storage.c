@@ -35,6 +35,18 @@ static uint64_t free_bytes(const struct trace *trace)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
+/* The disk is asked without the lock, and only where the answer counts. */
+static uint64_t free_if_limited(const struct trace *trace)
+{
+	struct storage *storage = trace->storage;
+	bool limited;
+
+	pthread_mutex_lock(&storage->lock);
+	limited = storage->limits.keep_free;
+	pthread_mutex_unlock(&storage->lock);
+	return limited ? free_bytes(trace) : UINT64_MAX;
+}
+
 static uint64_t in_flight(const struct storage *storage)
 {
 	const struct trace *trace;
@@ -180,7 +192,7 @@ static int take_locked(struct request *request)
 
 	request->deadline = clocks_mono_ns() + WAIT_NS;
 	for (;;) {
-		request->free = storage->limits.keep_free ? free_bytes(request->trace) : UINT64_MAX;
+		request->free = free_if_limited(request->trace);
 		pthread_mutex_lock(&storage->lock);
 		if (request->packed && request->packed->state != KEPT_COMPRESSING)
 			return -ECANCELED;

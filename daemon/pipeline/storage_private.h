@@ -78,6 +78,7 @@ struct trace {
 	size_t untold_count;
 	unsigned int tell_tries;
 	uint64_t tell_ns; /* CLOCK_MONOTONIC: not to be tried again before */
+	uint64_t told_ns; /* the last time */
 	int eventfd; /* not owned, -1: none */
 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "log.h"
 
 #define BATCH_ROWS	 1024
@@ -402,7 +402,6 @@ static void turn(struct writer *writer)
 void *writer_run(void *argument)
 {
 	struct writer *writer = argument;
-	struct timespec used;
 
 	while (!writer->ended)
 		turn(writer);
@@ -415,9 +414,7 @@ void *writer_run(void *argument)
 	}
 	trace_ended(writer->trace);
 	mailbox_serve(&writer->mailbox, writer);
-	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
-		atomic_store(&writer->cpu_ns,
-			     (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+	atomic_store(&writer->cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	atomic_store(&writer->finished, true);
 	mailbox_notify(&writer->mailbox);
 	return NULL;

@@ -261,10 +261,10 @@ def once_more(daemon, ctl, named, first):
 
 
 def put_bad_notes(daemon):
-    good = {'name': 'x', 'output': '/etc', 'inode': 1, 'parameters': {'streams': ['vfs']}}
+    good = {'name': 'x', 'output': '/etc', 'inode': 1, 'definition': {'streams': ['vfs']}}
     contents = ['', '{', '[]', '{}', '[' * 10000, '{"name": 7}', json.dumps({**good, 'name': '../x'}),
-                json.dumps({**good, 'output': 'etc'}), json.dumps({**good, 'parameters': []}),
-                json.dumps({**good, 'parameters': {'nonsense': 1}}), json.dumps(good)]
+                json.dumps({**good, 'output': 'etc'}), json.dumps({**good, 'definition': []}),
+                json.dumps({**good, 'definition': {'nonsense': 1}}), json.dumps(good)]
     for folder in ('running', 'recover'):
         path = os.path.join(daemon.folder, 'state', folder)
         os.makedirs(path, exist_ok=True)

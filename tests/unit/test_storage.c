@@ -57,12 +57,14 @@ static struct trace *add_trace(const char *name, const struct trace_config *how)
 static void write_file(const char *path, size_t size)
 {
 	int fd = openat(logs.fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	FILE *file = fdopen(fd, "w");
 
-	ck_assert_int_ge(fd, 0);
+	ck_assert_ptr_nonnull(file);
 	for (size_t i = 0; i < size; i += 16)
-		dprintf(fd, "%015zx\n", i * 2654435761u);
+		fprintf(file, "%015zx\n", i * 2654435761u);
+	fflush(file);
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
-	close(fd);
+	fclose(file);
 }
 
 static char *path_of(const char *name, unsigned int number, const char *ending)
@@ -345,6 +347,37 @@ START_TEST(tells_the_manifest_later)
 }
 END_TEST
 
+/* While there is much to compress, too. */
+START_TEST(tells_of_removals_soon)
+{
+	const unsigned int many = 100;
+	struct trace_counts counts;
+	struct trace *other;
+	char file[32];
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	trace = other = add_trace("b", &(struct trace_config){ .compress = true });
+	for (unsigned int i = 1; i <= many; i++) {
+		ck_assert_int_eq(trace_take(other, SIZE, TRACE_ROOM_OLDEST), 0);
+		write_file(path_of("b", i, ""), SIZE);
+		trace_settle(other, SIZE, SIZE);
+		snprintf(file, sizeof(file), "fs_%06u.csv", i);
+		trace_closed(other, IOTR_VFS, i, file, SIZE);
+	}
+	for (unsigned int i = 1; i <= many; i++)
+		trace_hashed(other, IOTR_VFS, i);
+	storage_set_limits(storage, &(struct storage_limits){ .max_use = many * SIZE + SIZE / 2 });
+	wait_manifest("a", "/segments/0/state", "removed");
+	trace_counts(other, &counts);
+	ck_assert_uint_gt(counts.waiting, 0);
+	end();
+}
+END_TEST
+
 /* The end does not wait for it. */
 START_TEST(ends_without_the_manifest)
 {
@@ -564,6 +597,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, waits_where_there_is_no_room);
 	tcase_add_test(tests, tells_the_manifest_of_an_ended_session);
 	tcase_add_test(tests, tells_the_manifest_later);
+	tcase_add_test(tests, tells_of_removals_soon);
 	tcase_add_test(tests, ends_without_the_manifest);
 	tcase_add_test(tests, holds_the_limit_over_all_sessions);
 	tcase_add_test(tests, removes_emptied_folders_last);

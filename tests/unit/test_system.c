@@ -19,18 +19,9 @@ static void end(void)
 	folder_end(&folder);
 }
 
-/* Writes the file, and makes the folders above it. */
 static void put(const char *name, const char *text)
 {
-	char command[512];
-	int fd;
-
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s%s')\"", folder.path, name);
-	ck_assert_int_eq(system(command), 0);
-	fd = openat(folder.fd, name + 1, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
+	folder_put(&folder, name + 1, text);
 }
 
 static void put_link(const char *name, const char *target)

@@ -67,11 +67,34 @@ void cells_anonymizer_free(struct cells_anonymizer *anonymizer)
 	free(anonymizer);
 }
 
-size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct row *row, struct cell *cell, size_t count)
+static bool has_names(const struct named_columns *named, size_t from, size_t columns)
+{
+	for (size_t i = 0; i < named->count; i++)
+		if (named->columns[i] >= from && named->columns[i] < from + columns)
+			return true;
+	return false;
+}
+
+/* What is kept of a span is never a name. */
+static void fill_named(const struct named_columns *named, struct cells *cells, struct cell *cell, size_t count)
+{
+	for (size_t i = 0, next; i < count; i = next) {
+		next = i + 1;
+		if (cell[i].kind != CELL_LATE)
+			continue;
+		next = i + cell[i].span;
+		if (has_names(named, i, cell[i].span))
+			cells_fill_span(cells, cell, i);
+	}
+}
+
+size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct cells *cells, struct row *row,
+		       struct cell *cell, size_t count)
 {
 	const struct named_columns *named = &anonymizer->named[row->record->stream];
 	char *at = anonymizer->text;
 
+	fill_named(named, cells, cell, count);
 	for (size_t i = 0; i < named->count && named->columns[i] < count; i++) {
 		struct cell *one = &cell[named->columns[i]];
 		size_t length;

@@ -17,6 +17,8 @@ void cells_anonymizer_free(struct cells_anonymizer *anonymizer); /* takes NULL *
 
 /*
  * Replaces the texts of the row's cells, and takes the paths away from the row: they are in the clear.
+ * Spans that have columns with names are filled, by `cells`, as it filled the row; others stay late.
  * The new texts are valid until the next call. Returns how many bytes they take; none is quoted.
  */
-size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct row *row, struct cell *cell, size_t count);
+size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct cells *cells, struct row *row,
+		       struct cell *cell, size_t count);

@@ -52,45 +52,64 @@ static void fill_mapping(struct cells *cells, const struct iotr_vfs_record *reco
 	cell[VFS_mmap_flags] = cell_flags(cells, CELLS_FLAGS_MAPPING, 0, 0, record->mapping);
 }
 
-static struct cell flags(struct cells *cells, const struct cells_file *file)
+void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct cell *cell)
 {
-	if (file->flag_kind == IOTR_FLAGS_NONE)
-		return cell_empty();
-	return cell_flags(cells, CELLS_FLAGS_VFS, file->flag_kind, file->file_flags, file->flags);
+	const struct iotr_vfs_record *record = (const void *)row->record;
+
+	cell[VFS_return_value] = cell_signed(record->result);
+	cell[VFS_errno] = cell_number(CELL_U64, error_of(record->result));
+	fill_mapping(cells, record, cell);
+	cell[VFS_address] = cell_known(CELL_HEX, record->address);
+	cell[VFS_fd] = record->has_fd ? cell_signed(record->fd) : cell_empty();
+	cell[VFS_fs_type] = fs_type(cells, row);
 }
 
-static struct cells_file file_of(const struct iotr_vfs_record *record)
+/* Of a row that maps nothing and has no address. */
+static uint64_t result_id(struct cells *cells, const struct row *row)
 {
-	return (struct cells_file){
-		.inode = record->file.inode,
-		.device = record->file.device,
-		.file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0,
-		.flags = record->flag_kind == IOTR_FLAGS_NONE ? 0 : record->flags,
-		.flag_kind = record->flag_kind,
-	};
+	const struct iotr_vfs_record *record = (const void *)row->record;
+	struct cells_key key = { {
+		(uint64_t)record->result,
+		(uint64_t)(uintptr_t)row->fs_type,
+		(uint64_t)(uint32_t)record->fd << 8 | record->has_fd,
+	} };
+
+	return cells_key_id(cells->results, CELLS_RESULTS_CACHED, CELLS_PLACE_RESULT, key);
 }
 
-/* The id under which the three columns of this file were shown before, or a new one. */
-static uint32_t file_id(struct cells *cells, const struct cells_file *file)
-{
-	uint64_t hash = cells_hash(file->inode + 31 * (uint64_t)file->flags);
-	struct cells_file_slot *slot = &cells->files[hash % CELLS_FILES_CACHED];
+_Static_assert(VFS_fs_type - VFS_return_value == 6, "what is between them is of the result");
 
-	if (slot->id && cells_same(&slot->file, file, sizeof(*file)))
-		return slot->id;
-	slot->file = *file;
-	slot->id = cells_new_id(cells);
-	return slot->id;
+static uint32_t shown_flags(const struct iotr_vfs_record *record)
+{
+	return record->flag_kind == IOTR_FLAGS_NONE ? 0 : record->flags;
 }
 
-static void fill_file(struct cells *cells, const struct iotr_vfs_record *record, struct cell *cell)
+static uint32_t shown_file_flags(const struct iotr_vfs_record *record)
 {
-	struct cells_file file = file_of(record);
-	struct cell inode = cell_known(CELL_U64, file.inode);
+	return record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0;
+}
 
-	cell[VFS_inode] = cell_span(inode, file_id(cells, &file), 3);
-	cell[VFS_device] = cell_device(file.device);
-	cell[VFS_flags] = flags(cells, &file);
+static uint64_t file_id(struct cells *cells, const struct iotr_vfs_record *record)
+{
+	struct cells_key key = { {
+		record->file.inode,
+		(uint64_t)record->file.device << 32 | shown_file_flags(record),
+		(uint64_t)shown_flags(record) << 32 | record->flag_kind,
+	} };
+
+	return cells_key_id(cells->files, CELLS_FILES_CACHED, CELLS_PLACE_FILE, key);
+}
+
+void cells_fill_vfs_file(struct cells *cells, const struct row *row, struct cell *cell)
+{
+	const struct iotr_vfs_record *record = (const void *)row->record;
+
+	cell[VFS_inode] = cell_known(CELL_U64, record->file.inode);
+	cell[VFS_device] = cell_device(record->file.device);
+	cell[VFS_flags] = cell_empty();
+	if (record->flag_kind != IOTR_FLAGS_NONE)
+		cell[VFS_flags] = cell_flags(cells, CELLS_FLAGS_VFS, record->flag_kind,
+					     shown_file_flags(record), shown_flags(record));
 }
 
 _Static_assert(VFS_flags - VFS_inode == 2, "the columns of a file stand together");
@@ -103,12 +122,13 @@ void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cel
 	cell[VFS_size] = cell_steady(cell_known(CELL_U64, record->size));
 	cell[VFS_offset] = cell_known(CELL_U64, record->offset);
 	cell[VFS_bytes_completed] = bytes_completed(record);
-	fill_file(cells, record, cell);
 	cell[VFS_latency_ns] = cell_known(CELL_U64, record->head.latency_ns);
-	cell[VFS_return_value] = cell_steady(cell_signed(record->result));
-	cell[VFS_errno] = cell_steady(cell_number(CELL_U64, error_of(record->result)));
-	fill_mapping(cells, record, cell);
-	cell[VFS_address] = cell_known(CELL_HEX, record->address);
-	cell[VFS_fd] = record->has_fd ? cell_signed(record->fd) : cell_empty();
-	cell[VFS_fs_type] = fs_type(cells, row);
+	if (cells->late)
+		cell[VFS_inode] = cell_late(CELLS_FILE, 3, file_id(cells, record));
+	else
+		cells_fill_vfs_file(cells, row, cell);
+	if (cells->late && !record->has_mapping && record->address == IOTR_UNKNOWN)
+		cell[VFS_return_value] = cell_late(CELLS_RESULT, 7, result_id(cells, row));
+	else
+		cells_fill_vfs_result(cells, row, cell);
 }

@@ -17,11 +17,17 @@ union format_state {
 };
 
 struct format {
+	/* How it wants the cells of a row to be filled; it takes all of cells_fill() too. */
+	size_t (*fill)(struct cells *cells, const struct row *row, struct cell *cell);
 	void (*init)(union format_state *state, enum iotr_stream stream);
 	/* Most bytes that the line of this row can take. */
 	size_t (*bound)(const struct row *row);
-	/* Writes a line to `out`, which has room for the bound, and returns its length. */
-	size_t (*row)(union format_state *state, const struct cell *cell, size_t count, char *out);
+	/*
+	 * Writes a line to `out`, which has room for the bound, and returns its length. `cells` is what
+	 * filled them.
+	 */
+	size_t (*row)(union format_state *state, struct cells *cells, struct cell *cell, size_t count,
+		      char *out);
 	/* What a file begins with, at most FORMAT_CSV_HEADER_MAX bytes; may be nothing. */
 	size_t (*header)(enum iotr_stream stream, char *out);
 };

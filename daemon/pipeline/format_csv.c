@@ -71,48 +71,55 @@ INLINE char *write_cell(struct format_csv *csv, char *out, const struct cell *ce
 		return digits_u64(out, cell->number);
 	if (cell->kind == CELL_TIME)
 		return format_time(&csv->date, out, cell->number);
+	if (cell->kind == CELL_MONO)
+		return format_mono(&csv->mono, out, cell->number);
 	return write_number(out, cell);
 }
 
 /* Writes the columns of a span, and keeps what it wrote when that is short. */
-NOINLINE static char *write_new_span(struct format_csv *csv, struct format_csv_span *span,
-				     char *out, const struct cell *cell, size_t column)
+NOINLINE static char *write_new_span(struct format_csv *csv, struct cells *cells, char *out,
+				     struct cell *cell, size_t column)
 {
-	uint32_t id = cell->id;
+	const struct cell late = cell[column];
+	struct format_csv_span *span = &csv->spans[late.id % CELLS_PLACES];
 	char *at = out;
 
-	for (size_t i = 0; i < cell->span; i++) {
-		at = write_cell(csv, at, &cell[i], column + i);
+	cells_fill_span(cells, cell, column);
+	for (size_t i = column; i < column + late.span; i++) {
+		at = write_cell(csv, at, &cell[i], i);
 		*at++ = ',';
 	}
+	span->id = 0;
 	if ((size_t)(at - out) > sizeof(span->text))
 		return at;
-	span->id = id;
-	span->column = (uint8_t)column;
+	span->id = late.id;
 	span->length = (uint8_t)(at - out);
 	memcpy(span->text, out, span->length);
 	return at;
 }
 
-static inline char *write_span(struct format_csv *csv, char *out, const struct cell *cell,
-			       size_t column)
+INLINE char *write_span(struct format_csv *csv, struct cells *cells, char *out, struct cell *cell,
+			size_t column)
 {
-	struct format_csv_span *span = &csv->spans[(cell->id + column) % FORMAT_CSV_SPANS];
+	const struct format_csv_span *span = &csv->spans[cell[column].id % CELLS_PLACES];
 
-	if (span->id != cell->id || span->column != column)
-		return write_new_span(csv, span, out, cell, column);
+	if (span->id != cell[column].id)
+		return write_new_span(csv, cells, out, cell, column);
 	memcpy(out, span->text, sizeof(span->text));
 	return out + span->length;
 }
 
-size_t format_csv_row(struct format_csv *csv, const struct cell *cell, size_t count, char *out)
+size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *cell, size_t count,
+		      char *out)
 {
 	char *at = out;
 
 	for (size_t i = 0; i < count;) {
-		if (cell[i].span) {
-			at = write_span(csv, at, &cell[i], i);
-			i += cell[i].span;
+		if (cell[i].kind == CELL_LATE) {
+			uint8_t span = cell[i].span; /* it may be filled now */
+
+			at = write_span(csv, cells, at, cell, i);
+			i += span;
 			continue;
 		}
 		at = write_cell(csv, at, &cell[i], i);

@@ -14,7 +14,6 @@
 
 enum {
 	FORMAT_CSV_HEADER_MAX = 4096,
-	FORMAT_CSV_SPANS = 256,
 };
 
 /* The digits of a column's last number. */
@@ -26,16 +25,16 @@ struct format_csv_number {
 
 /* The text of several columns, with a comma after each. */
 struct format_csv_span {
-	uint32_t id; /* 0: free */
-	uint8_t column;
+	uint64_t id; /* 0: free */
+	char text[79];
 	uint8_t length;
-	char text[74];
 };
 
 struct format_csv {
 	struct format_date date;
+	struct format_mono mono;
 	struct format_csv_number numbers[CELLS_MAX];
-	struct format_csv_span spans[FORMAT_CSV_SPANS];
+	struct format_csv_span spans[CELLS_PLACES];
 };
 
 void format_csv_init(struct format_csv *csv);
@@ -43,8 +42,12 @@ void format_csv_init(struct format_csv *csv);
 /* Most bytes that the line of this row can take. */
 size_t format_csv_bound(const struct row *row);
 
-/* Writes a line to `out`, which has room for the bound, and returns its length. */
-size_t format_csv_row(struct format_csv *csv, const struct cell *cell, size_t count, char *out);
+/*
+ * Writes a line to `out`, which has room for the bound, and returns its length. The cells may be those
+ * of cells_fill_late(), and are filled as needed; `cells` is what filled them.
+ */
+size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *cell, size_t count,
+		      char *out);
 
 /* The header line of a stream, without a NUL; at most FORMAT_CSV_HEADER_MAX bytes. */
 size_t format_csv_header(enum iotr_stream stream, char *out);

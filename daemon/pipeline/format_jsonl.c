@@ -52,6 +52,8 @@ static char *write_value(struct format_jsonl *jsonl, char *out, const struct cel
 {
 	if (cell->kind == CELL_TIME)
 		return format_time(&jsonl->date, out, cell->number);
+	if (cell->kind == CELL_MONO)
+		return format_mono(&jsonl->mono, out, cell->number);
 	return format_number(out, cell);
 }
 

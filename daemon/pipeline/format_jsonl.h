@@ -26,6 +26,7 @@ struct format_jsonl_key {
 
 struct format_jsonl {
 	struct format_date date;
+	struct format_mono mono;
 	struct format_jsonl_key keys[CELLS_MAX];
 };
 

@@ -38,6 +38,31 @@ static inline char *format_time(struct format_date *date, char *out, uint64_t ns
 	return digits_8(out, fraction % 100000000);
 }
 
+/* The upper digits of the last time of a clock. */
+struct format_mono {
+	uint64_t upper; /* that `text` is of; 0: none */
+	char text[16];
+	uint8_t length;
+};
+
+static inline char *format_mono(struct format_mono *mono, char *out, uint64_t ns)
+{
+	const uint64_t base = 100000000;
+	uint64_t upper = ns / base;
+
+	if (!upper)
+		return digits_u64(out, ns);
+	if (upper != mono->upper) {
+		char text[20 + DIGITS_SLACK];
+
+		mono->upper = upper;
+		mono->length = (uint8_t)(digits_u64(text, upper) - text);
+		memcpy(mono->text, text, sizeof(mono->text));
+	}
+	memcpy(out, mono->text, sizeof(mono->text));
+	return digits_8(out + mono->length, (uint32_t)(ns - upper * base));
+}
+
 static inline char *format_ms(char *out, uint64_t ns)
 {
 	out = digits_u64(out, ns / 1000000);
@@ -52,11 +77,12 @@ static inline char *format_device(char *out, uint64_t device)
 	return digits_u64(out, device & 0xfffff);
 }
 
-/* All kinds but text and time. */
+/* All kinds but text and CELL_TIME. */
 static inline char *format_number(char *out, const struct cell *cell)
 {
 	switch (cell->kind) {
 	case CELL_U64:
+	case CELL_MONO:
 		return digits_u64(out, cell->number);
 	case CELL_S64:
 		return digits_s64(out, (int64_t)cell->number);

@@ -123,14 +123,6 @@ static void clear_buffer(struct sink *sink)
 	sink->last_ns = sink->last_realtime_ns = 0;
 }
 
-static void widen(uint64_t *first, uint64_t *last, uint64_t least, uint64_t greatest)
-{
-	if (least < *first)
-		*first = least;
-	if (greatest > *last)
-		*last = greatest;
-}
-
 static uint64_t count_lines(const char *data, size_t size)
 {
 	uint64_t lines = 0;
@@ -152,8 +144,8 @@ static void account(struct sink *sink, size_t size, uint64_t rows)
 		return;
 	segment_accept(segment, sink->buffer, size, sink->hash_at_once);
 	segment->rows += rows;
-	widen(&segment->first_ns, &segment->last_ns, sink->first_ns, sink->last_ns);
-	widen(&segment->first_realtime_ns, &segment->last_realtime_ns, sink->first_realtime_ns,
+	sink_widen(&segment->first_ns, &segment->last_ns, sink->first_ns, sink->last_ns);
+	sink_widen(&segment->first_realtime_ns, &segment->last_realtime_ns, sink->first_realtime_ns,
 	      sink->last_realtime_ns);
 	add(sink->written, rows);
 	add(sink->bytes, size);
@@ -226,19 +218,13 @@ int sink_flush(struct sink *sink)
 	return error;
 }
 
-/* What a line makes the files grow by before there is one. */
-static size_t new_header(const struct sink *sink)
-{
-	return sink->segment ? 0 : sink->kind.header_size;
-}
-
 static void lose_buffer(struct sink *sink)
 {
 	if (!sink->used)
 		return;
 	add(sink->lost, sink->buffered_rows);
 	sink->extent->rows -= sink->buffered_rows;
-	sink->extent->bytes -= sink->used + new_header(sink);
+	sink->extent->bytes -= sink->used + sink_new_header(sink);
 	clear_buffer(sink);
 }
 
@@ -247,18 +233,11 @@ void sink_lose_row(struct sink *sink)
 	add(sink->lost, 1);
 }
 
-char *sink_reserve(struct sink *sink, size_t size)
+void sink_make_space(struct sink *sink, size_t size)
 {
-	if (sink->used + size > SINK_BUFFER_SIZE)
-		sink_flush(sink);
+	sink_flush(sink);
 	if (sink->used + size > SINK_BUFFER_SIZE)
 		lose_buffer(sink);
-	return sink->buffer + sink->used;
-}
-
-size_t sink_growth(const struct sink *sink, size_t size)
-{
-	return size + (sink->used ? 0 : new_header(sink));
 }
 
 bool sink_fits(const struct sink *sink, size_t size, uint64_t limit)
@@ -267,17 +246,6 @@ bool sink_fits(const struct sink *sink, size_t size, uint64_t limit)
 
 	return bytes + sink->used + size <= limit ||
 	       (!sink->used && (!sink->segment || !sink->segment->rows));
-}
-
-void sink_commit(struct sink *sink, size_t size, struct sink_time time)
-{
-	sink->extent->rows++;
-	sink->extent->bytes += sink_growth(sink, size);
-	sink->used += size;
-	sink->buffered_rows++;
-	widen(&sink->first_ns, &sink->last_ns, time.mono_ns, time.mono_ns);
-	widen(&sink->first_realtime_ns, &sink->last_realtime_ns, time.realtime_ns,
-	      time.realtime_ns);
 }
 
 static int close_segment(struct sink *sink, struct segment *segment)

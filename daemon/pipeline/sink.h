@@ -69,11 +69,28 @@ void sink_done(struct sink *sink); /* takes an all-zero sink too */
 /* Removes its files and its folder, which is its own. */
 void sink_remove(struct sink *sink, int output_fd);
 
+/* Empties the buffer when a line of `size` bytes does not fit. */
+void sink_make_space(struct sink *sink, size_t size);
+
 /* Room for a line of at most `size` bytes, which is less than SINK_BUFFER_SIZE. Never NULL. */
-char *sink_reserve(struct sink *sink, size_t size);
+static inline char *sink_reserve(struct sink *sink, size_t size)
+{
+	if (sink->used + size > SINK_BUFFER_SIZE)
+		sink_make_space(sink, size);
+	return sink->buffer + sink->used;
+}
+
+/* What a line makes the files grow by before there is one. */
+static inline size_t sink_new_header(const struct sink *sink)
+{
+	return sink->segment ? 0 : sink->kind.header_size;
+}
 
 /* Bytes by which a line of `size` makes the session's files grow. */
-size_t sink_growth(const struct sink *sink, size_t size);
+static inline size_t sink_growth(const struct sink *sink, size_t size)
+{
+	return size + (sink->used ? 0 : sink_new_header(sink));
+}
 
 /* Whether its segment stays within `limit` with a line of `size`, or holds nothing but that. */
 bool sink_fits(const struct sink *sink, size_t size, uint64_t limit);
@@ -84,8 +101,23 @@ struct sink_time {
 	uint64_t realtime_ns;
 };
 
+static inline void sink_widen(uint64_t *first, uint64_t *last, uint64_t least, uint64_t greatest)
+{
+	*first = least < *first ? least : *first;
+	*last = greatest > *last ? greatest : *last;
+}
+
 /* The line is there. */
-void sink_commit(struct sink *sink, size_t size, struct sink_time time);
+static inline void sink_commit(struct sink *sink, size_t size, struct sink_time time)
+{
+	sink->extent->rows++;
+	sink->extent->bytes += sink_growth(sink, size);
+	sink->used += size;
+	sink->buffered_rows++;
+	sink_widen(&sink->first_ns, &sink->last_ns, time.mono_ns, time.mono_ns);
+	sink_widen(&sink->first_realtime_ns, &sink->last_realtime_ns, time.realtime_ns,
+		   time.realtime_ns);
+}
 
 /* A row that came to be none of the buffer. */
 void sink_lose_row(struct sink *sink);

@@ -74,7 +74,10 @@ static int open_sinks(struct writer *writer, enum iotr_format format)
 	FOR_EACH_STREAM (writer, stream) {
 		enum iotr_stream which = (enum iotr_stream)(stream - writer->streams);
 
-		writer->format->init(&stream->format, which);
+		stream->format = malloc(sizeof(*stream->format));
+		if (!stream->format)
+			return -ENOMEM;
+		writer->format->init(stream->format, which);
 		error = sink_init(&stream->sink, writer->output_fd, which, format,
 				  &writer->extent, writer->trace);
 		if (error < 0)
@@ -171,8 +174,11 @@ void writer_free(struct writer *writer)
 	if (writer->started && !writer->stopping)
 		writer_stop(writer, "stopped", NULL);
 	writer_finish(writer);
-	FOR_EACH_STREAM (writer, stream)
+	FOR_EACH_STREAM (writer, stream) {
 		sink_done(&stream->sink);
+		free(stream->format);
+		free(stream->shown);
+	}
 	trace_free(writer->trace);
 	manifest_done(&writer->manifest);
 	cells_anonymizer_free(writer->anonymizer);

@@ -28,7 +28,8 @@ enum {
 /* Of one stream; the counters have one writing thread each. */
 struct writer_stream {
 	struct sink sink;
-	union format_state format;
+	union format_state *format;
+	struct format_csv *shown; /* of live views; NULL until there is one */
 	bool failing;			/* the log has been told */
 	_Atomic uint64_t received;	/* consumer thread: rows of the session */
 	_Atomic uint64_t refused;	/* consumer thread: rows after a limit */

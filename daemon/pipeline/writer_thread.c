@@ -20,18 +20,26 @@
 #define LAST_TRIES	 8
 #define WAIT_MAX_NS	 3600000000000ULL
 
+static bool has_shown(struct writer_stream *stream)
+{
+	if (stream->shown)
+		return true;
+	stream->shown = malloc(sizeof(*stream->shown));
+	if (stream->shown)
+		format_csv_init(stream->shown);
+	return stream->shown;
+}
+
 /* A live view has CSV, whatever the files have. */
 static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
-			const struct cell *cell, size_t columns, size_t more)
+			struct cell *cell, size_t columns, size_t more)
 {
-	struct format_csv csv;
-	char *line = malloc(format_csv_bound(row) + more);
+	char *line = has_shown(stream) ? malloc(format_csv_bound(row) + more) : NULL;
 	size_t length;
 
 	if (!line)
 		return;
-	format_csv_init(&csv);
-	length = format_csv_row(&csv, cell, columns, line);
+	length = format_csv_row(stream->shown, &writer->cells, cell, columns, line);
 	pthread_mutex_lock(&writer->tap_lock);
 	if (writer->tap)
 		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
@@ -64,9 +72,11 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 /* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
 static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
 {
-	size_t columns = cells_fill(&writer->cells, row, cell);
+	size_t columns = writer->format->fill(&writer->cells, row, cell);
 
-	*more = writer->anonymizer ? cells_anonymize(writer->anonymizer, row, cell, columns) : 0;
+	*more = 0;
+	if (writer->anonymizer)
+		*more = cells_anonymize(writer->anonymizer, &writer->cells, row, cell, columns);
 	return columns;
 }
 
@@ -76,7 +86,7 @@ static void write_row(struct writer *writer, struct row *row)
 	struct cell cell[CELLS_MAX];
 	size_t more, columns = fill_cells(writer, row, cell, &more);
 	char *line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
-	size_t length = writer->format->row(&stream->format, cell, columns, line);
+	size_t length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
 
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
 	    !writer->disk.failing)

@@ -1,40 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CPU time of a row from the ring's callback to the file, by thread and by stage.
+ * Rows from a ring to CSV files on disk, through consumer, router, queues and writers as they are,
+ * as fast as they go without a loss. All sessions want every row.
  *
- *   bench_pipeline [ROWS [FOLDER]]
+ *   bench_pipeline [--rows N] [--sessions N] [--format csv|jsonl] [--folder DIR] [--keep]
  *
- * Rows come in drains of 4096 as fast as the writer takes them; a session's queue never overflows.
- * They are reads and writes of 16 threads on CPUs of their own, four files each, in runs of 16 rows
- * of one thread, as a ring has them.
+ * Prints one line of names and figures. Rows are counted once for each session. `rate` is what came
+ * to the files in a second, in the middle of the run; `closed` counts until files are closed, hashed
+ * and told of by manifests. `consumer` and `writers` are CPU nanoseconds a row. The wall clock of
+ * timestamps stands still, so that the files of two runs are the same, byte for byte; --keep leaves
+ * them in DIR/bench_pipeline.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <pthread.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cells_anonymize.h"
-#include "cleanup.h"
-#include "format_csv.h"
+#include "bench_ring.h"
+#include "bench_rows.h"
+#include "clocks.h"
+#include "consumer.h"
 #include "pipeline.h"
-#include "queue.h"
-#include "sink.h"
 
 enum {
-	FILES = 1000,
-	DRAIN = 4096,
-	SAMPLES = 256,
+	RING_SIZE = 32 << 20, /* as on a machine with 8 CPUs */
+	NAMES_SIZE = 8 << 20,
+	KNOWN = 1 << 16,
+	UNDER_WAY = 50000, /* rows that a queue has room for */
+	POLL_NS = 200000,
+	SESSIONS_MAX = 64,
 };
 
-static struct iotr_vfs_record samples[SAMPLES];
-static uint64_t rows = 5000000;
-static const char *parent = "/tmp";
+static uint64_t events = 2000000; /* rows of a session */
+static unsigned int session_count = 1;
+static enum iotr_format format = IOTR_FORMAT_CSV;
+static const char *parent = "/var/tmp";
+static int keep;
+
+static char folder[512];
+static struct bench_ring rows, names;
+static uint64_t known[KNOWN];
+static struct consumer *consumer;
+static struct writer *writers[SESSIONS_MAX];
 
 static void die(const char *what, int error)
 {
@@ -42,96 +54,59 @@ static void die(const char *what, int error)
 	exit(1);
 }
 
-static uint64_t cpu_ns(void)
+/* The offset of the wall clock is the same in every run. */
+struct clocks __real_clocks_measure(void);
+struct clocks __wrap_clocks_measure(void);
+struct clocks __wrap_clocks_measure(void)
+{
+	struct clocks clocks = __real_clocks_measure();
+
+	clocks.offset_ns = 1700000000123456789;
+	return clocks;
+}
+
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void report(const char *stage, uint64_t ns)
+static void add_name(void *userdata, const struct iotr_name_record *record, uint32_t size)
 {
-	printf("%-44s %7.1f ns a row\n", stage, (double)ns / (double)rows);
+	(void)userdata;
+	memcpy(bench_ring_add(&names, size), record, size);
 }
 
-static void add_name(struct names *names, uint64_t id, uint64_t parent_id, const char *text)
+static void fill_rings(void)
 {
-	char space[sizeof(struct iotr_name_record) + 256] = { 0 };
-	struct iotr_name_record *record = (void *)space;
-	size_t length = strlen(text);
+	uint64_t mask = session_count == SESSIONS_MAX ? ~0ULL : (1ULL << session_count) - 1;
+	struct iotr_vfs_record *record;
 
-	record->id = id;
-	record->parent = parent_id;
-	record->inode = id;
-	record->device = 254 << 20 | 1;
-	record->length = (uint16_t)length;
-	strcpy(record->fs_type, "ext4");
-	memcpy(record->text, text, length);
-	names_add(names, record, sizeof(*record) + length);
+	bench_ring_new(&names, NAMES_SIZE);
+	rows_names(add_name, NULL);
+	bench_ring_publish(&names);
+	bench_ring_new(&rows, RING_SIZE);
+	for (uint64_t number = 0; (record = bench_ring_add(&rows, sizeof(*record))); number++)
+		rows_make(record, number, mask);
 }
 
-static void add_names(struct names *names)
+static void start_session(unsigned int number)
 {
-	char text[64];
+	char output[sizeof(folder) + 16], message[1024];
+	struct writer_config config = { .output = output, .streams = 1 << IOTR_VFS, .format = format };
+	int error;
 
-	add_name(names, 1, 0, "/");
-	add_name(names, 2, 1, "var");
-	add_name(names, 3, 2, "lib");
-	add_name(names, 4, 3, "database");
-	for (int file = 0; file < FILES; file++) {
-		snprintf(text, sizeof(text), "segment-%06d.dat", file);
-		add_name(names, 10 + (uint64_t)file, 4, text);
-	}
-}
-
-static void make_sample(struct iotr_vfs_record *record, unsigned int number)
-{
-	unsigned int thread = number / 16, file = number % 4;
-
-	*record = (struct iotr_vfs_record){
-		.head = { .size = sizeof(*record), .stream = IOTR_VFS, .sessions = 1 },
-		.result = 4096, .size = 4096, .offset = (uint64_t)number * 4096 * 1031,
-		.address = IOTR_UNKNOWN, .fd = 3 + (int)(4 * thread + file), .has_fd = 1,
-		.counts_bytes = 1, .flag_kind = IOTR_FLAGS_FILE,
-	};
-	record->head.operation = number % 3 ? IOTR_VFS_READ : IOTR_VFS_WRITE;
-	record->head.cpu = thread;
-	record->head.start_ns = 1234567890123456ULL + number * 1777;
-	record->head.latency_ns = 800 + number * 37;
-	record->head.cgroup_id = 12345;
-	record->head.pid = 4242;
-	record->head.tid = 4242 + thread;
-	record->head.ppid = 1;
-	record->head.uid = 1000;
-	strcpy(record->head.command, "database");
-	record->file.name = 10 + (thread * 61 + file) % FILES;
-	record->file.inode = 1000000 + record->file.name;
-	record->file.device = 254 << 20 | 1;
-	record->file.flags = file % 2 ? 0102002 : 0100000;
-}
-
-/* A consumer's work: drains, with the rows' times going on. */
-static void feed(struct router *router, const struct writer *writer)
-{
-	struct writer_counts counts;
-
-	for (uint64_t row = 0; row < rows; row += DRAIN) {
-		router_begin(router);
-		for (uint64_t at = row; at < rows && at < row + DRAIN; at++) {
-			struct iotr_vfs_record *sample = &samples[at % SAMPLES];
-
-			sample->head.start_ns += 1000;
-			router_row(router, &sample->head, sizeof(*sample));
-		}
-		router_end(router);
-		do {
-			writer_counts(writer, IOTR_VFS, &counts);
-			if (counts.received - counts.written < 40000)
-				break;
-			usleep(1000);
-		} while (true);
-	}
+	snprintf(output, sizeof(output), "%s/%02u", folder, number);
+	config.output_fd = output_create(output, message, sizeof(message));
+	if (config.output_fd < 0)
+		die(message, config.output_fd);
+	error = writer_new(&config, &writers[number]) ?:
+		router_attach(consumer_router(consumer), number, writers[number]);
+	close(config.output_fd);
+	if (error < 0)
+		die(output, error);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
@@ -140,184 +115,151 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	return remove(path);
 }
 
-static uint64_t hash_ns(uint64_t bytes)
+static void start(void)
 {
-	struct segment segment = { .fd = -1 };
-	_cleanup_free_ char *data = calloc(1, SINK_BUFFER_SIZE);
-	uint64_t before = cpu_ns();
-
-	sha256_init(&segment.hash);
-	while (segment.bytes < bytes)
-		segment_accept(&segment, data, SINK_BUFFER_SIZE, true);
-	return cpu_ns() - before;
-}
-
-static void whole(struct names *names)
-{
-	char folder[256], message[512];
-	struct router_config router_config = { .names = names };
-	struct router *router;
-	struct writer *writer;
-	struct writer_counts counts;
-	uint64_t consumer, hash;
+	struct consumer_config config = { .rings = &rows.fd, .ring_count = 1, .names = names.fd,
+					  .known = known, .known_count = KNOWN };
 	int error;
 
-	snprintf(folder, sizeof(folder), "%s/bench_pipeline.%d", parent, getpid());
-	struct writer_config config = { .output = folder, .streams = 1 << IOTR_VFS };
-
-	config.output_fd = output_create(folder, message, sizeof(message));
-	if (config.output_fd < 0)
-		die(message, config.output_fd);
-	error = router_new(&router_config, &router) ?: writer_new(&config, &writer);
+	snprintf(folder, sizeof(folder), "%s/bench_pipeline", parent);
+	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	if (mkdir(folder, 0700) < 0)
+		die(folder, -errno);
+	error = consumer_new(&config, &consumer);
 	if (error < 0)
-		die(folder, error);
-	router_attach(router, 0, writer);
-	consumer = cpu_ns();
-	feed(router, writer);
-	consumer = cpu_ns() - consumer;
-	router_detach(router, 0);
-	writer_stop(writer, "stopped", NULL);
-	writer_counts(writer, IOTR_VFS, &counts);
-	hash = hash_ns(counts.bytes);
-	report("consumer thread", consumer);
-	report("writer thread", writer_cpu_ns(writer));
-	report("  of it SHA-256 (as many bytes hashed again)", hash);
-	report("both without SHA-256", consumer + writer_cpu_ns(writer) - hash);
-	printf("%llu rows, %llu written, %llu lost in the queue, %.1f bytes a row\n",
-	       (unsigned long long)rows, (unsigned long long)counts.written,
-	       (unsigned long long)counts.lost_queue, (double)counts.bytes / (double)rows);
-	writer_free(writer);
-	router_free(router);
-	close(config.output_fd);
-	nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+		die("consumer", error);
+	for (unsigned int i = 0; i < session_count; i++)
+		start_session(i);
+	consumer_run(consumer, true);
 }
 
-static void stage_names(struct names *names)
-{
-	uint64_t before = cpu_ns(), length = 0;
-	struct names_path path;
+struct progress {
+	uint64_t least; /* rows done with by the slowest session */
+	uint64_t written, lost, bytes;
+};
 
-	for (uint64_t row = 0; row < rows; row++)
-		if (names_resolve(names, samples[row % SAMPLES].file.name, &path))
-			length += path.length;
-	report("stage: name", cpu_ns() - before);
-	if (!length)
-		die("names", -EINVAL);
+static struct progress look(void)
+{
+	struct progress progress = { .least = UINT64_MAX };
+
+	for (unsigned int i = 0; i < session_count; i++) {
+		struct writer_counts counts;
+		uint64_t lost;
+
+		writer_counts(writers[i], IOTR_VFS, &counts);
+		lost = counts.lost_queue + counts.lost_disk;
+		progress.written += counts.written;
+		progress.bytes += counts.bytes;
+		progress.lost += lost;
+		if (counts.written + lost < progress.least)
+			progress.least = counts.written + lost;
+	}
+	return progress;
 }
 
-static void stage_queue(void)
+/* Rows a second between the first and the last tenth. */
+static double feed(void)
 {
-	struct queue *queue = aligned_alloc(64, sizeof(*queue));
-	struct row row = { .fs_type = "ext4",
-			   .path = { "/var/lib/database/segment-000123.dat", 36, false } };
-	uint64_t push = 0, pop = 0, before;
+	uint64_t begin_ns = 0, begin_rows = 0, end_ns = 0, end_rows = 0, published = 0;
 
-	queue_init(queue, QUEUE_SIZE, -1);
-	for (uint64_t at = 0; at < rows; at += DRAIN) {
-		before = cpu_ns();
-		for (uint64_t i = 0; i < DRAIN; i++) {
-			row.record = &samples[i % SAMPLES].head;
-			queue_push(queue, &row);
+	while (published < events) {
+		struct progress progress = look();
+		uint64_t upto = progress.least + UNDER_WAY;
+
+		if (!begin_ns && progress.least >= events / 10) {
+			begin_ns = now_ns(CLOCK_MONOTONIC);
+			begin_rows = progress.written;
 		}
-		push += cpu_ns() - before;
-		before = cpu_ns();
-		while (queue_front(queue, &row))
-			queue_pop(queue);
-		pop += cpu_ns() - before;
-		row.path.text = "/var/lib/database/segment-000123.dat";
+		end_ns = now_ns(CLOCK_MONOTONIC);
+		end_rows = progress.written;
+		published = bench_ring_publish_rows(&rows, upto < events ? upto : events);
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
 	}
-	report("stage: queue, in", push);
-	report("stage: queue, out", pop);
-	queue_done(queue);
-	free(queue);
+	consumer_drain(consumer);
+	return (double)(end_rows - begin_rows) * 1e9 / (double)(end_ns - begin_ns);
 }
 
-static void stage_format(void)
+static void stop(void)
 {
-	struct cells *cells = malloc(sizeof(*cells));
-	struct row row = { .fs_type = "ext4",
-			   .path = { "/var/lib/database/segment-000123.dat", 36, false } };
-	_cleanup_free_ char *line = NULL;
-	struct cell cell[CELLS_MAX];
-	struct format_csv csv;
-	uint64_t before, bytes = 0;
+	struct writer_paths paths = { 0 };
 
-	cells_init(cells);
-	format_csv_init(&csv);
-	before = cpu_ns();
-	for (uint64_t at = 0; at < rows; at++) {
-		row.record = &samples[at % SAMPLES].head;
-		bytes += cells_fill(cells, &row, cell);
+	for (unsigned int i = 0; i < session_count; i++)
+		router_detach(consumer_router(consumer), i);
+	for (unsigned int i = 0; i < session_count; i++) {
+		writer_stop(writers[i], "stopped", &paths);
+		writer_paths_done(&paths);
 	}
-	report("stage: cells", cpu_ns() - before);
-	row.record = &samples[0].head;
-	line = malloc(format_csv_bound(&row));
-	before = cpu_ns();
-	for (uint64_t at = 0; at < rows; at++) {
-		row.record = &samples[at % SAMPLES].head;
-		bytes += format_csv_row(&csv, cell, cells_fill(cells, &row, cell), line);
-	}
-	report("stage: cells and CSV", cpu_ns() - before);
-	if (!bytes)
-		die("format", -EINVAL);
-	free(cells);
 }
 
-/* Names that are known already, and names that are all new. */
-static void stage_anonymize(void)
+static uint64_t writers_cpu_ns(void)
 {
-	static const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE] = { 1 };
-	struct cells *cells = malloc(sizeof(*cells));
-	struct cells_anonymizer *anonymizer;
-	char path[] = "/var/lib/database/segment-00000123.dat", *number = strrchr(path, '-') + 1;
-	struct row row = { .fs_type = "ext4" };
-	struct cell cell[CELLS_MAX];
-	uint64_t bytes = 0, spent[2];
+	uint64_t spent = 0;
 
-	cells_init(cells);
-	if (cells_anonymizer_new(key, &anonymizer) < 0)
-		die("anonymizer", -ENOMEM);
-	for (int fresh = 0; fresh < 2; fresh++) {
-		uint64_t before = cpu_ns();
+	for (unsigned int i = 0; i < session_count; i++)
+		spent += writer_cpu_ns(writers[i]);
+	return spent;
+}
 
-		for (uint64_t at = 0; at < rows; at++) {
-			size_t columns;
+static void run(void)
+{
+	uint64_t own = now_ns(CLOCK_THREAD_CPUTIME_ID), all = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t begin = now_ns(CLOCK_MONOTONIC), elapsed, spent;
+	struct progress progress;
+	double rate = feed(), count;
 
-			memcpy(digits_8(number, (uint32_t)(fresh ? at : samples[at % SAMPLES].file.name)), ".dat", 4);
-			row.path = (struct row_text){ path, sizeof(path) - 1, false };
-			row.record = &samples[at % SAMPLES].head;
-			columns = cells_fill(cells, &row, cell);
-			bytes += cells_anonymize(anonymizer, &row, cell, columns);
-		}
-		spent[fresh] = cpu_ns() - before;
+	stop();
+	elapsed = now_ns(CLOCK_MONOTONIC) - begin;
+	own = now_ns(CLOCK_THREAD_CPUTIME_ID) - own;
+	all = now_ns(CLOCK_PROCESS_CPUTIME_ID) - all;
+	spent = writers_cpu_ns();
+	progress = look();
+	count = (double)progress.written;
+	printf("sessions %u rows %.0f lost %llu bytes %.1f rate %.0f closed %.0f consumer %.1f writers %.1f\n",
+	       session_count, count, (unsigned long long)progress.lost, (double)progress.bytes / count, rate,
+	       count * 1e9 / (double)elapsed, (double)(all - own - spent) / count, (double)spent / count);
+}
+
+static void finish(void)
+{
+	for (unsigned int i = 0; i < session_count; i++)
+		writer_free(writers[i]);
+	consumer_free(consumer);
+	if (!keep)
+		nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const struct option options[] = {
+	{ "rows", required_argument, NULL, 'r' },   { "sessions", required_argument, NULL, 's' },
+	{ "format", required_argument, NULL, 'f' }, { "folder", required_argument, NULL, 'd' },
+	{ "keep", no_argument, &keep, 1 },	    { 0 },
+};
+
+static void take_options(int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		if (option == 'r')
+			events = strtoull(optarg, NULL, 10);
+		else if (option == 's')
+			session_count = (unsigned int)atoi(optarg);
+		else if (option == 'f')
+			format = strcmp(optarg, "jsonl") ? IOTR_FORMAT_CSV : IOTR_FORMAT_JSONL;
+		else if (option == 'd')
+			parent = optarg;
+		else if (option)
+			exit(2);
 	}
-	report("stage: cells, anonymised", spent[0]);
-	report("  each file a new name", spent[1]);
-	if (!bytes)
-		die("anonymizer", -EINVAL);
-	cells_anonymizer_free(anonymizer);
-	free(cells);
+	if (!events || !session_count || session_count > SESSIONS_MAX)
+		die("--rows, --sessions", -EINVAL);
 }
 
 int main(int argc, char **argv)
 {
-	struct names_config config = { 0 };
-	struct names *names;
-
-	if (argc > 1)
-		rows = strtoull(argv[1], NULL, 10);
-	if (argc > 2)
-		parent = argv[2];
-	if (names_new(&config, &names) < 0)
-		die("names", -ENOMEM);
-	add_names(names);
-	for (unsigned int i = 0; i < SAMPLES; i++)
-		make_sample(&samples[i], i);
-	whole(names);
-	stage_names(names);
-	stage_queue();
-	stage_format();
-	stage_anonymize();
-	names_free(names);
+	take_options(argc, argv);
+	fill_rings();
+	start();
+	run();
+	finish();
 	return 0;
 }

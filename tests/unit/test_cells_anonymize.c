@@ -56,9 +56,9 @@ START_TEST(makes_golden_rows)
 		size_t columns = split(line, cell);
 
 		ck_assert_uint_eq(columns, iotr_schemas[_i].column_count);
-		cells_anonymize(anonymizer, &row, cell, columns);
+		cells_anonymize(anonymizer, NULL, &row, cell, columns);
 		ck_assert_uint_eq(row.path.length, 0);
-		to += format_csv_row(&csv, cell, columns, to);
+		to += format_csv_row(&csv, NULL, cell, columns, to);
 	}
 	*to = '\0';
 	golden_compare((enum iotr_stream)_i, ".anonymized.csv", actual);
@@ -87,10 +87,48 @@ START_TEST(bounds_rows)
 
 		cell[FIRST_command] = cell_bytes(path, 64, false);
 		cell[VFS_filename] = cell_bytes(path, used, false);
-		more = cells_anonymize(anonymizer, &row, cell, iotr_schemas[IOTR_VFS].column_count);
+		more = cells_anonymize(anonymizer, NULL, &row, cell, iotr_schemas[IOTR_VFS].column_count);
 		ck_assert_uint_le(format_csv_bound(&row) + more, SINK_BUFFER_SIZE);
-		ck_assert_uint_le(format_csv_row(&csv, cell, iotr_schemas[IOTR_VFS].column_count, line),
+		ck_assert_uint_le(format_csv_row(&csv, NULL, cell, iotr_schemas[IOTR_VFS].column_count, line),
 				  format_csv_bound(&row) + more);
+	}
+	cells_anonymizer_free(anonymizer);
+}
+END_TEST
+
+static void write_row(enum iotr_stream stream, struct cells_anonymizer *anonymizer, struct cells *cells,
+		      struct format_csv *csv, bool late, char *line)
+{
+	static _Alignas(8) char record[1024];
+	struct iotr_record *head = (void *)record;
+	struct row row = { .record = head, .path = { "/secret", 7, false }, .fs_type = "ext4" };
+	struct cell cell[CELLS_MAX];
+	size_t count;
+
+	head->stream = (uint8_t)stream;
+	strcpy(head->command, "secret");
+	count = late ? cells_fill_late(cells, &row, cell) : cells_fill(cells, &row, cell);
+	cells_anonymize(anonymizer, cells, &row, cell, count);
+	line[format_csv_row(csv, cells, cell, count, line)] = '\0';
+}
+
+/* Whether spans are filled at once, late, or shown from what was kept. */
+START_TEST(hides_names_in_spans)
+{
+	struct cells_anonymizer *anonymizer = new_anonymizer();
+	static struct cells early, late;
+	static struct format_csv csv[2];
+	char expected[4096], line[4096];
+
+	cells_init(&early);
+	cells_init(&late);
+	format_csv_init(&csv[0]);
+	format_csv_init(&csv[1]);
+	for (int turn = 0; turn < 3; turn++) {
+		write_row((enum iotr_stream)_i, anonymizer, &early, &csv[0], false, expected);
+		write_row((enum iotr_stream)_i, anonymizer, &late, &csv[1], true, line);
+		ck_assert_str_eq(line, expected);
+		ck_assert_ptr_null(strstr(line, "secret"));
 	}
 	cells_anonymizer_free(anonymizer);
 }
@@ -98,6 +136,7 @@ END_TEST
 
 static void add(TCase *tests)
 {
+	tcase_add_loop_test(tests, hides_names_in_spans, 0, IOTR_STREAM_COUNT);
 	tcase_add_loop_test(tests, makes_golden_rows, 0, IOTR_STREAM_COUNT);
 	tcase_add_loop_test(tests, bounds_rows, 0, 3);
 }

@@ -240,7 +240,9 @@ static void add_row(const struct row *row)
 	for (size_t i = 0; i < count; i++)
 		ck_assert_msg(cell[i].kind < CELL_KIND_COUNT, "column %s is not filled",
 			      iotr_schemas[row->record->stream].columns[i].name);
-	length = formats[format].row(&state, cell, count, actual + actual_size);
+	memset(cell, 0xff, sizeof(cell));
+	ck_assert_uint_eq(formats[format].fill(&cells, row, cell), count);
+	length = formats[format].row(&state, &cells, cell, count, actual + actual_size);
 	ck_assert_uint_le(length, formats[format].bound(row));
 	actual_size += length;
 }
@@ -398,9 +400,58 @@ START_TEST(bounds_rows)
 	record.head.latency_ns = record.head.cgroup_id = 1ULL << 63;
 	ck_assert_uint_le(formats[format].bound(&row), sizeof(line));
 	for (int i = 0; i < 2; i++)
-		ck_assert_uint_le(formats[format].row(&state, cell, cells_fill(&cells, &row, cell),
-						      line),
+		ck_assert_uint_le(formats[format].row(&state, &cells, cell,
+						      formats[format].fill(&cells, &row, cell), line),
 				  formats[format].bound(&row));
+}
+END_TEST
+
+static uint32_t chance(uint64_t *random, uint32_t below)
+{
+	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(*random >> 33) % below;
+}
+
+static void make_any(struct iotr_vfs_record *record, struct row *row, uint64_t *random)
+{
+	static const char *const fs_types[] = { "", "ext4", "xfs" };
+
+	*record = vfs_rows[chance(random, LENGTH(vfs_rows))].record.vfs;
+	record->head.tid += chance(random, 80);
+	record->head.cpu = !chance(random, 8);
+	record->head.start_ns += chance(random, 1000000000) * 1000ULL;
+	record->head.command[2] = "t,"[chance(random, 2)];
+	record->file.inode += chance(random, 150);
+	record->fd += (int32_t)chance(random, 20);
+	record->result += chance(random, 4);
+	row->fs_type = fs_types[chance(random, LENGTH(fs_types))];
+}
+
+/* What is kept of columns is never shown in the place of others. */
+START_TEST(writes_spans_as_cells)
+{
+	static struct cells others;
+	static union format_state plain;
+	struct iotr_vfs_record record;
+	struct row row = { .record = &record.head, .path = { "/a", 2, false } };
+	struct cell cell[CELLS_MAX];
+	char line[4096], expected[4096];
+	uint64_t random = 1;
+
+	begin(IOTR_VFS);
+	cells_init(&others);
+	formats[IOTR_FORMAT_CSV].init(&plain, IOTR_VFS);
+	others.realtime_offset = cells.realtime_offset;
+	for (int i = 0; i < 20000; i++) {
+		size_t length;
+
+		make_any(&record, &row, &random);
+		length = format_csv_row(&state.csv, &cells, cell, cells_fill_late(&cells, &row, cell), line);
+		line[length] = '\0';
+		length = format_csv_row(&plain.csv, &others, cell, cells_fill(&others, &row, cell), expected);
+		expected[length] = '\0';
+		ck_assert_str_eq(line, expected);
+	}
 }
 END_TEST
 
@@ -461,6 +512,7 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, writes_pagefault_rows, 0, IOTR_FORMAT_COUNT);
 	tcase_add_loop_test(tests, bounds_rows, 0, IOTR_FORMAT_COUNT);
 	tcase_add_test(tests, writes_json_values);
+	tcase_add_test(tests, writes_spans_as_cells);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }
 

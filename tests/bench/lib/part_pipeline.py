@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows from a ring to CSV files without BPF: how many a second, and where their time goes."""
+import contextlib
+import functools
+import os
+import re
+import shutil
+import subprocess
+
+from lib import tracers
+from lib.daemon import Daemon
+from lib.part_row import Variant, measure, show
+from lib.programs import Missing
+from lib.table import Table, bar, note
+
+ROWS = 6000000  # of all sessions together
+SESSIONS = (1, 8, 64)
+REJECTING = 64
+# What a sample is of, by its symbol; the first that fits.
+STAGES = (
+    ('SHA-256', r'sha256|_nettle|write_be32'),
+    ('kernel, above all write(2)', r'\[k\]'),
+    ('CSV', r'cells_|cell_|format_|digits_|write_(number|text|quoted|new_span)|fill_'),
+    ('ring, names, router', r'ring_read|router_|describe_|names?_|table_|take_row|resolve|count$'),
+    ('queue', r'queue_'),
+    ('writer', r'sink_|writer_|write_|accept_|segment_'),
+)
+
+
+def program(world):
+    return os.path.join(world.build.bench, 'bench_pipeline')
+
+
+def command(world, sessions):
+    return [program(world), '--rows', str(ROWS // sessions), '--sessions', str(sessions), '--folder', world.folder]
+
+
+def run(words):
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing((done.stderr.strip().splitlines() or ['exit %d' % done.returncode])[-1])
+    found = done.stdout.split()
+    return dict(zip(found[::2], map(float, found[1::2])))
+
+
+def rates(world):
+    table = Table('From ring to CSV, all sessions wanting every row; best of %d runs' % world.repeats, 'sessions',
+                  'rows/s', 'and hashed', 'lost', 'B/row', 'consumer, ns/row', 'writers', 'both')
+    best = {}
+    for sessions in SESSIONS:
+        runs = [run(command(world, sessions)) for _ in range(world.repeats)]
+        one = best[sessions] = max(runs, key=lambda found: found['rate'])
+        table.add(str(sessions), one['rate'], one['closed'], int(max(found['lost'] for found in runs)), one['bytes'],
+                  one['consumer'], one['writers'], one['consumer'] + one['writers'])
+    table.show()
+    for sessions in SESSIONS:
+        bar('rows a second to files, %d sessions' % sessions, best[sessions]['rate'], '>=', 3e6)
+    one = best[1]
+    bar('CPU of a row from ring to file', one['consumer'] + one['writers'], '<=', 200.0, ' ns')
+
+
+def stage_of(line):
+    return next((stage for stage, pattern in STAGES if re.search(pattern, line)), 'other')
+
+
+def profile(world):
+    """Of one session."""
+    if not shutil.which('perf'):
+        note('perf is not installed: no profile')
+        return
+    data, shares = os.path.join(world.folder, 'pipeline.data'), {}
+    found = run(['perf', 'record', '-q', '-e', 'cpu-clock', '-F', '4000', '-o', data, *command(world, 1)])
+    lines = subprocess.run(['perf', 'report', '-i', data, '--stdio', '--no-children', '--sort', 'symbol'],
+                           capture_output=True, text=True, check=False).stdout
+    for share, line in re.findall(r'^ +([0-9.]+)% +(\[.*)$', lines, re.M):
+        stage = stage_of(line)
+        shares[stage] = shares.get(stage, 0) + float(share)
+    table = Table('Where the time of a row goes, one session', '', '%', 'ns')
+    for stage, share in sorted(shares.items(), key=lambda item: -item[1]):
+        table.add(stage, share, share / 100 * (found['consumer'] + found['writers']))
+    table.show()
+
+
+@contextlib.contextmanager
+def rejecting(daemon):
+    """Sessions that want the event but for its process; a process of that number makes none."""
+    with contextlib.ExitStack() as sessions:
+        for number in range(REJECTING):
+            sessions.enter_context(daemon.session('--vfs', '--pid', str(1 + number % 2)))
+        yield []
+
+
+def rejected(world):
+    with Daemon(world) as daemon:
+        variants = [Variant('untraced', tracers.nothing),
+                    Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+                    Variant('rejected', functools.partial(rejecting, daemon))]
+        measure(world, variants)
+    added = show('An event that the filters of %d sessions reject: pread of 1 byte' % REJECTING, variants)
+    cost = added.get('rejected')
+    bar('events a second of one CPU, their calls not counted, rejected by %d sessions' % REJECTING,
+        1e9 / cost if cost else None, '>=', 3e6)
+
+
+def part(world):
+    rates(world)
+    profile(world)
+    rejected(world)

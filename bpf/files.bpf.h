@@ -32,10 +32,11 @@ struct place {
 	__u64 mount; /* struct vfsmount */
 };
 
-/* Where a walk upwards has come to, and whose it is. */
+/* Where a walk upwards has come to, whose it is, and the epoch of its ids, which may change meanwhile. */
 struct walk {
 	struct place here;
 	__u64 thread;
+	__u64 epoch;
 };
 
 struct {
@@ -60,11 +61,11 @@ static __always_inline __u64 low_half(__u64 address)
 }
 
 /* The id of a place: its dentry, what that is called, its inode, and whether it is deleted. */
-static __always_inline __u64 name_id(struct iotr_control *page, struct place place)
+static __always_inline __u64 name_id(__u64 epoch, struct place place)
 {
 	struct dentry *parent = READ(struct dentry, place.dentry, d_parent);
 	struct inode *inode = READ(struct dentry, place.dentry, d_inode);
-	__u64 id = mix(page->epoch, low_half(place.dentry));
+	__u64 id = mix(epoch, low_half(place.dentry));
 
 	id = mix(id, (__u64)unhashed(place.dentry) << 32 | low_half(place.mount));
 	id = mix(id, (__u64)READ(struct dentry, place.dentry, d_name.len) << 32 | low_half((__u64)parent));
@@ -200,20 +201,19 @@ static __always_inline bool name_step(__u64 id, __u64 parent, struct place place
  */
 __noinline int names_step(enum names_step what)
 {
-	struct iotr_control *page = control_page();
 	__u64 thread = bpf_get_current_pid_tgid(), id, parent;
 	__u32 zero = 0;
 	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
 	struct place place, above;
 	bool mount_root;
 
-	if (!page || !walker || walker->thread != thread)
+	if (!walker || walker->thread != thread)
 		return -1;
 	place = walker->here;
 	mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
 	above = place_above(place, mount_root);
-	id = name_id(page, place);
-	parent = above.dentry ? name_id(page, above) : 0;
+	id = name_id(walker->epoch, place);
+	parent = above.dentry ? name_id(walker->epoch, above) : 0;
 	if (!name_step(id, parent, place, mount_root, !above.dentry, what))
 		return -1;
 	walker = bpf_map_lookup_elem(&walk, &zero); /* rather than kept, as the stack is short */
@@ -223,7 +223,7 @@ __noinline int names_step(enum names_step what)
 	return parent && !name_known(parent);
 }
 
-static __always_inline bool names_begin(struct place place)
+static __always_inline bool names_begin(struct place place, __u64 epoch)
 {
 	__u32 zero = 0;
 	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
@@ -232,6 +232,7 @@ static __always_inline bool names_begin(struct place place)
 		return false;
 	walker->here = place;
 	walker->thread = bpf_get_current_pid_tgid();
+	walker->epoch = epoch;
 	return true;
 }
 
@@ -239,15 +240,15 @@ static __always_inline bool names_begin(struct place place)
  * Sends what is not known of a path, from a place upwards. Only then is it marked: a name that is
  * known is one whose way to the root has been sent, whatever CPU asks.
  */
-static __always_inline void names_walk(struct place place)
+static __always_inline void names_walk(struct place place, __u64 epoch)
 {
 	int next = 1;
 
-	if (!names_begin(place))
+	if (!names_begin(place, epoch))
 		return;
 	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
 		next = names_step(level == NAME_LEVELS ? NAMES_SEND_LAST : NAMES_SEND);
-	if (next < 0 || !names_begin(place))
+	if (next < 0 || !names_begin(place, epoch))
 		return;
 	next = 1;
 	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
@@ -257,13 +258,13 @@ static __always_inline void names_walk(struct place place)
 /* The id of a place's name; sends the name when it is not known yet. */
 static __always_inline __u64 name_of(struct iotr_control *page, struct place place)
 {
-	__u64 id;
+	__u64 epoch = page->epoch, id;
 
 	if (!place.dentry)
 		return 0;
-	id = name_id(page, place);
+	id = name_id(epoch, place);
 	if (!name_known(id))
-		names_walk(place);
+		names_walk(place, epoch);
 	return id;
 }
 

@@ -62,7 +62,7 @@ __noinline __u64 name_of_file(__u64 file)
 
 	if (!page || !place.dentry)
 		return 0;
-	id = name_id(page, place);
+	id = name_id(page->epoch, place);
 	return name_known(id) ? id : name_of_place(place);
 }
 

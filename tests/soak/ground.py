@@ -143,6 +143,11 @@ def processor(pid):
     return (int(words[11]) + int(words[12])) / TICK
 
 
+def opened(pid):
+    folder = '/proc/%d/fd' % pid
+    return sorted(os.readlink(os.path.join(folder, number)) for number in os.listdir(folder))
+
+
 def descriptors(pid):
     return len(os.listdir('/proc/%d/fd' % pid))
 

@@ -4,7 +4,7 @@ import shutil
 import time
 
 from lib.load import Load
-from lib.registry import check, test
+from lib.registry import test, wait_for
 
 import ground
 
@@ -62,9 +62,9 @@ def churn(world, crowd, rate, stops, options):
     busy.end()
     ground.note('%d sessions, %d at once, %d rows; the witness: %d rows'
                 % (started, most, written, witness.end()))
-    after = ground.at_rest(daemon, ctl)
-    check(after[0] <= before[0], 'descriptors: %d before, %d after' % (before[0], after[0]))
-    ground.note('memory of its own: %d KiB before, %d KiB after' % (before[1], after[1]))
+    wait_for('as many descriptors as before', lambda: ground.at_rest(daemon, ctl)[0] <= before[0],
+             lambda: [before[0], ground.opened(daemon.process.pid)])
+    ground.note('memory of its own: %d KiB before, %d KiB after' % (before[1], ground.heap(daemon.process.pid)))
 
 
 @test

@@ -257,7 +257,7 @@ def memory(world):
           (anonymous(daemon) - filled.before) / MIB)
 
 
-def ended(output):
+def is_over(output):
     return os.path.exists(os.path.join(output, 'manifest.json')) and rows.manifest(output)['state'] == 'ended'
 
 
@@ -269,7 +269,7 @@ def goes_on(world):
     dump.kill()
     dump.communicate()
     filled.ctl.exits(0, 'stop', 'flight')
-    wait_for('the end of the dump', lambda: ended(filled.output))
+    wait_for('the end of the dump', lambda: is_over(filled.output))
     numbers = filled.reads.of(Recorder.rows(filled.output))
     follow(numbers, 'dump')
     equal(numbers[-1], filled.reads.done() - 1, 'the last read')

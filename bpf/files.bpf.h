@@ -169,58 +169,64 @@ static __always_inline bool name_send(__u64 id, __u64 parent, struct place place
 	return true;
 }
 
-enum names_step {
-	NAMES_SEND,
-	NAMES_SEND_LAST, /* as high as a walk goes */
-	NAMES_MARK,	 /* as known: what was sent */
-};
-
-/* Sends the name of a place, or marks it. */
-static __always_inline bool name_step(__u64 id, __u64 parent, struct place place, bool mount_root, bool top,
-				      enum names_step what)
+/* The walk under way, unless another thread took the CPU and walked itself. */
+static __always_inline struct walk *walk_find(void)
 {
-	__u64 *mark;
-	__u16 flags;
+	__u32 zero = 0;
+	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
 
-	if (what == NAMES_MARK) {
-		mark = name_mark(id);
-		if (mark)
-			*mark = id;
-		return mark;
-	}
-	flags = !mount_root && !top && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
-	if (what == NAMES_SEND_LAST)
-		flags |= IOTR_NAME_CUT;
-	return name_send(id, parent, place, mount_root, flags);
+	return walker && walker->thread == bpf_get_current_pid_tgid() ? walker : NULL;
 }
 
 /*
- * Does so with the place in `walk`, and puts the place above there. 1: that is next; 0: it is known,
- * or there is none; -1: not done, or another thread took the CPU and walked itself. A function of its
- * own, with its input in memory, so that the verifier looks at it once.
+ * Sends the name of the place in `walk`, and puts the place above there. 1: that is next; 0: it is
+ * known, or there is none; -1: not sent. A function of its own, with its input in memory, so that the
+ * verifier looks at it once.
  */
-__noinline int names_step(enum names_step what)
+__noinline int names_step(__u32 last)
 {
-	__u64 thread = bpf_get_current_pid_tgid(), id, parent;
-	__u32 zero = 0;
-	struct walk *walker = bpf_map_lookup_elem(&walk, &zero);
+	struct walk *walker = walk_find();
 	struct place place, above;
+	__u64 id, parent;
 	bool mount_root;
+	__u16 flags;
 
-	if (!walker || walker->thread != thread)
+	if (!walker)
 		return -1;
 	place = walker->here;
 	mount_root = place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root);
 	above = place_above(place, mount_root);
 	id = name_id(walker->epoch, place);
 	parent = above.dentry ? name_id(walker->epoch, above) : 0;
-	if (!name_step(id, parent, place, mount_root, !above.dentry, what))
+	flags = !mount_root && above.dentry && unhashed(place.dentry) ? IOTR_NAME_DELETED : 0;
+	if (last)
+		flags |= IOTR_NAME_CUT;
+	if (!name_send(id, parent, place, mount_root, flags))
 		return -1;
-	walker = bpf_map_lookup_elem(&walk, &zero); /* rather than kept, as the stack is short */
-	if (!walker || walker->thread != thread)
+	walker = walk_find(); /* rather than kept, as the stack is short */
+	if (!walker)
 		return -1;
 	walker->here = above;
 	return parent && !name_known(parent);
+}
+
+/* The same to mark what was sent as known. */
+__noinline int names_mark(void)
+{
+	struct walk *walker = walk_find();
+	struct place place;
+	__u64 id, *mark;
+
+	if (!walker)
+		return -1;
+	place = walker->here;
+	id = name_id(walker->epoch, place);
+	mark = name_mark(id);
+	if (mark)
+		*mark = id;
+	place = place_above(place, place.dentry == (__u64)READ(struct vfsmount, place.mount, mnt_root));
+	walker->here = place;
+	return place.dentry && !name_known(name_id(walker->epoch, place));
 }
 
 static __always_inline bool names_begin(struct place place, __u64 epoch)
@@ -247,12 +253,12 @@ static __always_inline void names_walk(struct place place, __u64 epoch)
 	if (!names_begin(place, epoch))
 		return;
 	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
-		next = names_step(level == NAME_LEVELS ? NAMES_SEND_LAST : NAMES_SEND);
+		next = names_step(level == NAME_LEVELS);
 	if (next < 0 || !names_begin(place, epoch))
 		return;
 	next = 1;
 	for (__u32 level = 1; level <= NAME_LEVELS && next > 0; level++)
-		next = names_step(NAMES_MARK);
+		next = names_mark();
 }
 
 /* The id of a place's name; sends the name when it is not known yet. */

@@ -406,16 +406,17 @@ while print(flush=True) or sys.stdin.readline():
 
 def opener(world, path):
     """A process whose command, arguments and cgroup hold the mark, and which opens the file when told to."""
+    try:
+        cgroup = test_filter_cgroup.Cgroups(world).make(peculiar.MARK + '.slice')
+    except (Skip, OSError):
+        cgroup = None  # it has all other names
     process = subprocess.Popen([sys.executable, '-c', OPENER % peculiar.COMMAND.encode().hex(), path],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     world.undo.callback(process.wait)
     world.undo.callback(process.kill)
-    try:
-        cgroup = test_filter_cgroup.Cgroups(world).make(peculiar.MARK + '.slice')
+    if cgroup:
         with open(cgroup + '/cgroup.procs', 'w', encoding='ascii') as file:
             file.write(str(process.pid))
-    except (Skip, OSError):
-        pass  # it has all other names
     process.stdout.readline()
     return process
 

@@ -50,7 +50,9 @@ def shortened(value):
 
 
 def differ(got, expected):
-    """Where two lists begin to, and how long they are."""
+    """Where two lists begin to, and how long they are; or what two sets do not share."""
+    if isinstance(got, set) and isinstance(expected, set):
+        return ['not there: %s, and not expected: %s' % (shortened(expected - got), shortened(got - expected))]
     if not isinstance(got, list) or not isinstance(expected, list):
         return []
     at = next((at for at, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "probes/calls.h"
 #include "probes/cgroups.h"
 #include "probes/filter_maps.h"
@@ -177,10 +178,7 @@ int control_page_check(const struct iotr_session_spec *spec, struct filter_error
  */
 static void begin(struct iotr_control *page, unsigned int session)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	page->begun_ns[session] = page->begun_last_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	page->begun_ns[session] = page->begun_last_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 int control_page_prepare(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,

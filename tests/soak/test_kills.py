@@ -112,7 +112,7 @@ def judge_recovered(ctl, folder):
     ctl.verified(folder)
     gap, = rows.manifest(folder)['gaps']
     equal(gap['reason'], 'crash', 'reason of the gap')
-    equal(glob.glob(folder + '/*/*.part'), [], 'segments not closed')
+    equal(rows.parts(folder), [], 'segments not closed')
 
 
 def judge_witness(folder, killed):

@@ -134,7 +134,10 @@ void engine_free(struct engine *engine)
 	snapshots_free(engine->snapshots);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
-	storage_free(engine->storage);
+	if (engine->abandoned)
+		storage_stop(engine->storage);
+	else
+		storage_free(engine->storage);
 	sd_event_unref(engine->event);
 	free(engine);
 }
@@ -150,7 +153,7 @@ static uint32_t groups_wanted(const struct engine *engine)
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
-		if (session && session->reason)
+		if (session && !session_runs(session))
 			continue;
 		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
 			if (session->spec.streams >> stream & 1)

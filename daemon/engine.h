@@ -49,13 +49,23 @@ void engine_set_storage(struct engine *engine, const struct engine_storage *limi
 void engine_free(struct engine *engine);
 
 /*
- * Starts a session; the spec is copied. -EEXIST: the name runs already; -ENOSPC: 64 run already;
- * -EOPNOTSUPP: none of the streams has a hook here; -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
- * On success `*ret` is a new object like one of engine_status(); its "missing" array names what
- * this kernel cannot give ({"stream","operation","reason"}), empty when all is there.
+ * How a start went: called once, on the main loop, in engine_stop() of that session or engine_free(),
+ * or before engine_start() returns. On success `session`, the handler's, is an object like one of
+ * engine_status(); its "missing" array names what this kernel cannot give
+ * ({"stream","operation","reason"}), empty when all is there. Else the error is as for engine_start(),
+ * or -EINVAL/-ENOTEMPTY/-EACCES/...: output folder; -ECANCELED: it was stopped before.
+ */
+typedef void (*engine_start_handler)(int result, struct json_object *session,
+				     const struct engine_error *error, void *userdata);
+
+/*
+ * Starts a session; the spec is copied. The name is taken, and the session to be seen, from now on;
+ * its folder and files are opened beside the main loop, and then the handler is called. -EEXIST: the
+ * name runs already; -ENOSPC: 64 run already; -EOPNOTSUPP: none of the streams has a hook here;
+ * -EINVAL: a filter. The handler is not called then.
  */
 int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		 struct json_object **ret, struct engine_error *error);
+		 engine_start_handler handler, void *userdata, struct engine_error *error);
 
 /*
  * What ends after the call, because it waits for the disk, tells its result to a handler: once, on
@@ -78,12 +88,15 @@ struct engine_change {
 int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
 	       struct json_object **ret, struct engine_error *error);
 
-/* Ends a session; every row is on disk at the handler's call, with its final status. -ENOENT. */
+/*
+ * Ends a session; every row is on disk at the handler's call, with its final status. Of one that is
+ * still starting nothing is left then. -ENOENT.
+ */
 int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 
 /*
  * Ends the segments of all streams of the session that have rows. The value: array of the paths
- * just closed. -ENOENT, also while it ends, -EOPNOTSUPP where its rows are in memory: the handler is
+ * just closed. -ENOENT, also while it starts or ends, -EOPNOTSUPP where its rows are in memory: the handler is
  * not called.
  */
 int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata);
@@ -95,7 +108,7 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
  * loop, to its end even when it was let go of; then `handler` is called on the main loop, with what
  * was written (whose owner it becomes), or with NULL and a sentence.
  *
- * -ENOENT, also while it ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
+ * -ENOENT, also while it starts or ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
  * -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
  */
 struct engine_dump;
@@ -163,7 +176,7 @@ void engine_tail_free(struct engine_tail *tail);
  * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
  * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
  * not empty when no snapshot was taken at all. Freeing it before cancels.
- * -ENOENT: no such session, or it ends; -ENOTEMPTY and others with error->parameter "output": the folder;
+ * -ENOENT: no such session, or it starts or ends; -ENOTEMPTY and others with error->parameter "output": the folder;
  * -EINVAL, "anonymize": the session has its names in the clear.
  */
 struct engine_snapshot;

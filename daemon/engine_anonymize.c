@@ -19,23 +19,17 @@ void anonymize_prepare(const char *state_dir)
 	explicit_bzero(key, sizeof(key));
 }
 
-int anonymize_key(const struct engine *engine, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error)
+int anonymize_key(const char *state_dir, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error)
 {
-	if (iotr_anonymize_key_ensure(engine->config.state_dir, key, error->message,
-				      sizeof(error->message)) < 0)
+	if (iotr_anonymize_key_ensure(state_dir, key, error->message, sizeof(error->message)) < 0)
 		return engine_fail(error, -EIO, "", NULL);
 	return 0;
 }
 
 int session_anonymize(struct session *session, struct engine_error *error)
 {
-	int r;
-
 	if (!session->spec.anonymize)
 		return 0;
-	r = anonymize_key(session->engine, session->anonymize_key, error);
-	if (r < 0)
-		return r;
 	if (iotr_anonymizer_new(session->anonymize_key, &session->anonymizer) < 0)
 		return engine_fail(error, -ENOMEM, "", "out of memory");
 	return 0;
@@ -53,8 +47,10 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 	_cleanup_json_ struct json_object *clear = filters;
 	struct json_object *shown = NULL;
 
-	if (!session->anonymizer)
+	if (!session->spec.anonymize)
 		return TAKE(clear);
+	if (!session->anonymizer) /* the key is still being read, and nothing may be told */
+		return json_object_new_object();
 	iotr_anonymize_json(session->anonymizer, clear, "definition.filters", &shown);
 	return shown;
 }

@@ -300,7 +300,7 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 	struct engine_dump *dump;
 	int r;
 
-	if (!session || session->reason) /* one that ends is freed without asking its dumps */
+	if (!session || !session_runs(session)) /* one that ends is freed without asking its dumps */
 		return -ENOENT;
 	if (!session->recorder)
 		return -EOPNOTSUPP;

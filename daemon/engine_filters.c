@@ -147,7 +147,7 @@ int engine_set(struct engine *engine, const char *name, const struct engine_chan
 	struct session_place place;
 	int r;
 
-	if (!session || session->reason)
+	if (!session || !session_runs(session))
 		return engine_fail(error, -ENOENT, "name", "no such session");
 	r = spec_change(&session->spec, change, &spec, error);
 	if (r < 0)

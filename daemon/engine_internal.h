@@ -20,7 +20,8 @@
 #include "running.h"
 #include "session.h"
 
-#define SHUTDOWN "shutdown" /* why sessions end with the daemon */
+#define SHUTDOWN       "shutdown" /* why sessions end with the daemon */
+#define SESSION_FAILED "failed"	  /* it never began: nothing of it is kept */
 
 enum {
 	ENDED_MAX = 64, /* sessions that ended by themselves and are still told about */
@@ -59,11 +60,13 @@ struct session {
 	struct iotr_session_spec spec;
 	uint32_t owner_uid;
 	struct timespec started; /* CLOCK_REALTIME */
-	const char *resumes; /* folder of the session that it goes on from, or NULL; while it starts */
+	struct opening *opening; /* while it starts, what opens the next; NULL: that is over */
+	engine_start_handler start_handler; /* who waits for that; NULL: nobody */
+	void *start_userdata;
 	char note[RUNNING_ID_MAX];
 	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
-	char output[PATH_MAX];	  /* "" for a flight recorder */
+	char output[PATH_MAX];	  /* "" for a flight recorder, and before a folder is made */
 	struct trace *trace;	  /* of a writer */
 	struct writer *writer;	  /* either this */
 	struct recorder *recorder; /* or this */
@@ -73,7 +76,8 @@ struct session {
 	sd_event_source *duration;
 	struct rates rates;
 	struct tail_hub *hub; /* live tails, NULL when there is none */
-	const char *reason;   /* of its end; NULL: it runs */
+	bool begun;	      /* rows may have come */
+	const char *reason;   /* of its end; NULL: it starts or runs */
 	bool written;	      /* its end is on disk, or was given up */
 	struct session_waiter *waiters;
 	struct session_snapshots *snapshots;
@@ -91,6 +95,7 @@ struct engine {
 	size_t ended_count;
 	/* Of sessions that ended where their manifest could not be written yet. */
 	struct writer *left[IOTR_SESSIONS_MAX];
+	bool abandoned; /* a thread is left that waits for a disk: see opening_abandon() */
 	int notice; /* eventfd: a writer has something to tell */
 	sd_event_source *notices;
 	sd_event_source *reports; /* when the writers are told what the probes know */
@@ -136,23 +141,57 @@ int filters_fail(struct engine_error *error, int r, const struct filter_error *w
 
 struct session *engine_find(const struct engine *engine, const char *name);
 
-/* engine_start(); `resumes` is the folder of the session that this one goes on from, or NULL. */
+/* Rows may come. */
+static inline bool session_runs(const struct session *session)
+{
+	return session->begun && !session->reason;
+}
+
+/* ---- engine_start.c ---- */
+
+/*
+ * engine_start(); `before` is the note of the session that this one goes on from, or NULL. The handler
+ * gets -ESHUTDOWN when the daemon ended before.
+ */
 int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		  const char *resumes, struct json_object **ret, struct engine_error *error);
+		  const struct running_note *before, engine_start_handler handler, void *userdata,
+		  struct engine_error *error);
+
+/* Its opening is done: it begins, or comes to nothing and may be gone. */
+void session_opened(struct session *session);
+
+/* The same after its end, waiting until `until_ns` (CLOCK_MONOTONIC); what opens it is abandoned then. */
+void session_await_opening(struct session *session, uint64_t until_ns);
+
+/* Tells whoever asked for it how its start went, once; the handler may end the session. */
+void session_answer(struct session *session, int result, const struct engine_error *error);
+
+/* ---- engine_session.c ---- */
 
 /*
  * In this order nothing is lost: the programs stop emitting for the session, the rings are read
  * to their end, the router lets go, the writer writes what it has. That may take long, so it is
- * not waited for: session_finish() follows. `reason` must last. Does nothing on a second call.
+ * not waited for: session_finish() follows. `reason` must last. Does nothing on a second call. One that
+ * is still starting ends when what opens it is done.
  */
 void session_end(struct session *session, const char *reason);
 
 /* Its rows are written: tells who waits for it, or keeps its last status. Frees the session. */
 void session_finish(struct session *session);
 
+/* What session_end() does, but to give the reason, when nothing is being opened any more. */
+void session_close(struct session *session);
+void session_free(struct session *session); /* takes NULL */
+
+/* An ended session is no longer told about: its status goes, or is the caller's in `*ret`. */
+void ended_forget(struct engine *engine, const char *name, struct json_object **ret);
+
 /* Sees to what the writers have to tell. */
 int engine_notice_init(struct engine *engine);
 void engine_notice_done(struct engine *engine);
+
+/* Waits until none is starting any more, or `until_ns` (CLOCK_MONOTONIC); the main loop does not run. */
+void engine_await_starts(struct engine *engine, uint64_t until_ns);
 
 /* Has the writers told what the probes know, as long as sessions run. */
 void engine_report_soon(struct engine *engine);
@@ -175,10 +214,10 @@ struct json_object *missing_describe(const struct engine *engine, uint32_t strea
 /* Makes the key of anonymisation, where there is none; a failure is logged. */
 void anonymize_prepare(const char *state_dir);
 
-/* The daemon's, made where there is none. */
-int anonymize_key(const struct engine *engine, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error);
+/* The daemon's, made where there is none. Any thread. */
+int anonymize_key(const char *state_dir, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error);
 
-/* Anonymizer and key of a session that is to have them. */
+/* Anonymizer of a session that is to have one; its key is there. */
 int session_anonymize(struct session *session, struct engine_error *error);
 void session_anonymize_done(struct session *session);
 
@@ -228,7 +267,6 @@ void tail_hub_end(struct session *session);
 
 int engine_storage_new(struct engine *engine);
 bool engine_storage_limited(const struct engine *engine); /* all traces together */
-int session_trace_new(struct session *session, int folder_fd);
 
 /* Adds how its files are kept, and what is there. */
 void session_add_storage(struct json_object *status, const struct session *session);

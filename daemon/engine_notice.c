@@ -5,15 +5,18 @@
  * the probes have emitted and lost, so that the manifest of a session that crashes is not stale.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_internal.h"
+#include "engine_open.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 
 #define REPORT_US 5000000
+#define STARTS_NS 2000000000ULL /* that the end of the daemon leaves to sessions that are starting */
 
 void engine_leave(struct engine *engine, struct writer *writer)
 {
@@ -38,6 +41,11 @@ static void see_to(struct session *session)
 {
 	const char *limit = NULL;
 
+	if (session->opening) {
+		if (opening_done(session->opening))
+			session_opened(session);
+		return;
+	}
 	if (session->writer) {
 		limit = writer_limit(session->writer);
 		writer_collect(session->writer);
@@ -48,18 +56,41 @@ static void see_to(struct session *session)
 		session_end(session, limit);
 }
 
-static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static void see_to_all(struct engine *engine)
 {
-	struct engine *engine = userdata;
 	eventfd_t value;
 
-	(void)source, (void)events;
-	eventfd_read(fd, &value);
+	eventfd_read(engine->notice, &value);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
 			see_to(engine->sessions[i]);
 	see_to_left(engine);
+}
+
+static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source, (void)fd, (void)events;
+	see_to_all(userdata);
 	return 0;
+}
+
+static bool any_starts(const struct engine *engine)
+{
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->sessions[i] && engine->sessions[i]->opening)
+			return true;
+	return false;
+}
+
+void engine_await_starts(struct engine *engine, uint64_t until_ns)
+{
+	struct pollfd pollfd = { .fd = engine->notice, .events = POLLIN };
+	uint64_t now;
+
+	while (any_starts(engine) && (now = clocks_mono_ns()) < until_ns) {
+		poll(&pollfd, 1, (int)((until_ns - now) / 1000000) + 1);
+		see_to_all(engine);
+	}
 }
 
 void engine_report_soon(struct engine *engine)
@@ -80,7 +111,7 @@ static int on_report(sd_event_source *source, uint64_t now, void *userdata)
 
 	(void)source, (void)now;
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
-		if (!engine->sessions[i] || engine->sessions[i]->reason)
+		if (!engine->sessions[i] || !session_runs(engine->sessions[i]))
 			continue;
 		session_report(engine->sessions[i]);
 		any = true;
@@ -108,9 +139,14 @@ int engine_notice_init(struct engine *engine)
 /* All end at once, so that a slow disk is waited for once. */
 void engine_notice_done(struct engine *engine)
 {
+	uint64_t until_ns = clocks_mono_ns() + STARTS_NS;
+
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
 			session_end(engine->sessions[i], SHUTDOWN);
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
+		if (engine->sessions[i] && engine->sessions[i]->opening)
+			session_await_opening(engine->sessions[i], until_ns);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		if (engine->sessions[i]) {
 			if (engine->sessions[i]->writer)
@@ -121,6 +157,6 @@ void engine_notice_done(struct engine *engine)
 	}
 	sd_event_source_disable_unref(engine->reports);
 	sd_event_source_disable_unref(engine->notices);
-	if (engine->notice > 0)
+	if (engine->notice > 0 && !engine->abandoned)
 		close(engine->notice);
 }

@@ -54,6 +54,8 @@ static void loss_add(struct probes_loss *sum, const struct session *session,
 void session_loss(const struct session *session, enum iotr_stream stream, struct probes_loss *loss)
 {
 	*loss = session->settled[stream];
+	if (!session->begun)
+		return;
 	loss_add(loss, session, &session->place, stream);
 	if (session->left.bit >= 0)
 		loss_add(loss, session, &session->left, stream);

@@ -82,7 +82,7 @@ static int tick(sd_event_source *source, uint64_t now, void *userdata)
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		struct session *session = engine->sessions[i];
 
-		if (session)
+		if (session && session->begun)
 			turn(&session->rates, sample_session(session));
 		runs |= session != NULL;
 	}

@@ -26,6 +26,7 @@
 
 #define NICE	  10 /* recovery is in no hurry */
 #define SECOND_NS 1000000000ULL
+#define STARTS_NS SECOND_NS /* so long the daemon waits for sessions that go on, before it serves */
 
 struct resume {
 	char state_dir[PATH_MAX];
@@ -33,6 +34,17 @@ struct resume {
 	bool limited; /* all traces together, by MaxUse= or KeepFree= */
 	pthread_t thread;
 	_Atomic bool cancel;
+	pthread_mutex_t lock; /* for all below */
+	pthread_cond_t changed;
+	unsigned int starting; /* sessions whose notes may still be moved to the others */
+	bool more;	       /* one was */
+};
+
+/* A session that is to go on, while it starts. */
+struct resumption {
+	struct engine *engine;
+	char name[IOTR_SESSION_NAME_MAX + 1];
+	char id[RUNNING_ID_MAX]; /* of its note */
 };
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -60,39 +72,42 @@ static int find_folder(int folder_fd, struct running_note *note)
 	return 0;
 }
 
-void session_note(struct session *session, int folder_fd)
+void session_describe(const struct session *session, struct running_note *note)
 {
-	struct running_note note = {
+	*note = (struct running_note){
 		.started_ns = nanoseconds(&session->started),
 		.owner_uid = session->owner_uid,
 		.streams = session->spec.streams,
 		.definition = definition_note(&session->spec),
 	};
-	int r = find_folder(folder_fd, &note);
-
-	strcpy(note.name, session->spec.name);
+	strcpy(note->name, session->spec.name);
 	if (session->spec.duration_ns)
-		note.ends_ns = note.started_ns + session->spec.duration_ns;
+		note->ends_ns = note->started_ns + session->spec.duration_ns;
+}
+
+void session_note(const char *state_dir, struct running_note *note, int folder_fd)
+{
+	int r = find_folder(folder_fd, note);
+
 	if (r >= 0)
-		r = running_write(session->engine->config.state_dir, &note);
+		r = running_write(state_dir, note);
 	if (r < 0)
 		log_warning("session %s will not be found again after a crash: no note in %s: %s",
-			    note.name, session->engine->config.state_dir, strerror(-r));
-	strcpy(session->note, note.id);
-	running_note_done(&note);
+			    note->name, state_dir, strerror(-r));
 }
 
 void session_note_again(struct session *session)
 {
 	_cleanup_close_ int folder = open(session->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char before[RUNNING_ID_MAX];
+	struct running_note note;
 
 	if (!session->note[0]) /* it has no files */
 		return;
-	strcpy(before, session->note);
-	session_note(session, folder);
-	if (!session->note[0]) /* the one that is there is better than none */
-		strcpy(session->note, before);
+	session_describe(session, &note);
+	session_note(session->engine->config.state_dir, &note, folder);
+	if (note.id[0]) /* else the one that is there is better than none */
+		strcpy(session->note, note.id);
+	running_note_done(&note);
 }
 
 void session_forget(struct session *session)
@@ -105,6 +120,18 @@ void session_forget(struct session *session)
 
 /* ---- sessions go on ---- */
 
+/* So many more are starting, or fewer: one that is not any more has its note among the others. */
+static void recover_more(struct resume *resume, int starting)
+{
+	if (!resume)
+		return;
+	pthread_mutex_lock(&resume->lock);
+	resume->starting += (unsigned int)starting;
+	resume->more |= starting < 0;
+	pthread_cond_signal(&resume->changed);
+	pthread_mutex_unlock(&resume->lock);
+}
+
 static bool has(const struct running_note *note, const char *key)
 {
 	return json_object_object_get_ex(note->definition, key, NULL);
@@ -113,15 +140,6 @@ static bool has(const struct running_note *note, const char *key)
 static bool filters_processes(const struct running_note *note)
 {
 	return json_object_object_get_ex(json_object_object_get(note->definition, "filters"), "pids", NULL);
-}
-
-/* A folder that the user named must still be the one it was: a disk may not be mounted. */
-static bool is_there(const struct running_note *note)
-{
-	struct stat status;
-
-	return !lstat(note->output, &status) && S_ISDIR(status.st_mode) &&
-	       status.st_ino == note->inode;
 }
 
 /* NULL, or why it does not go on. */
@@ -135,16 +153,47 @@ static const char *refusal(const struct engine *engine, const struct running_not
 		return "its duration is over";
 	if (filters_processes(note))
 		return "its processes may be others by now";
-	if (has(note, "output") && !is_there(note))
-		return "its output folder is not there";
 	return NULL;
+}
+
+/* A note is moved when its session runs again: killed in between, the later one is taken. */
+static void move_note(struct engine *engine, const char *id)
+{
+	int r = running_move(engine->config.state_dir, id);
+
+	if (r < 0)
+		log_error("cannot move a note in %s: %s", engine->config.state_dir, strerror(-r));
+}
+
+static void refuse(const char *name, int r, const struct engine_error *error)
+{
+	log_error("session %s does not go on: %s%s%s", name, error->parameter,
+		  *error->parameter ? ": " : "", *error->message ? error->message : strerror(-r));
+}
+
+/* One that is starting when the daemon ends goes on after it. */
+static void on_started(int result, struct json_object *session, const struct engine_error *error,
+		       void *userdata)
+{
+	_cleanup_json_ struct json_object *status = session;
+	struct resumption *resumption = userdata;
+
+	if (result >= 0)
+		log_notice("session %s goes on in %s", resumption->name,
+			   json_object_get_string(json_object_object_get(status, "output")) ?: "memory");
+	else if (result != -ESHUTDOWN)
+		refuse(resumption->name, result, error);
+	if (result != -ESHUTDOWN)
+		move_note(resumption->engine, resumption->id);
+	recover_more(resumption->engine->resume, -1);
+	free(resumption);
 }
 
 static int begin_again(struct engine *engine, const struct running_note *note,
 		       struct engine_error *error)
 {
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
-	_cleanup_json_ struct json_object *status = NULL;
+	struct resumption *resumption;
 	int r;
 
 	definition_flatten(note->definition);
@@ -154,7 +203,19 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	r = start_arguments_read(note->definition, &spec, error);
 	if (r < 0)
 		return r;
-	return session_start(engine, &spec, note->owner_uid, note->output, &status, error);
+	resumption = malloc(sizeof(*resumption));
+	if (!resumption)
+		return -ENOMEM;
+	resumption->engine = engine;
+	strcpy(resumption->name, note->name);
+	strcpy(resumption->id, note->id);
+	recover_more(engine->resume, 1);
+	r = session_start(engine, &spec, note->owner_uid, note, on_started, resumption, error);
+	if (r < 0) {
+		recover_more(engine->resume, -1);
+		free(resumption);
+	}
+	return r;
 }
 
 static void resume_session(struct engine *engine, const struct running_note *note)
@@ -165,16 +226,14 @@ static void resume_session(struct engine *engine, const struct running_note *not
 
 	if (refused) {
 		log_notice("session %s does not go on: %s", note->name, refused);
+		move_note(engine, note->id);
 		return;
 	}
 	r = begin_again(engine, note, &error);
-	if (r < 0)
-		log_error("session %s does not go on: %s%s%s", note->name, error.parameter,
-			  *error.parameter ? ": " : "",
-			  *error.message ? error.message : strerror(-r));
-	else
-		log_notice("session %s goes on in %s", note->name,
-			   engine_find(engine, note->name)->output);
+	if (r < 0) {
+		refuse(note->name, r, &error);
+		move_note(engine, note->id);
+	}
 }
 
 /* ---- folders are set right ---- */
@@ -244,13 +303,11 @@ static void hand_over(struct resume *resume, const struct running_note *note, in
 		storage_recovered(resume->storage, note->output, result >= 0 && wants_gzip(note));
 }
 
-static void *recover_all(void *argument)
+static void recover_all(struct resume *resume)
 {
-	struct resume *resume = argument;
 	struct running_note *notes = NULL;
 	ssize_t count;
 
-	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
 	count = running_read(resume->state_dir, RUNNING_RECOVER, &notes);
 	for (ssize_t i = 0; i < count; i++) {
 		int r = atomic_load(&resume->cancel) ? -ECANCELED : recover_one(resume, &notes[i]);
@@ -261,49 +318,85 @@ static void *recover_all(void *argument)
 		running_note_done(&notes[i]);
 	}
 	free(notes);
+}
+
+/* Waits for further notes. False: none will come. */
+static bool wait_for_more(struct resume *resume)
+{
+	bool more;
+
+	pthread_mutex_lock(&resume->lock);
+	while (!resume->more && resume->starting && !atomic_load(&resume->cancel))
+		pthread_cond_wait(&resume->changed, &resume->lock);
+	more = resume->more && !atomic_load(&resume->cancel);
+	resume->more = false;
+	pthread_mutex_unlock(&resume->lock);
+	return more;
+}
+
+static void *recover_run(void *argument)
+{
+	struct resume *resume = argument;
+
+	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
+	do
+		recover_all(resume);
+	while (wait_for_more(resume));
 	return NULL;
+}
+
+static void resume_free(struct resume *resume)
+{
+	pthread_cond_destroy(&resume->changed);
+	pthread_mutex_destroy(&resume->lock);
+	free(resume);
+}
+
+static struct resume *resume_new(const struct engine *engine)
+{
+	struct resume *resume = calloc(1, sizeof(*resume));
+
+	if (!resume)
+		return NULL;
+	pthread_mutex_init(&resume->lock, NULL);
+	pthread_cond_init(&resume->changed, NULL);
+	resume->storage = engine->storage;
+	resume->limited = engine_storage_limited(engine);
+	snprintf(resume->state_dir, sizeof(resume->state_dir), "%s", engine->config.state_dir);
+	return resume;
 }
 
 static void start_recovery(struct engine *engine)
 {
-	struct resume *resume = calloc(1, sizeof(*resume));
 	int r = -ENOMEM;
 
-	if (resume) {
-		resume->storage = engine->storage;
-		resume->limited = engine_storage_limited(engine);
-		snprintf(resume->state_dir, sizeof(resume->state_dir), "%s",
-			 engine->config.state_dir);
-		r = thread_start(&resume->thread, recover_all, resume);
+	if (engine->resume) {
+		engine->resume->more = false; /* it looks at all there is */
+		r = thread_start(&engine->resume->thread, recover_run, engine->resume);
 	}
-	if (r < 0) {
-		log_error("cannot set right what was killed: %s", strerror(-r));
-		free(resume);
+	if (r >= 0)
 		return;
-	}
-	engine->resume = resume;
+	log_error("cannot set right what was killed: %s", strerror(-r));
+	if (engine->resume)
+		resume_free(TAKE(engine->resume));
 }
 
-/* A note is moved when its session runs again: killed in between, the later one is taken. */
 void engine_resume(struct engine *engine)
 {
 	const char *state_dir = engine->config.state_dir;
 	struct running_note *notes = NULL;
 	ssize_t count = running_read(state_dir, RUNNING_SESSIONS, &notes);
 
+	engine->resume = resume_new(engine);
 	if (count < 0)
 		log_warning("cannot read the notes of sessions in %s: %s", state_dir,
 			    strerror((int)-count));
 	for (ssize_t i = 0; i < count; i++) {
-		int r;
-
 		resume_session(engine, &notes[i]);
-		r = running_move(state_dir, notes[i].id);
-		if (r < 0)
-			log_error("cannot move a note in %s: %s", state_dir, strerror(-r));
 		running_note_done(&notes[i]);
 	}
 	free(notes);
+	engine_await_starts(engine, clocks_mono_ns() + STARTS_NS);
 	start_recovery(engine);
 }
 
@@ -312,7 +405,7 @@ void engine_resume_end(struct engine *engine)
 	if (!engine->resume)
 		return;
 	atomic_store(&engine->resume->cancel, true);
+	recover_more(engine->resume, 0);
 	pthread_join(engine->resume->thread, NULL);
-	free(engine->resume);
-	engine->resume = NULL;
+	resume_free(TAKE(engine->resume));
 }

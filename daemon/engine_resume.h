@@ -6,14 +6,20 @@
 
 /*
  * Sessions that ran when the daemon ended, however it did, go on (unless the configuration says
- * no), each in a new folder; those that were killed are set right in a thread of their own.
+ * no), each in a new folder; those that were killed are set right in a thread of their own. When this
+ * returns, they run, but for those whose disk takes its time.
  */
 void engine_resume(struct engine *engine);
 
 /* Ends that thread; what it has not done is left to the next start. */
 void engine_resume_end(struct engine *engine);
 
-/* Notes a session whose folder is open, before the first file is in it; forgets it at its end. */
-void session_note(struct session *session, int folder_fd);
+/* What a note tells of a session, but for its folder; with running_note_done(). */
+void session_describe(const struct session *session, struct running_note *note);
+
+/*
+ * Notes a session whose folder is open, before the first file is in it; a failure is logged. Any thread.
+ */
+void session_note(const char *state_dir, struct running_note *note, int folder_fd);
 void session_note_again(struct session *session); /* its definition has changed */
-void session_forget(struct session *session);
+void session_forget(struct session *session); /* at its end */

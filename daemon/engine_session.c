@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session's life, from the request to its last row on disk. */
+/* A session's end, from the request to its last row on disk; and rotation. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #include "cleanup.h"
-#include "definition.h"
+#include "engine_open.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
@@ -20,9 +20,7 @@ struct session *engine_find(const struct engine *engine, const char *name)
 	return NULL;
 }
 
-#define SESSION_FAILED "failed" /* it never began: nothing of it is kept */
-
-static void session_free(struct session *session)
+void session_free(struct session *session)
 {
 	if (!session)
 		return;
@@ -37,152 +35,7 @@ static void session_free(struct session *session)
 	free(session);
 }
 
-DEFINE_CLEANUP(struct session *, session_free);
-
-/* Below a folder that was named, which has files by now; else where every session begins. */
-static int folder_again(struct session *session, struct engine_error *error)
-{
-	char parent[PATH_MAX];
-	char *slash;
-
-	strcpy(parent, session->spec.output);
-	while ((slash = strrchr(parent, '/')) && !slash[1])
-		*slash = '\0';
-	if (!slash)
-		return -EINVAL;
-	*slash = '\0';
-	return output_create_default(parent, slash + 1, session->started.tv_sec, session->output,
-				     error->message, sizeof(error->message));
-}
-
-static int folder_open(struct session *session, struct engine_error *error)
-{
-	if (session->spec.output[0] && session->resumes)
-		return folder_again(session, error);
-	if (!session->spec.output[0])
-		return output_create_default(session->engine->config.log_dir, session->spec.name,
-					     session->started.tv_sec, session->output,
-					     error->message, sizeof(error->message));
-	memcpy(session->output, session->spec.output, sizeof(session->output));
-	return output_create(session->output, error->message, sizeof(error->message));
-}
-
-/* Opens the folder and starts the writer. */
-static int session_open_writer(struct session *session, struct engine_error *error)
-{
-	const struct engine *engine = session->engine;
-	_cleanup_json_ struct json_object *definition = definition_describe(&session->spec);
-	_cleanup_json_ struct json_object *hooks = hooks_describe(engine, session->spec.streams);
-	_cleanup_close_ int folder = -1;
-	struct writer_config config = {
-		.output = session->output,
-		.streams = session->spec.streams,
-		.session = session->spec.name,
-		.level = level_name(probes_level(engine->probes)),
-		.definition = definition,
-		.hooks = hooks,
-		.owner_uid = session->owner_uid,
-		.format = session->spec.format,
-		.max_size = session->spec.max_size,
-		.max_events = session->spec.max_events,
-		.rotate_size = session->spec.rotate_size,
-		.rotate_interval_ns = session->spec.rotate_interval_ns,
-		.notice = engine->notice,
-	};
-	int r;
-
-	config.anonymize_key = session->anonymizer ? session->anonymize_key : NULL;
-	folder = folder_open(session, error);
-	if (folder < 0)
-		return engine_fail(error, folder, "output", NULL);
-	r = session_trace_new(session, folder);
-	if (r < 0)
-		return engine_fail(error, r, "", "out of memory");
-	config.output_fd = folder;
-	config.trace = session->trace;
-	session_note(session, folder);
-	if (session->resumes)
-		add_string(definition, "resumes", session->resumes);
-	r = writer_new(&config, &session->writer);
-	if (r < 0) {
-		session_forget(session);
-		snprintf(error->message, sizeof(error->message), "cannot write in %.300s: %s",
-			 session->output, strerror(-r));
-		return engine_fail(error, r, "output", NULL);
-	}
-	r = session_snapshots_begin(session, folder);
-	return r < 0 ? engine_fail(error, r, "", "cannot take snapshots") : 0;
-}
-
-static int session_open(struct session *session, struct engine_error *error)
-{
-	int r = session_anonymize(session, error);
-
-	if (r < 0)
-		return r;
-	return session->spec.flight_recorder ? session_open_recorder(session, error) :
-					       session_open_writer(session, error);
-}
-
-static int session_due(sd_event_source *source, uint64_t now, void *userdata)
-{
-	(void)source;
-	(void)now;
-	session_end(userdata, "duration");
-	return 0;
-}
-
-/* Attaches what is needed and lets the rows flow. */
-static int session_begin(struct session *session, struct engine_error *error)
-{
-	struct engine *engine = session->engine;
-	struct filter_error why;
-	int r;
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		session->missed_before[stream] = probes_missed(engine->probes, stream_groups(stream));
-	r = place_take(session, session->place.bit, &session->place);
-	if (r < 0)
-		return engine_fail(error, r, "", "cannot route rows to the session");
-	engine_report_soon(engine);
-	consumer_run(engine->consumer, true);
-	groups_attach(engine);
-	r = control_page_set(engine->probes, session->place.bit, &session->spec, &why);
-	if (r < 0)
-		return filters_fail(error, r, &why);
-	if (session->spec.duration_ns)
-		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
-					       session->spec.duration_ns / 1000, 1000, session_due,
-					       session);
-	rates_begin(session);
-	bpf_cost_run(engine->bpf_cost);
-	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
-}
-
-static bool stream_possible(const struct engine *engine, enum iotr_stream stream)
-{
-	const char *reason;
-
-	for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++)
-		if (probes_hook(engine->probes, stream, i, &reason))
-			return true;
-	return false;
-}
-
-static int check_start(struct engine *engine, const struct iotr_session_spec *spec,
-		       struct engine_error *error)
-{
-	int r = filters_check(spec, error);
-
-	if (r < 0)
-		return r;
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->streams >> stream & 1 && stream_possible(engine, stream))
-			return 0;
-	return engine_fail(error, -EOPNOTSUPP, "streams", "the kernel refuses the hooks of these streams");
-}
-
-static void ended_forget(struct engine *engine, const char *name, struct json_object **ret)
+void ended_forget(struct engine *engine, const char *name, struct json_object **ret)
 {
 	for (size_t i = 0; i < engine->ended_count; i++) {
 		struct json_object *value = json_object_object_get(engine->ended[i], "name");
@@ -199,60 +52,11 @@ static void ended_forget(struct engine *engine, const char *name, struct json_ob
 	}
 }
 
-int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		 struct json_object **ret, struct engine_error *error)
-{
-	return session_start(engine, spec, owner_uid, NULL, ret, error);
-}
-
-int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		  const char *resumes, struct json_object **ret, struct engine_error *error)
-{
-	_cleanup_(session_freep) struct session *session = NULL;
-	int bit, r;
-
-	if (engine_find(engine, spec->name))
-		return engine_fail(error, -EEXIST, "name", "a session of that name is running");
-	r = check_start(engine, spec, error);
-	if (r < 0)
-		return r;
-	bit = place_find(engine);
-	if (bit < 0)
-		return engine_fail(error, bit, "", "64 sessions are running, which is the limit");
-	session = calloc(1, sizeof(*session));
-	if (!session)
-		return engine_fail(error, -ENOMEM, "", "out of memory");
-	session->engine = engine;
-	session->place.bit = bit;
-	session->left.bit = -1;
-	session->owner_uid = owner_uid;
-	session->resumes = resumes;
-	clock_gettime(CLOCK_REALTIME, &session->started);
-	session->missing = missing_describe(engine, spec->streams);
-	r = iotr_session_spec_copy(&session->spec, spec);
-	session_snapshots_resolve(engine, &session->spec.snapshots);
-	if (r >= 0)
-		r = session_open(session, error);
-	if (r < 0 && !session->writer)
-		return r;
-	engine->sessions[bit] = session;
-	if (r >= 0)
-		r = session_begin(session, error);
-	if (r < 0) {
-		session_end(TAKE(session), SESSION_FAILED); /* freed when its writer has ended */
-		return r;
-	}
-	ended_forget(engine, spec->name, NULL);
-	*ret = session_status(session);
-	session->resumes = NULL; /* is the caller's */
-	TAKE(session);
-	return 0;
-}
-
 uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 {
-	return probes_missed(session->engine->probes, stream_groups(stream)) -
-	       session->missed_before[stream];
+	return !session->begun ? 0
+			       : probes_missed(session->engine->probes, stream_groups(stream)) -
+					 session->missed_before[stream];
 }
 
 void session_report(struct session *session)
@@ -280,15 +84,17 @@ static void on_stopped(int result, const struct writer_paths *paths, void *userd
 	session->written = true;
 }
 
-void session_end(struct session *session, const char *reason)
+/* It came to nothing, or was ended before it had begun. */
+static bool has_failed(const struct session *session)
+{
+	return !session->begun || !strcmp(session->reason, SESSION_FAILED);
+}
+
+void session_close(struct session *session)
 {
 	struct engine *engine = session->engine;
+	int r = -ENOENT;
 
-	if (session->reason)
-		return;
-	if (strcmp(reason, "stopped"))
-		log_info("session %s ends: %s", session->spec.name, reason);
-	session->reason = reason;
 	session->duration = sd_event_source_disable_unref(session->duration);
 	session_snapshots_end(session);
 	place_leave(session);
@@ -299,11 +105,32 @@ void session_end(struct session *session, const char *reason)
 	session_report(session);
 	groups_release_later(engine);
 	consumer_run(engine->consumer, groups_needed(engine));
-	if (session->writer &&
-	    writer_stop_begin(session->writer, reason, on_stopped, session) >= 0)
+	if (session->writer)
+		r = has_failed(session) ?
+			    writer_discard_begin(session->writer, on_stopped, session) :
+			    writer_stop_begin(session->writer, session->reason, on_stopped, session);
+	if (r >= 0)
 		return;
 	session->written = true; /* nothing to write, or out of memory: writer_free() stops it */
 	eventfd_write(engine->notice, 1);
+}
+
+void session_end(struct session *session, const char *reason)
+{
+	static const struct engine_error error = { .message = "it was stopped before it had begun" };
+	bool shutdown = !strcmp(reason, SHUTDOWN);
+
+	if (session->reason)
+		return;
+	if (strcmp(reason, "stopped"))
+		log_info("session %s ends: %s", session->spec.name, reason);
+	session->reason = reason;
+	if (!session->opening) {
+		session_close(session);
+		return;
+	}
+	opening_cancel(session->opening); /* session_opened() follows, when the disk answers */
+	session_answer(session, shutdown ? -ESHUTDOWN : -ECANCELED, &error);
 }
 
 /* The oldest goes when there are too many. */
@@ -320,6 +147,10 @@ static void ended_keep(struct engine *engine, struct json_object *status)
 /* One that ends with the daemon goes on after it; a manifest that is not there may be set right. */
 static void note_end(struct session *session)
 {
+	if (has_failed(session)) {
+		session_forget(session);
+		return;
+	}
 	if (!strcmp(session->reason, SHUTDOWN))
 		return;
 	if (session->writer && writer_manifest_error(session->writer))
@@ -333,16 +164,13 @@ void session_finish(struct session *session)
 	_cleanup_json_ struct json_object *status = NULL;
 	struct engine *engine = session->engine;
 	struct session_waiter *waiter = session->waiters, *next;
-	bool failed = !strcmp(session->reason, SESSION_FAILED);
 
 	tail_hub_end(session);
 	note_end(session);
 	status = session_status(session);
 	engine->sessions[session->place.bit] = NULL;
-	if (!waiter && !failed)
+	if (!waiter && !has_failed(session))
 		ended_keep(engine, json_object_get(status));
-	if (failed && session->writer)
-		writer_remove(session->writer);
 	session_free(session);
 	for (; waiter; waiter = next) {
 		next = waiter->next;
@@ -408,7 +236,7 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
 	struct rotation *rotation;
 	int r;
 
-	if (!session || session->reason)
+	if (!session || !session_runs(session))
 		return -ENOENT;
 	if (!session->writer)
 		return -EOPNOTSUPP;

@@ -45,7 +45,7 @@ static int asked_anonymize(struct engine_snapshot *asked, const struct engine_sn
 	if (asked->session)
 		return engine_fail(error, -EINVAL, "anonymize",
 				   "the session has its names in the clear: ask for a folder of its own");
-	r = anonymize_key(asked->all->engine, asked->anonymize_key, error);
+	r = anonymize_key(asked->all->engine->config.state_dir, asked->anonymize_key, error);
 	asked->anonymize = r >= 0;
 	return r;
 }
@@ -57,7 +57,7 @@ static int asked_place(struct engine_snapshot *asked, const struct engine_snapsh
 
 	asked->session = request->name ? engine_find(asked->all->engine, request->name) : NULL;
 	if (request->name &&
-	    (!asked->session || asked->session->reason || !asked->session->snapshots))
+	    (!asked->session || !session_runs(asked->session) || !asked->session->snapshots))
 		return -ENOENT;
 	r = asked_anonymize(asked, request, error);
 	if (r < 0)

@@ -55,11 +55,12 @@ static uint64_t rows_pending(const struct writer_counts *counts, const struct pr
 static struct json_object *stream_status(const struct session *session, enum iotr_stream stream)
 {
 	struct json_object *object = json_object_new_object();
-	struct writer_counts counts;
+	struct writer_counts counts = { 0 };
 	struct probes_loss loss;
 	char path[PATH_MAX + 32];
 
-	writer_counts(session->writer, stream, &counts);
+	if (session->writer)
+		writer_counts(session->writer, stream, &counts);
 	session_loss(session, stream, &loss);
 	loss.emitted -= counts.refused;
 	add_u64(object, "emitted", loss.emitted);
@@ -80,7 +81,7 @@ static struct json_object *stream_status(const struct session *session, enum iot
 static const char *state_of(const struct session *session)
 {
 	if (!session->reason)
-		return "running";
+		return session->begun ? "running" : "starting";
 	return session->written ? "ended" : "ending";
 }
 
@@ -106,7 +107,7 @@ struct json_object *session_status(const struct session *session)
 	add_time(status, "started", &session->started);
 	if (session->recorder)
 		json_object_object_add(status, "flight_recorder", recorder_describe(session));
-	else
+	else if (session->begun || !session->reason)
 		add_string(status, "output", session->output);
 	add_string(status, "level", level_name(probes_level(session->engine->probes)));
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
@@ -127,7 +128,7 @@ struct json_object *session_status(const struct session *session)
 	}
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	add_u64(status, "owner_uid", session->owner_uid);
-	if (!session->reason)
+	if (session_runs(session))
 		rates_describe(session, status);
 	return status;
 }
@@ -139,7 +140,7 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 	for (size_t i = 0; i < engine->ended_count; i++) {
 		const char *of = json_object_get_string(json_object_object_get(engine->ended[i], "name"));
 
-		if (!name || !strcmp(of, name))
+		if ((!name || !strcmp(of, name)) && !engine_find(engine, of))
 			json_object_array_add(sessions, json_object_get(engine->ended[i]));
 	}
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)

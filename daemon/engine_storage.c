@@ -88,20 +88,6 @@ void engine_set_storage(struct engine *engine, const struct engine_storage *conf
 	storage_set_limits(engine->storage, &limits);
 }
 
-int session_trace_new(struct session *session, int folder_fd)
-{
-	struct trace_config config = {
-		.folder_fd = folder_fd,
-		.path = session->output,
-		.streams = session->spec.streams,
-		.compress = session->spec.compress,
-		.keep_size = session->spec.keep_size,
-		.keep_segments = session->spec.keep_segments,
-	};
-
-	return storage_add(session->engine->storage, &config, &session->trace);
-}
-
 void session_add_storage(struct json_object *status, const struct session *session)
 {
 	struct trace_counts counts;

@@ -207,7 +207,7 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 	struct engine_tail *tail;
 	int r = 0;
 
-	if (!session)
+	if (!session || !session->begun)
 		return -ENOENT;
 	if (!session->writer)
 		return -EOPNOTSUPP;

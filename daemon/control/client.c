@@ -297,12 +297,21 @@ int client_new(struct control *control, int fd, uid_t uid, client_gone gone, voi
 	return 0;
 }
 
+/* The last word of a call that was left open. */
+static void end_open_call(struct call *call)
+{
+	if (call->more)
+		call_reply(call, NULL);
+	else
+		call_failed(call, "the daemon ends");
+}
+
 void client_free(struct client *client)
 {
 	if (!client)
 		return;
 	if (client->call && !client->call->done)
-		call_reply(client->call, NULL); /* the last word of a call that was left open */
+		end_open_call(client->call);
 	call_free(client->call);
 	if (client->fd >= 0)
 		write_output(client);

@@ -15,7 +15,7 @@
 #include "reply.h"
 #include "set.h"
 #include "snapshot_call.h"
-#include "start_arguments.h"
+#include "start.h"
 #include "tail.h"
 #include "top.h"
 
@@ -27,27 +27,6 @@ static const char *name_of(struct json_object *session)
 
 	json_object_object_get_ex(session, "name", &name);
 	return json_object_get_string(name) ?: "";
-}
-
-static int start(struct call *call)
-{
-	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
-	struct engine_error error = { 0 };
-	struct json_object *session = NULL;
-	int r;
-
-	if (start_arguments_read(call->parameters, &spec, &error) < 0) {
-		call_invalid(call, error.parameter, error.message);
-		return 0;
-	}
-	r = engine_start(call->control->engine, &spec, call->uid, &session, &error);
-	if (r < 0) {
-		reply_start_failed(call, &spec, r, &error);
-		return 0;
-	}
-	log_info("session %s started by uid %u", spec.name, call->uid);
-	reply_value(call, "session", session);
-	return 0;
 }
 
 struct choice {
@@ -342,7 +321,7 @@ static int reload(struct call *call)
 }
 
 static const struct method methods[] = {
-	{ "Start", start },   { "Stop", stop },	     { "List", list },
+	{ "Start", start_call },   { "Stop", stop },	     { "List", list },
 	{ "Status", status }, { "Rotate", rotate },  { "Streams", streams },
 	{ "Doctor", doctor }, { "Tail", tail_call }, { "Reload", reload },
 	{ "Dump", dump_call },   { "Top", top_call },

@@ -22,9 +22,10 @@
 #define COUNT_MAX	1000
 
 struct top {
-	struct call *call;
+	struct call *call; /* NULL: it is over */
 	struct engine *engine;
 	char name[IOTR_SESSION_NAME_MAX + 1]; /* of the session; "" while there is none */
+	bool starting;
 	uint64_t interval_ns;
 	struct engine_look look;
 	uint64_t since_ns;
@@ -79,14 +80,23 @@ static void on_stopped(int result, struct json_object *status, void *userdata)
 	json_object_put(status);
 }
 
+static void stop_session(const struct top *top)
+{
+	if (*top->name)
+		engine_stop(top->engine, top->name, on_stopped, NULL);
+}
+
+/* One that is starting is freed when that is over, which is when it is stopped. */
 static void top_free(void *state)
 {
 	struct top *top = state;
+	bool starting = top->starting;
 
 	sd_event_source_disable_unref(top->timer);
-	if (*top->name)
-		engine_stop(top->engine, top->name, on_stopped, NULL);
-	free(top);
+	top->call = NULL;
+	stop_session(top);
+	if (!starting)
+		free(top);
 }
 
 /* A reader that is behind gets the next one. */
@@ -106,24 +116,56 @@ static int on_interval(sd_event_source *source, uint64_t usec, void *userdata)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+static int begin(struct top *top)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	top->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return sd_event_add_time_relative(top->call->control->event, &top->timer, CLOCK_MONOTONIC,
+					  top->interval_ns / 1000, 0, on_interval, top);
+}
+
+static void on_started(int result, struct json_object *status, const struct engine_error *error,
+		       void *userdata)
+{
+	struct top *top = userdata;
+	int r;
+
+	json_object_put(status);
+	top->starting = false;
+	if (!top->call) {
+		if (result >= 0)
+			stop_session(top);
+		free(top);
+		return;
+	}
+	if (result < 0) {
+		*top->name = '\0';
+		reply_start_failed(top->call, &(struct iotr_session_spec){ 0 }, result, error);
+		return;
+	}
+	r = begin(top);
+	if (r < 0)
+		call_failed(top->call, "Top failed: %s", strerror(-r));
+}
+
 static int start_session(struct top *top, struct iotr_session_spec *spec, struct engine_error *error)
 {
 	static unsigned int number; /* so that no name is ever another's */
-	struct json_object *status = NULL;
-	struct timespec now;
 	int r;
 
+	top->starting = true;
 	do {
 		snprintf(spec->name, sizeof(spec->name), "top-%u", ++number);
-		r = engine_start(top->engine, spec, top->call->uid, &status, error);
+		strcpy(top->name, spec->name);
+		r = engine_start(top->engine, spec, top->call->uid, on_started, top, error);
 	} while (r == -EEXIST);
-	if (r < 0)
-		return r;
-	json_object_put(status);
-	strcpy(top->name, spec->name);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	top->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	return 0;
+	if (r < 0) {
+		top->starting = false;
+		*top->name = '\0';
+	}
+	return r;
 }
 
 static int read_arguments(struct call *call, struct top_arguments *arguments, struct engine_error *error)
@@ -134,8 +176,8 @@ static int read_arguments(struct call *call, struct top_arguments *arguments, st
 	return r < 0 ? r : filter_arguments_fit(&arguments->spec, error);
 }
 
-/* The call has its error when this has no session. */
-static int start(struct top *top)
+/* The call has its error when there is no session. */
+static void start(struct top *top)
 {
 	struct top_arguments arguments = {
 		.spec = { .flight_recorder = MEMORY },
@@ -155,15 +197,6 @@ static int start(struct top *top)
 			reply_start_failed(top->call, &arguments.spec, r, &error);
 	}
 	iotr_session_spec_done(&arguments.spec);
-	return r;
-}
-
-static int begin(struct top *top)
-{
-	if (start(top) < 0)
-		return 0;
-	return sd_event_add_time_relative(top->call->control->event, &top->timer, CLOCK_MONOTONIC,
-					  top->interval_ns / 1000, 0, on_interval, top);
 }
 
 int top_call(struct call *call)
@@ -179,5 +212,6 @@ int top_call(struct call *call)
 		return -ENOMEM;
 	*top = (struct top){ .call = call, .engine = call->control->engine };
 	call_keep(call, top, top_free);
-	return begin(top);
+	start(top);
+	return 0;
 }

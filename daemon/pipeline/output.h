@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The folder of a session. Main thread. Both functions return a descriptor of the folder, which
- * the caller closes, or a negative errno with a sentence for the user in `message`.
+ * The folder of a session. Any thread; both functions wait for the disk. They return a descriptor of the
+ * folder, which the caller closes, or a negative errno with a sentence for the user in `message`.
  */
 #pragma once
 

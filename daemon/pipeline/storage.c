@@ -322,10 +322,8 @@ int storage_new(const char *log_dir, const struct storage_limits *limits,
 	return error;
 }
 
-void storage_free(struct storage *storage)
+void storage_stop(struct storage *storage)
 {
-	struct trace *trace;
-
 	if (!storage)
 		return;
 	pthread_mutex_lock(&storage->lock);
@@ -334,6 +332,16 @@ void storage_free(struct storage *storage)
 	pthread_mutex_unlock(&storage->lock);
 	if (storage->keeper_runs)
 		pthread_join(storage->keeper, NULL);
+	storage->keeper_runs = false;
+}
+
+void storage_free(struct storage *storage)
+{
+	struct trace *trace;
+
+	if (!storage)
+		return;
+	storage_stop(storage);
 	while ((trace = TAILQ_FIRST(&storage->traces))) {
 		trace->references = 1;
 		trace->counted = false; /* not kept for later */

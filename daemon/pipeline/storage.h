@@ -44,7 +44,10 @@ int storage_new(const char *log_dir, const struct storage_limits *limits,
  */
 void storage_recovered(struct storage *storage, const char *path, bool compress);
 
-/* What is not compressed yet stays as it is. Every trace has been freed. Takes NULL. */
+/* Ends the thread: what is not compressed yet stays as it is. Takes NULL. */
+void storage_stop(struct storage *storage);
+
+/* The same, and all is freed; every trace has been. Takes NULL. */
 void storage_free(struct storage *storage);
 
 /* What is too much from now on is removed in the background. */
@@ -59,5 +62,5 @@ struct trace_config {
 	unsigned int keep_segments; /* closed ones of each stream, 0: no limit */
 };
 
-/* The folder of a session that begins; it is empty. */
+/* The folder of a session that begins; it is empty. Waits for the disk; any thread. */
 int storage_add(struct storage *storage, const struct trace_config *config, struct trace **ret);

@@ -201,9 +201,10 @@ int storage_add(struct storage *storage, const struct trace_config *config, stru
 	char *path = strdup(config->path);
 	int fd = fcntl(config->folder_fd, F_DUPFD_CLOEXEC, 0);
 	struct stat status;
+	bool known = path && fd >= 0 && !fstat(fd, &status); /* may wait for the disk */
 
 	pthread_mutex_lock(&storage->lock);
-	if (path && fd >= 0 && !fstat(fd, &status))
+	if (known)
 		trace = trace_alloc(storage, status.st_dev, below(path, storage->log_dir));
 	if (trace) {
 		trace->references = 1;

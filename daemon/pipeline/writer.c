@@ -99,6 +99,7 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	int error;
 
 	snprintf(writer->output, sizeof(writer->output), "%s", config->output);
+	writer->own_folder = config->own_folder;
 	writer->format = &formats[config->format];
 	writer->max_size = config->max_size;
 	writer->max_events = config->max_events;
@@ -200,6 +201,8 @@ void writer_remove(struct writer *writer)
 		sink_remove(&stream->sink, writer->output_fd);
 	if (writer->manifest.constant)
 		manifest_remove(&writer->manifest);
+	if (writer->own_folder)
+		rmdir(writer->output);
 }
 
 void writer_paths_done(struct writer_paths *paths)
@@ -234,6 +237,15 @@ static int post(struct writer *writer, const struct writer_mail *mail)
 	return 0;
 }
 
+/* The thread ends with it. */
+static int post_last(struct writer *writer, const struct writer_mail *mail)
+{
+	int error = writer->stopping ? 0 : post(writer, mail);
+
+	writer->stopping |= !error;
+	return error;
+}
+
 int writer_rotate_begin(struct writer *writer, writer_handler handler, void *userdata)
 {
 	const struct writer_mail mail = {
@@ -254,10 +266,19 @@ int writer_stop_begin(struct writer *writer, const char *reason, writer_handler 
 		.handler = handler,
 		.userdata = userdata,
 	};
-	int error = writer->stopping ? 0 : post(writer, &mail);
 
-	writer->stopping |= !error;
-	return error;
+	return post_last(writer, &mail);
+}
+
+int writer_discard_begin(struct writer *writer, writer_handler handler, void *userdata)
+{
+	const struct writer_mail mail = {
+		.mail.work = writer_do_discard,
+		.handler = handler,
+		.userdata = userdata,
+	};
+
+	return post_last(writer, &mail);
 }
 
 void writer_collect(struct writer *writer)

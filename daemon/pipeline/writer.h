@@ -38,6 +38,7 @@ struct writer_config {
 	const char *output; /* absolute path of the folder, for answers */
 	struct trace *trace; /* of the folder, the writer's from now on; may be NULL */
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
+	bool own_folder;    /* made for it, and gone when it comes to nothing */
 	uint32_t streams;   /* bit per enum iotr_stream */
 	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
 	enum iotr_format format;
@@ -58,8 +59,8 @@ struct writer_config {
 };
 
 /*
- * Creates the first segment of every stream and the manifest, and starts the thread. Nothing is
- * left in the folder on an error.
+ * Creates the first segment of every stream and the manifest, which waits for the disk, and starts
+ * the thread. Nothing is left in the folder on an error. Any thread.
  */
 int writer_new(const struct writer_config *config, struct writer **ret);
 
@@ -91,6 +92,9 @@ int writer_rotate_begin(struct writer *writer, writer_handler handler, void *use
 int writer_stop_begin(struct writer *writer, const char *reason, writer_handler handler,
 		      void *userdata);
 
+/* The same for a session that comes to nothing: what it wrote is removed. */
+int writer_discard_begin(struct writer *writer, writer_handler handler, void *userdata);
+
 /* Calls the handlers of what is done. */
 void writer_collect(struct writer *writer);
 
@@ -103,9 +107,6 @@ void writer_finish(struct writer *writer);
 /* The same, waiting. */
 int writer_rotate(struct writer *writer, struct writer_paths *paths);
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths);
-
-/* Removes what it wrote, after its stop: of a session that came to nothing. */
-void writer_remove(struct writer *writer);
 
 /* Which limit was reached, "max-size" or "max-events", or NULL. */
 const char *writer_limit(const struct writer *writer);

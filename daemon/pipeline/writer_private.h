@@ -73,6 +73,7 @@ struct writer {
 	uint32_t mask; /* streams that it has */
 	char output[PATH_MAX];
 	int output_fd;
+	bool own_folder; /* goes with what it wrote */
 	int eventfd;
 	pthread_t thread;
 	bool started;
@@ -110,6 +111,9 @@ struct writer {
 void *writer_run(void *argument);
 
 int writer_write_manifest(struct writer *writer);
+
+/* Removes what it wrote; the thread does not run, or calls. */
+void writer_remove(struct writer *writer);
 
 /* Takes up to `bytes` from what waits to be hashed. */
 void writer_hash_some(struct writer *writer, size_t bytes);
@@ -175,3 +179,4 @@ int writer_do_rotate(void *writer, struct mail *mail);
 int writer_do_snapshots(void *writer, struct mail *mail);
 int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);
+int writer_do_discard(void *writer, struct mail *mail);

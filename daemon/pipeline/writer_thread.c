@@ -344,6 +344,18 @@ int writer_do_stop(void *owner, struct mail *mail)
 	return error;
 }
 
+int writer_do_discard(void *owner, struct mail *mail)
+{
+	struct writer *writer = owner;
+
+	(void)mail;
+	writer_disk_idle(writer);
+	writer_remove(writer);
+	writer->ended = true;
+	writer->manifest_due = false;
+	return 0;
+}
+
 int writer_do_redefine(void *owner, struct mail *mail)
 {
 	struct writer_mail *redefinition = (struct writer_mail *)mail;

@@ -32,6 +32,9 @@ struct session {
 	sd_event_source *timer;
 	struct engine *engine;
 	bool used;
+	bool starting;
+	engine_start_handler handler; /* until it was told */
+	void *userdata;
 };
 
 struct engine {
@@ -91,16 +94,6 @@ static void release(struct session *session)
 	iotr_session_spec_done(&session->spec);
 	sd_event_source_disable_unref(session->timer);
 	memset(session, 0, sizeof(*session));
-}
-
-void engine_free(struct engine *engine)
-{
-	if (!engine)
-		return;
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
-		release(&engine->sessions[i]);
-	sd_event_source_disable_unref(engine->ticker);
-	free(engine);
 }
 
 static void add_string(struct json_object *object, const char *key, const char *value)
@@ -185,8 +178,58 @@ static int on_duration(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
+/* The last word on a start: once, as the handler goes. */
+static void tell_started(struct session *session, int result, const struct engine_error *error)
+{
+	engine_start_handler handler = session->handler;
+
+	session->handler = NULL;
+	if (handler)
+		handler(result, result < 0 ? NULL : session_status(session, "running"), error,
+			session->userdata);
+}
+
+void engine_free(struct engine *engine)
+{
+	if (!engine)
+		return;
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
+		tell_started(&engine->sessions[i], -ESHUTDOWN, &(struct engine_error){ 0 });
+		release(&engine->sessions[i]);
+	}
+	sd_event_source_disable_unref(engine->ticker);
+	free(engine);
+}
+
+static void begin(struct session *session)
+{
+	struct engine_error error = { 0 };
+	int r = 0;
+
+	session->starting = false;
+	if (!strcmp(session->spec.output, "/refused"))
+		r = refuse(&error, -ENOTEMPTY, "output", "the folder is not empty");
+	else if (session->spec.duration_ns)
+		sd_event_add_time_relative(session->engine->event, &session->timer, CLOCK_MONOTONIC,
+					   session->spec.duration_ns / 1000, 0, on_duration, session);
+	tell_started(session, r, &error);
+	if (r < 0)
+		release(session);
+}
+
+static int on_opened(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct session *session = userdata;
+
+	(void)usec;
+	session->timer = NULL;
+	begin(session);
+	sd_event_source_unref(source);
+	return 0;
+}
+
 int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
-		 struct json_object **ret, struct engine_error *error)
+		 engine_start_handler handler, void *userdata, struct engine_error *error)
 {
 	struct session *session = NULL;
 
@@ -194,20 +237,20 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 		return refuse(error, -EEXIST, "", "it runs already");
 	if (!strcmp(spec->name, "nohook"))
 		return refuse(error, -EOPNOTSUPP, "", "no stream has a hook");
-	if (!strcmp(spec->output, "/refused"))
-		return refuse(error, -ENOTEMPTY, "output", "the folder is not empty");
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX && !session; i++)
 		if (!engine->sessions[i].used)
 			session = &engine->sessions[i];
 	if (!session)
 		return refuse(error, -ENOSPC, "", "too many");
 
-	*session = (struct session){ .owner_uid = owner_uid, .engine = engine, .used = true };
+	*session = (struct session){ .owner_uid = owner_uid, .engine = engine, .used = true,
+				     .handler = handler, .userdata = userdata, .starting = true };
 	copy_spec(&session->spec, spec);
-	if (spec->duration_ns)
+	if (strncmp(session->spec.output, FAKE_ENGINE_SLOW_OUTPUT, strlen(FAKE_ENGINE_SLOW_OUTPUT)))
+		begin(session);
+	else
 		sd_event_add_time_relative(engine->event, &session->timer, CLOCK_MONOTONIC,
-					   spec->duration_ns / 1000, 0, on_duration, session);
-	*ret = session_status(session, "running");
+					   FAKE_ENGINE_SLOW_USEC, 1, on_opened, session);
 	return 0;
 }
 
@@ -270,6 +313,7 @@ int engine_stop(struct engine *engine, const char *name, engine_handler handler,
 
 	if (!session)
 		return -ENOENT;
+	tell_started(session, -ECANCELED, &(struct engine_error){ .message = "it was stopped" });
 	status = session_status(session, "ended");
 	snprintf(copy, sizeof(copy), "%s", name);
 	fake_engine_end(engine, name);
@@ -303,7 +347,8 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 		struct session *session = &engine->sessions[i];
 
 		if (session->used && (!name || !strcmp(session->spec.name, name)))
-			json_object_array_add(*ret, session_status(session, "running"));
+			json_object_array_add(*ret, session_status(session, session->starting ?
+								   "starting" : "running"));
 	}
 	return 0;
 }

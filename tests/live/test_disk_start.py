@@ -11,6 +11,9 @@ from lib.registry import check, equal, test, wait_for
 from test_disk import answers_soon
 
 
+GOES_ON = ('--vfs', '--operation', 'READ', '--min-size', reads.SIZE)  # a session of processes does not
+
+
 class Frozen:
     """A file system on which nothing can be made as long as it is frozen."""
 
@@ -21,11 +24,11 @@ class Frozen:
         world.command('mkfs.ext4', '-q', device)
         world.command('mount', device, self.path)
         world.later('umount', '-l', self.path)
-        world.undo.callback(self.thaw)
 
     def freeze(self):
         self.world.command('fsfreeze', '-f', self.path)
         self.is_frozen = True
+        self.world.undo.callback(self.thaw)  # before any daemon is waited for
 
     def thaw(self):
         if self.is_frozen:
@@ -146,7 +149,7 @@ def restart(world):
     disk, (daemon, client) = Frozen(world), world.own_daemon()
     output, good = os.path.join(disk.path, 'trace'), world.path('good')
     for name, folder in (('late', output), ('good', good)):
-        client.json('start', name, *reads.OPTIONS, '--output', folder, code=(0, 6))
+        client.json('start', name, *GOES_ON, '--output', folder, code=(0, 6))
     daemon.stop(signal.SIGKILL)
     disk.freeze()
     before = time.monotonic()

@@ -382,6 +382,22 @@ static __always_inline __u64 sample(struct iotr_control *page, __u32 stream, __u
 	return sample_by(stream, sessions, draw);
 }
 
+/*
+ * The same in two steps, as the programs of a stream are gone on to from another one: whether any
+ * session may take the event, and, of an event for which that was so, which ones do.
+ */
+static __always_inline bool sample_first(struct iotr_control *page, __u32 stream, __u64 sessions)
+{
+	return sessions & ~page->sampled[stream & 15] || sample_draw() < page->sample_most[stream & 15];
+}
+
+static __always_inline __u64 sample_then(struct iotr_control *page, __u32 stream, __u64 sessions)
+{
+	if (sessions & ~page->sampled[stream & 15])
+		return sample(page, stream, sessions);
+	return sample_by(stream, sessions, sample_draw() % page->sample_most[stream & 15]);
+}
+
 /* All that is decided when an event begins: whose it is, and the draw. */
 static __always_inline __u64 filter_begin(struct iotr_control *page, struct task_struct *task,
 					  __u32 stream, __u64 sessions, __u32 tgid)

@@ -39,8 +39,8 @@ static __always_inline bool plug_wanted(struct call_context context, struct plug
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
 	if (ret->abi == IOTR_ABI_COMPAT)
 		ret->plug += IOTR_CALLS;
-	ret->sessions = filter_fileless(page, ret->plug->sessions);
-	ret->sessions = filter_begin(page, task, ret->plug->stream, ret->sessions, tgid);
+	ret->sessions = sample_then(page, ret->plug->stream, ret->plug->sessions);
+	ret->sessions = filter_task(page, task, filter_fileless(page, ret->sessions), tgid);
 	if (!ret->sessions)
 		return false;
 	ret->thread = thread_of(context);

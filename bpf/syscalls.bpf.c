@@ -96,8 +96,8 @@ static __always_inline int call_ends(struct call_context context, long result, _
 
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
-/* The stream that a call goes on to, or IOTR_VFS: none. */
-static __always_inline __u32 plug_stream(__u64 number)
+/* The stream that a call goes on to, or IOTR_VFS: none. `drawn`: when sessions that sample may take it. */
+static __always_inline __u32 plug_stream(__u64 number, bool drawn)
 {
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
@@ -109,12 +109,14 @@ static __always_inline __u32 plug_stream(__u64 number)
 		return IOTR_VFS;
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
 		plug += IOTR_CALLS;
-	return plug->sessions ? plug->stream : IOTR_VFS;
+	if (!plug->sessions || (drawn && !sample_first(page, plug->stream, plug->sessions)))
+		return IOTR_VFS;
+	return plug->stream;
 }
 
-#define PLUG_GO_ON(ctx, programs, context)                                                      \
+#define PLUG_GO_ON(ctx, programs, context, drawn)                                               \
 	({                                                                                      \
-		__u32 stream_ = plug_stream((context).number);                                        \
+		__u32 stream_ = plug_stream((context).number, drawn);                           \
 		if (stream_ != IOTR_VFS)                                                        \
 			bpf_tail_call(ctx, programs, stream_);                                  \
 		0;                                                                              \
@@ -129,13 +131,13 @@ static __always_inline __u32 plug_stream(__u64 number)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 {
-	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs), true);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 {
-	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs), false);
 }
 
 /* Where nothing else does. */
@@ -143,14 +145,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
 	call_begins(OF_REGS(regs), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx));
+	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx), true);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	call_ends(OF_REGS(regs), result, PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx));
+	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx), false);
 }
 
 /*
@@ -161,14 +163,14 @@ SEC("tp/raw_syscalls/sys_enter")
 int sys_enter_raw(struct raw_enter *ctx)
 {
 	call_begins(OF_ENTER(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx));
+	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx), true);
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int sys_exit_raw(struct raw_exit *ctx)
 {
 	call_ends(OF_EXIT(ctx), RESULT_OF(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx));
+	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx), false);
 }
 
 /*

@@ -78,10 +78,10 @@ static __always_inline bool aio_control_read(const struct slot *slot, __u32 inde
 }
 
 /* One operation of an io_submit: its third argument is an array of pointers. */
-__noinline int aio_submit_one(__u32 tid, __u32 index)
+__noinline int aio_submit_one(__u64 thread, __u32 index)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	struct aio_control control = {};
 	__u64 user, file, key, sessions;
 	struct pending *pending;
@@ -117,10 +117,10 @@ __noinline int aio_submit_one(__u32 tid, __u32 index)
 }
 
 /* An operation that the kernel did not take: its row only when it is the one the error is about. */
-__noinline int aio_refuse_one(__u32 tid, __u32 index, __s32 error)
+__noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	struct pending *pending;
 	__u64 user, key;
 
@@ -137,10 +137,10 @@ __noinline int aio_refuse_one(__u32 tid, __u32 index, __s32 error)
 }
 
 /* One event of an io_getevents; `array` is that call's fourth argument. */
-__noinline int aio_reap_one(__u32 tid, __u32 index)
+__noinline int aio_reap_one(__u64 thread, __u32 index)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	struct aio_event event = {};
 	struct pending *pending;
 	__u64 key;
@@ -165,37 +165,37 @@ enum aio_step {
 };
 
 /* Up to AIO_CHUNK of a call's operations, from the first on. Verified once, as the steps are. */
-__noinline int aio_chunk(__u32 tid, __u32 step, __u32 first, __u32 count, __s32 error)
+__noinline int aio_chunk(__u64 thread, __u32 step, __u32 first, __u32 count, __s32 error)
 {
 	for (__u32 i = 0; i < AIO_CHUNK && i < count; i++) {
 		if (step == AIO_SUBMIT)
-			aio_submit_one(tid, first + i);
+			aio_submit_one(thread, first + i);
 		else if (step == AIO_REFUSE)
-			aio_refuse_one(tid, first + i, error);
+			aio_refuse_one(thread, first + i, error);
 		else
-			aio_reap_one(tid, first + i);
+			aio_reap_one(thread, first + i);
 	}
 	return 0;
 }
 
 /* The call's operations from the first up to the end. */
-__noinline int aio_each(__u32 tid, __u32 step, __u32 first, __u32 end, __s32 error)
+__noinline int aio_each(__u64 thread, __u32 step, __u32 first, __u32 end, __s32 error)
 {
 	for (__u32 done = 0; done < AIO_MAX && first + done < end; done += AIO_CHUNK)
-		aio_chunk(tid, step, first + done, end - first - done, done ? 0 : error);
+		aio_chunk(thread, step, first + done, end - first - done, done ? 0 : error);
 	return 0;
 }
 
 static __always_inline void aio_begins(struct slot *slot)
 {
-	aio_each(slot->tid, AIO_SUBMIT, 0, slot->args[1], 0);
+	aio_each(slot->thread, AIO_SUBMIT, 0, slot->args[1], 0);
 }
 
 static __always_inline void aio_ends(const struct iotr_call *call, struct slot *slot, long result)
 {
 	if (call->traits & IOTR_CALL_SUBMITS)
-		aio_each(slot->tid, AIO_REFUSE, result < 0 ? 0 : result, slot->args[1],
+		aio_each(slot->thread, AIO_REFUSE, result < 0 ? 0 : result, slot->args[1],
 			 result < 0 ? result : 0);
 	else if (result > 0)
-		aio_each(slot->tid, AIO_REAP, 0, result, 0);
+		aio_each(slot->thread, AIO_REAP, 0, result, 0);
 }

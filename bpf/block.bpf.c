@@ -48,9 +48,9 @@ static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessi
 		return 0;
 	if (!(sessions & page->filtered_task))
 		return sessions;
-	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &pid);
-	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
-	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+	sessions = FILTER_PID(page, sessions, pid);
+	sessions = FILTER_UID(page, sessions, uid);
+	sessions = FILTER_COMMAND(page, sessions, &command);
 	return filter_accepted(page, sessions, IOTR_FILTER_CGROUP, actor->cgroup_sessions);
 }
 

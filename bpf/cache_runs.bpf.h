@@ -72,7 +72,7 @@ static __always_inline __u64 sample_call(struct iotr_control *page, struct cache
 	if (!(sessions & page->sampled[IOTR_CACHE]))
 		return sessions;
 	if (!call->draw)
-		call->draw = sample_draw_high() | sample_draw_low() | 1;
+		call->draw = sample_draw() | 1;
 	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 

@@ -54,6 +54,22 @@ static __always_inline __u64 call_index(__u64 number)
 				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
+#define STACK_SHIFT 14 /* of the size of a thread's stack in the kernel, and of what it is aligned to */
+
+static __always_inline __u64 thread_here(void)
+{
+	return ADDRESS(struct task_struct, current_task(), stack) >> STACK_SHIFT;
+}
+
+/*
+ * The number of a thread's stack, which the registers of its call lie in: the end of a call that
+ * nobody wants sees that without having to ask who runs.
+ */
+static __always_inline __u64 thread_of(struct call_context context)
+{
+	return context.classic ? thread_here() : number_of((__u64)context.regs) >> STACK_SHIFT;
+}
+
 static __always_inline __u32 abi_of(struct task_struct *task)
 {
 	return READ(struct task_struct, task, thread_info.status) & TS_COMPAT ? IOTR_ABI_COMPAT :

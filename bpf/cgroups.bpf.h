@@ -7,11 +7,24 @@
 #pragma once
 
 struct cgroup_verdict {
-	__u64 generation;
 	__u64 sessions;
+	__u64 check; /* see verdict_check() */
 };
 
-HASH_OF(cgroup_verdicts, LRU_HASH, __u64, struct cgroup_verdict, IOTR_CGROUPS);
+ARRAY_OF(cgroup_verdicts, struct cgroup_verdict, IOTR_CGROUPS, 0);
+
+/* Of whom, and as of when: what two CPUs wrote half of each is nobody's. */
+static __always_inline __u64 verdict_check(__u64 id, __u64 generation, __u64 sessions)
+{
+	return (id ^ generation << 32) * 0x9e3779b97f4a7c15ULL ^ sessions;
+}
+
+static __always_inline struct cgroup_verdict *verdict_of(__u64 id)
+{
+	__u32 index = id & (IOTR_CGROUPS - 1);
+
+	return bpf_map_lookup_elem(&cgroup_verdicts, &index);
+}
 
 /* Parts of one step upwards: functions of their own, verified once and not for each level. */
 
@@ -35,29 +48,34 @@ __noinline __u64 cgroup_above(__u64 cgroup)
 __noinline __u64 cgroup_look(void)
 {
 	struct css_set *set = READ(struct task_struct, current_task(), cgroups);
-	__u64 cgroup = number_of((__u64)READ(struct css_set, set, dfl_cgrp)), own;
+	__u64 cgroup = number_of((__u64)READ(struct css_set, set, dfl_cgrp)), own, generation, sessions = 0;
 	struct iotr_control *page = control_page();
-	struct cgroup_verdict verdict = {};
+	struct cgroup_verdict *verdict;
 
 	if (!page || !cgroup)
 		return 0;
-	verdict.generation = page->cgroup_generation;
+	generation = page->cgroup_generation;
 	own = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
 	for (int level = 0; level < IOTR_CGROUP_LEVELS && cgroup; level++) {
-		verdict.sessions |= cgroup_sessions(cgroup);
+		sessions |= cgroup_sessions(cgroup);
 		cgroup = cgroup_above(cgroup);
 	}
-	bpf_map_update_elem(&cgroup_verdicts, &own, &verdict, BPF_ANY);
-	return verdict.sessions;
+	verdict = verdict_of(own);
+	if (verdict) {
+		verdict->sessions = sessions;
+		verdict->check = verdict_check(own, generation, sessions);
+	}
+	return sessions;
 }
 
 /* Sessions that accept the current task's cgroup; says nothing of those that do not ask for one. */
 static __always_inline __u64 cgroup_accepted(struct iotr_control *page, struct task_struct *task)
 {
 	__u64 id = task_cgroup(task);
-	struct cgroup_verdict *verdict = bpf_map_lookup_elem(&cgroup_verdicts, &id);
+	struct cgroup_verdict *verdict = verdict_of(id);
+	__u64 sessions = verdict ? verdict->sessions : 0;
 
-	if (verdict && verdict->generation == page->cgroup_generation)
-		return verdict->sessions;
+	if (verdict && verdict->check == verdict_check(id, page->cgroup_generation, sessions))
+		return sessions;
 	return cgroup_look();
 }

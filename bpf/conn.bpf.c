@@ -12,26 +12,26 @@
 /* ---- names of Unix sockets that are being closed ---- */
 
 /* By thread. */
-HASH_OF(closing, HASH, __u32, struct unix_names, IOTR_CLOSING);
+HASH_OF(closing, HASH, __u64, struct unix_names, IOTR_CLOSING);
 ARRAY_OF(closing_blank, struct unix_names, 1, 0);
 
 /* Notes the names of a socket that is about to be closed. */
-static __always_inline void closing_note(__u32 tid, __u64 sock)
+static __always_inline void closing_note(__u64 thread, __u64 sock)
 {
 	struct unix_names *names;
 	__u32 zero = 0;
 
 	names = bpf_map_lookup_elem(&closing_blank, &zero);
-	if (!names || bpf_map_update_elem(&closing, &tid, names, BPF_ANY))
+	if (!names || bpf_map_update_elem(&closing, &thread, names, BPF_ANY))
 		return;
-	names = bpf_map_lookup_elem(&closing, &tid);
+	names = bpf_map_lookup_elem(&closing, &thread);
 	if (names)
 		unix_names_note(names, sock);
 }
 
-static __always_inline void closing_fill(struct iotr_conn_record *row, __u32 tid)
+static __always_inline void closing_fill(struct iotr_conn_record *row, __u64 thread)
 {
-	struct unix_names *names = bpf_map_lookup_elem(&closing, &tid);
+	struct unix_names *names = bpf_map_lookup_elem(&closing, &thread);
 
 	if (names)
 		unix_names_noted(row, names);
@@ -40,10 +40,10 @@ static __always_inline void closing_fill(struct iotr_conn_record *row, __u32 tid
 static __always_inline void closing_forget(const struct slot *slot)
 {
 	const struct noted *noted = (const struct noted *)slot->own;
-	__u32 tid = slot->tid;
+	__u64 thread = slot->thread;
 
 	if (noted->socket.family == AF_UNIX)
-		bpf_map_delete_elem(&closing, &tid);
+		bpf_map_delete_elem(&closing, &thread);
 }
 
 /* ---- connections that are being made ---- */
@@ -210,7 +210,7 @@ static __always_inline int conn_begins(struct call_context context)
 	if (sock)
 		socket_fill(&noted->socket, sock);
 	if (slot->operation == IOTR_CONN_CLOSE && noted->socket.family == AF_UNIX)
-		closing_note(slot->tid, sock);
+		closing_note(slot->thread, sock);
 	if (slot->operation == IOTR_CONN_CONNECT)
 		connecting_begin(slot, noted);
 	return 0;
@@ -255,7 +255,7 @@ static __always_inline void ends_fill(struct iotr_conn_record *row, const struct
 	if (slot->operation != IOTR_CONN_CLOSE && sock)
 		unix_names_fill(row, sock);
 	else if (slot->operation == IOTR_CONN_CLOSE && row->socket.family == AF_UNIX)
-		closing_fill(row, slot->tid);
+		closing_fill(row, slot->thread);
 }
 
 /* A call that failed has left no address; the row has the one that was asked for. */

@@ -17,7 +17,7 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u32 uid, _
 	sessions = filter_fileless(page, sessions);
 	sessions &= ~(page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_COMMAND] |
 		      page->filtered[IOTR_FILTER_CGROUP]); /* there is none to compare with */
-	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
+	sessions = FILTER_UID(page, sessions, uid);
 	sessions = sample(page, IOTR_DROP, sessions);
 	return filter_end(page, sessions, 0, size, false);
 }

@@ -39,12 +39,7 @@ struct walk {
 	__u64 epoch;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk);
-} walk SEC(".maps");
+ARRAY_PER_CPU(walk, struct walk, 1);
 
 static __always_inline bool unhashed(__u64 dentry)
 {

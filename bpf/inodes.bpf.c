@@ -9,7 +9,7 @@
 
 static __always_inline int inode_found(struct dentry *dentry)
 {
-	struct slot *slot = slot_find((__u32)bpf_get_current_pid_tgid());
+	struct slot *slot = slot_find(thread_here());
 	struct inode *inode;
 
 	if (!slot || !slot->sessions || slot->has_fd || slot->file.inode != IOTR_UNKNOWN)

@@ -23,6 +23,14 @@
 		__type(value, type_);                      \
 	} name_ SEC(".maps")
 
+#define ARRAY_PER_CPU(name_, type_, count_)                \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);   \
+		__uint(max_entries, count_);               \
+		__type(key, __u32);                        \
+		__type(value, type_);                      \
+	} name_ SEC(".maps")
+
 #define HASH_OF(name_, kind_, key_, value_, count_)        \
 	struct {                                           \
 		__uint(type, BPF_MAP_TYPE_##kind_);        \
@@ -38,12 +46,7 @@ struct iotr_command {
 ARRAY_OF(control, struct iotr_control, 1, BPF_F_MMAPABLE);
 ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOTR_STREAM_COUNT);
-	__type(key, __u32);
-	__type(value, struct iotr_counters);
-} counters SEC(".maps");
+ARRAY_PER_CPU(counters, struct iotr_counters, IOTR_STREAM_COUNT);
 
 /* Row rings, one per group of CPUs: filled in by the daemon. */
 struct {
@@ -234,16 +237,28 @@ static __always_inline void count_emitted(__u32 stream, __u64 sessions)
 
 #include "cgroups.bpf.h"
 
+/* Most values are in no filter; these are seen here, without a look into a map. */
+static __always_inline bool hinted(struct iotr_control *page, __u32 kind, __u64 value)
+{
+	return page->hints[kind][value & (IOTR_HINTS - 1)];
+}
+
 /* Sessions of the mask that either do not filter by this kind or accept the key. */
-#define FILTER_KEY(page, sessions, kind, map, key)                                              \
+#define FILTER_KEY(page, sessions, kind, map, key, value)                                       \
 	({                                                                                      \
 		__u64 users_ = (page)->filtered[kind] & (sessions);                             \
-		if (users_) {                                                                   \
+		if (users_ && hinted(page, kind, value)) {                                      \
 			__u64 *accepted_ = bpf_map_lookup_elem(map, key);                       \
 			users_ &= accepted_ ? ~*accepted_ : ~0ULL;                              \
 		}                                                                               \
 		(sessions) & ~users_;                                                           \
 	})
+
+#define FILTER_COMMAND(page, sessions, command)                                                 \
+	FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, command,               \
+		   iotr_command_hint((const __u64 *)(command)->text))
+#define FILTER_PID(page, sessions, pid) FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &(pid), pid)
+#define FILTER_UID(page, sessions, uid) FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &(uid), uid)
 
 /* Sessions that do not filter by this kind, and those of the rest that are in `accepted`. */
 static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 sessions, __u32 kind,
@@ -267,14 +282,14 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 	sessions &= page->open;
 	if (!(sessions & page->filtered_task))
 		return sessions;
-	sessions = FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &tgid);
+	sessions = FILTER_PID(page, sessions, tgid);
 	if (sessions & page->filtered[IOTR_FILTER_UID]) {
 		uid = task_uid(task);
-		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &uid);
+		sessions = FILTER_UID(page, sessions, uid);
 	}
 	if (sessions & page->filtered[IOTR_FILTER_COMMAND]) {
 		task_command(task, &command);
-		sessions = FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, &command);
+		sessions = FILTER_COMMAND(page, sessions, &command);
 	}
 	if (sessions & page->filtered[IOTR_FILTER_CGROUP])
 		sessions = filter_accepted(page, sessions, IOTR_FILTER_CGROUP,
@@ -284,7 +299,7 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
 {
-	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device);
+	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device, device);
 }
 
 /* Those of `users` whose threshold lies above the value; both are below 2^63. */
@@ -317,20 +332,30 @@ static __always_inline __u64 filter_begun(struct iotr_control *page, __u64 sessi
 /*
  * Sampling: a session that takes one in N events of a stream is content with an event when the
  * number drawn for it lies below the N-th part of all numbers. By chance, not by counting: who
- * counts sees of a program that reads and writes in turn only the reads. Drawn when an event has
- * passed the filters by operation, process, user, command and cgroup, before anything about it is
- * noted; the filters that are decided later (device, path, latency, size, errors) narrow what was
- * drawn. All sessions share the draw of an event, so the one that takes fewer has part of what the
+ * counts sees of a program that reads and writes in turn only the reads. Drawn before all other
+ * filters but that by operation, as it costs the least; they narrow what was drawn, and it makes no
+ * difference which comes first. All sessions share the draw of an event, so the one that takes fewer has part of what the
  * one that takes more has.
  */
-static __always_inline __u64 sample_draw_high(void)
-{
-	return (__u64)bpf_get_prandom_u32() << 31;
-}
+ARRAY_PER_CPU(draws, __u64, 1);
 
-static __always_inline __u64 sample_draw_low(void)
+/*
+ * Below 2^63, by xorshift64*: the kernel's own generator costs more than all else about an event
+ * that is left out. An interrupt between read and write makes two events share a draw.
+ */
+static __always_inline __u64 sample_draw(void)
 {
-	return bpf_get_prandom_u32() >> 1;
+	__u32 zero = 0;
+	__u64 *last = bpf_map_lookup_elem(&draws, &zero), draw;
+
+	if (!last)
+		return 0;
+	draw = *last ?: (__u64)bpf_get_prandom_u32() << 32 | 1;
+	draw ^= draw >> 12;
+	draw ^= draw << 25;
+	draw ^= draw >> 27;
+	*last = draw;
+	return draw * 0x2545f4914f6cdd1dULL >> 1;
 }
 
 /* A function of its own, verified once. */
@@ -351,18 +376,34 @@ static __always_inline __u64 sample(struct iotr_control *page, __u32 stream, __u
 
 	if (!(sessions & page->sampled[stream & 15]))
 		return sessions;
-	draw = sample_draw_high(); /* mostly half of it decides */
+	draw = sample_draw();
 	if (draw >= page->sample_most[stream & 15])
 		return sessions & ~page->sampled[stream & 15];
-	return sample_by(stream, sessions, draw | sample_draw_low());
+	return sample_by(stream, sessions, draw);
+}
+
+/*
+ * The same in two steps, as the programs of a stream are gone on to from another one: whether any
+ * session may take the event, and, of an event for which that was so, which ones do.
+ */
+static __always_inline bool sample_first(struct iotr_control *page, __u32 stream, __u64 sessions)
+{
+	return sessions & ~page->sampled[stream & 15] || sample_draw() < page->sample_most[stream & 15];
+}
+
+static __always_inline __u64 sample_then(struct iotr_control *page, __u32 stream, __u64 sessions)
+{
+	if (sessions & ~page->sampled[stream & 15])
+		return sample(page, stream, sessions);
+	return sample_by(stream, sessions, sample_draw() % page->sample_most[stream & 15]);
 }
 
 /* All that is decided when an event begins: whose it is, and the draw. */
 static __always_inline __u64 filter_begin(struct iotr_control *page, struct task_struct *task,
 					  __u32 stream, __u64 sessions, __u32 tgid)
 {
-	sessions = filter_task(page, task, sessions, tgid);
-	return sample(page, stream, sessions);
+	sessions = sample(page, stream, sessions);
+	return filter_task(page, task, sessions, tgid);
 }
 
 /* Sessions that are content with how an event ended. A function of its own, verified once. */

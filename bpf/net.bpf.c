@@ -178,7 +178,7 @@ static __always_inline void source_fill(struct iotr_socket *socket, __u64 skb)
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
 {
-	struct slot *slot = slot_find(task_tid(current_task()));
+	struct slot *slot = slot_find(thread_here());
 
 	if (slot && receives_datagram(slot))
 		source_fill(&((struct noted *)slot->own)->socket, (__u64)skb);
@@ -258,7 +258,7 @@ static __always_inline void net_row(struct slot *slot, long result)
  */
 __noinline int message_row(__u32 index, __u32 count)
 {
-	struct slot *slot = slot_find(task_tid(current_task()));
+	struct slot *slot = slot_find(thread_here());
 	__u64 array, size, bytes, room;
 	struct iotr_net_record *row;
 	const struct noted *noted;

@@ -10,7 +10,6 @@
 #define SLOTS	    plugged
 #define SLOTS_COUNT IOTR_PLUGGED
 
-#include "calls.bpf.h"
 #include "slots.bpf.h"
 
 /* When a call ended, behind the six arguments in its slot. */
@@ -21,6 +20,7 @@ struct plug_call {
 	const struct iotr_plug *plug;
 	__u64 number;
 	__u64 sessions; /* that want it */
+	__u64 thread;
 	__u32 abi;
 	__u64 args[6];
 };
@@ -39,10 +39,11 @@ static __always_inline bool plug_wanted(struct call_context context, struct plug
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
 	if (ret->abi == IOTR_ABI_COMPAT)
 		ret->plug += IOTR_CALLS;
-	ret->sessions = filter_fileless(page, ret->plug->sessions);
-	ret->sessions = filter_begin(page, task, ret->plug->stream, ret->sessions, tgid);
+	ret->sessions = sample_then(page, ret->plug->stream, ret->plug->sessions);
+	ret->sessions = filter_task(page, task, filter_fileless(page, ret->sessions), tgid);
 	if (!ret->sessions)
 		return false;
+	ret->thread = thread_of(context);
 	arguments(ret->args, context, ret->abi);
 	return true;
 }
@@ -53,12 +54,13 @@ static __always_inline struct slot *plug_takes(const struct plug_call *call)
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	const struct iotr_plug *plug = call->plug;
-	struct slot *slot = page ? slot_take(page, task_tid(task)) : NULL;
+	struct slot *slot = page ? slot_take(page, call->thread) : NULL;
 
 	if (!slot)
 		return NULL;
 	__builtin_memcpy(slot->args, call->args, sizeof(call->args));
-	slot->tid = task_tid(task);
+	slot->thread = call->thread;
+	slot->task = (__u64)task;
 	slot->number = call->number;
 	slot->abi = call->abi;
 	slot->stream = plug->stream;
@@ -80,7 +82,7 @@ static __always_inline struct slot *plug_begins(struct call_context context)
 /* The slot of the call that ends, to be given back with plug_done(); NULL when it has none. */
 static __always_inline struct slot *plug_ends(struct call_context context)
 {
-	struct slot *slot = slot_find(task_tid(current_task()));
+	struct slot *slot = slot_find(thread_of(context));
 	struct iotr_control *page = control_page();
 
 	if (!page || !slot || !slot->sessions)
@@ -104,9 +106,9 @@ static __always_inline void plug_done(struct slot *slot)
  */
 static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u64 size, bool failed)
 {
-	struct iotr_control *page = control_page();
-	struct task_struct *task = current_task();
+	struct task_struct *task = (struct task_struct *)slot->task;
 	__u64 end = slot->args[ARG_END], sessions = slot->sessions;
+	struct iotr_control *page = control_page();
 	struct iotr_command command;
 	void *row;
 

@@ -23,8 +23,10 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 	if (!accepted)
 		return 0;
 	sessions = *accepted & page->tree;
-	if (sessions)
-		bpf_map_update_elem(&accept_pid, &to, &sessions, BPF_ANY);
+	if (!sessions)
+		return 0;
+	page->hints[IOTR_FILTER_PID][to & (IOTR_HINTS - 1)] = true;
+	bpf_map_update_elem(&accept_pid, &to, &sessions, BPF_ANY);
 	return 0;
 }
 

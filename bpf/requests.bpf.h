@@ -47,12 +47,7 @@ ARRAY_OF(ring_latest, __u64, RINGS_LATEST, 0); /* keys by a hash of what ring_re
 HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
 ARRAY_OF(ring_blank, struct ring_request, 1, 0);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} ring_counter SEC(".maps");
+ARRAY_PER_CPU(ring_counter, __u64, 1);
 
 /* ---- numbers of rings: never an address ---- */
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "iotracer.bpf.h"
+#include "calls.bpf.h"
 
 #ifndef SLOTS
 #define SLOTS	    slots
@@ -15,7 +15,8 @@
 struct slot {
 	__u64 start_ns;
 	__u64 sessions; /* 0: free */
-	__u32 tid;
+	__u64 thread; /* see thread_of() */
+	__u64 task;
 	__u16 number;
 	__u8 abi;
 	__u8 operation;
@@ -38,41 +39,41 @@ struct slot {
 
 ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 
-static __always_inline struct slot *slot_at(__u32 tid, __u32 way)
+static __always_inline struct slot *slot_at(__u64 thread, __u32 way)
 {
-	__u32 index = (tid ^ way) & (SLOTS_COUNT - 1);
+	__u32 index = ((__u32)(thread * 0x9e3779b97f4a7c15ULL >> 32) ^ way) & (SLOTS_COUNT - 1);
 
 	return bpf_map_lookup_elem(&SLOTS, &index);
 }
 
 /* The slot of the thread's call under way, or NULL. */
-static __always_inline struct slot *slot_find(__u32 tid)
+static __always_inline struct slot *slot_find(__u64 thread)
 {
-	struct slot *slot = slot_at(tid, 0);
+	struct slot *slot = slot_at(thread, 0);
 
-	if (slot && slot->tid == tid)
+	if (slot && slot->thread == thread)
 		return slot;
-	slot = slot_at(tid, 1);
-	return slot && slot->tid == tid ? slot : NULL;
+	slot = slot_at(thread, 1);
+	return slot && slot->thread == thread ? slot : NULL;
 }
 
-static __always_inline bool slot_free(struct iotr_control *page, struct slot *slot, __u32 tid)
+static __always_inline bool slot_free(struct iotr_control *page, struct slot *slot, __u64 thread)
 {
-	return slot->tid == tid || !filter_begun(page, slot->sessions, slot->start_ns);
+	return slot->thread == thread || !filter_begun(page, slot->sessions, slot->start_ns);
 }
 
 /* A slot for the thread; takes another thread's when both of its ways are in use. */
-static __always_inline struct slot *slot_take(struct iotr_control *page, __u32 tid)
+static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 thread)
 {
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 
 	if (slot)
 		return slot;
-	slot = slot_at(tid, 0);
-	if (!slot || slot_free(page, slot, tid))
+	slot = slot_at(thread, 0);
+	if (!slot || slot_free(page, slot, thread))
 		return slot;
-	slot = slot_at(tid, 1);
-	if (slot && !slot_free(page, slot, tid))
+	slot = slot_at(thread, 1);
+	if (slot && !slot_free(page, slot, thread))
 		row_unmatched(slot->stream, slot->sessions);
 	return slot;
 }

@@ -2,7 +2,7 @@
 /*
  * The filter by path: whether a file lies in a folder, by the folders above it as they are now, so
  * that it makes no difference when it was opened, or what it was called before. A folder is known
- * by its inode. One that is looked up is rare among those passed, which path_hints sorts out.
+ * by its inode. One that is looked up is rare among those passed, which hints sort out.
  *
  * Where a file stands is told as its nearest folder in the tree of struct iotr_path_node, and how
  * far below that it is; 0: below none.
@@ -15,49 +15,41 @@
 #define STAND_NODE(stand)    ((__u32)(stand) & (IOTR_PATH_NODES - 1))
 #define STAND_DEPTH(stand)   ((__u32)((stand) >> 16) & 0xffff)
 
-/* The node that an inode is, or 0. A function of its own, verified once. */
-__noinline __u64 path_node(__u64 inode)
+/* The node that an inode is, or 0. */
+static __always_inline __u64 path_node(struct iotr_control *page, __u64 inode)
 {
 	struct iotr_path_inode key = { .inode = READ(struct inode, inode, i_ino) };
-	__u32 *node;
+	__u32 hint = page->path_hints[key.inode & (IOTR_HINTS - 1)] & (IOTR_PATH_NODES - 1), *node;
 
+	if (!hint)
+		return 0;
 	key.device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
-	node = bpf_map_lookup_elem(&path_inodes, &key);
+	if (page->path_nodes[hint].inode == key.inode && page->path_nodes[hint].device == key.device)
+		return hint;
+	node = bpf_map_lookup_elem(&path_inodes, &key); /* another one with the same low bits */
 	return node ? *node : 0;
 }
 
-/* Whether an inode of that number may be a node. */
-static __always_inline bool path_hinted(struct iotr_control *page, __u64 number)
-{
-	return page->path_hints[number >> 6 & (IOTR_PATH_HINTS - 1)] >> (number & 63) & 1;
-}
+#define STEP_NODE(node) ((node) << 1) /* no address is as low */
+#define STEP_MOUNT	1	      /* set in the address of a dentry that a mount is mounted on */
 
 /*
- * The parts of one step upwards, each a function of its own, verified once: in the loop they would
- * be verified for each level.
+ * One step upwards: the node that a dentry's inode is, when it is one; else the dentry above, or 0:
+ * none. A function of its own, verified once: in the loop it would be verified for each level. Of a
+ * dentry without an inode it reads zeros, as which there is no node.
  */
-
-/* The node that a dentry's inode is, or 0. Of a dentry without an inode it reads zeros, as which there is no node. */
-__noinline __u64 subtree_node(__u64 dentry)
+__noinline __u64 subtree_step(__u64 dentry, __u64 mount)
 {
 	struct iotr_control *page = control_page();
-	__u64 inode = (__u64)READ(struct dentry, dentry, d_inode);
-
-	if (!page || !path_hinted(page, READ(struct inode, inode, i_ino)))
-		return 0;
-	return path_node(number_of(inode));
-}
-
-__noinline __u64 subtree_is_mount_root(__u64 dentry, __u64 mount)
-{
-	return dentry == number_of((__u64)READ(struct vfsmount, mount, mnt_root));
-}
-
-__noinline __u64 subtree_dentry_above(__u64 dentry, __u64 mount, __u64 mount_root)
-{
+	__u64 inode = (__u64)READ(struct dentry, dentry, d_inode), node;
 	struct place place = { dentry, mount };
 
-	return number_of(place_above(place, mount_root).dentry);
+	node = page ? path_node(page, inode) : 0;
+	if (node)
+		return STEP_NODE(node);
+	if (dentry == number_of((__u64)READ(struct vfsmount, mount, mnt_root)))
+		return number_of(place_above(place, true).dentry) | STEP_MOUNT;
+	return number_of(place_above(place, false).dentry);
 }
 
 /* Above the root of a mount. */
@@ -71,19 +63,17 @@ __noinline __u64 subtree_mount_above(__u64 dentry, __u64 mount)
 /* Where a dentry of a mount stands. A function of its own, verified once. */
 __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
-	__u64 node, root, above, depth = number_of(0); /* unknown to the verifier, lest each depth is a state of its own */
+	__u64 step, depth = number_of(0); /* unknown to the verifier, lest each depth is a state of its own */
 
 	for (int level = 0; level < IOTR_PATH_LEVELS && dentry; level++) {
-		node = subtree_node(dentry);
-		if (node)
-			return STAND(node, depth);
-		root = subtree_is_mount_root(dentry, mount);
-		above = subtree_dentry_above(dentry, mount, root);
-		if (root)
+		step = subtree_step(dentry, mount);
+		if (step & STEP_MOUNT)
 			mount = subtree_mount_above(dentry, mount);
+		else if (step && step < STEP_NODE(IOTR_PATH_NODES))
+			return STAND(step >> 1, depth);
 		else
 			depth = number_of(depth + 1); /* what a mount's root is mounted on is the same part of the path */
-		dentry = above;
+		dentry = step & ~STEP_MOUNT;
 	}
 	return 0;
 }

@@ -9,10 +9,13 @@
 #include "calls.bpf.h"
 #include "vfs.bpf.h"
 
+#define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* operations in one call: each is drawn by itself */
+#define DRAWN_OR_NOT (SEVERAL | IOTR_CALL_MOVES)
+
 static __always_inline int call_begins(struct call_context context, __u32 parts)
 {
 	struct iotr_control *page = control_page();
-	__u64 number = context.number, sessions;
+	__u64 number = context.number, sessions, drawn, thread;
 	struct task_struct *task;
 	struct iotr_call *call;
 	struct slot *slot;
@@ -22,7 +25,11 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (!page || number >= IOTR_CALLS)
 		return 0;
 	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
-	if (!call[0].sessions && !call[IOTR_CALLS].sessions)
+	drawn = call[0].sessions | call[IOTR_CALLS].sessions;
+	if (!drawn)
+		return 0;
+	drawn = sample(page, IOTR_VFS, drawn);
+	if (!drawn && !((call[0].traits | call[IOTR_CALLS].traits) & DRAWN_OR_NOT))
 		return 0;
 	task = current_task();
 	tgid = task_tgid(task);
@@ -33,23 +40,24 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 		call += IOTR_CALLS;
 	sessions = call->sessions;
 	moves = sessions && call->traits & IOTR_CALL_MOVES;
+	if (!(call->traits & SEVERAL))
+		sessions &= drawn;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
-	/* Of several operations in one call, each is drawn by itself. */
-	if (!(call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)))
-		sessions = sample(page, IOTR_VFS, sessions);
 	if (!sessions && !moves)
 		return 0;
-	slot = slot_take(page, task_tid(task));
+	thread = thread_of(context);
+	slot = slot_take(page, thread);
 	if (!slot)
 		return 0;
 	arguments(slot->args, context, abi);
-	slot->tid = task_tid(task);
+	slot->thread = thread;
+	slot->task = (__u64)task;
 	slot->number = number;
 	slot->abi = abi;
 	slot->stream = IOTR_VFS;
 	slot->moves = moves;
-	if (parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)) {
+	if (parts & PART_AIO && call->traits & SEVERAL) {
 		slot->sessions = sessions;
 		slot->start_ns = bpf_ktime_get_ns();
 		if (call->traits & IOTR_CALL_SUBMITS)
@@ -57,14 +65,14 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 		return 0;
 	}
 	slot->sessions = sessions ? vfs_begins(page, call, slot, task, sessions, parts) : 0;
-	slot->start_ns = bpf_ktime_get_ns();
+	if (slot->sessions)
+		slot->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
 static __always_inline int call_ends(struct call_context context, long result, __u32 parts)
 {
-	struct task_struct *task = current_task();
-	struct slot *slot = slot_find(task_tid(task));
+	struct slot *slot = slot_find(thread_of(context));
 	const struct iotr_call *call;
 	struct iotr_control *page;
 	__u64 end;
@@ -76,8 +84,8 @@ static __always_inline int call_ends(struct call_context context, long result, _
 	if (page && context.number == slot->number) {
 		call = call_of(page, slot);
 		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		if (!(parts & PART_AIO && call->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS)))
-			vfs_ends(page, call, slot, task, result, end, parts);
+		if (!(parts & PART_AIO && call->traits & SEVERAL))
+			vfs_ends(page, call, slot, result, end, parts);
 		else if (slot->sessions)
 			aio_ends(call, slot, result);
 	}
@@ -88,8 +96,8 @@ static __always_inline int call_ends(struct call_context context, long result, _
 
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
-/* The stream that a call goes on to, or IOTR_VFS: none. */
-__noinline __u32 plug_stream(__u64 number)
+/* The stream that a call goes on to, or IOTR_VFS: none. `drawn`: when sessions that sample may take it. */
+static __always_inline __u32 plug_stream(__u64 number, bool drawn)
 {
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
@@ -101,12 +109,14 @@ __noinline __u32 plug_stream(__u64 number)
 		return IOTR_VFS;
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
 		plug += IOTR_CALLS;
-	return plug->sessions ? plug->stream : IOTR_VFS;
+	if (!plug->sessions || (drawn && !sample_first(page, plug->stream, plug->sessions)))
+		return IOTR_VFS;
+	return plug->stream;
 }
 
-#define PLUG_GO_ON(ctx, programs, context)                                                      \
+#define PLUG_GO_ON(ctx, programs, context, drawn)                                               \
 	({                                                                                      \
-		__u32 stream_ = plug_stream((context).number);                                        \
+		__u32 stream_ = plug_stream((context).number, drawn);                           \
 		if (stream_ != IOTR_VFS)                                                        \
 			bpf_tail_call(ctx, programs, stream_);                                  \
 		0;                                                                              \
@@ -121,13 +131,13 @@ __noinline __u32 plug_stream(__u64 number)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 {
-	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs), true);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 {
-	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs));
+	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs), false);
 }
 
 /* Where nothing else does. */
@@ -135,14 +145,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
 	call_begins(OF_REGS(regs), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx));
+	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx), true);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	call_ends(OF_REGS(regs), result, PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx));
+	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx), false);
 }
 
 /*
@@ -153,14 +163,14 @@ SEC("tp/raw_syscalls/sys_enter")
 int sys_enter_raw(struct raw_enter *ctx)
 {
 	call_begins(OF_ENTER(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx));
+	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx), true);
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int sys_exit_raw(struct raw_exit *ctx)
 {
 	call_ends(OF_EXIT(ctx), RESULT_OF(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx));
+	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx), false);
 }
 
 /*

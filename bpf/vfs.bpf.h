@@ -2,7 +2,6 @@
 /* File system operations: what is remembered when a call begins, and its row when it ends. */
 #pragma once
 
-#include "calls.bpf.h"
 #include "files.bpf.h"
 #include "iovec.bpf.h"
 #include "paths.bpf.h"
@@ -267,11 +266,11 @@ static __always_inline void remember_mapping(const struct iotr_call *call, const
 /* Functions of their own, verified once, find the call by its thread. */
 
 /* What a call that succeeded made known about its file. */
-__noinline int vfs_result(__u32 tid, __u64 result)
+__noinline int vfs_result(__u64 thread, __u64 result)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	const struct iotr_call *call;
 	struct place place;
 	__u64 file;
@@ -298,10 +297,10 @@ __noinline int vfs_result(__u32 tid, __u64 result)
 }
 
 /* The name of the first or second path argument. */
-__noinline __u64 vfs_path(__u32 tid, __u32 second)
+__noinline __u64 vfs_path(__u64 thread, __u32 second)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	const struct iotr_call *call;
 	__u32 directory, path;
 
@@ -323,10 +322,10 @@ __noinline __u64 vfs_path(__u32 tid, __u32 second)
  * Sessions in whose folders the file lies that the call opened or went to, else those in whose
  * folders either of its paths leads.
  */
-__noinline __u64 vfs_within(__u32 tid, __u64 result)
+__noinline __u64 vfs_within(__u64 thread, __u64 result)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = slot_find(tid);
+	struct slot *slot = slot_find(thread);
 	const struct iotr_call *call;
 	struct place place = {};
 	__u64 file, within = 0;
@@ -356,15 +355,15 @@ static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const stru
 					   struct slot *slot, long result, __u64 sessions)
 {
 	if (call->path && sessions & page->filtered[IOTR_FILTER_PATH])
-		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH, vfs_within(slot->tid, result));
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH, vfs_within(slot->thread, result));
 	if (!sessions)
 		return 0;
 	if (!call_failed(result))
-		vfs_result(slot->tid, result);
+		vfs_result(slot->thread, result);
 	if (call->path && !slot->file.name)
-		slot->file.name = vfs_path(slot->tid, 0);
+		slot->file.name = vfs_path(slot->thread, 0);
 	if (call->path2)
-		slot->name2 = vfs_path(slot->tid, 1);
+		slot->name2 = vfs_path(slot->thread, 1);
 	if (slot->pseudo)
 		sessions &= page->pseudo_fs;
 	return filter_device(page, sessions, slot->file.device);
@@ -392,9 +391,9 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 }
 
 static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
-				     struct slot *slot, struct task_struct *task, long result,
-				     __u64 end, __u32 parts)
+				     struct slot *slot, long result, __u64 end, __u32 parts)
 {
+	struct task_struct *task = (struct task_struct *)slot->task;
 	__u64 size = size_of(call, slot), sessions = slot->sessions;
 	struct iotr_command command;
 	struct iotr_vfs_record *row;

@@ -23,12 +23,12 @@
 #define IOTR_URING	   4096 /* io_uring requests under way, of its own stream, and of sockets */
 #define IOTR_CONNECTING	   4096 /* TCP connections that are being made */
 #define IOTR_CLOSING	   256 /* Unix sockets that are being closed */
-#define IOTR_CGROUPS	   4096 /* cgroups whose place was looked up and is remembered */
+#define IOTR_CGROUPS	   4096 /* cgroups whose place was looked up and is remembered; a power of two */
 #define IOTR_CGROUP_LEVELS 64 /* cgroups above one that are looked at */
 #define IOTR_UNITS	   1024 /* names of units over all sessions */
 #define IOTR_PATH_NODES	   4096 /* folders on the way to path filters, and those; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or parts of a path, that are looked at */
-#define IOTR_PATH_HINTS	   64 /* words; a power of two */
+#define IOTR_HINTS	   4096 /* of a kind of filter; a power of two */
 
 enum iotr_abi {
 	IOTR_ABI_NATIVE,
@@ -158,6 +158,12 @@ struct iotr_unit {
 	char name[256]; /* NUL padded */
 };
 
+/* The value that hints of a command name go by. */
+static inline __attribute__((always_inline)) __u64 iotr_command_hint(const __u64 words[IOTR_COMMAND_SIZE / 8])
+{
+	return (words[0] ^ words[1]) * 0x9e3779b97f4a7c15ULL >> 52;
+}
+
 struct iotr_control {
 	__u64 open; /* sessions that take what begins now; the others only what has begun */
 	__u64 filtered[IOTR_FILTER_COUNT];
@@ -174,7 +180,8 @@ struct iotr_control {
 	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* that share of 2^63 */
 	__u64 sample_most[16]; /* the largest of these, by stream */
 	__u64 cgroup_generation; /* changes with the cgroups that are accepted */
-	__u64 path_hints[IOTR_PATH_HINTS]; /* bit per low bits of an inode number: may be a node's */
+	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by the low bits of a value: some filter may name it */
+	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode's number: a node of such a one, 0: there is none */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */
 	__u32 own_tgid;
 	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */

@@ -325,6 +325,13 @@ static int recover(struct recovery *recovery)
 	return r < 0 ? r : 1;
 }
 
+int recover_extent(const struct recover_config *config, struct recover_extent *ret)
+{
+	_cleanup_close_ int fd = open_folder(config);
+
+	return fd < 0 ? fd : recover_manifest_extent(fd, ret);
+}
+
 int recover_folder(const struct recover_config *config)
 {
 	_cleanup_close_ int fd = open_folder(config);

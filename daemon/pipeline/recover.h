@@ -33,3 +33,14 @@ struct recover_config {
  * negative errno: -ECANCELED, or why the folder cannot be used, which is then as it was.
  */
 int recover_folder(const struct recover_config *config);
+
+/* What limits on all files of a session count, those included that were removed meanwhile. */
+struct recover_extent {
+	uint64_t rows, bytes;
+};
+
+/*
+ * The extent of a session that has ended, or was set right, together with those that it went on
+ * from. 0 or a negative errno: -ENODATA where the manifest does not tell.
+ */
+int recover_extent(const struct recover_config *config, struct recover_extent *ret);

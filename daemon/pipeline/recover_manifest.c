@@ -104,6 +104,26 @@ static bool is_ended(struct json_object *manifest)
 	return state && !strcmp(state, "ended");
 }
 
+int recover_manifest_extent(int folder_fd, struct recover_extent *ret)
+{
+	_cleanup_json_ struct json_object *manifest = NULL;
+	struct json_object *before;
+	int r = load_manifest(folder_fd, &manifest);
+
+	if (r < 0)
+		return r;
+	if (!manifest || !is_ended(manifest))
+		return -ENODATA;
+	before = json_object_object_get(json_object_object_get(manifest, "definition"), "before");
+	*ret = (struct recover_extent){ recover_number(before, "rows"), recover_number(before, "bytes") };
+	json_object_object_foreach(json_object_object_get(manifest, "streams"), flag, description) {
+		(void)flag;
+		ret->rows += recover_number(description, "written");
+		ret->bytes += recover_number(description, "bytes");
+	}
+	return 0;
+}
+
 /* Segments of the manifest by their paths without .gz and .part, as there may be many. */
 static struct json_object *index_known(struct json_object *manifest)
 {
@@ -168,11 +188,35 @@ static uint64_t sum_lost(struct json_object *description)
 	return sum;
 }
 
+static uint64_t sum_bytes(struct json_object *segments, const char *flag)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < recover_length(segments); i++) {
+		struct json_object *segment = json_object_array_get_idx(segments, i);
+
+		if (!strcmp(recover_text(segment, "stream") ?: "", flag))
+			bytes += recover_number(segment, "bytes");
+	}
+	return bytes;
+}
+
+/* Those of segments that were removed so long ago that they are not listed any more. */
+static uint64_t bytes_forgotten(const struct recovery *recovery, const char *flag,
+				struct json_object *description)
+{
+	uint64_t listed = sum_bytes(json_object_object_get(recovery->manifest, "segments"), flag);
+	uint64_t all = recover_number(description, "bytes");
+
+	return all > listed ? all - listed : 0;
+}
+
 /* Rows that are there are counted; of what was lost since the last manifest nobody knows. */
 static void count_stream(struct recovery *recovery, const char *flag,
 			 struct json_object *description)
 {
-	uint64_t written = recover_number(description, "removed"), lost = sum_lost(description), bytes = 0;
+	uint64_t written = recover_number(description, "removed"), lost = sum_lost(description);
+	uint64_t bytes = bytes_forgotten(recovery, flag, description) + sum_bytes(recovery->segments, flag);
 	struct json_object *lost_by = json_object_object_get(description, "lost");
 
 	for (size_t i = 0; i < json_object_array_length(recovery->segments); i++) {
@@ -183,7 +227,6 @@ static void count_stream(struct recovery *recovery, const char *flag,
 		    (state && !strcmp(state, "removed")))
 			continue;
 		written += recover_number(segment, "rows");
-		bytes += recover_number(segment, "bytes");
 	}
 	recover_set_u64(description, "emitted", written + lost);
 	recover_set_u64(description, "received", written + recover_number(lost_by, "queue") + recover_number(lost_by, "disk"));

@@ -30,6 +30,9 @@ struct json_object *recover_manifest_find(const struct recovery *recovery, const
 /* Counts what there is, and tells of the end and of the gap. */
 void recover_manifest_end(struct recovery *recovery);
 
+/* See recover_extent(). */
+int recover_manifest_extent(int folder_fd, struct recover_extent *ret);
+
 /* Getters take any object, also NULL; NULL or 0 for what is not there. */
 const char *recover_text(struct json_object *object, const char *key);
 uint64_t recover_number(struct json_object *object, const char *key);

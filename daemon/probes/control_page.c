@@ -12,33 +12,62 @@
 #include "probes/paths.h"
 #include "schema.h"
 
-/* List filters, each with its map. */
+static uint64_t number_hint(const void *key)
+{
+	uint32_t number;
+
+	memcpy(&number, key, sizeof(number));
+	return number;
+}
+
+static uint64_t command_hint(const void *key)
+{
+	__u64 words[IOTR_COMMAND_SIZE / sizeof(__u64)];
+
+	memcpy(words, key, sizeof(words));
+	return iotr_command_hint(words);
+}
+
+/* List filters, each with its map, and the value that hints of a key go by. */
 static const struct {
 	const char *map;
 	size_t key_size;
+	uint64_t (*hint)(const void *key);
 } filter_maps[] = {
-	[IOTR_FILTER_PID] = { "accept_pid", 4 },
-	[IOTR_FILTER_COMMAND] = { "accept_command", IOTR_COMMAND_SIZE },
-	[IOTR_FILTER_UID] = { "accept_uid", 4 },
-	[IOTR_FILTER_DEVICE] = { "accept_device", 4 },
+	[IOTR_FILTER_PID] = { "accept_pid", 4, number_hint },
+	[IOTR_FILTER_COMMAND] = { "accept_command", IOTR_COMMAND_SIZE, command_hint },
+	[IOTR_FILTER_UID] = { "accept_uid", 4, number_hint },
+	[IOTR_FILTER_DEVICE] = { "accept_device", 4, number_hint },
 };
 
 static int filter_set(struct probes *probes, enum iotr_filter kind, uint64_t bit, const void *keys,
 		      size_t count)
 {
 	int map = probes_map(probes, filter_maps[kind].map), r = 0;
+	struct iotr_control *page = probes_page(probes);
 
-	for (size_t i = 0; i < count && r >= 0; i++)
-		r = filter_key_change(map, (const char *)keys + i * filter_maps[kind].key_size, bit, true);
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		const char *key = (const char *)keys + i * filter_maps[kind].key_size;
+
+		page->hints[kind][filter_maps[kind].hint(key) % IOTR_HINTS] = true;
+		r = filter_key_change(map, key, bit, true);
+	}
 	if (count && r >= 0)
-		probes_page(probes)->filtered[kind] |= bit;
+		page->filtered[kind] |= bit;
 	return r;
 }
 
-/* Walks the whole map, since descendants were added by the kernel side. */
+/*
+ * Walks the whole map, since descendants were added by the kernel side. Hints stay as long as any
+ * session filters so: one too many costs a look into the map.
+ */
 static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t bit)
 {
+	struct iotr_control *page = probes_page(probes);
+
 	filter_keys_clear(probes_map(probes, filter_maps[kind].map), bit);
+	if (!(page->filtered[kind] & ~bit))
+		memset(page->hints[kind], 0, sizeof(page->hints[kind]));
 }
 
 static void flag_set(__u64 *sessions, uint64_t bit, bool set)

@@ -71,16 +71,24 @@ static uint32_t child_find(const struct iotr_control *page, uint32_t parent, uin
 	return 0;
 }
 
-static void hints_update(struct iotr_control *page)
+/* Whether the map leads to it, rather than to another node that is the same folder. */
+static bool is_led_to(struct probes *probes, uint32_t number)
 {
-	uint64_t hints[IOTR_PATH_HINTS] = { 0 };
+	const struct iotr_path_node *node = &probes_page(probes)->path_nodes[number];
+	struct iotr_path_inode inode = { .inode = node->inode, .device = node->device };
+	uint32_t leads;
+
+	return !bpf_map_lookup_elem(probes_map(probes, "path_inodes"), &inode, &leads) && leads == number;
+}
+
+static void hints_update(struct probes *probes)
+{
+	struct iotr_control *page = probes_page(probes);
+	uint16_t hints[IOTR_HINTS] = { 0 };
 
 	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
-		if (page->path_nodes[i].device) {
-			uint64_t inode = page->path_nodes[i].inode;
-
-			hints[inode / 64 % IOTR_PATH_HINTS] |= 1ULL << inode % 64;
-		}
+		if (page->path_nodes[i].device && is_led_to(probes, i))
+			hints[page->path_nodes[i].inode % IOTR_HINTS] = (uint16_t)i;
 	memcpy(page->path_hints, hints, sizeof(hints));
 }
 
@@ -255,7 +263,7 @@ int paths_set(struct probes *probes, uint64_t bit, const struct iotr_session_spe
 	if (!spec->path_count)
 		return 0;
 	sessions_update(page);
-	hints_update(page);
+	hints_update(probes);
 	page->filtered[IOTR_FILTER_PATH] |= bit;
 	return 0;
 }
@@ -307,7 +315,7 @@ void paths_clear(struct probes *probes, uint64_t bit)
 	if (prune(page, going))
 		nodes_remove(probes, going);
 	sessions_update(page);
-	hints_update(page);
+	hints_update(probes);
 }
 
 /* ---- checks ---- */

@@ -64,9 +64,9 @@ static void put_gzip(const char *name, const char *text)
 	gzclose(file);
 }
 
-static int recover(void)
+static struct recover_config config_now(void)
 {
-	struct recover_config config = {
+	return (struct recover_config){
 		.output = folder.path,
 		.inode = status.st_ino,
 		.session = "test",
@@ -74,6 +74,11 @@ static int recover(void)
 		.retention = retention,
 		.cancel = &cancel,
 	};
+}
+
+static int recover(void)
+{
+	struct recover_config config = config_now();
 	int r = recover_folder(&config);
 	char *text;
 
@@ -378,6 +383,42 @@ START_TEST(another_folder)
 }
 END_TEST
 
+static void expect_extent(uint64_t rows, uint64_t bytes)
+{
+	struct recover_config config = config_now();
+	struct recover_extent extent;
+
+	ck_assert_int_eq(recover_extent(&config, &extent), 0);
+	ck_assert_uint_eq(extent.rows, rows);
+	ck_assert_uint_eq(extent.bytes, bytes);
+}
+
+/* What is listed, what was removed and is not listed any more, and what was before the session went on. */
+START_TEST(extent)
+{
+	struct recover_config config = config_now();
+	struct recover_extent none;
+
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"removed\",\"rows\":6,\"bytes\":600},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000003.csv.part\",\"state\":\"open\",\"rows\":0,\"bytes\":28,"
+		     "\"sha256\":null}",
+		     ",\"removed\":11,\"bytes\":1128"));
+	put("fs/fs_000003.csv.part", HEADER ROW(11) ROW(12));
+	ck_assert_int_eq(recover_extent(&config, &none), -ENODATA); /* it has not ended */
+	ck_assert_int_eq(recover(), 1);
+	expect_extent(11 + 2, 500 + 600 + strlen(HEADER ROW(11) ROW(12)));
+	put("manifest.json", "{\"state\":\"ended\",\"definition\":{\"before\":{\"rows\":100,\"bytes\":5000}},"
+			     "\"streams\":{\"vfs\":{\"written\":7,\"bytes\":70},\"net\":{\"written\":1,\"bytes\":9}}}");
+	expect_extent(108, 5079);
+	put("manifest.json", "{}");
+	ck_assert_int_eq(recover_extent(&config, &none), -ENODATA);
+	status.st_ino++;
+	config = config_now();
+	ck_assert_int_eq(recover_extent(&config, &none), -ESTALE);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, begin, end);
@@ -397,6 +438,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, manifest_not_read);
 	tcase_add_test(tests, cancelled);
 	tcase_add_test(tests, another_folder);
+	tcase_add_test(tests, extent);
 }
 
 int main(void)

@@ -30,7 +30,8 @@ class Call(Variant):
 def variants_of(world, daemon, stream, kind, lost):
     """Untraced first, then us, then whoever can show the like."""
     found = [Call('untraced', tracers.nothing, kind),
-             Call('iotracer', functools.partial(tracers.iotracer, daemon, stream, lost), kind)]
+             Call('iotracer', functools.partial(tracers.iotracer, daemon, stream, lost), kind),
+             Call('sampled out', functools.partial(tracers.sampled_out, daemon, stream), kind)]
     if stream in peers.SCRIPTS:
         found.append(Call('bpftrace', functools.partial(tracers.bpftrace, world, peers.SCRIPTS[stream]), kind))
     if stream in peers.CALLS:
@@ -50,8 +51,8 @@ def measure(world, variants):
 
 def show(found):
     table = Table('Cost of an event by stream: ns added to the call that makes it, by one who records it (least of '
-                  'all batches)', 'stream', 'events a call', 'call', 'iotracer', 'bpftrace', 'of iotracer',
-                  'perf trace', 'of iotracer')
+                  'all batches)', 'stream', 'events a call', 'call', 'iotracer', 'sampled out', 'of iotracer',
+                  'bpftrace', 'of iotracer', 'perf trace', 'of iotracer')
     added = {}
     for stream, _, events in STREAMS:
         by = {variant.name: variant.figure() for variant in found[stream]}
@@ -59,8 +60,8 @@ def show(found):
         cost = {name: (figure - base) / events for name, figure in by.items() if figure and base}
         added[stream] = cost.get('iotracer')
         ratio = lambda name: cost[name] / cost['iotracer'] if name in cost and cost.get('iotracer', 0) > 0 else None
-        table.add(stream, events, base, cost.get('iotracer'), cost.get('bpftrace'), ratio('bpftrace'),
-                  cost.get('perf trace'), ratio('perf trace'))
+        table.add(stream, events, base, cost.get('iotracer'), cost.get('sampled out'), ratio('sampled out'),
+                  cost.get('bpftrace'), ratio('bpftrace'), cost.get('perf trace'), ratio('perf trace'))
     table.show()
     for stream, _, _ in STREAMS:
         for variant in found[stream]:

@@ -76,6 +76,13 @@ def empty_pair(world, level):
 
 
 @contextlib.contextmanager
+def sampled_out(daemon, stream):
+    """A session that the draw leaves nothing."""
+    with daemon.session('--' + stream, '--sample', stream + '=1000000000'):
+        yield []
+
+
+@contextlib.contextmanager
 def iotracer(daemon, stream, lost):
     """Adds to `lost` what the session lost."""
     with daemon.session('--' + stream) as session:

@@ -14,6 +14,7 @@
 #include "json_add.h"
 #include "pipeline/consumer.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recover.h"
 #include "pipeline/storage.h"
 #include "probes/filter_error.h"
 #include "probes/probes.h"
@@ -67,6 +68,7 @@ struct session {
 	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
 	char output[PATH_MAX];	  /* "" for a flight recorder, and before a folder is made */
+	struct recover_extent before; /* what its limits have counted of sessions it goes on from */
 	struct trace *trace;	  /* of a writer */
 	struct writer *writer;	  /* either this */
 	struct recorder *recorder; /* or this */

@@ -26,8 +26,8 @@ struct opening {
 	struct storage *storage;
 	char *log_dir, *state_dir;
 	char named[PATH_MAX];  /* the folder that was asked for, or "" */
-	char before[PATH_MAX]; /* the folder that it goes on from, or "" */
-	ino_t before_inode;
+	struct running_note before; /* of the session that it goes on from; its output may be "" */
+	bool limited;		    /* all traces together */
 	time_t started;
 	bool anonymize;
 	bool in_memory; /* a flight recorder */
@@ -41,6 +41,7 @@ struct opening {
 	struct trace *trace;
 	struct writer *writer;
 	int result;
+	struct recover_extent extent; /* of sessions before, where limits count it */
 	struct engine_error error;
 };
 
@@ -49,6 +50,7 @@ static void opening_free(struct opening *opening)
 	free(opening->log_dir);
 	free(opening->state_dir);
 	running_note_done(&opening->note);
+	running_note_done(&opening->before);
 	json_object_put(opening->config.definition);
 	json_object_put(opening->config.hooks);
 	closep(&opening->folder);
@@ -65,8 +67,8 @@ static bool is_there(const struct opening *opening)
 {
 	struct stat status;
 
-	return !lstat(opening->before, &status) && S_ISDIR(status.st_mode) &&
-	       status.st_ino == opening->before_inode;
+	return !lstat(opening->before.output, &status) && S_ISDIR(status.st_mode) &&
+	       status.st_ino == opening->before.inode;
 }
 
 /* Below a folder that was named, which has files by now; else where every session begins. */
@@ -92,7 +94,7 @@ static int make_folder(struct opening *opening)
 {
 	struct engine_error *error = &opening->error;
 
-	if (opening->named[0] && opening->before[0])
+	if (opening->named[0] && opening->before.output[0])
 		return folder_again(opening);
 	if (!opening->named[0])
 		return output_create_default(opening->log_dir, opening->note.name, opening->started,
@@ -163,13 +165,57 @@ static int open_files(struct opening *opening)
 	return r;
 }
 
+/* ---- limits: they are of all the sessions that one goes on from, together ---- */
+
+/* False: nothing is left. */
+static bool lessen(uint64_t *limit, uint64_t used)
+{
+	if (*limit && used >= *limit)
+		return false;
+	*limit -= *limit ? used : 0;
+	return true;
+}
+
+static void tell_before(struct opening *opening)
+{
+	struct json_object *before = json_object_new_object();
+
+	add_u64(before, "rows", opening->extent.rows);
+	add_u64(before, "bytes", opening->extent.bytes);
+	json_object_object_add(opening->config.definition, "before", before);
+}
+
+/* Where nobody can tell what there was, the limits begin anew. */
+static int take_off(struct opening *opening)
+{
+	struct engine_error *error = &opening->error;
+	struct writer_config *config = &opening->config;
+	int r;
+
+	if (!opening->before.output[0] || !(config->max_size || config->max_events))
+		return 0;
+	r = session_before(opening->state_dir, opening->limited, &opening->before,
+			   &opening->cancelled, &opening->extent);
+	if (r < 0)
+		return r == -ECANCELED ? r : 0;
+	tell_before(opening);
+	if (!lessen(&config->max_events, opening->extent.rows))
+		return engine_fail(error, -EDQUOT, "max_events", "it had reached its limit");
+	if (!lessen(&config->max_size, opening->extent.bytes))
+		return engine_fail(error, -EDQUOT, "max_size", "it had reached its limit");
+	return 0;
+}
+
 static int open_all(struct opening *opening)
 {
 	int r = 0;
 
 	if (opening->anonymize)
 		r = anonymize_key(opening->state_dir, opening->anonymize_key, &opening->error);
-	return r < 0 || opening->in_memory ? r : open_files(opening);
+	if (r < 0 || opening->in_memory)
+		return r;
+	r = take_off(opening);
+	return r < 0 ? r : open_files(opening);
 }
 
 /* Nobody takes it. */
@@ -198,7 +244,7 @@ static void *opening_run(void *userdata)
 
 /* ---- the main thread ---- */
 
-static int set_strings(struct opening *opening, const struct session *session,
+static int set_places(struct opening *opening, const struct session *session,
 		       const struct running_note *before)
 {
 	const struct engine_config *config = &session->engine->config;
@@ -206,9 +252,9 @@ static int set_strings(struct opening *opening, const struct session *session,
 	opening->log_dir = strdup(config->log_dir);
 	opening->state_dir = strdup(config->state_dir);
 	memcpy(opening->named, session->spec.output, sizeof(opening->named));
-	if (before)
-		memcpy(opening->before, before->output, sizeof(opening->before));
-	return opening->log_dir && opening->state_dir ? 0 : -ENOMEM;
+	if (!opening->log_dir || !opening->state_dir)
+		return -ENOMEM;
+	return before ? running_note_copy(before, &opening->before) : 0;
 }
 
 static void set_configs(struct opening *opening, const struct session *session)
@@ -231,8 +277,8 @@ static void set_configs(struct opening *opening, const struct session *session)
 		.rotate_interval_ns = spec->rotate_interval_ns,
 		.notice = engine->notice,
 	};
-	if (opening->before[0])
-		add_string(opening->config.definition, "resumes", opening->before);
+	if (opening->before.output[0])
+		add_string(opening->config.definition, "resumes", opening->before.output);
 	opening->trace_config = (struct trace_config){
 		.path = opening->output,
 		.streams = spec->streams,
@@ -254,10 +300,10 @@ int opening_new(const struct session *session, const struct running_note *before
 	opening->notice = session->engine->notice;
 	opening->storage = session->engine->storage;
 	opening->started = session->started.tv_sec;
-	opening->before_inode = before ? before->inode : 0;
+	opening->limited = engine_storage_limited(session->engine);
 	opening->anonymize = session->spec.anonymize;
 	opening->in_memory = session->recorder;
-	r = set_strings(opening, session, before);
+	r = set_places(opening, session, before);
 	if (r < 0)
 		return r;
 	session_describe(session, &opening->note);
@@ -301,6 +347,7 @@ int opening_take(struct opening *opening, struct session *session, int *folder_f
 		       sizeof(session->anonymize_key));
 		memcpy(session->output, opening->output, sizeof(session->output));
 		strcpy(session->note, opening->note.id);
+		session->before = opening->extent;
 		session->trace = opening->trace;
 		session->writer = opening->writer;
 	}

@@ -149,9 +149,9 @@ static struct json_object *remaining(const struct session *session, const struct
 		rows_before += base->rows[i];
 		bytes_before += base->bytes[i];
 	}
-	add_left(object, "max_events", session->spec.max_events, rows,
+	add_left(object, "max_events", session->spec.max_events, session->before.rows + rows,
 		 per_second(rows - rows_before, ns));
-	add_left(object, "max_size", session->spec.max_size, bytes,
+	add_left(object, "max_size", session->spec.max_size, session->before.bytes + bytes,
 		 per_second(bytes - bytes_before, ns));
 	if (session->trace) {
 		struct trace_counts counts;

@@ -189,18 +189,27 @@ static void on_started(int result, struct json_object *session, const struct eng
 	free(resumption);
 }
 
+static int read_note(const struct running_note *note, struct iotr_session_spec *spec,
+		     struct engine_error *error)
+{
+	_cleanup_json_ struct json_object *arguments = NULL;
+
+	if (json_object_deep_copy(note->definition, &arguments, NULL) < 0)
+		return -ENOMEM;
+	definition_flatten(arguments);
+	add_string(arguments, "name", note->name);
+	if (note->ends_ns)
+		add_u64(arguments, "duration_ns", note->ends_ns - clocks_realtime_ns());
+	return start_arguments_read(arguments, spec, error);
+}
+
 static int begin_again(struct engine *engine, const struct running_note *note,
 		       struct engine_error *error)
 {
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
 	struct resumption *resumption;
-	int r;
+	int r = read_note(note, &spec, error);
 
-	definition_flatten(note->definition);
-	add_string(note->definition, "name", note->name);
-	if (note->ends_ns)
-		add_u64(note->definition, "duration_ns", note->ends_ns - clocks_realtime_ns());
-	r = start_arguments_read(note->definition, &spec, error);
 	if (r < 0)
 		return r;
 	resumption = malloc(sizeof(*resumption));
@@ -245,7 +254,7 @@ static bool may_help_to_wait(int error)
 	       error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-static int find_key(struct resume *resume, const struct running_note *note, struct recover_config *config,
+static int find_key(const char *state_dir, const struct running_note *note, struct recover_config *config,
 		    uint8_t key[IOTR_ANONYMIZE_KEY_SIZE])
 {
 	char message[512];
@@ -253,13 +262,15 @@ static int find_key(struct resume *resume, const struct running_note *note, stru
 	if (!has(note, "anonymize"))
 		return 0;
 	config->anonymize_key = key;
-	if (!iotr_anonymize_key_ensure(resume->state_dir, key, message, sizeof(message)))
+	if (!iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)))
 		return 0;
 	log_warning("the files of session %s, which was killed, are left as they are: %s", note->name, message);
 	return -EIO;
 }
 
-static int recover_one(struct resume *resume, const struct running_note *note)
+/* `extent` may be NULL. */
+static int set_right(const char *state_dir, bool limited, const struct running_note *note,
+		     _Atomic bool *cancel, struct recover_extent *extent)
 {
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 	struct recover_config config = {
@@ -269,11 +280,10 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 		.streams = note->streams,
 		.owner_uid = note->owner_uid,
 		.definition = note->definition,
-		.retention = resume->limited || has(note, "keep_segments") ||
-			     has(note, "keep_size"),
-		.cancel = &resume->cancel,
+		.retention = limited || has(note, "keep_segments") || has(note, "keep_size"),
+		.cancel = cancel,
 	};
-	int r = find_key(resume, note, &config, key);
+	int r = find_key(state_dir, note, &config, key);
 
 	if (r < 0)
 		return r;
@@ -285,7 +295,18 @@ static int recover_one(struct resume *resume, const struct running_note *note)
 	if (r < 0 && r != -ECANCELED)
 		log_warning("the files of session %s, which was killed, are left as they are in %s: %s",
 			    note->name, note->output, strerror(-r));
-	return r;
+	return r < 0 || !extent ? r : recover_extent(&config, extent);
+}
+
+int session_before(const char *state_dir, bool limited, const struct running_note *note,
+		   _Atomic bool *cancel, struct recover_extent *ret)
+{
+	return set_right(state_dir, limited, note, cancel, ret);
+}
+
+static int recover_one(struct resume *resume, const struct running_note *note)
+{
+	return set_right(resume->state_dir, resume->limited, note, &resume->cancel, NULL);
 }
 
 static bool wants_gzip(const struct running_note *note)

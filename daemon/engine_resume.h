@@ -14,6 +14,13 @@ void engine_resume(struct engine *engine);
 /* Ends that thread; what it has not done is left to the next start. */
 void engine_resume_end(struct engine *engine);
 
+/*
+ * Sets right what the session left that the note tells of, and counts it. 0 or a negative errno: that
+ * is logged, but for -ECANCELED. `limited`: engine_storage_limited(). Any thread.
+ */
+int session_before(const char *state_dir, bool limited, const struct running_note *note,
+		   _Atomic bool *cancel, struct recover_extent *ret);
+
 /* What a note tells of a session, but for its folder; with running_note_done(). */
 void session_describe(const struct session *session, struct running_note *note);
 

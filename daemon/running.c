@@ -33,6 +33,13 @@ void running_note_done(struct running_note *note)
 	note->definition = NULL;
 }
 
+int running_note_copy(const struct running_note *note, struct running_note *ret)
+{
+	*ret = *note;
+	ret->definition = NULL;
+	return json_object_deep_copy(note->definition, &ret->definition, NULL) < 0 ? -ENOMEM : 0;
+}
+
 /* A descriptor, or a negative errno; made where it is missing and `make`. */
 static int open_folder(const char *state_dir, enum running_folder folder, bool make)
 {

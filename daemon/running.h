@@ -31,6 +31,9 @@ struct running_note {
 
 void running_note_done(struct running_note *note);
 
+/* With a definition of its own. -ENOMEM: `*ret` has none. */
+int running_note_copy(const struct running_note *note, struct running_note *ret);
+
 /* Gives the note its id and writes it. 0 or a negative errno. */
 int running_write(const char *state_dir, struct running_note *note);
 

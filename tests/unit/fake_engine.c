@@ -611,6 +611,11 @@ void fake_engine_end(struct engine *engine, const char *name)
 		release(session);
 }
 
+sd_event *fake_engine_event(struct engine *engine)
+{
+	return engine->event;
+}
+
 size_t fake_engine_tails(const struct engine *engine)
 {
 	size_t count = 0;

@@ -86,7 +86,7 @@ int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_requ
 	snapshot->request = *request;
 	snprintf(snapshot->output, sizeof(snapshot->output), "%s", request->output ?: "/somewhere");
 	snprintf(snapshot->root, sizeof(snapshot->root), "%s", request->root ?: "/");
-	sd_event_add_time_relative(engine->event, &snapshot->source, CLOCK_MONOTONIC, 1000, 0,
+	sd_event_add_time_relative(fake_engine_event(engine), &snapshot->source, CLOCK_MONOTONIC, 1000, 0,
 				   on_snapshot, snapshot);
 	*ret = snapshot;
 	return 0;

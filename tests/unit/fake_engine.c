@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "fake_rows.h"
+#include "json_add.h"
 #include "schema.h"
 
 struct engine_tail {
@@ -96,29 +98,6 @@ static void release(struct session *session)
 	memset(session, 0, sizeof(*session));
 }
 
-static void add_string(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
-static struct json_object *stream_status(const char *folder, const char *output)
-{
-	static const char *const losses[] = { "ring", "queue", "disk", "unmatched" };
-	struct json_object *stream = json_object_new_object(), *lost = json_object_new_object();
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/%s", output, folder);
-	for (size_t i = 0; i < 4; i++)
-		json_object_object_add(lost, losses[i], json_object_new_int64(i == 1 ? 3 : 0));
-	json_object_object_add(stream, "emitted", json_object_new_int64(1234567));
-	json_object_object_add(stream, "written", json_object_new_int64(1234564));
-	json_object_object_add(stream, "lost", lost);
-	json_object_object_add(stream, "bytes", json_object_new_int64(98765432));
-	json_object_object_add(stream, "segments", json_object_new_int64(2));
-	add_string(stream, "path", path);
-	return stream;
-}
-
 static struct json_object *missing_operations(const struct session *session)
 {
 	struct json_object *array = json_object_new_array(), *row;
@@ -146,7 +125,7 @@ static struct json_object *session_status(const struct session *session, const c
 		if (session->spec.streams & 1u << i)
 			json_object_object_add(
 				streams, iotr_schemas[i].flag,
-				stream_status(iotr_schemas[i].folder, session->spec.output));
+				fake_stream_status(iotr_schemas[i].folder, session->spec.output));
 	json_object_object_add(object, "streams", streams);
 	json_object_object_add(object, "filters", json_object_new_object());
 	json_object_object_add(object, "missing", missing_operations(session));
@@ -369,7 +348,7 @@ static int on_dumped(sd_event_source *source, void *userdata)
 		json_object_object_add(object, "whole", json_object_new_boolean(!dump->last_ns));
 		json_object_object_add(object, "from_mono_ns", json_object_new_int64(1000000000));
 		json_object_object_add(object, "to_mono_ns", json_object_new_int64(4000000000));
-		json_object_object_add(streams, "vfs", stream_status("fs", dump->output));
+		json_object_object_add(streams, "vfs", fake_stream_status("fs", dump->output));
 		json_object_object_del(json_object_object_get(streams, "vfs"), "lost");
 		json_object_object_add(object, "streams", streams);
 	}
@@ -574,30 +553,12 @@ const struct iotr_session_spec *fake_engine_spec(struct engine *engine, const ch
 	return session ? &session->spec : NULL;
 }
 
-static struct json_object *row(const char *name)
-{
-	struct json_object *object = json_object_new_object(), *columns = json_object_new_object();
-
-	add_string(object, "stream", "vfs");
-	add_string(columns, "timestamp", "2024-05-06 07:08:09.123456789");
-	add_string(columns, "operation", "READ");
-	add_string(columns, "pid", "4711");
-	add_string(columns, "tid", "4711");
-	add_string(columns, "command", name);
-	add_string(columns, "filename", "/etc/passwd");
-	add_string(columns, "size", "4096");
-	add_string(columns, "latency_ns", "12345");
-	add_string(columns, "mmap_prot", "");
-	json_object_object_add(object, "columns", columns);
-	return object;
-}
-
 void fake_engine_emit(struct engine *engine, const char *name, unsigned count)
 {
 	for (; count; count--)
 		for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
 			if (!strcmp(tail->name, name))
-				tail->handler(row(name), 0, tail->userdata);
+				tail->handler(fake_row(name), 0, tail->userdata);
 }
 
 void fake_engine_end(struct engine *engine, const char *name)
@@ -609,11 +570,6 @@ void fake_engine_end(struct engine *engine, const char *name)
 			tail->handler(NULL, 0, tail->userdata);
 	if (session)
 		release(session);
-}
-
-sd_event *fake_engine_event(struct engine *engine)
-{
-	return engine->event;
 }
 
 size_t fake_engine_tails(const struct engine *engine)
@@ -628,4 +584,97 @@ size_t fake_engine_tails(const struct engine *engine)
 void fake_engine_quiet(struct engine *engine)
 {
 	engine->ticker = sd_event_source_disable_unref(engine->ticker);
+}
+
+/* ---- snapshots: one file, half a progress before it ---- */
+
+struct engine_snapshot {
+	sd_event_source *source;
+	engine_snapshot_handler handler;
+	void *userdata;
+	struct engine_snapshot_request request;
+	char output[PATH_MAX], root[PATH_MAX];
+	bool told;
+};
+
+int engine_snapshot_kind(const char *name)
+{
+	static const char *const names[] = { "system", "process", "filesystem" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -ENOENT;
+}
+
+static struct json_object *snapshot_done(const struct engine_snapshot *snapshot)
+{
+	struct json_object *done = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *entry = json_object_new_object();
+
+	add_string(entry, "kind", "filesystem");
+	add_string(entry, "path", "filesystem_snapshot/filesystem_snap_000001.csv.gz");
+	json_object_object_add(entry, "rows", json_object_new_int64(snapshot->request.depth));
+	json_object_object_add(entry, "complete", json_object_new_boolean(true));
+	json_object_array_add(list, entry);
+	add_string(done, "output", snapshot->output);
+	json_object_object_add(done, "snapshots", list);
+	return done;
+}
+
+static int on_snapshot(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct engine_snapshot *snapshot = userdata;
+	struct engine_error error = { 0 };
+	struct json_object *progress;
+
+	(void)usec;
+	if (snapshot->told) {
+		if (!strcmp(snapshot->root, "/absent"))
+			strcpy(error.message, "/absent: No such file or directory");
+		snapshot->handler(NULL, snapshot_done(snapshot), &error, snapshot->userdata);
+		return 0;
+	}
+	snapshot->told = true;
+	progress = json_object_new_object();
+	add_string(progress, "kind", "filesystem");
+	json_object_object_add(progress, "rows", json_object_new_int64(7));
+	snapshot->handler(progress, NULL, &error, snapshot->userdata);
+	sd_event_source_set_time_relative(source, 10000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_request *request,
+			engine_snapshot_handler handler, void *userdata,
+			struct engine_snapshot **ret, struct engine_error *error)
+{
+	struct engine_snapshot *snapshot;
+
+	if (request->name && !find(engine, request->name))
+		return -ENOENT;
+	if (request->output && !strcmp(request->output, "/full")) {
+		snprintf(error->parameter, sizeof(error->parameter), "output");
+		snprintf(error->message, sizeof(error->message), "it holds something");
+		return -ENOTEMPTY;
+	}
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return -ENOMEM;
+	snapshot->handler = handler;
+	snapshot->userdata = userdata;
+	snapshot->request = *request;
+	snprintf(snapshot->output, sizeof(snapshot->output), "%s", request->output ?: "/somewhere");
+	snprintf(snapshot->root, sizeof(snapshot->root), "%s", request->root ?: "/");
+	sd_event_add_time_relative(engine->event, &snapshot->source, CLOCK_MONOTONIC, 1000, 0,
+				   on_snapshot, snapshot);
+	*ret = snapshot;
+	return 0;
+}
+
+void engine_snapshot_free(struct engine_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	sd_event_source_disable_unref(snapshot->source);
+	free(snapshot);
 }

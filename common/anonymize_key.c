@@ -149,7 +149,7 @@ static int make(int folder, const struct complaint *complaint)
 	char temporary[64];
 	int r;
 
-	snprintf(temporary, sizeof(temporary), IOTR_ANONYMIZE_KEY_NAME ".%d.tmp", getpid());
+	snprintf(temporary, sizeof(temporary), IOTR_ANONYMIZE_KEY_NAME ".%d.tmp", gettid());
 	unlinkat(folder, temporary, 0);
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, KEY_MODE);
 	if (fd < 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,9 @@ static int write_file(int folder, const char *name, struct json_object *object)
 	return r >= 0 && fsync(folder) < 0 ? -errno : r;
 }
 
+/* Sessions that start at the same time have a thread each, and notes are made under one name. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
 int running_write(const char *state_dir, struct running_note *note)
 {
 	_cleanup_json_ struct json_object *object = describe(note);
@@ -147,7 +151,9 @@ int running_write(const char *state_dir, struct running_note *note)
 		return folder;
 	snprintf(note->id, sizeof(note->id), "%s@%" PRIu64, note->name, note->started_ns);
 	snprintf(file, sizeof(file), "%s" ENDING, note->id);
+	pthread_mutex_lock(&writing);
 	r = write_file(folder, file, object);
+	pthread_mutex_unlock(&writing);
 	if (r < 0)
 		note->id[0] = '\0';
 	return r;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "fake_rows.h"
+#include "json_add.h"
 #include "schema.h"
 
 struct engine_tail {
@@ -96,29 +98,6 @@ static void release(struct session *session)
 	memset(session, 0, sizeof(*session));
 }
 
-static void add_string(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
-static struct json_object *stream_status(const char *folder, const char *output)
-{
-	static const char *const losses[] = { "ring", "queue", "disk", "unmatched" };
-	struct json_object *stream = json_object_new_object(), *lost = json_object_new_object();
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/%s", output, folder);
-	for (size_t i = 0; i < 4; i++)
-		json_object_object_add(lost, losses[i], json_object_new_int64(i == 1 ? 3 : 0));
-	json_object_object_add(stream, "emitted", json_object_new_int64(1234567));
-	json_object_object_add(stream, "written", json_object_new_int64(1234564));
-	json_object_object_add(stream, "lost", lost);
-	json_object_object_add(stream, "bytes", json_object_new_int64(98765432));
-	json_object_object_add(stream, "segments", json_object_new_int64(2));
-	add_string(stream, "path", path);
-	return stream;
-}
-
 static struct json_object *missing_operations(const struct session *session)
 {
 	struct json_object *array = json_object_new_array(), *row;
@@ -146,7 +125,7 @@ static struct json_object *session_status(const struct session *session, const c
 		if (session->spec.streams & 1u << i)
 			json_object_object_add(
 				streams, iotr_schemas[i].flag,
-				stream_status(iotr_schemas[i].folder, session->spec.output));
+				fake_stream_status(iotr_schemas[i].folder, session->spec.output));
 	json_object_object_add(object, "streams", streams);
 	json_object_object_add(object, "filters", json_object_new_object());
 	json_object_object_add(object, "missing", missing_operations(session));
@@ -246,7 +225,7 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	*session = (struct session){ .owner_uid = owner_uid, .engine = engine, .used = true,
 				     .handler = handler, .userdata = userdata, .starting = true };
 	copy_spec(&session->spec, spec);
-	if (strncmp(session->spec.output, FAKE_ENGINE_SLOW_OUTPUT, strlen(FAKE_ENGINE_SLOW_OUTPUT)))
+	if (!spec->command_count || strcmp(spec->commands[0], FAKE_ENGINE_SLOW) != 0)
 		begin(session);
 	else
 		sd_event_add_time_relative(engine->event, &session->timer, CLOCK_MONOTONIC,
@@ -313,10 +292,10 @@ int engine_stop(struct engine *engine, const char *name, engine_handler handler,
 
 	if (!session)
 		return -ENOENT;
+	snprintf(copy, sizeof(copy), "%s", name); /* it may go with who waits for the start */
 	tell_started(session, -ECANCELED, &(struct engine_error){ .message = "it was stopped" });
 	status = session_status(session, "ended");
-	snprintf(copy, sizeof(copy), "%s", name);
-	fake_engine_end(engine, name);
+	fake_engine_end(engine, copy);
 	answer(engine, copy, status, handler, userdata);
 	return 0;
 }
@@ -369,7 +348,7 @@ static int on_dumped(sd_event_source *source, void *userdata)
 		json_object_object_add(object, "whole", json_object_new_boolean(!dump->last_ns));
 		json_object_object_add(object, "from_mono_ns", json_object_new_int64(1000000000));
 		json_object_object_add(object, "to_mono_ns", json_object_new_int64(4000000000));
-		json_object_object_add(streams, "vfs", stream_status("fs", dump->output));
+		json_object_object_add(streams, "vfs", fake_stream_status("fs", dump->output));
 		json_object_object_del(json_object_object_get(streams, "vfs"), "lost");
 		json_object_object_add(object, "streams", streams);
 	}
@@ -574,30 +553,12 @@ const struct iotr_session_spec *fake_engine_spec(struct engine *engine, const ch
 	return session ? &session->spec : NULL;
 }
 
-static struct json_object *row(const char *name)
-{
-	struct json_object *object = json_object_new_object(), *columns = json_object_new_object();
-
-	add_string(object, "stream", "vfs");
-	add_string(columns, "timestamp", "2024-05-06 07:08:09.123456789");
-	add_string(columns, "operation", "READ");
-	add_string(columns, "pid", "4711");
-	add_string(columns, "tid", "4711");
-	add_string(columns, "command", name);
-	add_string(columns, "filename", "/etc/passwd");
-	add_string(columns, "size", "4096");
-	add_string(columns, "latency_ns", "12345");
-	add_string(columns, "mmap_prot", "");
-	json_object_object_add(object, "columns", columns);
-	return object;
-}
-
 void fake_engine_emit(struct engine *engine, const char *name, unsigned count)
 {
 	for (; count; count--)
 		for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
 			if (!strcmp(tail->name, name))
-				tail->handler(row(name), 0, tail->userdata);
+				tail->handler(fake_row(name), 0, tail->userdata);
 }
 
 void fake_engine_end(struct engine *engine, const char *name)

@@ -8,14 +8,13 @@
  *   name "slow..."    is stopped and rotated some time after that was asked for
  *   name "fixed"      runs, and its filters cannot be changed
  *   output "/refused" cannot be written
- *   output "/slow..." is opened some time after that was asked for
+ *   command "slow"    starts some time after that was asked for
  */
 #pragma once
 
 #include "engine.h"
 
 #define FAKE_ENGINE_SLOW      "slow"
-#define FAKE_ENGINE_SLOW_OUTPUT "/slow"
 #define FAKE_ENGINE_SLOW_USEC 200000
 
 /* The definition the session was last started with; NULL when there is none of that name. */

@@ -147,6 +147,96 @@ START_TEST(serves_others_while_one_waits)
 }
 END_TEST
 
+#define START_SLOW(name)                                                                           \
+	CALL("Start", "{\"streams\":[\"vfs\"],\"name\":\"" name "\",\"commands\":[\"slow\"]}")
+
+static int send_start(const char *text)
+{
+	int fd = rig_connect(&rig);
+
+	ck_assert(rig_send(&rig, fd, text, strlen(text) + 1));
+	rig_settle(&rig);
+	return fd;
+}
+
+static bool list_tells(const char *text)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply = rig_call(&rig, fd, CALL("List", "{}"));
+
+	return strstr(json_object_to_json_string(reply), text);
+}
+
+/* It is there, and its name is taken, while it starts. */
+START_TEST(serves_others_while_one_starts)
+{
+	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
+	_cleanup_json_ struct json_object *reply = NULL;
+	char byte;
+
+	ck_assert(list_tells("\"state\": \"starting\""));
+	expect(START_SLOW("one"), IOTR_SESSION_EXISTS, "name", "one");
+	rig_start(&rig, "two", "");
+	ck_assert_int_eq(recv(waiting, &byte, 1, 0), -1);
+	reply = rig_receive(&rig, waiting);
+	ck_assert_str_eq(rig_error(reply), "");
+	ck_assert_ptr_nonnull(strstr(rig_parameter(reply, "session"), "\"one\""));
+	ck_assert(!list_tells("\"starting\""));
+}
+END_TEST
+
+START_TEST(tells_late_errors)
+{
+	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"commands\":[\"slow\"],\"output\":\"/refused\"}"),
+	       IOTR_OUTPUT_UNUSABLE, "path", "/refused");
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
+}
+END_TEST
+
+START_TEST(stops_what_starts)
+{
+	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	expect(CALL("Stop", "{\"name\":\"one\"}"), "", NULL, NULL);
+	reply = rig_receive(&rig, waiting);
+	ck_assert_str_eq(rig_error(reply), IOTR_FAILED);
+	ck_assert_ptr_nonnull(strstr(rig_parameter(reply, "message"), "stopped"));
+}
+END_TEST
+
+/* Nobody would know of it. Who wants no reply does not wait for it. */
+START_TEST(ends_what_nobody_waits_for)
+{
+	int waiting = send_start(START_SLOW("one"));
+	int oneway = send_start("{\"method\":\"io.iotracer.Start\",\"oneway\":true,\"parameters\":"
+				"{\"streams\":[\"vfs\"],\"name\":\"two\",\"commands\":[\"slow\"]}}");
+
+	ck_assert_uint_eq(rig_count_sessions(&rig), 2);
+	close(waiting);
+	close(oneway);
+	rig_settle(&rig);
+	ck_assert_ptr_null(fake_engine_spec(rig.engine, "one"));
+	for (int i = 0; i < 60; i++)
+		sd_event_run(rig.control.event, 10000);
+	ck_assert(list_tells("\"running\""));
+	ck_assert_uint_eq(rig_count_sessions(&rig), 1);
+}
+END_TEST
+
+/* The server goes before the engine, as when the daemon ends: who waits is told so. */
+START_TEST(ends_what_starts_at_its_end)
+{
+	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	server_free(rig.server);
+	rig.server = NULL;
+	reply = rig_receive(&rig, waiting);
+	ck_assert_str_eq(rig_error(reply), IOTR_FAILED);
+}
+END_TEST
+
 /* Nobody is there any more when the answer comes. */
 START_TEST(outlives_who_asked)
 {
@@ -309,6 +399,11 @@ static void add(TCase *tests)
 	tcase_add_test(tests, rotates);
 	tcase_add_test(tests, serves_others_while_one_waits);
 	tcase_add_test(tests, outlives_who_asked);
+	tcase_add_test(tests, serves_others_while_one_starts);
+	tcase_add_test(tests, tells_late_errors);
+	tcase_add_test(tests, stops_what_starts);
+	tcase_add_test(tests, ends_what_nobody_waits_for);
+	tcase_add_test(tests, ends_what_starts_at_its_end);
 	tcase_add_test(tests, reloads_and_says_so);
 	tcase_add_test(tests, hands_the_definition_on);
 	tcase_add_test(tests, sets_filters);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "folder.h"
 #include "suite.h"
@@ -133,6 +134,42 @@ START_TEST(bad_ones_go)
 }
 END_TEST
 
+enum { WRITERS = 8, NOTES = 20 };
+
+static int results[WRITERS];
+
+/* ck_assert is for the main thread. */
+static void *write_notes(void *result)
+{
+	for (uint64_t i = 1; i <= NOTES && !*(int *)result; i++) {
+		struct running_note note = {
+			.started_ns = i << 8 | (uint64_t)((int *)result - results),
+			.name = "same",
+			.output = "/var/log/x",
+			.definition = json_object_new_object(),
+		};
+
+		*(int *)result = running_write(state, &note);
+		running_note_done(&note);
+	}
+	return NULL;
+}
+
+/* Sessions that start at the same time. */
+START_TEST(written_together)
+{
+	pthread_t threads[WRITERS];
+
+	for (size_t i = 0; i < WRITERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, write_notes, &results[i]), 0);
+	for (size_t i = 0; i < WRITERS; i++) {
+		pthread_join(threads[i], NULL);
+		ck_assert_int_eq(results[i], 0);
+	}
+	ck_assert_int_eq(count(RUNNING_SESSIONS, NULL), WRITERS * NOTES);
+}
+END_TEST
+
 START_TEST(no_state_folder)
 {
 	struct running_note note = { .name = "x", .output = "/", .definition = NULL };
@@ -150,6 +187,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, moved_and_removed);
 	tcase_add_test(tests, longest);
 	tcase_add_test(tests, bad_ones_go);
+	tcase_add_test(tests, written_together);
 	tcase_add_test(tests, no_state_folder);
 }
 

@@ -72,6 +72,44 @@ START_TEST(ends_with_its_session)
 }
 END_TEST
 
+#define SLOW_TOP TOP("{\"streams\":[\"vfs\"],\"commands\":[\"slow\"],\"interval_ns\":100000000}")
+
+START_TEST(waits_for_its_session)
+{
+	_cleanup_close_ int fd = open_top(SLOW_TOP);
+	_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
+
+	ck_assert(rig_continues(reply));
+	ck_assert_str_eq(rig_parameter(reply, "rows"), "7");
+}
+END_TEST
+
+/* Before its session has begun, and while others come and go. */
+START_TEST(hangs_up_before)
+{
+	int fd = open_top(SLOW_TOP);
+
+	rig_settle(&rig);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 1);
+	close(fd);
+	rig_settle(&rig);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 0);
+}
+END_TEST
+
+START_TEST(is_stopped_before)
+{
+	_cleanup_close_ int fd = open_top(SLOW_TOP);
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	rig_settle(&rig);
+	rig_expect(&rig, "{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"all\":true}}", "", NULL,
+		   NULL);
+	reply = rig_receive(&rig, fd);
+	ck_assert_str_eq(rig_error(reply), IOTR_FAILED);
+}
+END_TEST
+
 static const struct {
 	const char *text;
 	const char *parameter;
@@ -114,6 +152,9 @@ static void add(TCase *tests)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, looks_again_and_again);
 	tcase_add_test(tests, ends_with_its_session);
+	tcase_add_test(tests, waits_for_its_session);
+	tcase_add_test(tests, hangs_up_before);
+	tcase_add_test(tests, is_stopped_before);
 	tcase_add_loop_test(tests, refuses, 0, sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(tests, wants_more);
 }

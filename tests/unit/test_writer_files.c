@@ -360,6 +360,42 @@ START_TEST(leaves_nothing_when_it_fails)
 }
 END_TEST
 
+static void note_discarded(int result, const struct writer_paths *paths, void *userdata)
+{
+	*(int *)userdata = result;
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		ck_assert_ptr_null(paths->paths[i]);
+}
+
+/* Of a session that comes to nothing: its files, rows and all; its folder if that is its own. */
+static void discard(bool own_folder)
+{
+	int result = 1;
+
+	begin_as((struct writer_config){ .streams = BOTH, .own_folder = own_folder });
+	send_vfs(1000);
+	router_detach(router, 5);
+	ck_assert_int_eq(writer_discard_begin(writer, note_discarded, &result), 0);
+	ck_assert_int_eq(writer_rotate_begin(writer, NULL, NULL), -ESHUTDOWN);
+	writer_finish(writer);
+	ck_assert_int_eq(result, 0);
+	ck_assert(writer_finished(writer));
+	ck_assert(!folder_has(&folder, "fs"));
+	ck_assert(!folder_has(&folder, "ds"));
+	ck_assert(!folder_has(&folder, "manifest.json"));
+	ck_assert_int_eq(access(folder.path, F_OK), own_folder ? -1 : 0);
+	if (own_folder)
+		ck_assert_int_eq(mkdir(folder.path, 0700), 0);
+	end();
+}
+
+START_TEST(discards_all)
+{
+	discard(false);
+	discard(true);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, ends_after_so_many_rows);
@@ -373,6 +409,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, writes_the_manifest_when_there_is_room);
 	tcase_add_test(tests, writes_json_lines);
 	tcase_add_test(tests, leaves_nothing_when_it_fails);
+	tcase_add_test(tests, discards_all);
 }
 
 int main(void)

@@ -77,6 +77,23 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* A copy lives on by itself. */
+START_TEST(copied)
+{
+	struct running_note note = { .name = "one", .output = "/x",
+				     .definition = json_tokener_parse("{\"streams\": [\"vfs\"]}") };
+	struct running_note copy;
+
+	ck_assert_int_eq(running_note_copy(&note, &copy), 0);
+	json_object_object_del(note.definition, "streams");
+	running_note_done(&note);
+	ck_assert_str_eq(copy.name, "one");
+	ck_assert_str_eq(copy.output, "/x");
+	ck_assert(json_object_object_get_ex(copy.definition, "streams", NULL));
+	running_note_done(&copy);
+}
+END_TEST
+
 START_TEST(moved_and_removed)
 {
 	char one[RUNNING_ID_MAX], other[RUNNING_ID_MAX];
@@ -184,6 +201,7 @@ static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, round_trip);
+	tcase_add_test(tests, copied);
 	tcase_add_test(tests, moved_and_removed);
 	tcase_add_test(tests, longest);
 	tcase_add_test(tests, bad_ones_go);

@@ -43,7 +43,7 @@ struct aio_event {
 
 static __always_inline __u64 aio_key(__u64 control)
 {
-	return mix(mix(1, control), bpf_get_current_pid_tgid() >> 32);
+	return iotr_mix(iotr_mix(1, control), bpf_get_current_pid_tgid() >> 32);
 }
 
 /* What the opcode stands for; false for those that are no file operation. */

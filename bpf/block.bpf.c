@@ -115,7 +115,7 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
 	row->queue_latency_ns = pending->insert_ns ? pending->issue_ns - pending->insert_ns :
 						     IOTR_UNKNOWN;
 	row->inode = pending->inode;
-	row->request_id = mix(mix(pending->issue_ns, low_half(key)), pending->sector);
+	row->request_id = iotr_mix(iotr_mix(pending->issue_ns, low_half(key)), pending->sector);
 	row->inode_device = pending->inode_device;
 	row->device = pending->device;
 	row->disk = pending->disk;

@@ -16,7 +16,7 @@ ARRAY_OF(cgroup_verdicts, struct cgroup_verdict, IOTR_CGROUPS, 0);
 /* Of whom, and as of when: what two CPUs wrote half of each is nobody's. */
 static __always_inline __u64 verdict_check(__u64 id, __u64 generation, __u64 sessions)
 {
-	return (id ^ generation << 32) * 0x9e3779b97f4a7c15ULL ^ sessions;
+	return iotr_mix(id, generation << 32) ^ sessions;
 }
 
 static __always_inline struct cgroup_verdict *verdict_of(__u64 id)

@@ -101,7 +101,7 @@ static __always_inline int close_range(const struct plug_call *call)
 static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
 {
 	struct task_struct *leader = READ(struct task_struct, task, group_leader);
-	__u64 key = mix(READ(struct task_struct, leader, start_time), tgid);
+	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid);
 	__u8 seen = 1;
 
 	return bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) == 0;

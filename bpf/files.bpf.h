@@ -7,6 +7,7 @@
 #pragma once
 
 #include "iotracer.bpf.h"
+#include "mix.h"
 
 #define NAME_LEVELS 256	    /* folders a walk goes up at most */
 #define NAME_SHORT  32	    /* bytes of text in the small kind of name record */
@@ -19,12 +20,6 @@
 #define S_IFDIR	 0040000
 #define S_IFIFO	 0010000
 #define S_IFSOCK 0140000
-
-static __always_inline __u64 mix(__u64 hash, __u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
 
 /* A place in the tree of files: addresses, read but never kept beyond one program run. */
 struct place {
@@ -60,13 +55,13 @@ static __always_inline __u64 name_id(__u64 epoch, struct place place)
 {
 	struct dentry *parent = READ(struct dentry, place.dentry, d_parent);
 	struct inode *inode = READ(struct dentry, place.dentry, d_inode);
-	__u64 id = mix(epoch, low_half(place.dentry));
+	__u64 id = iotr_mix(epoch, low_half(place.dentry));
 
-	id = mix(id, (__u64)unhashed(place.dentry) << 32 | low_half(place.mount));
-	id = mix(id, (__u64)READ(struct dentry, place.dentry, d_name.len) << 32 | low_half((__u64)parent));
-	id = mix(id, READ(struct dentry, place.dentry, d_name.hash));
+	id = iotr_mix(id, (__u64)unhashed(place.dentry) << 32 | low_half(place.mount));
+	id = iotr_mix(id, (__u64)READ(struct dentry, place.dentry, d_name.len) << 32 | low_half((__u64)parent));
+	id = iotr_mix(id, READ(struct dentry, place.dentry, d_name.hash));
 	if (inode)
-		id = mix(id, READ(struct inode, inode, i_ino) ^
+		id = iotr_mix(id, READ(struct inode, inode, i_ino) ^
 				     (__u64)READ(struct inode, inode, i_generation) << 32);
 	return id ?: 1;
 }
@@ -312,7 +307,7 @@ static __always_inline __u64 name_of_text(__u64 parent, const void *user)
 		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
-	id = mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), (__u64)user) | 1;
+	id = iotr_mix(iotr_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), (__u64)user) | 1;
 	__builtin_memset(name, 0, sizeof(*name));
 	name->id = id;
 	name->parent = parent;

@@ -141,7 +141,7 @@ static __always_inline void request_repeats(__u64 key, void *ring, const struct 
 
 static __always_inline __u64 *request_latest(__u64 ring, __u64 user_data)
 {
-	__u32 index = mix(ring, user_data) & (RINGS_LATEST - 1);
+	__u32 index = iotr_mix(ring, user_data) & (RINGS_LATEST - 1);
 
 	return bpf_map_lookup_elem(&ring_latest, &index);
 }
@@ -181,7 +181,7 @@ static __always_inline __u64 request_overflowed(void *ring, __u64 user_data)
 
 static __always_inline __u64 request_key(void *ring, __u64 user_data, __u32 place)
 {
-	return mix(mix(mix(place + 3, low_half((__u64)ring)), user_data), place) ?: 1;
+	return iotr_mix(iotr_mix(iotr_mix(place + 3, low_half((__u64)ring)), user_data), place) ?: 1;
 }
 
 /* The first place that is free among those alike; 0 when there is none. */

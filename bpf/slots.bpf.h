@@ -41,7 +41,7 @@ ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 
 static __always_inline struct slot *slot_at(__u64 thread, __u32 way)
 {
-	__u32 index = ((__u32)(thread * 0x9e3779b97f4a7c15ULL >> 32) ^ way) & (SLOTS_COUNT - 1);
+	__u32 index = ((__u32)iotr_mix(0, thread) ^ way) & (SLOTS_COUNT - 1);
 
 	return bpf_map_lookup_elem(&SLOTS, &index);
 }

@@ -31,12 +31,12 @@ __noinline __u64 path_part(__u64 user)
 			return IOTR_PART_NONE;
 		ends = zero_bytes(word[0]) | zero_bytes(word[0] ^ SLASHES);
 		if (!ends) {
-			hash = iotr_part_mix(hash, word[0]);
+			hash = iotr_mix(hash, word[0]);
 			continue;
 		}
 		ends &= -ends;
 		below = (ends >> 7) - 1; /* bits of the bytes before the end */
-		hash = iotr_part_mix(hash, word[0] & below) << IOTR_PART_SHIFT;
+		hash = iotr_mix(hash, word[0] & below) << IOTR_PART_SHIFT;
 		if (!(zero_bytes(word[0] ^ SLASHES) & ends))
 			hash |= IOTR_PART_LAST;
 		return hash | (i * sizeof(word[0]) + ((below & ONES) * ONES >> 56));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "events.h"
+#include "mix.h"
 #include "record.h"
 
 #define IOTR_SESSION_SLOTS 64
@@ -161,7 +162,7 @@ struct iotr_unit {
 /* The value that hints of a command name go by. */
 static inline __attribute__((always_inline)) __u64 iotr_command_hint(const __u64 words[IOTR_COMMAND_SIZE / 8])
 {
-	return (words[0] ^ words[1]) * 0x9e3779b97f4a7c15ULL >> 52;
+	return iotr_mix(words[0], words[1]);
 }
 
 struct iotr_control {

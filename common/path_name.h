@@ -6,18 +6,12 @@
  */
 #pragma once
 
-#include <linux/types.h>
+#include "mix.h"
 
 #define IOTR_PART_LENGTH 0xffULL /* bits of the length */
 #define IOTR_PART_LAST	 (1ULL << 8)
 #define IOTR_PART_SHIFT	 9
 #define IOTR_PART_NONE	 (~0ULL) /* unreadable, or longer than a name can be */
-
-static inline __attribute__((always_inline)) __u64 iotr_part_mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
 
 /* Without the mark of the last one: what names are compared by. */
 static inline __attribute__((always_inline)) __u64 iotr_part_name(__u64 part)
@@ -26,6 +20,6 @@ static inline __attribute__((always_inline)) __u64 iotr_part_name(__u64 part)
 }
 
 /* Of a part that has less than 8 bytes. */
-#define IOTR_PART_SHORT(word, length) (iotr_part_mix(0, word) << IOTR_PART_SHIFT | (length))
+#define IOTR_PART_SHORT(word, length) (iotr_mix(0, word) << IOTR_PART_SHIFT | (length))
 #define IOTR_PART_DOT		      IOTR_PART_SHORT(0x2e, 1)
 #define IOTR_PART_DOTDOT	      IOTR_PART_SHORT(0x2e2e, 2)

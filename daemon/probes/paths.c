@@ -31,11 +31,11 @@ uint64_t paths_part(const char *name, size_t length)
 
 	for (; length - done >= sizeof(word); done += sizeof(word)) {
 		memcpy(&word, name + done, sizeof(word));
-		hash = iotr_part_mix(hash, word);
+		hash = iotr_mix(hash, word);
 	}
 	word = 0;
 	memcpy(&word, name + done, length - done);
-	return iotr_part_mix(hash, word) << IOTR_PART_SHIFT | length;
+	return iotr_mix(hash, word) << IOTR_PART_SHIFT | length;
 }
 
 /* The device is that of the kernel's super block, which is not everywhere what stat says. */

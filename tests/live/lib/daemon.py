@@ -43,9 +43,11 @@ class Daemon:
         return self
 
     def recover(self):
-        """Starts once more, and has set right what there was."""
+        """Starts once more: what there was goes on, and is set right."""
+        before = set(self.notes('running'))
         self.start()
-        wait_for('the end of recovery', lambda: not self.notes('recover'), self.tail)
+        wait_for('the end of recovery', lambda: not before & set(self.notes('running')) and
+                 not self.notes('recover'), self.tail)
         return self
 
     def environment(self):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A session's end, from the request to its last row on disk; and rotation. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -177,6 +178,7 @@ void session_finish(struct session *session)
 		waiter->handler(0, json_object_get(status), waiter->userdata);
 		free(waiter);
 	}
+	malloc_trim(0); /* the heaps of its threads go back to the machine */
 }
 
 static int session_wait(struct session *session, engine_handler handler, void *userdata)

@@ -11,7 +11,7 @@ import os
 
 from lib import tracers
 from lib.daemon import Daemon
-from lib.part_row import Variant, measure, ratio, show
+from lib.part_row import Least, measure, ratio, show
 from lib.part_sustained import Run
 from lib.table import Table, bar, note
 
@@ -53,18 +53,18 @@ def variants_of(world, daemon, lost):
     folder = os.path.join(world.folder, 'elsewhere')
     os.makedirs(folder, exist_ok=True)
     found = [
-        Variant('untraced', tracers.nothing),
-        Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
-        Variant('recorded', functools.partial(tracers.iotracer, daemon, 'vfs', lost)),
-        Variant('other operation', functools.partial(session, daemon, ['--operation', 'WRITE'])),
+        Least('untraced', tracers.nothing),
+        Least('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+        Least('recorded', functools.partial(tracers.iotracer, daemon, 'vfs', lost)),
+        Least('other operation', functools.partial(session, daemon, ['--operation', 'WRITE'])),
     ]
     for name, options in FILTERS:
         if name == 'path':
             options = ['--path', folder]
         if name != 'cgroup':
-            found.append(Variant(name, functools.partial(session, daemon, options)))
+            found.append(Least(name, functools.partial(session, daemon, options)))
         elif cgroup_mount():
-            found.append(Variant(name, functools.partial(cgroup_elsewhere, daemon)))
+            found.append(Least(name, functools.partial(cgroup_elsewhere, daemon)))
     return found
 
 

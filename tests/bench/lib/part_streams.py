@@ -6,7 +6,7 @@ import subprocess
 
 from lib import machine, peers, tracers
 from lib.daemon import Daemon
-from lib.part_row import Variant
+from lib.part_row import Least
 from lib.table import Table, bar, note
 
 # stream, kind of call of bench_pread, events that the stream makes of one
@@ -16,15 +16,11 @@ CALLS = 100
 HIT_BAR = 1.5
 
 
-class Call(Variant):
+class Call(Least):
     """A variant of one kind of call."""
 
     def __init__(self, name, tracer, kind, calls=CALLS, batches=100):
         super().__init__(name, tracer, calls, batches, ('-k', kind))
-
-    def figure(self):
-        """The least there was: other work of the machine can only add."""
-        return min(sample['min'] for sample in self.samples) if self.samples else None
 
 
 def variants_of(world, daemon, stream, kind, lost):

@@ -206,6 +206,8 @@ static int take_off(struct opening *opening)
 	return 0;
 }
 
+/* ---- all of it ---- */
+
 static int open_all(struct opening *opening)
 {
 	int r = 0;

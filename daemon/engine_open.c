@@ -194,8 +194,8 @@ static int take_off(struct opening *opening)
 
 	if (!opening->before.output[0] || !(config->max_size || config->max_events))
 		return 0;
-	r = session_before(opening->state_dir, opening->limited, &opening->before,
-			   &opening->cancelled, &opening->extent);
+	r = session_set_right(opening->state_dir, opening->limited, &opening->before,
+			      &opening->cancelled, &opening->extent);
 	if (r < 0)
 		return r == -ECANCELED ? r : 0;
 	tell_before(opening);

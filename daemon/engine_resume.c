@@ -268,9 +268,8 @@ static int find_key(const char *state_dir, const struct running_note *note, stru
 	return -EIO;
 }
 
-/* `extent` may be NULL. */
-static int set_right(const char *state_dir, bool limited, const struct running_note *note,
-		     _Atomic bool *cancel, struct recover_extent *extent)
+int session_set_right(const char *state_dir, bool limited, const struct running_note *note,
+		      _Atomic bool *cancel, struct recover_extent *extent)
 {
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 	struct recover_config config = {
@@ -298,15 +297,9 @@ static int set_right(const char *state_dir, bool limited, const struct running_n
 	return r < 0 || !extent ? r : recover_extent(&config, extent);
 }
 
-int session_before(const char *state_dir, bool limited, const struct running_note *note,
-		   _Atomic bool *cancel, struct recover_extent *ret)
-{
-	return set_right(state_dir, limited, note, cancel, ret);
-}
-
 static int recover_one(struct resume *resume, const struct running_note *note)
 {
-	return set_right(resume->state_dir, resume->limited, note, &resume->cancel, NULL);
+	return session_set_right(resume->state_dir, resume->limited, note, &resume->cancel, NULL);
 }
 
 static bool wants_gzip(const struct running_note *note)

@@ -15,11 +15,12 @@ void engine_resume(struct engine *engine);
 void engine_resume_end(struct engine *engine);
 
 /*
- * Sets right what the session left that the note tells of, and counts it. 0 or a negative errno: that
- * is logged, but for -ECANCELED. `limited`: engine_storage_limited(). Any thread.
+ * Sets right what the session left that the note tells of, and counts it, unless `extent` is NULL. 0, 1 or
+ * a negative errno as of recover_folder(), which is logged but for -ECANCELED. `limited`:
+ * engine_storage_limited(). Any thread.
  */
-int session_before(const char *state_dir, bool limited, const struct running_note *note,
-		   _Atomic bool *cancel, struct recover_extent *ret);
+int session_set_right(const char *state_dir, bool limited, const struct running_note *note,
+		      _Atomic bool *cancel, struct recover_extent *extent);
 
 /* What a note tells of a session, but for its folder; with running_note_done(). */
 void session_describe(const struct session *session, struct running_note *note);

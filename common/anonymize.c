@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "extensions.h"
+#include "mix.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -182,24 +183,18 @@ static size_t hash(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy
 
 /* ---- hashes that are kept ---- */
 
-static uint64_t mix(uint64_t sum, uint64_t word)
-{
-	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
-	return sum ^ sum >> 32;
-}
-
 /* Where to look, not a secret: who makes names collide makes them slow. */
 static uint64_t place_of(enum iotr_privacy privacy, const char *text, size_t length)
 {
-	uint64_t sum = mix(length, privacy), word;
+	uint64_t sum = iotr_mix(length, privacy), word;
 
 	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
-		sum = mix(sum, word);
+		sum = iotr_mix(sum, word);
 	}
 	word = 0;
 	memcpy(&word, text, length);
-	return mix(sum, word);
+	return iotr_mix(sum, word);
 }
 
 /* The tag tells the privacy, too. */

@@ -62,7 +62,7 @@ static __always_inline __u64 name_id(__u64 epoch, struct place place)
 	id = iotr_mix(id, READ(struct dentry, place.dentry, d_name.hash));
 	if (inode)
 		id = iotr_mix(id, READ(struct inode, inode, i_ino) ^
-				     (__u64)READ(struct inode, inode, i_generation) << 32);
+					  (__u64)READ(struct inode, inode, i_generation) << 32);
 	return id ?: 1;
 }
 

@@ -334,14 +334,14 @@ static __always_inline __u64 filter_begun(struct iotr_control *page, __u64 sessi
  * number drawn for it lies below the N-th part of all numbers. By chance, not by counting: who
  * counts sees of a program that reads and writes in turn only the reads. Drawn before all other
  * filters but that by operation, as it costs the least; they narrow what was drawn, and it makes no
- * difference which comes first. All sessions share the draw of an event, so the one that takes fewer has part of what the
- * one that takes more has.
+ * difference which comes first. All sessions share the draw of an event, so the one that takes
+ * fewer has part of what the one that takes more has.
  */
 ARRAY_PER_CPU(draws, __u64, 1);
 
 /*
- * Below 2^63, by xorshift64*: the kernel's own generator costs more than all else about an event
- * that is left out. An interrupt between read and write makes two events share a draw.
+ * Below 2^63, by xorshift64*, which takes no call of the kernel's generator. An interrupt between read
+ * and write makes two events share a draw.
  */
 static __always_inline __u64 sample_draw(void)
 {
@@ -383,8 +383,9 @@ static __always_inline __u64 sample(struct iotr_control *page, __u32 stream, __u
 }
 
 /*
- * The same in two steps, as the programs of a stream are gone on to from another one: whether any
- * session may take the event, and, of an event for which that was so, which ones do.
+ * The same in two steps, where another program goes on to a stream's and can spare that: whether any
+ * session may take the event, and, of an event for which that was so, which ones do. The second
+ * draw is among the numbers that passed the first.
  */
 static __always_inline bool sample_first(struct iotr_control *page, __u32 stream, __u64 sessions)
 {

@@ -16,7 +16,7 @@ struct slot {
 	__u64 start_ns;
 	__u64 sessions; /* 0: free */
 	__u64 thread; /* see thread_of() */
-	__u64 task;
+	__u64 task; /* struct task_struct of who makes the call, until that ends */
 	__u16 number;
 	__u8 abi;
 	__u8 operation;

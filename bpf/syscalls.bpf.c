@@ -96,8 +96,8 @@ static __always_inline int call_ends(struct call_context context, long result, _
 
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
-/* The stream that a call goes on to, or IOTR_VFS: none. `drawn`: when sessions that sample may take it. */
-static __always_inline __u32 plug_stream(__u64 number, bool drawn)
+/* The stream that a call goes on to, or IOTR_VFS: none. One that begins is drawn for those who sample. */
+static __always_inline __u32 plug_stream(__u64 number, bool begins)
 {
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
@@ -109,14 +109,14 @@ static __always_inline __u32 plug_stream(__u64 number, bool drawn)
 		return IOTR_VFS;
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
 		plug += IOTR_CALLS;
-	if (!plug->sessions || (drawn && !sample_first(page, plug->stream, plug->sessions)))
+	if (!plug->sessions || (begins && !sample_first(page, plug->stream, plug->sessions)))
 		return IOTR_VFS;
 	return plug->stream;
 }
 
-#define PLUG_GO_ON(ctx, programs, context, drawn)                                               \
+#define PLUG_GO_ON(ctx, programs, context, begins)                                              \
 	({                                                                                      \
-		__u32 stream_ = plug_stream((context).number, drawn);                           \
+		__u32 stream_ = plug_stream((context).number, begins);                          \
 		if (stream_ != IOTR_VFS)                                                        \
 			bpf_tail_call(ctx, programs, stream_);                                  \
 		0;                                                                              \

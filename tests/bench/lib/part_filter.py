@@ -22,7 +22,7 @@ FILTERS = (
     ('command', ['--command', 'nobody']),
     ('cgroup', None),
     ('path', None),
-    ('sampled out', ['--sample', 'vfs=1000000000']),
+    ('sampled out', None),
 )
 
 
@@ -61,8 +61,10 @@ def variants_of(world, daemon, lost):
     for name, options in FILTERS:
         if name == 'path':
             options = ['--path', folder]
-        if name != 'cgroup':
+        if options:
             found.append(Least(name, functools.partial(session, daemon, options)))
+        elif name == 'sampled out':
+            found.append(Least(name, functools.partial(tracers.sampled_out, daemon, 'vfs')))
         elif cgroup_mount():
             found.append(Least(name, functools.partial(cgroup_elsewhere, daemon)))
     return found

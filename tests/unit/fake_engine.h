@@ -29,5 +29,8 @@ void fake_engine_end(struct engine *engine, const char *name);
 /* No more rows of its own accord. */
 void fake_engine_quiet(struct engine *engine);
 
+/* The loop that it answers on. */
+sd_event *fake_engine_event(const struct engine *engine);
+
 /* How many tails are open. */
 size_t fake_engine_tails(const struct engine *engine);

@@ -32,6 +32,12 @@ void rig_done(struct rig *rig)
 	sd_event_unref(rig->control.event);
 }
 
+void rig_end_server(struct rig *rig)
+{
+	server_free(rig->server);
+	rig->server = NULL;
+}
+
 int rig_connect(struct rig *rig)
 {
 	int fds[2];

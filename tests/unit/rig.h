@@ -26,6 +26,9 @@ void rig_done(struct rig *rig);
 int rig_connect(struct rig *rig);
 /* Turns the loop until there is nothing left to do. */
 void rig_settle(struct rig *rig);
+/* The server goes before the engine, as when the daemon ends. */
+void rig_end_server(struct rig *rig);
+
 /* Sends all of it, turning the loop. Whether the server still took it. */
 bool rig_send(struct rig *rig, int fd, const void *bytes, size_t length);
 /* The next message, NULL when the server has closed the connection. */

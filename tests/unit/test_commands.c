@@ -224,14 +224,13 @@ START_TEST(ends_what_nobody_waits_for)
 }
 END_TEST
 
-/* The server goes before the engine, as when the daemon ends: who waits is told so. */
+/* Who waits is told so. */
 START_TEST(ends_what_starts_at_its_end)
 {
 	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
 	_cleanup_json_ struct json_object *reply = NULL;
 
-	server_free(rig.server);
-	rig.server = NULL;
+	rig_end_server(&rig);
 	reply = rig_receive(&rig, waiting);
 	ck_assert_str_eq(rig_error(reply), IOTR_FAILED);
 }

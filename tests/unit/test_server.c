@@ -148,8 +148,7 @@ START_TEST(replaces_a_stale_socket)
 	struct stat st;
 
 	ck_assert(listener_is_served(path));
-	server_free(rig.server);
-	rig.server = NULL;
+	rig_end_server(&rig);
 	ck_assert(!listener_is_served(path));
 	ck_assert_int_eq(listener_open(path, GROUP_NONE, &fd), 0);
 	ck_assert_int_eq(stat(path, &st), 0);

@@ -102,8 +102,7 @@ START_TEST(ends_with_the_server)
 	_cleanup_close_ int fd = open_tail(TAIL("{}"));
 	_cleanup_json_ struct json_object *last = NULL;
 
-	server_free(rig.server);
-	rig.server = NULL;
+	rig_end_server(&rig);
 	last = rig_receive(&rig, fd);
 	ck_assert(!rig_continues(last));
 	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);

@@ -294,7 +294,7 @@ def ends(world):
 @test(host_only=True)
 def shutdown(world):
     """The daemon does not wait for a dump: it counts what it leaves out."""
-    filled = Filled(world, 16 * MIB)
+    filled = Filled(world, 64 * MIB)
     kept = filled.recorder.account()['kept']
     dump = filled.begin_dump()
     filled.daemon.stop_cleanly()

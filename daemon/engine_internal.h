@@ -65,6 +65,8 @@ struct session {
 	engine_start_handler start_handler; /* who waits for that; NULL: nobody */
 	void *start_userdata;
 	char note[RUNNING_ID_MAX];
+	char folder[PATH_MAX]; /* as its note names it; "" as long as there is none */
+	ino_t inode;	       /* of that */
 	struct iotr_anonymizer *anonymizer; /* main thread's; NULL: names stay in the clear */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* where there is an anonymizer */
 	char output[PATH_MAX];	  /* "" for a flight recorder, and before a folder is made */

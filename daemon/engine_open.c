@@ -349,6 +349,8 @@ int opening_take(struct opening *opening, struct session *session, int *folder_f
 		       sizeof(session->anonymize_key));
 		memcpy(session->output, opening->output, sizeof(session->output));
 		strcpy(session->note, opening->note.id);
+		strcpy(session->folder, opening->note.output);
+		session->inode = opening->note.inode;
 		session->before = opening->extent;
 		session->trace = opening->trace;
 		session->writer = opening->writer;

@@ -6,7 +6,6 @@
 #include "engine_resume.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,8 +80,16 @@ void session_describe(const struct session *session, struct running_note *note)
 		.definition = definition_note(&session->spec),
 	};
 	strcpy(note->name, session->spec.name);
+	strcpy(note->output, session->folder);
+	note->inode = session->inode;
 	if (session->spec.duration_ns)
 		note->ends_ns = note->started_ns + session->spec.duration_ns;
+}
+
+static void note_failed(const char *state_dir, const struct running_note *note, int r)
+{
+	log_warning("session %s will not be found again after a crash: no note in %s: %s", note->name,
+		    state_dir, strerror(-r));
 }
 
 void session_note(const char *state_dir, struct running_note *note, int folder_fd)
@@ -92,19 +99,22 @@ void session_note(const char *state_dir, struct running_note *note, int folder_f
 	if (r >= 0)
 		r = running_write(state_dir, note);
 	if (r < 0)
-		log_warning("session %s will not be found again after a crash: no note in %s: %s",
-			    note->name, state_dir, strerror(-r));
+		note_failed(state_dir, note, r);
 }
 
+/* Without a look at its folder, whose disk may hang. */
 void session_note_again(struct session *session)
 {
-	_cleanup_close_ int folder = open(session->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *state_dir = session->engine->config.state_dir;
 	struct running_note note;
+	int r;
 
 	if (!session->note[0]) /* it has no files */
 		return;
 	session_describe(session, &note);
-	session_note(session->engine->config.state_dir, &note, folder);
+	r = running_write(state_dir, &note);
+	if (r < 0)
+		note_failed(state_dir, &note, r);
 	if (note.id[0]) /* else the one that is there is better than none */
 		strcpy(session->note, note.id);
 	running_note_done(&note);

@@ -22,7 +22,7 @@ void engine_resume_end(struct engine *engine);
 int session_set_right(const char *state_dir, bool limited, const struct running_note *note,
 		      _Atomic bool *cancel, struct recover_extent *extent);
 
-/* What a note tells of a session, but for its folder; with running_note_done(). */
+/* What a note tells of a session, as far as it is known yet; with running_note_done(). */
 void session_describe(const struct session *session, struct running_note *note);
 
 /*

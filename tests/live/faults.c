@@ -5,7 +5,7 @@
  * and is looked up at each call:
  *
  *   fail NUMBER PREFIX    writing below PREFIX fails with that error number
- *   stall PREFIX          writing below PREFIX does not return while the line stands there
+ *   stall PREFIX          writing below PREFIX, or opening by path, does not return while the line stands there
  *   clock SECONDS         CLOCK_REALTIME is so far ahead
  */
 #include <dlfcn.h>
@@ -53,10 +53,20 @@ static int order_for(const char *path)
 	return result;
 }
 
+/* Waits as long as it is to. What is to happen then. */
+static int order_await(const char *path)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int order;
+
+	while ((order = order_for(path)) < 0)
+		nanosleep(&moment, NULL);
+	return order;
+}
+
 /* Whether the call on this file is to fail; errno is set then. */
 static int fails(int fd)
 {
-	const struct timespec moment = { .tv_nsec = 20000000 };
 	char link[64], path[PATH_MAX];
 	ssize_t length;
 	int order;
@@ -66,8 +76,7 @@ static int fails(int fd)
 	if (length < 0)
 		return 0;
 	path[length] = '\0';
-	while ((order = order_for(path)) < 0)
-		nanosleep(&moment, NULL);
+	order = order_await(path);
 	if (order)
 		errno = order;
 	return order;
@@ -93,13 +102,26 @@ int renameat(int from_fd, const char *from, int to_fd, const char *to)
 	return fails(from_fd) ? -1 : REAL(renameat)(from_fd, from, to_fd, to);
 }
 
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list arguments;
+
+	va_start(arguments, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	order_await(path);
+	return REAL(open)(path, flags, mode);
+}
+
 int openat(int folder_fd, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
 	va_list arguments;
 
 	va_start(arguments, flags);
-	if (flags & O_CREAT)
+	if (flags & (O_CREAT | O_TMPFILE))
 		mode = va_arg(arguments, mode_t);
 	va_end(arguments);
 	if (flags & O_CREAT && fails(folder_fd))

@@ -189,6 +189,7 @@ def stall(world):
             answers_soon(client, verb)
         answers_soon(client, 'start', 'another', *reads.OPTIONS)
         answers_soon(client, 'stop', 'another')
+        answers_soon(client, 'set', session.name, '--uid', '0', '--min-size', reads.SIZE)
         equal(waiting.poll(), None, 'a rotation on the disk that does not answer')
         error = disk_errors(session.status())[-1]
         check(error['to'] is None and error['lost'] > 0, 'while it lasts', error)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "output.h"
 #include "protocol.h"
 #include "verb.h"
 
@@ -17,16 +19,17 @@ static const struct option_group version_option = { "Version", version_row, 1 };
 
 static const struct option_group *const main_groups[] = { &version_option, NULL };
 
+static char complaint[2 * PATH_MAX]; /* the last one */
+
 void complain(const char *hint, const char *format, ...)
 {
 	va_list arguments;
 
-	fflush(stdout);
-	fputs("iotracectl: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	fflush(stdout);
+	fprintf(stderr, "iotracectl: %s\n", complaint);
 	if (hint)
 		fprintf(stderr, "%s\n", hint);
 }
@@ -114,7 +117,10 @@ static int run_verb(struct context *context, int argc, char **argv)
 	code = check_count(context, argc - first, argv + first);
 	if (code != EXIT_DONE)
 		return code;
-	return verb->run(context, parameters, argc - first, argv + first);
+	code = verb->run(context, parameters, argc - first, argv + first);
+	if (context->json && code != EXIT_DONE && code != EXIT_PARTLY && *complaint && !json_printed())
+		print_json_failure(complaint);
+	return code;
 }
 
 static int run(int argc, char **argv)

@@ -6,12 +6,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
+#include "protocol.h"
+
 enum { COLUMNS_MAX = 16 };
+
+static bool printed;
 
 void print_json(struct json_object *document)
 {
+	printed = true;
 	puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
 							      JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+void print_json_failure(const char *what)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+	struct json_object *parameters = json_object_new_object();
+
+	json_object_object_add(parameters, "message", json_object_new_string(what));
+	json_object_object_add(document, "error", json_object_new_string(IOTR_FAILED));
+	json_object_object_add(document, "parameters", parameters);
+	print_json(document);
+}
+
+bool json_printed(void)
+{
+	return printed;
 }
 
 struct json_object *member_of(struct json_object *object, const char *key)

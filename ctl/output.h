@@ -13,6 +13,10 @@
 /* One document and a line end, on stdout. */
 void print_json(struct json_object *document);
 
+/* With --json an error is a document too: the verb's own, or, when it printed nothing, its complaint. */
+void print_json_failure(const char *what);
+bool json_printed(void);
+
 const char *text_of(struct json_object *object, const char *key, const char *otherwise);
 uint64_t number_of(struct json_object *object, const char *key);
 /* Borrowed, NULL when there is none. */

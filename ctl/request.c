@@ -141,27 +141,12 @@ int request_open_reply(const struct context *context, struct json_object *messag
 	return EXIT_DONE;
 }
 
-/* With --json an error is a document too. */
-static void print_failure(const struct context *context, const char *what)
-{
-	_cleanup_json_ struct json_object *document = NULL;
-	struct json_object *parameters;
-
-	if (!context->json)
-		return;
-	document = json_object_new_object();
-	parameters = json_object_new_object();
-	json_object_object_add(document, "error", json_object_new_string(IOTR_FAILED));
-	json_object_object_add(parameters, "message", json_object_new_string(what));
-	json_object_object_add(document, "parameters", parameters);
-	print_json(document);
-}
-
 int request_broken(const struct context *context, int r)
 {
 	const char *what = r == -ECONNRESET ? "the daemon closed the connection" : strerror(-r);
 
-	print_failure(context, what);
+	if (context->json)
+		print_json_failure(what);
 	complain("Is iotracerd still running? Its log may say more.", "%s", what);
 	return r == -ECONNRESET ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
@@ -172,7 +157,8 @@ int request_connect(const struct context *context, struct connection *connection
 
 	if (r >= 0)
 		return EXIT_DONE;
-	print_failure(context, strerror(-r));
+	if (context->json)
+		print_json_failure(strerror(-r));
 	for (size_t i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++)
 		if (obstacles[i].error == -r) {
 			complain(obstacles[i].hint, "cannot reach the daemon at %s: %s",

@@ -272,8 +272,9 @@ def refusals(world):
 
     def refused(word, folder, *options, out=None):
         out = out or world.path('anonymised')
-        done = world.ctl.exits((1, 2), 'anonymize', folder, out, *(options or ('--key', key(world))))
+        done = world.ctl.exits((1, 2), 'anonymize', '--json', folder, out, *(options or ('--key', key(world))))
         check(word in done.stderr, 'stderr', done.stderr)
+        equal(json.loads(done.stdout)['error'], 'io.iotracer.Failed', 'an error as a document')
         left = [path for path, _ in contents(out)] if os.path.isdir(out) else []
         equal([path for path in left if not path.endswith('stays')], [], 'files written')
 

@@ -313,7 +313,8 @@ def running(world):
 @test(host_only=True)
 def nothing(world):
     """No folder, no trace, no word."""
-    world.ctl.exits(1, 'verify', world.path('nowhere'))
+    done = world.ctl.exits(1, 'verify', '--json', world.path('nowhere'))
+    check('No such file' in json.loads(done.stdout)['parameters']['message'], 'an error as a document', done.stdout)
     done = world.ctl.exits(1, 'verify', world.make('empty'))
     check('no trace' in done.stdout, done.stdout)
     world.ctl.exits(2, 'verify')

@@ -12,8 +12,9 @@
 #define CLOSE_RANGE_UNSHARE 2
 #define CLOSE_RANGE_CLOEXEC 4 /* closes nothing */
 #define EXITS		    1024
+#define EEXIST		    17
 
-/* Processes of several threads whose end was seen: all of these may see it. */
+/* Processes whose end was seen: all of their threads that are still there may see it. */
 HASH_OF(exits, LRU_HASH, __u64, __u8, EXITS);
 
 /* A row for a descriptor, when it is a socket's. A function of its own, verified once. */
@@ -104,7 +105,7 @@ static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
 	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid);
 	__u8 seen = 1;
 
-	return bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) == 0;
+	return bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) != -EEXIST;
 }
 
 /*
@@ -117,7 +118,7 @@ static __always_inline int process_exits(void)
 	struct task_struct *task = current_task();
 	struct signal_struct *signal = READ(struct task_struct, task, signal);
 	struct files_struct *files = READ(struct task_struct, task, files);
-	__u32 tgid = task_tgid(task), threads;
+	__u32 tgid = task_tgid(task);
 	__u64 sessions;
 
 	if (!page || !files || tgid == page->own_tgid)
@@ -125,11 +126,13 @@ static __always_inline int process_exits(void)
 	sessions = filter_fileless(page, page->operation[IOTR_CONN][IOTR_CONN_CLOSE]);
 	if (!sessions || READ(struct signal_struct, signal, live.counter) > 0)
 		return 0;
-	threads = READ(struct signal_struct, signal, nr_threads);
-	if ((__u32)READ(struct files_struct, files, count.counter) > threads)
+	if (READ(struct files_struct, files, count.counter) > READ(struct signal_struct, signal, nr_threads))
 		return 0;
-	sessions = content(page, filter_begin(page, task, IOTR_CONN, sessions, tgid));
-	if (sessions && (threads == 1 || exit_is_new(task, tgid)))
+	sessions = filter_task(page, task, sessions, tgid);
+	if (!sessions || !exit_is_new(task, tgid))
+		return 0;
+	sessions = content(page, sample(page, IOTR_CONN, sessions));
+	if (sessions)
 		close_rows(0, ~0U, sessions);
 	return 0;
 }

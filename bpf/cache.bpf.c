@@ -15,14 +15,15 @@
  */
 #include "cache_runs.bpf.h"
 #include "cache_writeback.bpf.h"
+#include "plugged.bpf.h"
 
 /*
  * The thread's call, and those of the sessions that want what it does; NULL, and counted, when it
  * has no place.
  */
-static __always_inline struct cache_call *call_for(struct iotr_control *page, __u64 *sessions)
+static __always_inline struct cache_call *call_for(struct iotr_control *page, __u64 thread, __u64 *sessions)
 {
-	struct cache_call *call = call_take(page);
+	struct cache_call *call = call_take(page, thread);
 
 	if (call)
 		*sessions = sample_call(page, call, *sessions);
@@ -34,7 +35,7 @@ static __always_inline struct cache_call *call_for(struct iotr_control *page, __
 /* ---- pages added, made dirty, removed ---- */
 
 /* One folio. A function of its own, verified once. */
-__noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
+__noinline int note(__u64 thread, __u64 mapping, __u64 index, __u64 count, __u32 operation)
 {
 	struct iotr_control *page = control_page();
 	__u32 flags = READ(struct task_struct, current_task(), flags);
@@ -44,7 +45,7 @@ __noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
 	if (!page)
 		return 0;
 	if (operation == IOTR_CACHE_DIRTY) {
-		call = call_find();
+		call = call_find(thread);
 		if (call)
 			forget_added(call, mapping, index, count);
 	}
@@ -52,49 +53,59 @@ __noinline int note(__u64 mapping, __u64 index, __u64 count, __u32 operation)
 	sessions = filter_current(page, sessions);
 	if (!sessions)
 		return 0;
-	call = call_for(page, &sessions);
+	call = call_for(page, thread, &sessions);
 	if (!call)
 		return 0;
 	if (sessions)
 		run_add(page, call, mapping, index, count, operation, sessions);
 	if (call_ends(flags, operation))
 		return 0;
-	finish(RUNS);
+	finish(thread, RUNS);
 	call->draw = 0;
 	return 0;
 }
 
-static __always_inline int folio_seen(__u64 folio, __u32 operation)
+/* Whether a program on that hook has nothing to do for the thread. Files are closed after calls. */
+static __always_inline bool left_out(const void *arguments, bool removes)
+{
+	struct iotr_control *page = control_page();
+
+	return !page || sampled_out(page, thread_at(arguments), !removes);
+}
+
+static __always_inline int folio_seen(const void *arguments, __u64 folio, __u32 operation)
 {
 	__u64 mapping = folio_mapping(folio);
 
 	if (mapping)
-		note(mapping, folio_index(folio), folio_pages(folio), operation);
+		note(thread_at(arguments), mapping, folio_index(folio), folio_pages(folio), operation);
 	return 0;
 }
 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(cache_add, void *folio)
 {
-	return folio_seen((__u64)folio, RUN_ADDED);
+	return left_out(ctx, false) ? 0 : folio_seen(ctx, (__u64)folio, RUN_ADDED);
 }
 
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(cache_delete, void *folio)
 {
-	return folio_seen((__u64)folio, removal(READ(struct task_struct, current_task(), flags)));
+	if (left_out(ctx, true))
+		return 0;
+	return folio_seen(ctx, (__u64)folio, removal(READ(struct task_struct, current_task(), flags)));
 }
 
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache_dirty_folio, void *folio)
 {
-	return folio_seen((__u64)folio, IOTR_CACHE_DIRTY);
+	return left_out(ctx, false) ? 0 : folio_seen(ctx, (__u64)folio, IOTR_CACHE_DIRTY);
 }
 
 SEC("tp_btf/writeback_dirty_page")
 int BPF_PROG(cache_dirty_page, void *page)
 {
-	return folio_seen((__u64)page, IOTR_CACHE_DIRTY);
+	return left_out(ctx, false) ? 0 : folio_seen(ctx, (__u64)page, IOTR_CACHE_DIRTY);
 }
 
 /* ---- what is asked for ---- */
@@ -168,7 +179,7 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	__u64 end = asked->index + asked->count;
 
 	if (!asked->count || asked->mapping != mapping || index < asked->index || index > end) {
-		finish(call->settled);
+		finish(call->thread, call->settled);
 		if (!ask_anew(page, call, mapping, index, sessions))
 			return;
 		end = asked->index;
@@ -190,28 +201,28 @@ SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long last)
 {
 	struct iotr_control *page = control_page();
+	__u64 sessions, thread = thread_at(ctx);
 	struct cache_call *call;
-	__u64 sessions;
 
-	if (!page)
+	if (!page || sampled_out(page, thread, true))
 		return 0;
 	sessions = filter_current(page, wanted_reads(page));
 	if (!sessions || !call_ends(READ(struct task_struct, current_task(), flags), IOTR_CACHE_HIT))
 		return 0;
-	call = call_for(page, &sessions);
+	call = call_for(page, thread, &sessions);
 	if (call && sessions)
 		ask(page, call, untyped(call, mapping), index, last, sessions);
 	return 0;
 }
 
-static __always_inline int due(__u64 mapping, __u64 index, __u64 count)
+static __always_inline int due(const void *arguments, __u64 mapping, __u64 index, __u64 count)
 {
 	struct iotr_control *page = control_page();
 	struct cache_call *call;
 
 	if (!page || !filter_current(page, wanted_reads(page)))
 		return 0;
-	call = call_take(page);
+	call = call_take(page, thread_at(arguments));
 	if (!call)
 		return 0;
 	call->due_mapping = mapping;
@@ -223,54 +234,66 @@ static __always_inline int due(__u64 mapping, __u64 index, __u64 count)
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(cache_fault, void *mapping, unsigned long index)
 {
-	return due(argument_address(ctx, 0), index, 1);
+	return left_out(ctx, false) ? 0 : due(ctx, argument_address(ctx, 0), index, 1);
 }
 
 SEC("tp_btf/page_cache_sync_ra")
 int BPF_PROG(cache_sync_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return due(ADDRESS(struct inode, inode, i_mapping), index, count);
+	return left_out(ctx, false) ? 0 : due(ctx, ADDRESS(struct inode, inode, i_mapping), index, count);
 }
 
 SEC("tp_btf/page_cache_async_ra")
 int BPF_PROG(cache_async_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return due(ADDRESS(struct inode, inode, i_mapping), index, 0);
+	return left_out(ctx, false) ? 0 : due(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0);
 }
 
 /* A call that failed has come as far as it came. */
-static __always_inline int call_over(long result)
+static __always_inline void call_over(struct call_context context, long result)
 {
-	struct cache_call *call = call_find();
+	struct cache_call *call = call_find(thread_of(context));
+	struct iotr_control *page = control_page();
 
-	if (!call)
-		return 0;
+	if (!page || !call)
+		return;
 	call->due_mapping = 0;
 	call->draw = 0;
+	call->known_ns = page->begun_last_ns;
+	if (!context.classic)
+		call->registers = number_of((__u64)context.regs);
+	else if (!call->registers)
+		call->registers = number_of((__u64)user_registers());
 	if (!call->count && !call->asked.count)
-		return 0;
+		return;
 	if (result < 0 && call->asked.count)
 		call->asked.count = call->reached - call->asked.index + 1;
-	finish(RUNS);
-	return 0;
+	finish(call->thread, RUNS);
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
 {
-	return call_over(result);
+	call_over(OF_REGS(regs), result);
+	return PLUG_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int cache_exit_raw(struct raw_exit *ctx)
 {
-	return call_over(RESULT_OF(ctx));
+	call_over(OF_EXIT(ctx), RESULT_OF(ctx));
+	return PLUG_EXIT(ctx, OF_EXIT(ctx));
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(cache_gone, struct task_struct *task)
 {
-	finish(RUNS);
+	struct cache_call *call = call_find(thread_at(ctx));
+
+	if (!call)
+		return 0;
+	finish(call->thread, RUNS);
+	call->registers = 0;
 	return 0;
 }
 

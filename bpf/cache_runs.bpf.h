@@ -9,7 +9,7 @@
 #define ASKED	   RUNS /* stands for the range asked for */
 #define RUN_ADDED  32 /* beyond the operations: what they are is known later */
 #define RUN_DONE   33
-#define CACHE_CALLS 2048 /* calls under way, two-way associative by thread; a power of two */
+#define CACHE_CALLS 2048 /* calls under way */
 
 /* Pages of one file that follow one another, and what was done to them. */
 struct run {
@@ -25,6 +25,7 @@ struct run {
 
 /* What a thread has done since its call began. */
 struct cache_call {
+	__u64 thread;
 	struct run asked;   /* by read; count 0: nothing */
 	__u64 reached;	    /* page of it that was come to */
 	__u64 due_mapping;  /* what a page fault or readahead is under way for */
@@ -32,8 +33,8 @@ struct cache_call {
 	__u64 due_count;
 	__u64 number;	    /* see untyped() */
 	__u64 draw;	    /* the call's, for those who sample; 0: none yet */
-	__u32 tid;
-	__u32 pad;
+	__u64 registers;    /* of its system calls, known from the end of one; 0: it may not make any */
+	__u64 known_ns;	    /* `begun_last_ns` then: hooks have not been taken off since */
 	__u32 settled;	    /* runs that were there when `reached` was */
 	__u32 count;
 	struct run runs[RUNS];
@@ -53,29 +54,6 @@ static __always_inline __u64 wanted_reads(struct iotr_control *page)
 	       wanted(page, IOTR_CACHE_READAHEAD);
 }
 
-static __always_inline __u64 filter_current(struct iotr_control *page, __u64 sessions)
-{
-	struct task_struct *task = current_task();
-	__u32 tgid = task_tgid(task);
-
-	if (!sessions || tgid == page->own_tgid)
-		return 0;
-	return filter_task(page, task, sessions, tgid);
-}
-
-/*
- * What one call does to the cache is sampled as a whole: what is a HIT follows from all of it. For
- * threads of the kernel each folio is drawn by itself.
- */
-static __always_inline __u64 sample_call(struct iotr_control *page, struct cache_call *call, __u64 sessions)
-{
-	if (!(sessions & page->sampled[IOTR_CACHE]))
-		return sessions;
-	if (!call->draw)
-		call->draw = sample_draw() | 1;
-	return sample_by(IOTR_CACHE, sessions, call->draw);
-}
-
 static __always_inline bool tells_reads(void)
 {
 	return bpf_core_type_exists(struct trace_event_raw_mm_filemap_op_page_cache_range);
@@ -92,22 +70,9 @@ static __always_inline void row_fill(struct iotr_cache_record *row, const struct
 	row->count = count;
 }
 
-static __always_inline struct cache_call *call_at(__u32 tid, __u32 way)
+static __always_inline struct cache_call *call_find(__u64 thread)
 {
-	__u32 index = (tid ^ way) & (CACHE_CALLS - 1);
-
-	return bpf_map_lookup_elem(&cache_calls, &index);
-}
-
-static __always_inline struct cache_call *call_find(void)
-{
-	__u32 tid = task_tid(current_task());
-	struct cache_call *call = call_at(tid, 0);
-
-	if (call && call->tid == tid)
-		return call;
-	call = call_at(tid, 1);
-	return call && call->tid == tid ? call : NULL;
+	return place_find(&cache_calls, CACHE_CALLS, thread);
 }
 
 static __always_inline bool run_begun(struct iotr_control *page, const struct run *run)
@@ -125,28 +90,62 @@ static __always_inline void call_tidy(struct iotr_control *page, struct cache_ca
 }
 
 /* The thread's; NULL: others have both places that it could have. */
-static __always_inline struct cache_call *call_take(struct iotr_control *page)
+static __always_inline struct cache_call *call_take(struct iotr_control *page, __u64 thread)
 {
-	__u32 tid = task_tid(current_task());
-	struct cache_call *call = call_find();
+	struct cache_call *call = call_find(thread);
 
 	if (call) {
 		call_tidy(page, call);
 		return call;
 	}
 	for (__u32 way = 0; way < 2; way++) {
-		call = call_at(tid, way);
+		call = place_at(&cache_calls, CACHE_CALLS, thread, way);
 		if (!call)
 			return NULL;
 		call_tidy(page, call);
 		if (call->count || call->asked.count)
 			continue;
-		call->tid = tid;
+		call->thread = thread;
 		call->due_mapping = 0;
 		call->draw = 0;
+		call->registers = 0;
 		return call;
 	}
 	return NULL;
+}
+
+/* ---- sampling: what one call does is drawn as a whole, as what is a HIT follows from all of it ---- */
+
+/*
+ * Whether the thread's call is one that all who want the cache leave out. To be asked before
+ * anything else. A call that is not drawn yet `may` be: where its end will be seen, and that
+ * without having to ask who runs, which is when the thread has made a call before.
+ */
+static __always_inline bool sampled_out(struct iotr_control *page, __u64 thread, bool may)
+{
+	struct cache_call *call;
+
+	if (page->wanted[IOTR_CACHE] & ~page->sampled[IOTR_CACHE])
+		return false;
+	call = call_find(thread);
+	if (!call || !call->registers || call->known_ns != page->begun_last_ns)
+		return false;
+	if (!call->draw) {
+		if (!may || (__s64)READ(struct pt_regs, call->registers, orig_ax) < 0)
+			return false;
+		call->draw = sample_draw() | 1;
+	}
+	return call->draw >= page->sample_most[IOTR_CACHE];
+}
+
+/* Of all others. What is done outside of calls, and by threads of the kernel, is drawn folio by folio. */
+static __always_inline __u64 sample_call(struct iotr_control *page, struct cache_call *call, __u64 sessions)
+{
+	if (!(sessions & page->sampled[IOTR_CACHE]))
+		return sessions;
+	if (!call->draw)
+		call->draw = sample_draw() | 1;
+	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 
 /* A pointer as a number: what has been in a map has no type any more. */
@@ -159,10 +158,10 @@ static __always_inline __u64 untyped(struct cache_call *call, const void *pointe
 }
 
 /* A row for a part of one of the thread's runs, or of what was asked for. Verified once. */
-__noinline int emit(__u32 which, __u32 operation, __u64 index, __u64 count)
+__noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u64 count)
 {
 	struct iotr_control *page = control_page();
-	struct cache_call *call = call_find();
+	struct cache_call *call = call_find(thread);
 	struct task_struct *task = current_task();
 	struct iotr_cache_record *row;
 	struct iotr_command command;
@@ -205,11 +204,12 @@ static __always_inline struct range common(const struct run *run, __u64 index, _
 }
 
 /* Rows of an added run: MISS is what is in `range`. */
-static __always_inline void emit_added(__u32 which, const struct run *run, struct range range)
+static __always_inline void emit_added(__u64 thread, __u32 which, const struct run *run,
+				       struct range range)
 {
-	emit(which, IOTR_CACHE_READAHEAD, run->index, range.from - run->index);
-	emit(which, IOTR_CACHE_MISS, range.from, range.to - range.from);
-	emit(which, IOTR_CACHE_READAHEAD, range.to, run->index + run->count - range.to);
+	emit(thread, which, IOTR_CACHE_READAHEAD, run->index, range.from - run->index);
+	emit(thread, which, IOTR_CACHE_MISS, range.from, range.to - range.from);
+	emit(thread, which, IOTR_CACHE_READAHEAD, range.to, run->index + run->count - range.to);
 }
 
 /* A file that is written to has grown since. */
@@ -224,9 +224,9 @@ static __always_inline void size_refresh(struct run *run)
 }
 
 /* Ends one run. Returns up to where, of what was asked for, it is known what was there. */
-__noinline __u64 finish_run(__u32 which, __u64 known)
+__noinline __u64 finish_run(__u64 thread, __u32 which, __u64 known)
 {
-	struct cache_call *call = call_find();
+	struct cache_call *call = call_find(thread);
 	const struct run *asked;
 	struct range range;
 	struct run *run;
@@ -238,22 +238,22 @@ __noinline __u64 finish_run(__u32 which, __u64 known)
 	if (run->operation == IOTR_CACHE_DIRTY)
 		size_refresh(run);
 	if (run->operation < RUN_ADDED) {
-		emit(which, run->operation, run->index, run->count);
+		emit(thread, which, run->operation, run->index, run->count);
 	} else if (run->operation == RUN_ADDED) {
 		if (asked->count && asked->mapping == run->mapping) {
 			range = common(run, asked->index, asked->count);
 			if (range.from < range.to) {
 				if (range.from > known)
-					emit(ASKED, IOTR_CACHE_HIT, known, range.from - known);
+					emit(thread, ASKED, IOTR_CACHE_HIT, known, range.from - known);
 				known = range.to;
 			}
-			emit_added(which, run, range);
+			emit_added(thread, which, run, range);
 		} else if (!tells_reads() || run->cached.file.inode == IOTR_UNKNOWN) {
-			emit_added(which, run, common(run, run->index, run->count));
+			emit_added(thread, which, run, common(run, run->index, run->count));
 		} else if (call->due_mapping == run->mapping) {
-			emit_added(which, run, common(run, call->due_index, call->due_count));
+			emit_added(thread, which, run, common(run, call->due_index, call->due_count));
 		} else {
-			emit_added(which, run, common(run, 0, 0));
+			emit_added(thread, which, run, common(run, 0, 0));
 		}
 	}
 	run->operation = RUN_DONE;
@@ -261,19 +261,19 @@ __noinline __u64 finish_run(__u32 which, __u64 known)
 }
 
 /* Writes the first runs of the thread's call, and what was asked for. Verified once. */
-__noinline int finish(__u32 runs)
+__noinline int finish(__u64 thread, __u32 runs)
 {
-	struct cache_call *call = call_find();
+	struct cache_call *call = call_find(thread);
 	__u64 known, end;
 
 	if (!call)
 		return 0;
 	known = call->asked.index;
 	for (__u32 i = 0; i < RUNS && i < runs && i < call->count; i++)
-		known = finish_run(i, known);
+		known = finish_run(thread, i, known);
 	end = call->asked.index + call->asked.count;
 	if (call->asked.count && known < end)
-		emit(ASKED, IOTR_CACHE_HIT, known, end - known);
+		emit(thread, ASKED, IOTR_CACHE_HIT, known, end - known);
 	call->asked.count = 0;
 	call->settled = 0;
 	if (runs >= call->count)
@@ -346,7 +346,7 @@ static __always_inline void run_add(struct iotr_control *page, struct cache_call
 	if (run_extend(call, mapping, index, count, operation))
 		return;
 	if (call->count >= RUNS)
-		finish(RUNS);
+		finish(call->thread, RUNS);
 	run = &call->runs[call->count & (RUNS - 1)];
 	if (!run_begin(page, run, mapping, 0, index, count, sessions))
 		return;

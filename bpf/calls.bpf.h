@@ -54,20 +54,52 @@ static __always_inline __u64 call_index(__u64 number)
 				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
-#define STACK_SHIFT 14 /* of the size of a thread's stack in the kernel, and of what it is aligned to */
+/* ---- what threads have under way ---- */
 
+/* Of the size of a thread's stack in the kernel, and of what it is aligned to: twice as much for KASAN. */
+#define STACK_SHIFT (14 + !!bpf_core_field_exists(((struct task_struct *)0)->kasan_depth))
+
+/* Threads are told apart by the numbers of their stacks. */
 static __always_inline __u64 thread_here(void)
 {
 	return ADDRESS(struct task_struct, current_task(), stack) >> STACK_SHIFT;
 }
 
 /*
- * The number of a thread's stack, which the registers of its call lie in: the end of a call that
- * nobody wants sees that without having to ask who runs.
+ * The registers of a call lie in its thread's stack: the end of one that nobody wants sees that
+ * without having to ask who runs.
  */
 static __always_inline __u64 thread_of(struct call_context context)
 {
 	return context.classic ? thread_here() : number_of((__u64)context.regs) >> STACK_SHIFT;
+}
+
+/* As do the arguments of a program on a hook that threads come to, none that interrupts do. */
+static __always_inline __u64 thread_at(const void *arguments)
+{
+	return number_of((__u64)arguments) >> STACK_SHIFT;
+}
+
+/*
+ * Arrays of places for threads, which begin with the thread's number: two-way associative, `count`,
+ * a power of two, in all.
+ */
+static __always_inline void *place_at(void *map, __u32 count, __u64 thread, __u32 way)
+{
+	__u32 index = ((__u32)iotr_mix(0, thread) ^ way) & (count - 1);
+
+	return bpf_map_lookup_elem(map, &index);
+}
+
+/* The thread's own, or NULL. */
+static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
+{
+	__u64 *place = place_at(map, count, thread, 0);
+
+	if (place && *place == thread)
+		return place;
+	place = place_at(map, count, thread, 1);
+	return place && *place == thread ? place : NULL;
 }
 
 static __always_inline __u32 abi_of(struct task_struct *task)

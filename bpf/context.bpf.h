@@ -15,7 +15,7 @@
 #define PROC_MAGIC	  0x9fa0
 #define FADVISE_DONTNEED  4
 #define MADV_PAGEOUT	  21
-#define THREAD_SIZE	  (1 << STACK_SHIFT)
+#define THREAD_SIZE	  (1UL << STACK_SHIFT)
 #define PT_REGS_SIZE	  168
 
 /* Registers that the thread came into the kernel with. */

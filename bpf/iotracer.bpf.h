@@ -297,6 +297,17 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 	return sessions;
 }
 
+/* Those that want what the current thread does. */
+static __always_inline __u64 filter_current(struct iotr_control *page, __u64 sessions)
+{
+	struct task_struct *task = current_task();
+	__u32 tgid = task_tgid(task);
+
+	if (!sessions || tgid == page->own_tgid)
+		return 0;
+	return filter_task(page, task, sessions, tgid);
+}
+
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
 {
 	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device, device);

@@ -199,6 +199,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	__u64 start_time;
+	unsigned int kasan_depth; /* where there is CONFIG_KASAN */
 };
 
 struct vm_area_struct {

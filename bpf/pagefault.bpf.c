@@ -10,7 +10,7 @@
 #include "mappings.bpf.h"
 
 #define FAULT_WRITE   2 /* of the processor's error code */
-#define FAULT_THREADS 4096 /* that were seen to fault */
+#define FAULTS	      4096 /* under way */
 #define S_PRIVATE     512 /* a file of the kernel's own, behind shared anonymous memory */
 #define TREE_LEVELS   48
 #define FIND_TRIES    16
@@ -18,6 +18,7 @@
 
 /* A thread's fault under way. */
 struct fault {
+	__u64 thread;
 	__u64 address;
 	__u64 start_ns;
 	__u64 sessions; /* 0: none under way */
@@ -40,61 +41,76 @@ struct counted_event {
 	__u64 addr;
 };
 
-HASH_OF(page_faults, HASH, __u32, struct fault, FAULT_THREADS);
+ARRAY_OF(page_faults, struct fault, FAULTS, 0);
 
 static __always_inline __u64 wanted(struct iotr_control *page)
 {
 	return page->operation[IOTR_PAGEFAULT][IOTR_PAGEFAULT_FAULT];
 }
 
-static __always_inline struct fault *fault_find(void)
+static __always_inline struct fault *fault_find(const void *arguments)
 {
-	__u32 tid = task_tid(current_task());
-
-	return bpf_map_lookup_elem(&page_faults, &tid);
+	return place_find(&page_faults, FAULTS, thread_at(arguments));
 }
 
-static __always_inline int fault_begins(__u64 address, __u64 error)
+/* A place for the thread's; takes another thread's when both that it could have are in use. */
+static __always_inline struct fault *fault_take(struct iotr_control *page, __u64 thread)
 {
-	struct iotr_control *page = control_page();
-	struct task_struct *task = current_task();
-	__u32 tgid = task_tgid(task), tid = task_tid(task);
-	struct fault *known, fault = { .address = address, .write = error & FAULT_WRITE };
+	struct fault *fault = place_at(&page_faults, FAULTS, thread, 0);
 
-	if (!page || address >> 63 || tgid == page->own_tgid)
+	if (!fault || !filter_begun(page, fault->sessions, fault->start_ns))
+		return fault;
+	fault = place_at(&page_faults, FAULTS, thread, 1);
+	if (fault)
+		row_unended(page, IOTR_PAGEFAULT, fault->sessions, fault->start_ns);
+	return fault;
+}
+
+static __always_inline int fault_begins(const void *arguments, __u64 address, __u64 error)
+{
+	struct fault *fault = fault_find(arguments);
+	struct iotr_control *page = control_page();
+	__u64 sessions;
+
+	if (fault)
+		fault->sessions = 0; /* one that ended in a signal */
+	if (!page || address >> 63)
 		return 0;
-	fault.sessions = filter_begin(page, task, IOTR_PAGEFAULT, wanted(page), tgid);
-	known = bpf_map_lookup_elem(&page_faults, &tid);
-	if (!fault.sessions) {
-		if (known)
-			known->sessions = 0;
+	sessions = sample(page, IOTR_PAGEFAULT, wanted(page));
+	if (sessions)
+		sessions = filter_current(page, sessions);
+	if (!sessions)
 		return 0;
-	}
-	fault.start_ns = bpf_ktime_get_ns();
-	if (known)
-		*known = fault;
-	else if (bpf_map_update_elem(&page_faults, &tid, &fault, BPF_ANY))
-		row_unmatched(IOTR_PAGEFAULT, fault.sessions);
+	if (!fault)
+		fault = fault_take(page, thread_at(arguments));
+	if (!fault)
+		return 0;
+	fault->thread = thread_at(arguments);
+	fault->address = address;
+	fault->write = error & FAULT_WRITE;
+	fault->inode = 0;
+	fault->start_ns = bpf_ktime_get_ns();
+	fault->sessions = sessions;
 	return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
-	return fault_begins(address, error);
+	return fault_begins(ctx, address, error);
 }
 
 /* The kernel came upon a page of the user's that is not there. */
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
-	return fault_begins(address, error);
+	return fault_begins(ctx, address, error);
 }
 
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(fault_file, void *mapping, unsigned long index)
 {
-	struct fault *fault = fault_find();
+	struct fault *fault = fault_find(ctx);
 
 	if (!fault || !fault->sessions)
 		return 0;
@@ -106,10 +122,10 @@ int BPF_PROG(fault_file, void *mapping, unsigned long index)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(fault_gone, struct task_struct *task)
 {
-	__u32 tid = task_tid(current_task());
+	struct fault *fault = fault_find(ctx);
 
-	if (bpf_map_lookup_elem(&page_faults, &tid))
-		bpf_map_delete_elem(&page_faults, &tid);
+	if (fault)
+		fault->sessions = 0;
 	return 0;
 }
 
@@ -187,7 +203,7 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 /* The fault that is counted now, taken from its place; NULL: not one that is wanted. */
 static __always_inline struct fault *fault_counted(struct counted_event *context)
 {
-	struct fault *fault = fault_find();
+	struct fault *fault = fault_find(context);
 
 	if (!fault || !fault->sessions || (fault->address ^ context->addr) >> PAGE_SHIFT)
 		return NULL;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * System calls as rows of streams other than VFS. Such a stream has one program that begins a
- * call and one that ends it, on sys_enter and sys_exit; syscalls.bpf.c goes on to them when the
- * table of plugs says that somebody wants the call. Calls under way have slots of their own, as a
- * call may be a row of VFS at the same time.
+ * call and one that ends it, on sys_enter and sys_exit; syscalls.bpf.c goes on to the first when
+ * the table of plugs says that somebody wants the call, and to the second when there is a slot for
+ * it.
  */
 #pragma once
 
 #define SLOTS	    plugged
 #define SLOTS_COUNT IOTR_PLUGGED
 
+#include "plugged.bpf.h"
 #include "slots.bpf.h"
 
 /* When a call ended, behind the six arguments in its slot. */

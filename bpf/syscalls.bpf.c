@@ -6,7 +6,7 @@
  * stands in the control page.
  */
 #include "aio.bpf.h"
-#include "calls.bpf.h"
+#include "plugged.bpf.h"
 #include "vfs.bpf.h"
 
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* operations in one call: each is drawn by itself */
@@ -96,9 +96,10 @@ static __always_inline int call_ends(struct call_context context, long result, _
 
 /* ---- the other streams: each has programs of its own, which go on from here ---- */
 
-/* The stream that a call goes on to, or IOTR_VFS: none. One that begins is drawn for those who sample. */
-static __always_inline __u32 plug_stream(__u64 number, bool begins)
+/* The stream that a call which begins goes on to, or IOTR_VFS: none. Drawn for those who sample. */
+static __always_inline __u32 plug_beginning(struct call_context context)
 {
+	__u64 number = context.number;
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
 
@@ -109,21 +110,27 @@ static __always_inline __u32 plug_stream(__u64 number, bool begins)
 		return IOTR_VFS;
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
 		plug += IOTR_CALLS;
-	if (!plug->sessions || (begins && !sample_first(page, plug->stream, plug->sessions)))
+	if (!plug->sessions || !sample_first(page, plug->stream, plug->sessions))
 		return IOTR_VFS;
 	return plug->stream;
 }
 
-#define PLUG_GO_ON(ctx, programs, context, begins)                                              \
-	({                                                                                      \
-		__u32 stream_ = plug_stream((context).number, begins);                          \
-		if (stream_ != IOTR_VFS)                                                        \
-			bpf_tail_call(ctx, programs, stream_);                                  \
-		0;                                                                              \
-	})
+#define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
 
-/* Read again rather than kept, as the stack is short. */
-#define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))
+/* The page cache wants the end of any call: its program comes first, and goes on from there. */
+static __always_inline bool cache_wanted(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->wanted[IOTR_CACHE];
+}
+
+#define GO_ON_AT_EXIT(ctx, context)                                                             \
+	({                                                                                      \
+		if (cache_wanted())                                                             \
+			bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);                            \
+		PLUG_EXIT(ctx, context);                                                        \
+	})
 
 #define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
 
@@ -131,13 +138,13 @@ static __always_inline __u32 plug_stream(__u64 number, bool begins)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 {
-	return PLUG_GO_ON(ctx, &plug_enters, OF_REGS(regs), true);
+	return PLUG_ENTER(ctx, OF_REGS(regs));
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 {
-	return PLUG_GO_ON(ctx, &plug_exits, OF_REGS(regs), false);
+	return GO_ON_AT_EXIT(ctx, OF_REGS(regs));
 }
 
 /* Where nothing else does. */
@@ -145,14 +152,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
 	call_begins(OF_REGS(regs), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, REGS_AFRESH(ctx), true);
+	return PLUG_ENTER(ctx, REGS_AFRESH(ctx));
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	call_ends(OF_REGS(regs), result, PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, REGS_AFRESH(ctx), false);
+	return GO_ON_AT_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
 /*
@@ -163,14 +170,14 @@ SEC("tp/raw_syscalls/sys_enter")
 int sys_enter_raw(struct raw_enter *ctx)
 {
 	call_begins(OF_ENTER(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_enters, OF_ENTER(ctx), true);
+	return PLUG_ENTER(ctx, OF_ENTER(ctx));
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int sys_exit_raw(struct raw_exit *ctx)
 {
 	call_ends(OF_EXIT(ctx), RESULT_OF(ctx), PARTS_ALL);
-	return PLUG_GO_ON(ctx, &plug_exits, OF_EXIT(ctx), false);
+	return GO_ON_AT_EXIT(ctx, OF_EXIT(ctx));
 }
 
 /*

@@ -62,13 +62,7 @@ static int program_attach(struct probes *probes, enum probes_group group,
 	return link ? link_keep(probes, group, link) : attach_failed(program, -errno);
 }
 
-/* Programs of which functions.c attaches copies. */
-static bool is_template(enum probes_group group, const struct bpf_program *program)
-{
-	return group == PROBES_PLUGS && strncmp(bpf_program__section_name(program), "tp_btf/", 7);
-}
-
-/* Maps of what is under way, by the kernel's address of it or by the thread. */
+/* Maps of what is under way, by the kernel's address of it. */
 static const struct {
 	enum probes_group group;
 	const char *map;
@@ -81,7 +75,6 @@ static const struct {
 	{ PROBES_CONN, "connect_claims" },
 	{ PROBES_CONN, "connects" },
 	{ PROBES_CONN_URING, "conn_requests" },
-	{ PROBES_PAGEFAULT, "page_faults" },
 };
 
 static void map_empty(int map)
@@ -115,8 +108,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {
-		if (!bpf_program__autoload(program) || program_plugged(group, program) ||
-		    is_template(group, program))
+		if (!program_attaches(group, program))
 			continue;
 		r = program_attach(probes, group, program);
 		failed = failed ?: r;

@@ -144,13 +144,16 @@ static void plugs_update(struct iotr_control *page)
 
 static void operations_set(struct iotr_control *page, uint64_t bit, const struct iotr_session_spec *spec)
 {
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		uint64_t wanted = 0;
+
 		for (size_t operation = 0; operation < IOTR_OPERATIONS_MAX; operation++) {
-			if (spec && operation_wanted(spec, stream, operation))
-				page->operation[stream][operation] |= bit;
-			else
-				page->operation[stream][operation] &= ~bit;
+			flag_set(&page->operation[stream][operation], bit,
+				 spec && operation_wanted(spec, stream, operation));
+			wanted |= page->operation[stream][operation];
 		}
+		page->wanted[stream] = wanted;
+	}
 	calls_update(page);
 	plugs_update(page);
 }

@@ -28,7 +28,8 @@ static const struct {
 
 static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_CALLS] = OBJECT_SYSCALLS,
-	[PROBES_PLUGS] = OBJECT_SYSCALLS,
+	[PROBES_ENTERS] = OBJECT_SYSCALLS,
+	[PROBES_EXITS] = OBJECT_SYSCALLS,
 	[PROBES_INODES] = OBJECT_INODES,
 	[PROBES_ASYNC] = OBJECT_ASYNC,
 	[PROBES_BLOCK] = OBJECT_BLOCK,
@@ -45,7 +46,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
 };
 
-/* Streams whose programs system calls go on to: see plug.bpf.h. */
+/* Streams whose programs system calls go on to: see syscalls.bpf.c. */
 static const struct {
 	enum object object;
 	enum iotr_stream stream;
@@ -54,6 +55,7 @@ static const struct {
 	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
 	{ OBJECT_NET, IOTR_NET },
 	{ OBJECT_CONN, IOTR_CONN },
+	{ OBJECT_CACHE, IOTR_CACHE },
 };
 
 /* ---- programs and maps of an object, before it is loaded ---- */
@@ -177,9 +179,17 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 	return NULL;
 }
 
-bool program_plugged(enum probes_group group, const struct bpf_program *program)
+/* Those of functions are templates, of which functions.c attaches copies. */
+bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
-	return plug_map(group_object[group], program) != NULL;
+	const char *hook = strrchr(bpf_program__section_name(program), '/');
+
+	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
+		return false;
+	if (group_object[group] != OBJECT_SYSCALLS)
+		return true;
+	return hook && ((group == PROBES_ENTERS && !strcmp(hook, "/sys_enter")) ||
+			(group == PROBES_EXITS && !strcmp(hook, "/sys_exit")));
 }
 
 static int plug(const struct probes *probes, enum object object, enum iotr_stream stream)

@@ -171,10 +171,10 @@ void probes_free(struct probes *probes)
 
 uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 {
-	const uint32_t plugs = 1U << PROBES_PLUGS;
+	const uint32_t calls = 1U << PROBES_CALLS;
 
-	if (probes->level == PROBES_TRACEPOINT && groups & plugs)
-		groups = (groups & ~plugs) | 1U << PROBES_CALLS;
+	if (probes->level == PROBES_TRACEPOINT && groups & calls)
+		groups = (groups & ~calls) | 1U << PROBES_ENTERS | 1U << PROBES_EXITS;
 	return groups;
 }
 
@@ -267,7 +267,8 @@ static uint64_t group_missed(const struct probes *probes, enum probes_group grou
 	if (!object)
 		return 0;
 	bpf_object__for_each_program(program, object)
-		missed += program_missed(bpf_program__fd(program));
+		if (program_attaches(group, program))
+			missed += program_missed(bpf_program__fd(program));
 	return missed;
 }
 

@@ -22,8 +22,9 @@ enum probes_level {
 
 /* Groups of programs that are attached and detached together. */
 enum probes_group {
-	PROBES_CALLS,	/* system calls of the file system */
-	PROBES_PLUGS,	/* system calls of the other streams; where PROBES_CALLS are tracepoints, the same */
+	PROBES_CALLS,	/* system calls of the file system, at function level */
+	PROBES_ENTERS,	/* system calls that begin: of other streams, or of all */
+	PROBES_EXITS,	/* and those that end */
 	PROBES_INODES,	/* inodes of calls on paths, at function level */
 	PROBES_ASYNC,	/* libaio and io_uring */
 	PROBES_BLOCK,

@@ -49,5 +49,5 @@ struct bpf_object *object_of(const struct probes *probes, enum probes_group grou
 /* The map of that name in an object loaded before: the shared ones first, then the slots. */
 struct bpf_map *map_find(const struct probes *probes, const char *name);
 
-/* Whether system calls go on to the program of the group, so that it is not attached by itself. */
-bool program_plugged(enum probes_group group, const struct bpf_program *program);
+/* Whether the program is attached with the group, by itself: not one that system calls go on to. */
+bool program_attaches(enum probes_group group, const struct bpf_program *program);

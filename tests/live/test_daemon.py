@@ -102,6 +102,31 @@ def idle(world):
     settle(daemon, False)
 
 
+def tracepoints(daemon):
+    """The raw ones that its programs are on."""
+    folder, found = '/proc/%d/fdinfo' % daemon.process.pid, []
+    for name in os.listdir(folder):
+        try:
+            with open(os.path.join(folder, name), encoding='ascii') as file:
+                lines = [line.split() for line in file]
+        except FileNotFoundError:
+            continue
+        found += [words[1] for words in lines if words[0] == 'tp_name:']
+    return found
+
+
+@test
+def one_program_for_calls(world):
+    """With every stream on, a system call goes to one program when it begins and to one when it ends."""
+    daemon, client = world.own_daemon()
+    with world.session('--all', '--pid', os.getpid(), ctl=client):
+        settle(daemon, True)
+        found = tracepoints(daemon)
+    if not found or 'sys_exit' not in found:
+        raise Skip('the kernel does not tell what the program is on')
+    equal([found.count('sys_enter'), found.count('sys_exit')], [1, 1], 'programs on sys_enter and sys_exit')
+
+
 @test(host_only=True)
 def descriptors(world):
     """Sessions leave no descriptors behind."""

@@ -3,12 +3,15 @@
 --sample: one in N events, by chance. Of n events a share p is a binomial: rows lie within 6 standard
 deviations, which a right program misses once in 500 million times.
 """
+import collections
 import math
+import mmap
 import os
 import select
 import socket
 
 from lib.registry import check, equal, test
+from lib.world import find_key
 
 EVENTS = 4000
 OPTIONS = ['--pid', os.getpid()]
@@ -115,6 +118,47 @@ def cache(world):
     rows = [row for row in session.rows('cache') if row['filename'] == path and row['operation'] == 'DIRTY']
     near(len(rows), 4, 'writes', 300)
     equal(len({row['count'] for row in rows}), 1, 'pages of a write: always as many')
+
+
+@test
+def cache_reads(world):
+    """However many hooks see a call, and whatever came of the one before: each is drawn once, for all of it."""
+    calls, pages = 300, 16
+    path = data(world, pages * 4096)
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    with world.session('--cache', *OPTIONS, '--sample', 'cache=4') as session:
+        for _ in range(calls):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.pread(fd, pages * 4096, 0)
+            os.pread(fd, pages * 4096, 0)
+    os.close(fd)
+    rows = [row for row in session.rows('cache') if row['filename'] == path]
+    drops = [row for row in rows if row['operation'] == 'DROP']
+    near(len(drops), 4, 'drops', calls)
+    equal({row['count'] for row in drops}, {str(pages)}, 'pages of a drop')
+    told = "'HIT'" not in str(find_key(session.started, 'missing'))
+    for operation in ('MISS', 'HIT') if told else ('MISS',):
+        found = collections.Counter()
+        for row in rows:
+            if row['operation'] == operation:
+                found[row['mono_ns']] += int(row['count'])
+        near(len(found), 4, operation, calls)
+        equal(set(found.values()), {pages}, 'pages of a %s' % operation)
+
+
+@test
+def faults(world):
+    path = data(world, 4096)
+    fd = os.open(path, os.O_RDONLY)
+    with mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ) as pages:
+        with world.session('--pagefault', *OPTIONS, '--sample', 'pagefault=4') as session:
+            for _ in range(EVENTS):
+                pages.madvise(mmap.MADV_DONTNEED)
+                pages[0]
+    os.close(fd)
+    near(len([row for row in session.rows('pagefault') if row['filename'] == path]), 4, 'faults')
 
 
 @test

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls of streams other than VFS that are under way, and how the program on sys_exit goes on to
+ * theirs. They have slots of their own, as a call may be a row of VFS at the same time.
+ */
+#pragma once
+
+#include "slot.bpf.h"
+
+ARRAY_OF(plugged, struct slot, IOTR_PLUGGED, 0);
+
+/* The stream whose call under way ends, or IOTR_VFS: none. */
+static __always_inline __u32 plug_ending(struct call_context context)
+{
+	const struct slot *slot = place_find(&plugged, IOTR_PLUGGED, thread_of(context));
+
+	return slot && slot->sessions ? slot->stream : IOTR_VFS;
+}
+
+#define PLUG_GO_ON(ctx, programs, stream)                                                       \
+	({                                                                                      \
+		__u32 stream_ = stream;                                                         \
+		if (stream_ != IOTR_VFS)                                                        \
+			bpf_tail_call(ctx, programs, stream_);                                  \
+		0;                                                                              \
+	})
+
+#define PLUG_EXIT(ctx, context) PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
+
+/* Read again rather than kept, as the stack is short. */
+#define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))

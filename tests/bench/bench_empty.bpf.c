@@ -27,4 +27,42 @@ int function_exit(void *arguments)
 	return 0;
 }
 
+/* ---- what the page cache, page faults and io_uring are seen at ---- */
+
+SEC("tp_btf/mm_filemap_get_pages")
+int cache_pages(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int cache_exit(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int pagefault_begins(void *arguments)
+{
+	return 0;
+}
+
+SEC("perf_event")
+int pagefault_counted(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int iouring_begins(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int iouring_ends(void *arguments)
+{
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

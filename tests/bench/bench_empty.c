@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Attaches a pair of empty programs, says "ready", and detaches them when standard input ends.
+ * Attaches the empty programs whose names begin with SET, says "ready", and detaches them when standard
+ * input ends. A program of perf events is attached to the minor page faults of every CPU.
  *
- *   bench_empty tracepoint|function OBJECT
+ *   bench_empty SET OBJECT
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAIR = 2 };
+enum { LINKS_MAX = 1024 };
 
 static void die(const char *what)
 {
@@ -26,7 +29,7 @@ static int print_nothing(enum libbpf_print_level level, const char *format, va_l
 	return 0;
 }
 
-static struct bpf_object *load(const char *path, const char *level)
+static struct bpf_object *load(const char *path, const char *set)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 	struct bpf_program *program;
@@ -34,50 +37,75 @@ static struct bpf_object *load(const char *path, const char *level)
 	if (!object)
 		die(path);
 	bpf_object__for_each_program(program, object)
-		bpf_program__set_autoload(program, !strncmp(bpf_program__name(program), level,
-							    strlen(level)));
+		bpf_program__set_autoload(program, !strncmp(bpf_program__name(program), set, strlen(set)));
 	if (bpf_object__load(object) < 0)
 		die("the kernel refuses the programs");
 	return object;
 }
 
-static void attach(struct bpf_object *object, struct bpf_link *links[PAIR])
+static struct bpf_link *links[LINKS_MAX];
+static int count;
+
+static void keep(const struct bpf_program *program, struct bpf_link *link)
+{
+	if (!link || count == LINKS_MAX)
+		die(bpf_program__section_name(program));
+	links[count++] = link;
+}
+
+static void attach_counted(const struct bpf_program *program)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		.sample_period = 1,
+	};
+
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
+		int fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd >= 0)
+			keep(program, bpf_program__attach_perf_event(program, fd));
+	}
+}
+
+static void attach(const struct bpf_object *object)
 {
 	struct bpf_program *program;
-	int count = 0;
 
 	bpf_object__for_each_program(program, object) {
-		if (!bpf_program__autoload(program) || count == PAIR)
+		if (!bpf_program__autoload(program))
 			continue;
-		links[count] = bpf_program__attach(program);
-		if (!links[count++])
-			die(bpf_program__section_name(program));
+		if (!strcmp(bpf_program__section_name(program), "perf_event"))
+			attach_counted(program);
+		else
+			keep(program, bpf_program__attach(program));
 	}
-	if (count != PAIR) {
+	if (!count) {
 		errno = EINVAL;
-		die("no such pair of programs");
+		die("no such set of programs");
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct bpf_link *links[PAIR] = { 0 };
 	struct bpf_object *object;
 	char rest[256];
 
 	if (argc != 3) {
-		fputs("usage: bench_empty tracepoint|function OBJECT\n", stderr);
+		fputs("usage: bench_empty SET OBJECT\n", stderr);
 		return 2;
 	}
 	libbpf_set_print(print_nothing);
 	object = load(argv[2], argv[1]);
-	attach(object, links);
+	attach(object);
 	puts("ready");
 	fflush(stdout);
 	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
 		;
-	for (int i = 0; i < PAIR; i++)
-		bpf_link__destroy(links[i]);
+	while (count)
+		bpf_link__destroy(links[--count]);
 	bpf_object__close(object);
 	return 0;
 }

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an event of each stream costs the program that makes it, recorded by us and by its peers."""
+"""What an event of each stream costs, recorded by us and by its peers, and sampled out.
+
+It costs the program that makes it. Recorded it costs the daemon CPU time too: what is sampled out is held against
+both together. Beside that stands what the kernel takes for empty programs on the same hooks.
+"""
 import functools
 import os
 import subprocess
 
 from lib import machine, peers, tracers
 from lib.daemon import Daemon
+from lib.part_filter import daemon_share
 from lib.part_row import Least
 from lib.table import Table, bar, note
 
@@ -14,6 +19,8 @@ STREAMS = (('vfs', 'pread', 1), ('cache', 'pread', 1), ('pagefault', 'fault', 1)
            ('conn', 'conn', 5), ('epoll', 'epoll', 1), ('sockopt', 'sockopt', 1), ('iouring', 'iouring', 1))
 CALLS = 100
 HIT_BAR = 1.5
+SAMPLED_BAR = 1 / 4
+EMPTY = ('cache', 'pagefault', 'iouring')  # of hooks other than those of system calls; see bench_empty.bpf.c
 
 
 class Call(Least):
@@ -26,6 +33,8 @@ class Call(Least):
 def variants_of(world, daemon, stream, kind, lost):
     """Untraced first, then us, then whoever can show the like."""
     found = [Call('untraced', tracers.nothing, kind),
+             Call('empty hooks', functools.partial(tracers.empty_pair, world,
+                                                   stream if stream in EMPTY else 'tracepoint'), kind),
              Call('iotracer', functools.partial(tracers.iotracer, daemon, stream, lost), kind),
              Call('sampled out', functools.partial(tracers.sampled_out, daemon, stream), kind)]
     if stream in peers.SCRIPTS:
@@ -45,19 +54,29 @@ def measure(world, variants):
                 variant.samples.append(sample)
 
 
+def costs(variants, events):
+    """By variant, what an event adds to the call that makes it; the call itself as `untraced`."""
+    by = {variant.name: variant.figure() for variant in variants}
+    base = by.get('untraced')
+    found = {name: (figure - base) / events for name, figure in by.items() if figure and base}
+    return {**found, 'untraced': base}
+
+
+def over(cost, name, under):
+    return cost[name] / under if cost.get(name) is not None and under and under > 0 else None
+
+
 def show(found):
     table = Table('Cost of an event by stream: ns added to the call that makes it, by one who records it (least of '
-                  'all batches)', 'stream', 'events a call', 'call', 'iotracer', 'sampled out', 'of iotracer',
-                  'bpftrace', 'of iotracer', 'perf trace', 'of iotracer')
+                  'all batches)', 'stream', 'events a call', 'call', 'empty hooks', 'iotracer', 'bpftrace',
+                  'of iotracer', 'perf trace', 'of iotracer')
     added = {}
     for stream, _, events in STREAMS:
-        by = {variant.name: variant.figure() for variant in found[stream]}
-        base = by.get('untraced')
-        cost = {name: (figure - base) / events for name, figure in by.items() if figure and base}
-        added[stream] = cost.get('iotracer')
-        ratio = lambda name: cost[name] / cost['iotracer'] if name in cost and cost.get('iotracer', 0) > 0 else None
-        table.add(stream, events, base, cost.get('iotracer'), cost.get('sampled out'), ratio('sampled out'),
-                  cost.get('bpftrace'), ratio('bpftrace'), cost.get('perf trace'), ratio('perf trace'))
+        added[stream] = cost = costs(found[stream], events)
+        own = cost.get('iotracer')
+        table.add(stream, events, cost['untraced'], cost.get('empty hooks'), own,
+                  cost.get('bpftrace'), over(cost, 'bpftrace', own),
+                  cost.get('perf trace'), over(cost, 'perf trace', own))
     table.show()
     for stream, _, _ in STREAMS:
         for variant in found[stream]:
@@ -65,8 +84,24 @@ def show(found):
                 note('%s, %s is missing: %s' % (stream, variant.name, variant.why))
     for peer, why in peers.not_runnable():
         note('%s does not run here: %s' % (peer, why))
-    hit = added['cache'] / added['vfs'] if added.get('cache') and added.get('vfs') else None
-    bar('a cache HIT, of a VFS row', hit, '<=', HIT_BAR, 'x')
+    bar('a cache HIT, of a VFS row', over(added['cache'], 'iotracer', added['vfs'].get('iotracer')), '<=', HIT_BAR, 'x')
+    return added
+
+
+def show_sampled(added, daemon_ns):
+    """Of a recorded event, the daemon's CPU time for a row included."""
+    table = Table('An event that is sampled out', 'stream', 'ns added', 'of a recorded one',
+                  'empty hooks, of a recorded one')
+    shares = {}
+    for stream, _, _ in STREAMS:
+        cost = added[stream]
+        row = cost['iotracer'] + daemon_ns if cost.get('iotracer') else None
+        shares[stream] = over(cost, 'sampled out', row)
+        table.add(stream, cost.get('sampled out'), shares[stream], over(cost, 'empty hooks', row))
+    table.show()
+    note('a row costs the daemon %.0f ns of CPU' % daemon_ns)
+    for stream, share in shares.items():
+        bar('%s, sampled out, of a row' % stream, share, '<=', SAMPLED_BAR, 'x')
 
 
 def retransmitted():
@@ -103,6 +138,7 @@ def part(world):
         for stream, kind, _ in STREAMS:
             found[stream] = variants_of(world, daemon, stream, kind, lost)
             measure(world, found[stream])
-        show(found)
+        added = show(found)
         note('rows lost by iotracer while measured: %d' % sum(lost))
+        show_sampled(added, daemon_share(world, daemon))
         drops(world, daemon)

@@ -64,8 +64,9 @@ def nothing():
 
 
 @contextlib.contextmanager
-def empty_pair(world, level):
-    process = subprocess.Popen([world.build.empty, level, world.build.empty_object], text=True,
+def empty_pair(world, hooks):
+    """Programs that do nothing, on the hooks of that name in bench_empty.bpf.c."""
+    process = subprocess.Popen([world.build.empty, hooks, world.build.empty_object], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         if process.stdout.readline() != 'ready\n':

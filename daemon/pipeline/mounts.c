@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "clocks.h"
+#include "mount_line.h"
 
 #define READ_AGAIN_NS 1000000000ULL
 
@@ -51,26 +52,16 @@ const char *mounts_learn(struct mounts *mounts, uint32_t device, const char *typ
 	return type;
 }
 
-/* 36 35 98:0 /root /point rw,noatime shared:1 - ext3 /dev/root rw */
-static void learn_line(struct mounts *mounts, const char *line)
-{
-	const char *type = strstr(line, " - ");
-	unsigned int major, minor;
-	char name[MOUNTS_TYPE_SIZE];
-
-	if (type && sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
-	    sscanf(type, " - %15s", name) == 1)
-		mounts_learn(mounts, major << 20 | minor, name);
-}
-
 static void read_mountinfo(struct mounts *mounts)
 {
 	_cleanup_fclose_ FILE *file = fopen(mounts->mountinfo, "re");
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct mount_line line;
 	size_t size = 0;
 
-	while (file && getline(&line, &size, file) > 0)
-		learn_line(mounts, line);
+	while (file && getline(&text, &size, file) > 0)
+		if (mount_line_read(text, &line))
+			mounts_learn(mounts, mount_line_device(&line), line.type);
 }
 
 const char *mounts_type(struct mounts *mounts, uint32_t device)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "mount_line.h"
 
 static const char *const pseudo_types[] = {
 	"proc",	    "sysfs",	"cgroup",     "cgroup2",    "devpts",	"debugfs",    "tracefs",
@@ -23,29 +24,6 @@ bool mountinfo_pseudo(const char *type)
 	return false;
 }
 
-static bool is_octal(char c)
-{
-	return c >= '0' && c <= '7';
-}
-
-/* "\040" is a space. */
-static char *unescape(const char *text)
-{
-	char *copy = strdup(text), *to = copy;
-
-	for (const char *from = copy; from && *from;) {
-		if (from[0] == '\\' && is_octal(from[1]) && is_octal(from[2]) && is_octal(from[3])) {
-			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-			from += 4;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	if (to)
-		*to = '\0';
-	return copy;
-}
-
 static void entry_done(struct mountinfo_entry *entry)
 {
 	free(entry->path);
@@ -54,35 +32,15 @@ static void entry_done(struct mountinfo_entry *entry)
 	free(entry->options);
 }
 
-/* Behind any number of optional words, which a dash ends. */
-static char *after_options(char *rest)
+static int entry_fill(struct mountinfo_entry *entry, const struct mount_line *line)
 {
-	char *dash;
-
-	if (!rest || !strncmp(rest, "- ", 2))
-		return rest ? rest + 2 : NULL;
-	dash = strstr(rest, " - ");
-	return dash ? dash + 3 : NULL;
-}
-
-/* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/root rw" */
-static int parse_line(char *line, struct mountinfo_entry *entry)
-{
-	char *words[6], *rest = line, *tail;
-
-	for (size_t i = 0; i < 6; i++)
-		if (!(words[i] = strsep(&rest, " ")))
-			return -EBADMSG;
-	tail = after_options(rest);
-	if (!tail || sscanf(words[2], "%u:%u", &entry->major, &entry->minor) != 2)
-		return -EBADMSG;
 	*entry = (struct mountinfo_entry){
-		.path = unescape(words[4]),
-		.type = unescape(strsep(&tail, " ")),
-		.source = unescape(strsep(&tail, " ") ?: ""),
-		.options = strdup(words[5]),
-		.major = entry->major,
-		.minor = entry->minor,
+		.path = strdup(line->point),
+		.type = strdup(line->type),
+		.source = strdup(line->source),
+		.options = strdup(line->options),
+		.major = line->major,
+		.minor = line->minor,
 	};
 	if (entry->path && entry->type && entry->source && entry->options)
 		return 0;
@@ -131,19 +89,21 @@ static void keep_topmost(struct mountinfo *mounts)
 int mountinfo_read(const char *file, struct mountinfo *mounts)
 {
 	_cleanup_fclose_ FILE *stream = fopen(file ?: "/proc/self/mountinfo", "re");
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct mountinfo_entry entry;
+	struct mount_line line;
 	size_t size = 0;
-	ssize_t length;
 
 	*mounts = (struct mountinfo){ 0 };
 	if (!stream)
 		return -errno;
-	while ((length = getline(&line, &size, stream)) > 0) {
-		if (line[length - 1] == '\n')
-			line[length - 1] = '\0';
-		if (parse_line(line, &entry) < 0)
+	while (getline(&text, &size, stream) > 0) {
+		if (!mount_line_read(text, &line))
 			continue;
+		if (entry_fill(&entry, &line) < 0) {
+			mountinfo_done(mounts);
+			return -ENOMEM;
+		}
 		if (add(mounts, &entry) < 0) {
 			entry_done(&entry);
 			mountinfo_done(mounts);

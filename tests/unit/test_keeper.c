@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Compression, and the manifests of sessions that have ended, with real files and the real thread. */
+#include "storage_rig.h"
+
+#include <sys/eventfd.h>
+#include <time.h>
+
+START_TEST(compresses)
+{
+	struct trace_change change;
+	struct stat status, text;
+	char command[512];
+	eventfd_t value;
+	int event = eventfd(0, EFD_NONBLOCK);
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	trace_notify(trace, event);
+	write_file("same", SIZE);
+	ck_assert_int_eq(fstatat(logs.fd, "same", &text, 0), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	wait_compressed(trace);
+	ck_assert(!has("a", 1, "") && !has("a", 1, ".gz.part"));
+	snprintf(command, sizeof(command), "cd %s && zcat %s | cmp - same", logs.path,
+		 path_of("a", 1, ".gz"));
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(fstatat(logs.fd, path_of("a", 1, ".gz"), &status, 0), 0);
+	ck_assert_uint_eq(used(trace), (uint64_t)status.st_size);
+	ck_assert_int_le(status.st_mtim.tv_sec - text.st_mtim.tv_sec, 1);
+	ck_assert_int_eq(eventfd_read(event, &value), 0);
+	ck_assert(trace_next_change(trace, &change));
+	ck_assert(!change.removed && change.number == 1);
+	ck_assert_uint_eq(change.stored, (uint64_t)status.st_size);
+	close(event);
+	end();
+}
+END_TEST
+
+/* Older ones go for what compression needs, and it waits where there are none. */
+START_TEST(compresses_within_the_limit)
+{
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_size = 2 * SIZE });
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	wait_compressed(trace);
+	ck_assert(has("a", 1, ".gz"));
+	ck_assert_int_eq(trace_take(trace, 2 * SIZE - used(trace) - SIZE, TRACE_ROOM_NONE), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0);
+	wait_compressed(trace);
+	ck_assert(!has("a", 1, ".gz") && has("a", 2, ".gz"));
+	ck_assert_uint_le(used(trace), 2 * SIZE);
+	end();
+}
+END_TEST
+
+START_TEST(waits_where_there_is_no_room)
+{
+	struct trace_counts counts;
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_size = SIZE });
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	poll(NULL, 0, 100);
+	for (int i = 0; i < 1000 && has("a", 1, ".gz.part"); i++) /* it tries now and then */
+		poll(NULL, 0, 10);
+	trace_counts(trace, &counts);
+	ck_assert_uint_eq(counts.waiting, 1);
+	ck_assert(has("a", 1, "") && !has("a", 1, ".gz") && !has("a", 1, ".gz.part"));
+	ck_assert_uint_eq(counts.used, SIZE);
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0); /* and does not stand in the way */
+	ck_assert(!has("a", 1, "") && has("a", 2, ""));
+	end();
+}
+END_TEST
+
+START_TEST(tells_the_manifest_of_an_ended_session)
+{
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_segments = 2 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0);
+	trace_free(trace);
+	trace = NULL;
+	wait_manifest("a", "/segments/1/state", "compressed");
+	wait_manifest("a", "/segments/1/path", "fs/fs_000002.csv.gz");
+	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "compressed");
+	ck_assert_str_eq(manifest_at("a", "/segments/0/bytes"), "65536");
+	ck_assert_str_eq(manifest_at("a", "/streams/vfs/removed"), "5");
+	end();
+}
+END_TEST
+
+/* Something stands in the manifest's way for a while. */
+START_TEST(tells_the_manifest_later)
+{
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_segments = 2 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(mkdirat(logs.fd, "a/start/manifest.json.tmp", 0700), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	trace = NULL;
+	for (int i = 0; i < 500 && has("a", 1, ""); i++)
+		poll(NULL, 0, 10);
+	poll(NULL, 0, 100);
+	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "closed");
+	ck_assert_int_eq(unlinkat(logs.fd, "a/start/manifest.json.tmp", AT_REMOVEDIR), 0);
+	wait_manifest("a", "/segments/0/state", "compressed");
+	ck_assert_str_eq(manifest_at("a", "/segments/1/state"), "closed");
+	end();
+}
+END_TEST
+
+/* While there is much to compress, too. */
+START_TEST(tells_of_removals_soon)
+{
+	const unsigned int many = 100;
+	struct trace_counts counts;
+	struct trace *other;
+	char file[32];
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	trace = other = add_trace("b", &(struct trace_config){ .compress = true });
+	for (unsigned int i = 1; i <= many; i++) {
+		ck_assert_int_eq(trace_take(other, SIZE, TRACE_ROOM_OLDEST), 0);
+		write_file(path_of("b", i, ""), SIZE);
+		trace_settle(other, SIZE, SIZE);
+		snprintf(file, sizeof(file), "fs_%06u.csv", i);
+		trace_closed(other, IOTR_VFS, i, file, SIZE);
+	}
+	for (unsigned int i = 1; i <= many; i++)
+		trace_hashed(other, IOTR_VFS, i);
+	/* Below what is used, also where some are compressed by now. */
+	storage_set_limits(storage, &(struct storage_limits){ .max_use = (many - 20) * SIZE });
+	wait_manifest("a", "/segments/0/state", "removed");
+	trace_counts(other, &counts);
+	ck_assert_uint_gt(counts.waiting, 0);
+	end();
+}
+END_TEST
+
+/* The end does not wait for it. */
+START_TEST(ends_without_the_manifest)
+{
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(mkdirat(logs.fd, "a/start/manifest.json.tmp", 0700), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	wait_compressed(trace);
+	end();
+}
+END_TEST
+
+START_TEST(ends_at_once)
+{
+	struct timespec from, to;
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	for (unsigned int i = 1; i <= 200; i++)
+		ck_assert_int_eq(add_segment(trace, "a", i), 0);
+	trace_free(trace);
+	trace = NULL;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	storage_free(storage);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ck_assert_int_le(to.tv_sec - from.tv_sec, 10);
+	for (unsigned int i = 1; i <= 200; i++) {
+		ck_assert(has("a", i, "") != has("a", i, ".gz"));
+		ck_assert(!has("a", i, ".gz.part"));
+	}
+	folder_end(&logs);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_test(tests, compresses);
+	tcase_add_test(tests, compresses_within_the_limit);
+	tcase_add_test(tests, waits_where_there_is_no_room);
+	tcase_add_test(tests, tells_the_manifest_of_an_ended_session);
+	tcase_add_test(tests, tells_the_manifest_later);
+	tcase_add_test(tests, tells_of_removals_soon);
+	tcase_add_test(tests, ends_without_the_manifest);
+	tcase_add_test(tests, ends_at_once);
+}
+
+int main(void)
+{
+	return run_suite("keeper", add);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What an earlier daemon left. */
+#include "storage_rig.h"
+
+/* As a daemon that was killed leaves it. */
+START_TEST(takes_up_what_is_there)
+{
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0);
+	trace_free(trace);
+	storage_free(storage);
+	write_file(path_of("a", 2, ".gz.part"), 100);
+	write_file(path_of("a", 1, ".gz"), 1000);
+	ck_assert_int_eq(storage_new(logs.path,
+				     &(struct storage_limits){
+					     .max_use = SIZE + 1000 + sizeof(manifest_text) - 1 },
+				     NULL, &storage),
+			 0);
+	ck_assert(!has("a", 2, ".gz.part") && has("a", 2, ""));
+	ck_assert(!has("a", 1, "") && has("a", 1, ".gz"));
+	trace = add_trace("b", &(struct trace_config){ 0 });
+	ck_assert_int_eq(trace_take(trace, 1, TRACE_ROOM_OLDEST), 0);
+	ck_assert(!has("a", 2, "") || !has("a", 1, ".gz"));
+	ck_assert(has("a", 2, "") || has("a", 1, ".gz"));
+	end();
+}
+END_TEST
+
+/* As recovery leaves a folder: the segments that it closed are taken up, compressed, and removed. */
+START_TEST(takes_up_what_was_recovered)
+{
+	char path[PATH_MAX];
+	const char *const recovered[] = { path, NULL };
+
+	begin(0, 0);
+	snprintf(path, sizeof(path), "%s/a/start", logs.path);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	write_manifest(trace, "a");
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	trace_free(trace);
+	storage_free(storage);
+	write_file(path_of("a", 2, ".part"), SIZE);
+	ck_assert_int_eq(storage_new(logs.path, &(struct storage_limits){ .max_use = 3 * SIZE },
+				     recovered, &storage),
+			 0);
+	/* Room is made, of what was closed before; the manifest is not ours yet. */
+	trace = add_trace("b", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(trace, "b", 1), 0);
+	ck_assert(!has("a", 1, "") && has("a", 2, ".part"));
+	poll(NULL, 0, 50);
+	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "closed");
+	ck_assert_int_eq(renameat(logs.fd, "a/start/fs/fs_000002.csv.part", logs.fd,
+				  "a/start/fs/fs_000002.csv"),
+			 0);
+	storage_recovered(storage, path, true);
+	storage_recovered(storage, path, true); /* no longer one of them */
+	wait_manifest("a", "/segments/0/state", "removed");
+	wait_manifest("a", "/segments/1/state", "compressed");
+	ck_assert(has("a", 2, ".gz") && !has("a", 2, ""));
+	ck_assert_str_eq(manifest_at("a", "/streams/vfs/removed"), "15");
+	ck_assert_int_eq(trace_take(trace, 2 * SIZE, TRACE_ROOM_OLDEST), 0);
+	ck_assert(!has("a", 2, ".gz"));
+	end();
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_test(tests, takes_up_what_is_there);
+	tcase_add_test(tests, takes_up_what_was_recovered);
+}
+
+int main(void)
+{
+	return run_suite("storage_scan", add);
+}

@@ -59,9 +59,9 @@ def taxes():
     return sum(1 for link in links() or [] if TAXING.search(json.dumps(link)))
 
 
-def await_quiet():
+def await_quiet(patience=PATIENCE):
     """Waits until nobody else traces system calls; False when somebody goes on."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while taxes():
         if time.monotonic() > end:
             return False

@@ -8,6 +8,7 @@ from lib.daemon import Daemon
 from lib.programs import Missing, run_pread
 from lib.table import Table, bar, median, note
 
+RELEASE = 3  # seconds in which a daemon lets go of hooks that no session uses any more
 PAUSE = 1000  # us between batches: whoever records is to keep up
 BARS = (('bpftrace', 15), ('perf trace', 50), ('strace', 200))
 
@@ -64,7 +65,7 @@ def measure(world, variants):
     for _ in range(world.rounds):
         quiet = machine.await_quiet()
         found = [(variant, variant.measure(world)) for variant in variants if not variant.why]
-        rounds.append((quiet and not machine.taxes(), found))
+        rounds.append((quiet and machine.await_quiet(RELEASE), found))
     clean = [found for quiet, found in rounds if quiet]
     for found in clean or [found for _, found in rounds]:
         for variant, sample in found:

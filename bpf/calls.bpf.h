@@ -81,9 +81,16 @@ static __always_inline __u64 thread_at(const void *arguments)
 }
 
 /*
- * Arrays of places for threads, which begin with the thread's number: two-way associative, `count`,
- * a power of two, in all.
+ * Arrays of places for threads, two-way associative: `count`, a power of two, in all. What a place
+ * holds begins with the thread's number, and, where place_take() is to know what is in use, goes on
+ * as this.
  */
+struct place_head {
+	__u64 thread;
+	__u64 start_ns;
+	__u64 sessions; /* 0: free */
+};
+
 static __always_inline void *place_at(void *map, __u32 count, __u64 thread, __u32 way)
 {
 	__u32 index = ((__u32)iotr_mix(0, thread) ^ way) & (count - 1);
@@ -100,6 +107,19 @@ static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
 		return place;
 	place = place_at(map, count, thread, 1);
 	return place && *place == thread ? place : NULL;
+}
+
+/*
+ * One for a thread that has none. When both that it could have are in use it is another thread's, and
+ * whoever takes it counts that one's event as lost: see row_unended().
+ */
+static __always_inline void *place_take(struct iotr_control *page, void *map, __u32 count, __u64 thread)
+{
+	struct place_head *place = place_at(map, count, thread, 0);
+
+	if (!place || !filter_begun(page, place->sessions, place->start_ns))
+		return place;
+	return place_at(map, count, thread, 1);
 }
 
 static __always_inline __u32 abi_of(struct task_struct *task)

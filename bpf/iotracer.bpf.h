@@ -300,12 +300,14 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 /* Those that want what the current thread does. */
 static __always_inline __u64 filter_current(struct iotr_control *page, __u64 sessions)
 {
-	struct task_struct *task = current_task();
-	__u32 tgid = task_tgid(task);
+	struct task_struct *task;
+	__u32 tgid;
 
-	if (!sessions || tgid == page->own_tgid)
+	if (!sessions)
 		return 0;
-	return filter_task(page, task, sessions, tgid);
+	task = current_task();
+	tgid = task_tgid(task);
+	return tgid == page->own_tgid ? 0 : filter_task(page, task, sessions, tgid);
 }
 
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)

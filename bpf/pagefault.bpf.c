@@ -18,10 +18,10 @@
 
 /* A thread's fault under way. */
 struct fault {
-	__u64 thread;
-	__u64 address;
+	__u64 thread; /* this and the next two: struct place_head */
 	__u64 start_ns;
 	__u64 sessions; /* 0: none under way */
+	__u64 address;
 	__u64 inode; /* that the page cache was asked for on the way, 0: none */
 	__u64 index;
 	__u64 write;
@@ -53,19 +53,6 @@ static __always_inline struct fault *fault_find(const void *arguments)
 	return place_find(&page_faults, FAULTS, thread_at(arguments));
 }
 
-/* A place for the thread's; takes another thread's when both that it could have are in use. */
-static __always_inline struct fault *fault_take(struct iotr_control *page, __u64 thread)
-{
-	struct fault *fault = place_at(&page_faults, FAULTS, thread, 0);
-
-	if (!fault || !filter_begun(page, fault->sessions, fault->start_ns))
-		return fault;
-	fault = place_at(&page_faults, FAULTS, thread, 1);
-	if (fault)
-		row_unended(page, IOTR_PAGEFAULT, fault->sessions, fault->start_ns);
-	return fault;
-}
-
 static __always_inline int fault_begins(const void *arguments, __u64 address, __u64 error)
 {
 	struct fault *fault = fault_find(arguments);
@@ -76,15 +63,15 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 		fault->sessions = 0; /* one that ended in a signal */
 	if (!page || address >> 63)
 		return 0;
-	sessions = sample(page, IOTR_PAGEFAULT, wanted(page));
-	if (sessions)
-		sessions = filter_current(page, sessions);
+	sessions = filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
 	if (!sessions)
 		return 0;
 	if (!fault)
-		fault = fault_take(page, thread_at(arguments));
+		fault = place_take(page, &page_faults, FAULTS, thread_at(arguments));
 	if (!fault)
 		return 0;
+	if (fault->sessions)
+		row_unended(page, IOTR_PAGEFAULT, fault->sessions, fault->start_ns);
 	fault->thread = thread_at(arguments);
 	fault->address = address;
 	fault->write = error & FAULT_WRITE;

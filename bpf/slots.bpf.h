@@ -19,11 +19,6 @@ static __always_inline struct slot *slot_find(__u64 thread)
 	return place_find(&SLOTS, SLOTS_COUNT, thread);
 }
 
-static __always_inline bool slot_free(struct iotr_control *page, struct slot *slot)
-{
-	return !filter_begun(page, slot->sessions, slot->start_ns);
-}
-
 /* A slot for the thread; takes another thread's when both of its ways are in use. */
 static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 thread)
 {
@@ -31,11 +26,8 @@ static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 t
 
 	if (slot)
 		return slot;
-	slot = place_at(&SLOTS, SLOTS_COUNT, thread, 0);
-	if (!slot || slot_free(page, slot))
-		return slot;
-	slot = place_at(&SLOTS, SLOTS_COUNT, thread, 1);
-	if (slot && !slot_free(page, slot))
-		row_unmatched(slot->stream, slot->sessions);
+	slot = place_take(page, &SLOTS, SLOTS_COUNT, thread);
+	if (slot && slot->sessions)
+		row_unended(page, slot->stream, slot->sessions, slot->start_ns);
 	return slot;
 }

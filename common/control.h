@@ -184,7 +184,7 @@ struct iotr_control {
 	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by the low bits of a value: some filter may name it */
 	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode's number: a node of such a one, 0: there is none */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */
-	__u64 wanted[16]; /* by stream: sessions that want any of its operations */
+	__u64 wanted[IOTR_STREAM_COUNT]; /* by stream: sessions that want any of its operations */
 	__u32 own_tgid;
 	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */
 	__u32 request_preflush;	   /* the kernel's bit of a request with a flush before it */

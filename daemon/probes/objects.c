@@ -182,14 +182,17 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 /* Those of functions are templates, of which functions.c attaches copies. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
+	static const char *const hooks[PROBES_GROUP_COUNT] = {
+		[PROBES_ENTERS] = "/sys_enter",
+		[PROBES_EXITS] = "/sys_exit",
+	};
 	const char *hook = strrchr(bpf_program__section_name(program), '/');
 
 	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
 		return false;
 	if (group_object[group] != OBJECT_SYSCALLS)
 		return true;
-	return hook && ((group == PROBES_ENTERS && !strcmp(hook, "/sys_enter")) ||
-			(group == PROBES_EXITS && !strcmp(hook, "/sys_exit")));
+	return hook && hooks[group] && !strcmp(hook, hooks[group]);
 }
 
 static int plug(const struct probes *probes, enum object object, enum iotr_stream stream)

@@ -29,7 +29,9 @@ void complain(const char *hint, const char *format, ...)
 	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
 	fflush(stdout);
-	fprintf(stderr, "iotracectl: %s\n", complaint);
+	fputs("iotracectl: ", stderr);
+	put_text(stderr, complaint);
+	fputc('\n', stderr);
 	if (hint)
 		fprintf(stderr, "%s\n", hint);
 }

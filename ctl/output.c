@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "escape.h"
 #include "protocol.h"
 
 enum { COLUMNS_MAX = 16 };
@@ -24,8 +25,14 @@ void print_json_failure(const char *what)
 {
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 	struct json_object *parameters = json_object_new_object();
+	size_t length = strlen(what);
+	_cleanup_free_ char *text = malloc(ESCAPE_MAX(length) + 1);
+	bool quote;
 
-	json_object_object_add(parameters, "message", json_object_new_string(what));
+	if (!text)
+		return;
+	length = escape_text(what, length, text, &quote); /* it may name a file, with any byte */
+	json_object_object_add(parameters, "message", json_object_new_string_len(text, (int)length));
 	json_object_object_add(document, "error", json_object_new_string(IOTR_FAILED));
 	json_object_object_add(document, "parameters", parameters);
 	print_json(document);

@@ -48,15 +48,18 @@ static int entry_fill(struct mountinfo_entry *entry, const struct mount_line *li
 	return -ENOMEM;
 }
 
-static int add(struct mountinfo *mounts, const struct mountinfo_entry *entry)
+/* Takes the entry. */
+static int add(struct mountinfo *mounts, struct mountinfo_entry *entry)
 {
 	struct mountinfo_entry *grown;
 
 	if (!(mounts->count & (mounts->count - 1))) {
 		grown = reallocarray(mounts->entries, mounts->count ? 2 * mounts->count : 1,
 				     sizeof(*grown));
-		if (!grown)
+		if (!grown) {
+			entry_done(entry);
 			return -ENOMEM;
+		}
 		mounts->entries = grown;
 	}
 	mounts->entries[mounts->count] = *entry;
@@ -100,12 +103,7 @@ int mountinfo_read(const char *file, struct mountinfo *mounts)
 	while (getline(&text, &size, stream) > 0) {
 		if (!mount_line_read(text, &line))
 			continue;
-		if (entry_fill(&entry, &line) < 0) {
-			mountinfo_done(mounts);
-			return -ENOMEM;
-		}
-		if (add(mounts, &entry) < 0) {
-			entry_done(&entry);
+		if (entry_fill(&entry, &line) < 0 || add(mounts, &entry) < 0) {
 			mountinfo_done(mounts);
 			return -ENOMEM;
 		}

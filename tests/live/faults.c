@@ -102,28 +102,30 @@ int renameat(int from_fd, const char *from, int to_fd, const char *to)
 	return fails(from_fd) ? -1 : REAL(renameat)(from_fd, from, to_fd, to);
 }
 
+/* The argument behind flags, which is there when they say so. */
+#define TAKE_MODE(flags)                                                                        \
+	({                                                                                      \
+		mode_t mode_ = 0;                                                               \
+		va_list arguments_;                                                             \
+		va_start(arguments_, flags);                                                    \
+		if ((flags) & O_CREAT)                                                            \
+			mode_ = va_arg(arguments_, mode_t);                                     \
+		va_end(arguments_);                                                             \
+		mode_;                                                                          \
+	})
+
 int open(const char *path, int flags, ...)
 {
-	mode_t mode = 0;
-	va_list arguments;
+	mode_t mode = TAKE_MODE(flags);
 
-	va_start(arguments, flags);
-	if (flags & (O_CREAT | O_TMPFILE))
-		mode = va_arg(arguments, mode_t);
-	va_end(arguments);
 	order_await(path);
 	return REAL(open)(path, flags, mode);
 }
 
 int openat(int folder_fd, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
-	va_list arguments;
+	mode_t mode = TAKE_MODE(flags);
 
-	va_start(arguments, flags);
-	if (flags & (O_CREAT | O_TMPFILE))
-		mode = va_arg(arguments, mode_t);
-	va_end(arguments);
 	if (flags & O_CREAT && fails(folder_fd))
 		return -1;
 	return REAL(openat)(folder_fd, path, flags, mode);

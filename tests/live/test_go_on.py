@@ -72,6 +72,29 @@ def events(world):
 
 
 @test(host_only=True)
+def changed(world):
+    """After `set`: its folder is found and set right, and it goes on with the filters that it had last."""
+    daemon, ctl = world.own_daemon()
+    work = Folders(world)
+    output = ctl.json('start', 'c', *work.options(), code=(0, 6))['session']['output']
+    work.make(5)
+    ctl.json('set', 'c', '--operation', 'MKDIR,RMDIR')
+    work.make(5)
+    await_lines(output, 10)
+    daemon.stop(signal.SIGKILL)
+    daemon.recover()
+    after = status_of(ctl, 'c')['output']
+    work.make(3)
+    os.rmdir(os.path.join(work.path, '0'))
+    await_lines(after, 4)
+    ctl.exits(0, 'stop', 'c')
+    for one in (output, after):
+        ctl.verified(one)
+    equal([[row['operation'] for row in rows.read(one, 'vfs')] for one in (output, after)],
+          [['MKDIR'] * 10, ['MKDIR'] * 3 + ['RMDIR']], 'rows')
+
+
+@test(host_only=True)
 def size(world):
     """The header of each file counts, as without an end between."""
     daemon, ctl = world.own_daemon()

@@ -313,8 +313,11 @@ def running(world):
 @test(host_only=True)
 def nothing(world):
     """No folder, no trace, no word."""
-    done = world.ctl.exits(1, 'verify', '--json', world.path('nowhere'))
-    check('No such file' in json.loads(done.stdout)['parameters']['message'], 'an error as a document', done.stdout)
+    done = subprocess.run(world.ctl.command('verify', '--json', world.path('nowhere\udcff')), capture_output=True,
+                          check=False)
+    equal(done.returncode, 1, 'exit code')
+    message = json.loads(done.stdout)['parameters']['message']
+    check('nowhere\\xff' in message and 'No such file' in message, 'an error as a document', message)
     done = world.ctl.exits(1, 'verify', world.make('empty'))
     check('no trace' in done.stdout, done.stdout)
     world.ctl.exits(2, 'verify')

@@ -12,10 +12,8 @@ import os
 from lib import tracers
 from lib.daemon import Daemon
 from lib.part_row import Least, measure, ratio, show
-from lib.part_sustained import Run
+from lib.part_sustained import daemon_share
 from lib.table import Table, bar, note
-
-SECONDS = 5  # of a run that shows the daemon's share
 
 FILTERS = (
     ('pid', ['--pid', '1']),
@@ -54,7 +52,7 @@ def variants_of(world, daemon, lost):
     os.makedirs(folder, exist_ok=True)
     found = [
         Least('untraced', tracers.nothing),
-        Least('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+        Least('empty pair', functools.partial(tracers.empty_programs, world, 'tracepoint')),
         Least('recorded', functools.partial(tracers.iotracer, daemon, 'vfs', lost)),
         Least('other operation', functools.partial(session, daemon, ['--operation', 'WRITE'])),
     ]
@@ -68,12 +66,6 @@ def variants_of(world, daemon, lost):
         elif cgroup_mount():
             found.append(Least(name, functools.partial(cgroup_elsewhere, daemon)))
     return found
-
-
-def daemon_share(world, daemon):
-    """CPU time of the daemon for a row, in ns: of the better of two runs."""
-    runs = [Run(world, daemon, SECONDS) for _ in range(2)]
-    return min(run.daemon_ns / (run.account['written'] or 1) for run in runs)
 
 
 def beyond(added, name):

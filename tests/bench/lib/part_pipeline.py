@@ -93,7 +93,7 @@ def rejecting(daemon):
 def rejected(world):
     with Daemon(world) as daemon:
         variants = [Variant('untraced', tracers.nothing),
-                    Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+                    Variant('empty pair', functools.partial(tracers.empty_programs, world, 'tracepoint')),
                     Variant('rejected', functools.partial(rejecting, daemon))]
         measure(world, variants)
     added = show('An event that the filters of %d sessions reject: pread of 1 byte' % REJECTING, variants)

@@ -107,7 +107,7 @@ def part(world):
     with Daemon(world) as daemon:
         variants = [
             Variant('untraced', tracers.nothing),
-            Variant('empty pair', functools.partial(tracers.empty_pair, world, 'tracepoint')),
+            Variant('empty pair', functools.partial(tracers.empty_programs, world, 'tracepoint')),
             Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost)),
         ] + peers(world)
         measure(world, variants)
@@ -124,7 +124,7 @@ def function_here(world):
     world.level = 'function'
     variants = [
         Variant('untraced', tracers.nothing, 50),
-        Variant('empty pair', functools.partial(tracers.empty_pair, world, 'function'), 50),
+        Variant('empty pair', functools.partial(tracers.empty_programs, world, 'function'), 50),
     ]
     with Daemon(world) as daemon:
         variants.append(Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost), 50))

@@ -2,7 +2,8 @@
 """What an event of each stream costs, recorded by us and by its peers, and sampled out.
 
 It costs the program that makes it. Recorded it costs the daemon CPU time too: what is sampled out is held against
-both together. Beside that stands what the kernel takes for empty programs on the same hooks.
+both together. Beside that stands what the kernel takes for empty programs on the hooks that such an event comes to first
+and last.
 """
 import functools
 import os
@@ -10,8 +11,8 @@ import subprocess
 
 from lib import machine, peers, tracers
 from lib.daemon import Daemon
-from lib.part_filter import daemon_share
 from lib.part_row import Least
+from lib.part_sustained import daemon_share
 from lib.table import Table, bar, note
 
 # stream, kind of call of bench_pread, events that the stream makes of one
@@ -33,7 +34,7 @@ class Call(Least):
 def variants_of(world, daemon, stream, kind, lost):
     """Untraced first, then us, then whoever can show the like."""
     found = [Call('untraced', tracers.nothing, kind),
-             Call('empty hooks', functools.partial(tracers.empty_pair, world,
+             Call('empty hooks', functools.partial(tracers.empty_programs, world,
                                                    stream if stream in EMPTY else 'tracepoint'), kind),
              Call('iotracer', functools.partial(tracers.iotracer, daemon, stream, lost), kind),
              Call('sampled out', functools.partial(tracers.sampled_out, daemon, stream), kind)]

@@ -11,6 +11,7 @@ from lib.programs import Producer
 from lib.table import Table, bar, note
 
 
+SHARE_SECONDS = 5  # of a run that shows what a row costs the daemon
 PLAIN_CHUNK = 128 << 10
 PLAIN_MOST = 1 << 30
 
@@ -57,6 +58,12 @@ class Run:
         began = time.monotonic()
         self.account = session.stop()
         self.stop_s = time.monotonic() - began
+
+
+def daemon_share(world, daemon):
+    """CPU time of the daemon for a row, in ns: of the better of two runs."""
+    runs = [Run(world, daemon, SHARE_SECONDS) for _ in range(2)]
+    return min(run.daemon_ns / (run.account['written'] or 1) for run in runs)
 
 
 def count_rows(output, pid):

@@ -64,7 +64,7 @@ def nothing():
 
 
 @contextlib.contextmanager
-def empty_pair(world, hooks):
+def empty_programs(world, hooks):
     """Programs that do nothing, on the hooks of that name in bench_empty.bpf.c."""
     process = subprocess.Popen([world.build.empty, hooks, world.build.empty_object], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

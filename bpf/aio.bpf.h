@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#define PENDINGS aio_pendings
+
 #include "iovec.bpf.h"
 #include "pending.bpf.h"
 #include "slots.bpf.h"
@@ -43,7 +45,7 @@ struct aio_event {
 
 static __always_inline __u64 aio_key(__u64 control)
 {
-	return iotr_mix(iotr_mix(1, control), bpf_get_current_pid_tgid() >> 32);
+	return iotr_mix(control, bpf_get_current_pid_tgid() >> 32);
 }
 
 /* What the opcode stands for; false for those that are no file operation. */
@@ -127,12 +129,12 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 	if (!page || !slot || !aio_control_read(slot, index, &user))
 		return 0;
 	key = aio_key(user);
-	pending = bpf_map_lookup_elem(&pendings, &key);
+	pending = bpf_map_lookup_elem(&PENDINGS, &key);
 	if (!pending || pending->start_ns != slot->start_ns || pending->index != index)
 		return 0; /* another one of the same address */
 	if (error && !index)
 		pending_emit(page, pending, error);
-	bpf_map_delete_elem(&pendings, &key);
+	bpf_map_delete_elem(&PENDINGS, &key);
 	return 0;
 }
 
@@ -150,11 +152,11 @@ __noinline int aio_reap_one(__u64 thread, __u32 index)
 	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
 		return 0;
 	key = aio_key(event.control);
-	pending = bpf_map_lookup_elem(&pendings, &key);
+	pending = bpf_map_lookup_elem(&PENDINGS, &key);
 	if (!pending)
 		return 0;
 	pending_emit(page, pending, event.result);
-	bpf_map_delete_elem(&pendings, &key);
+	bpf_map_delete_elem(&PENDINGS, &key);
 	return 0;
 }
 

@@ -3,9 +3,12 @@
  * File operations of io_uring, from submission to completion. Which program fits depends on the
  * arguments of the kernel's tracepoints; all but the oldest know the request at both ends.
  */
+#define PENDINGS uring_pendings
+#define REPEATS	 uring_pending_repeats
+
 #include "iovec.bpf.h"
 #include "pending.bpf.h"
-#include "uring.bpf.h"
+#include "uring_ends.bpf.h"
 
 #define FSYNC_DATASYNC 1
 
@@ -21,9 +24,18 @@ static __always_inline void uring_rw(struct io_kiocb *request, struct pending *p
 	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
 	if (pending->offset == IOTR_UNKNOWN && file)
 		pending->offset = READ(struct file, file, f_pos);
-	pending->size = opcode == IOTR_IOURING_READV || opcode == IOTR_IOURING_WRITEV ?
-				iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
-				length;
+	switch (opcode) {
+	case IOTR_IOURING_READV:
+	case IOTR_IOURING_WRITEV:
+	case IOTR_IOURING_READV_FIXED:
+	case IOTR_IOURING_WRITEV_FIXED:
+		pending->size = iovec_bytes(READ(struct io_rw, request, addr), length, 0);
+		break;
+	case IOTR_IOURING_READ_MULTISHOT:
+		break; /* the kernel chooses the buffers */
+	default:
+		pending->size = length;
+	}
 }
 
 static __always_inline void uring_operation(struct io_kiocb *request, struct pending *pending,
@@ -33,12 +45,15 @@ static __always_inline void uring_operation(struct io_kiocb *request, struct pen
 	case IOTR_IOURING_READ:
 	case IOTR_IOURING_READV:
 	case IOTR_IOURING_READ_FIXED:
+	case IOTR_IOURING_READV_FIXED:
+	case IOTR_IOURING_READ_MULTISHOT:
 		pending->operation = IOTR_VFS_READ;
 		uring_rw(request, pending, opcode, file);
 		break;
 	case IOTR_IOURING_WRITE:
 	case IOTR_IOURING_WRITEV:
 	case IOTR_IOURING_WRITE_FIXED:
+	case IOTR_IOURING_WRITEV_FIXED:
 		pending->operation = IOTR_VFS_WRITE;
 		uring_rw(request, pending, opcode, file);
 		break;
@@ -87,10 +102,13 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 	case IOTR_IOURING_READ:
 	case IOTR_IOURING_READV:
 	case IOTR_IOURING_READ_FIXED:
+	case IOTR_IOURING_READV_FIXED:
+	case IOTR_IOURING_READ_MULTISHOT:
 		return wanted[IOTR_VFS_READ] | wanted[IOTR_VFS_DIO_READ];
 	case IOTR_IOURING_WRITE:
 	case IOTR_IOURING_WRITEV:
 	case IOTR_IOURING_WRITE_FIXED:
+	case IOTR_IOURING_WRITEV_FIXED:
 		return wanted[IOTR_VFS_WRITE] | wanted[IOTR_VFS_DIO_WRITE];
 	case IOTR_IOURING_FSYNC:
 		return wanted[IOTR_VFS_FSYNC] | wanted[IOTR_VFS_FDATASYNC];
@@ -123,14 +141,19 @@ static __always_inline int uring_submitted(void *ring, struct io_kiocb *request,
 	if (file)
 		sessions = pending_wanted(page, pending, pending_file(page, pending, file, sessions));
 	pending->start_ns = bpf_ktime_get_ns();
+	pending->repeats = READ(struct io_kiocb, request, opcode) == IOTR_IOURING_READ_MULTISHOT;
+	if (sessions && pending->repeats && !repeat_note(request)) {
+		row_unmatched(IOTR_VFS, sessions);
+		sessions = 0;
+	}
 	pending_keep(key, pending, sessions);
 	return 0;
 }
 
-static __always_inline int uring_completed(struct io_kiocb *request, __u64 key, __s32 result)
+static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 result, bool last)
 {
 	struct iotr_control *page = control_page();
-	struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
+	struct pending *pending = bpf_map_lookup_elem(&PENDINGS, &key);
 	__u64 file;
 
 	if (!page || !pending)
@@ -141,7 +164,11 @@ static __always_inline int uring_completed(struct io_kiocb *request, __u64 key, 
 			pending->sessions = pending_file(page, pending, file, pending->sessions);
 	}
 	pending_emit(page, pending, result);
-	bpf_map_delete_elem(&pendings, &key);
+	if (!last)
+		return 0;
+	if (request && pending->repeats)
+		repeat_forget(request);
+	bpf_map_delete_elem(&PENDINGS, &key);
 	return 0;
 }
 
@@ -156,23 +183,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 }
 
 URING_BEGINS(uring, taken, taken_510)
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_complete__3, void *ring, struct io_kiocb *request, struct io_uring_cqe *cqe)
-{
-	return request ? uring_completed(request, uring_key(request), cqe->res) : 0;
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_complete__7, void *ring, struct io_kiocb *request, __u64 user_data, int result)
-{
-	return request ? uring_completed(request, uring_key(request), result) : 0;
-}
-
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result)
-{
-	return uring_completed(NULL, uring_key_510(ring, user_data), result);
-}
+URING_ENDS(uring, told, told_by_number)
+URING_OVERFLOWS(uring, PENDINGS)
 
 char LICENSE[] SEC("license") = "GPL";

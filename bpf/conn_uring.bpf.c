@@ -4,7 +4,7 @@
 
 #include "actor.bpf.h"
 #include "conn_row.bpf.h"
-#include "uring_repeat.bpf.h"
+#include "uring_ends.bpf.h"
 
 struct conn_request {
 	struct actor actor;
@@ -19,6 +19,7 @@ struct conn_request {
 	__u8 operation;
 	__u8 makes; /* its result is a descriptor */
 	__u8 hides; /* it has none: what it makes is put into the ring's own table */
+	__u8 repeats; /* has several completions */
 	struct unix_names names; /* of one that is closed */
 };
 
@@ -103,8 +104,8 @@ static __always_inline void note_entry(struct conn_request *request, const struc
 	}
 }
 
-/* Whether a session wants the request. */
-static __always_inline bool submitted(__u64 key, const struct uring_entry *entry)
+/* NULL: no session wants the request. */
+static __always_inline struct conn_request *submitted(__u64 key, const struct uring_entry *entry)
 {
 	int operation = operation_of(entry->opcode);
 	struct iotr_control *page = control_page();
@@ -114,15 +115,15 @@ static __always_inline bool submitted(__u64 key, const struct uring_entry *entry
 	__u64 sessions;
 
 	if (!page || operation < 0 || tgid == page->own_tgid)
-		return false;
+		return NULL;
 	sessions = page->operation[IOTR_CONN][operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_fileless(page, sessions);
 	sessions = sessions ? filter_begin(page, task, IOTR_CONN, sessions, tgid) : 0;
 	if (!sessions)
-		return false;
+		return NULL;
 	request = request_new(key, sessions);
 	if (!request)
-		return false;
+		return NULL;
 	request->operation = operation;
 	actor_current(&request->actor);
 	note_entry(request, entry);
@@ -130,23 +131,28 @@ static __always_inline bool submitted(__u64 key, const struct uring_entry *entry
 	if (command_is_ours(&request->actor.command) ||
 	    (operation == IOTR_CONN_CLOSE && (!request->noted.sock || entry->file_index))) {
 		bpf_map_delete_elem(&conn_requests, &key);
-		return false;
+		return NULL;
 	}
 	request->sessions = sessions;
 	request->start_ns = bpf_ktime_get_ns();
-	return true;
+	return request;
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
 {
 	void *ring = READ(struct io_kiocb, kernel, ctx);
+	struct conn_request *request;
 	struct uring_entry entry;
 
 	if (operation_of(READ(struct io_kiocb, kernel, opcode)) < 0)
 		return 0;
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
-	if (submitted(uring_key(kernel), &entry) && may_repeat(&entry))
-		repeat_note(ring, entry.user_data, kernel);
+	request = submitted(uring_key(kernel), &entry);
+	if (!request || !may_repeat(&entry))
+		return 0;
+	request->repeats = true;
+	if (!repeat_note(kernel))
+		row_unmatched(IOTR_CONN, request->sessions);
 	return 0;
 }
 
@@ -260,11 +266,15 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 	if (!request)
 		return 0;
 	emit(request, kernel, result);
-	if (last)
-		bpf_map_delete_elem(&conn_requests, &key);
+	if (!last)
+		return 0;
+	if (kernel && request->repeats)
+		repeat_forget(kernel);
+	bpf_map_delete_elem(&conn_requests, &key);
 	return 0;
 }
 
-URING_ENDS(conn, told, told_510)
+URING_ENDS(conn, told, told_by_number)
+URING_OVERFLOWS(conn, conn_requests)
 
 char LICENSE[] SEC("license") = "GPL";

@@ -256,10 +256,12 @@ static __always_inline int submitted(void *ring, struct io_kiocb *kernel, __u64 
 	request->tag = tag;
 	request->ring = ring_number(ring);
 	sessions = request_fill(page, request, kernel, entry, sessions);
-	request_note(key, request);
-	if (may_repeat(entry))
-		request_repeats(key, ring, request);
 	request->start_ns = bpf_ktime_get_ns();
+	request->repeats = kernel && bpf_core_field_exists(struct io_kiocb, cqe) && may_repeat(entry);
+	if (sessions && request->repeats && !repeat_note(kernel)) {
+		row_unmatched(IOTR_IOURING, sessions);
+		sessions = 0;
+	}
 	request_keep(key, request, sessions);
 	return 0;
 }
@@ -270,7 +272,7 @@ static __always_inline int taken(struct io_kiocb *kernel)
 	struct uring_entry entry;
 
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
-	return submitted(ring, kernel, (__u64)kernel, READ(struct io_ring_ctx, ring, cached_sq_head),
+	return submitted(ring, kernel, uring_key(kernel), READ(struct io_ring_ctx, ring, cached_sq_head),
 			 &entry);
 }
 
@@ -299,14 +301,14 @@ int BPF_PROG(ring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 {
 	void *ring = READ(struct io_kiocb, kernel, ctx);
 	__u32 head = READ(struct io_ring_ctx, ring, cached_sq_head);
-	struct ring_request *request = request_find((__u64)kernel);
+	struct ring_request *request = request_find(uring_key(kernel));
 	struct uring_entry entry;
 
 	if (request && request->tag == head)
 		return 0;
 	if (bpf_probe_read_kernel(&entry, sizeof(entry), sqe))
 		return 0;
-	return submitted(ring, kernel, (__u64)kernel, head, &entry);
+	return submitted(ring, kernel, uring_key(kernel), head, &entry);
 }
 
 /* ---- workers ---- */
@@ -323,7 +325,7 @@ static __always_inline int queued(__u64 key)
 SEC("tp_btf/io_uring_queue_async_work")
 int BPF_PROG(ring_async__2, struct io_kiocb *kernel)
 {
-	return queued((__u64)kernel);
+	return queued(uring_key(kernel));
 }
 
 SEC("tp_btf/io_uring_queue_async_work")
@@ -388,34 +390,12 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 		request->sessions = request_file(page, request, file_at_end(kernel, request, result),
 						 request->sessions);
 	emit(page, request, result);
-	if (last)
-		request_forget(key, request);
-	return 0;
-}
-
-/* Without a request it is one of several completions. */
-static __always_inline int told(void *ring, struct io_kiocb *kernel, __u64 user_data, __s32 result,
-				__u32 flags)
-{
-	__u64 key;
-
-	if (flags & CQE_NOTIFICATION)
+	if (!last)
 		return 0;
-	if (kernel)
-		return completed(kernel, (__u64)kernel, result, true);
-	key = request_repeated(ring, user_data);
-	return key ? completed((void *)key, key, result, !(flags & CQE_MORE)) : 0;
-}
-
-/* A completion that has to wait for room in the ring; some kernels tell of it here alone. */
-SEC("tp_btf/io_uring_cqe_overflow")
-int BPF_PROG(ring_overflow__5, void *ring, __u64 user_data, int result, __u32 flags)
-{
-	__u64 key = request_repeated(ring, user_data) ?: request_overflowed(ring, user_data);
-
-	return key && !(flags & CQE_NOTIFICATION) ?
-		       completed((void *)key, key, result, !(flags & CQE_MORE)) :
-		       0;
+	if (kernel && request->repeats)
+		repeat_forget(kernel);
+	request_forget(key, request);
+	return 0;
 }
 
 /* Results of a request that was refused before it was submitted: none that one waits for. */
@@ -452,6 +432,7 @@ static __always_inline int told_510(void *ring, __u64 user_data, __s32 result, _
 }
 
 URING_ENDS(ring, told, told_510)
+URING_OVERFLOWS(ring, ring_requests)
 
 /* ---- rings ---- */
 

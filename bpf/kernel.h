@@ -432,7 +432,15 @@ struct io_kiocb___510 {
 
 struct io_cqe {
 	__u64 user_data;
-	int fd;
+	__s32 res;
+	union { /* the descriptor until there is a result */
+		__u32 flags;
+		int fd;
+	};
+};
+
+struct io_wq_work_node {
+	struct io_wq_work_node *next;
 };
 
 struct io_ring_ctx;
@@ -442,12 +450,22 @@ struct io_kiocb {
 	__u64 flags;
 	struct io_cqe cqe;
 	struct io_ring_ctx *ctx;
+	struct io_wq_work_node comp_list;
+};
+
+struct io_wq_work_list {
+	struct io_wq_work_node *first;
+};
+
+struct io_submit_state {
+	struct io_wq_work_list compl_reqs; /* whose completions are told one after the other */
 };
 
 struct io_ring_ctx {
 	unsigned int flags;
 	__u32 *sq_array;
 	void *sq_sqes;
+	struct io_submit_state submit_state;
 	unsigned int cached_sq_head;
 	unsigned int sq_entries;
 };

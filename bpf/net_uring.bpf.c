@@ -5,18 +5,19 @@
 #include "actor.bpf.h"
 #include "messages.bpf.h"
 #include "sockets.bpf.h"
-#include "uring_repeat.bpf.h"
+#include "uring_ends.bpf.h"
 
 /* A set of opcodes, which are below 64. */
 #define ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
 #define MESSAGES    (ONE(SENDMSG) | ONE(RECVMSG) | ONE(SENDMSG_ZC))
-#define VECTORS	    (ONE(READV) | ONE(WRITEV))
+#define VECTORS	    (ONE(READV) | ONE(WRITEV) | ONE(READV_FIXED) | ONE(WRITEV_FIXED))
 #define FLAGGED	    (MESSAGES | ONE(SEND) | ONE(RECV) | ONE(SEND_ZC))
 #define SENDS                                                                                   \
 	(ONE(WRITEV) | ONE(WRITE_FIXED) | ONE(WRITE) | ONE(SENDMSG) | ONE(SEND) | ONE(SEND_ZC) | \
-	 ONE(SENDMSG_ZC))
+	 ONE(SENDMSG_ZC) | ONE(WRITEV_FIXED))
 #define RECEIVES                                                                                \
-	(ONE(READV) | ONE(READ_FIXED) | ONE(READ) | ONE(RECVMSG) | ONE(RECV) | ONE(READ_MULTISHOT))
+	(ONE(READV) | ONE(READ_FIXED) | ONE(READ) | ONE(RECVMSG) | ONE(RECV) | ONE(READ_MULTISHOT) | \
+	 ONE(READV_FIXED))
 
 /* Of struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
 #define REPEATING (1 << 1 | 1 << 4)
@@ -32,6 +33,7 @@ struct net_request {
 	__u32 room; /* for the sender's address */
 	__u8 operation;
 	__u8 has_flags;
+	__u8 repeats; /* has several completions */
 };
 
 HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_URING);
@@ -121,9 +123,8 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 		return 0;
 	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
 	note_request(&net, request, opcode);
-	if (repeats(request, opcode) && bpf_core_field_exists(struct io_kiocb, cqe)) {
-		repeat_note(READ(struct io_kiocb, request, ctx), READ(struct io_kiocb, request, cqe.user_data),
-			    request);
+	net.repeats = repeats(request, opcode);
+	if (net.repeats) {
 		net.message = 0; /* names are in the buffers that the kernel chooses */
 		net.size = net.size ?: IOTR_UNKNOWN;
 	}
@@ -131,7 +132,8 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 	if (before)
 		row_unended(page, IOTR_NET, before->sessions, before->start_ns);
 	net.start_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY))
+	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY) ||
+	    (net.repeats && !repeat_note(request)))
 		row_unmatched(IOTR_NET, net.sessions);
 	return 0;
 }
@@ -195,8 +197,11 @@ static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 
 		return 0;
 	if (complete(net, request, result))
 		net_emit(page, net, result, now);
-	if (last)
-		bpf_map_delete_elem(&net_requests, &key);
+	if (!last)
+		return 0;
+	if (request && net->repeats)
+		repeat_forget(request);
+	bpf_map_delete_elem(&net_requests, &key);
 	return 0;
 }
 
@@ -211,6 +216,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 }
 
 URING_BEGINS(net, taken, taken_510)
-URING_ENDS(net, told, told_510)
+URING_ENDS(net, told, told_by_number)
+URING_OVERFLOWS(net, net_requests)
 
 char LICENSE[] SEC("license") = "GPL";

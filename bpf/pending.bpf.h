@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * File operations that outlive the call that began them: of libaio and io_uring. What the row
- * says is noted when they are submitted; the row is written when their result is seen.
+ * says is noted when they are submitted; the row is written when their result is seen. Define
+ * PENDINGS, the name of the map, first.
  */
 #pragma once
 
@@ -22,10 +23,12 @@ struct pending {
 	__u8 flag_kind;
 	__u8 has_fd;
 	__u8 counts_bytes;
-	__u32 index; /* which of several submitted together */
+	__u16 index; /* which of several submitted together */
+	__u8 repeats; /* has several completions */
+	__u8 pad;
 };
 
-HASH_OF(pendings, HASH, __u64, struct pending, IOTR_ASYNC);
+HASH_OF(PENDINGS, HASH, __u64, struct pending, IOTR_ASYNC);
 
 #define O_DIRECT 040000
 
@@ -62,18 +65,18 @@ ARRAY_OF(pending_blank, struct pending, 1, 0);
  */
 static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 {
-	struct pending *pending = bpf_map_lookup_elem(&pendings, &key), *blank;
+	struct pending *pending = bpf_map_lookup_elem(&PENDINGS, &key), *blank;
 	struct iotr_control *page = control_page();
 	__u32 zero = 0;
 
 	if (page && pending)
 		row_unended(page, IOTR_VFS, pending->sessions, pending->start_ns);
 	blank = bpf_map_lookup_elem(&pending_blank, &zero);
-	if (!blank || bpf_map_update_elem(&pendings, &key, blank, BPF_ANY)) {
+	if (!blank || bpf_map_update_elem(&PENDINGS, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);
 		return NULL;
 	}
-	pending = bpf_map_lookup_elem(&pendings, &key);
+	pending = bpf_map_lookup_elem(&PENDINGS, &key);
 	if (!pending)
 		return NULL;
 	pending->file.inode = IOTR_UNKNOWN;
@@ -88,7 +91,7 @@ static __always_inline void pending_keep(__u64 key, struct pending *pending, __u
 {
 	pending->sessions = command_is_ours(&pending->actor.command) ? 0 : sessions;
 	if (!pending->sessions)
-		bpf_map_delete_elem(&pendings, &key);
+		bpf_map_delete_elem(&PENDINGS, &key);
 }
 
 /* Writes the row of an operation that ended. */

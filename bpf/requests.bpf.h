@@ -5,13 +5,15 @@
  */
 #pragma once
 
+#define REPEATS ring_repeats
+
 #include "actor.bpf.h"
 #include "files.bpf.h"
-#include "uring.bpf.h"
+#include "uring_ends.bpf.h"
 
-#define ALIKE_MAX	 8	  /* requests with the same number at the same time */
-#define RINGS_MAX	 256
-#define RINGS_LATEST	 8192
+#define ALIKE_MAX  8	/* requests with the same number at the same time */
+#define RINGS_MAX  4096 /* rings that keep their number */
+#define SILENT_MAX 256
 
 struct ring_request {
 	struct actor actor;
@@ -31,19 +33,13 @@ struct ring_request {
 	__u8 async;
 	__u8 opens; /* its result is a descriptor */
 	__u8 silent; /* its success is never told */
-	__u8 pad[2];
-};
-
-struct ring_key {
-	__u64 ring;
-	__u64 user_data;
+	__u8 repeats; /* has several completions */
+	__u8 pad;
 };
 
 HASH_OF(ring_requests, HASH, __u64, struct ring_request, IOTR_URING);
 /* Those whose success is never told: they stay until their place is taken. */
-HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, RINGS_MAX);
-HASH_OF(ring_repeated, LRU_HASH, struct ring_key, __u64, RINGS_MAX); /* keys of multishot requests */
-ARRAY_OF(ring_latest, __u64, RINGS_LATEST, 0); /* keys by a hash of what ring_repeated has as its own */
+HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, SILENT_MAX);
 HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
 ARRAY_OF(ring_blank, struct ring_request, 1, 0);
 
@@ -131,53 +127,6 @@ static __always_inline void request_keep(__u64 key, struct ring_request *request
 }
 
 /* ---- completions that do not tell their request ---- */
-
-static __always_inline void request_repeats(__u64 key, void *ring, const struct ring_request *request)
-{
-	struct ring_key shared = { (__u64)ring, request->user_data };
-
-	bpf_map_update_elem(&ring_repeated, &shared, &key, BPF_ANY);
-}
-
-static __always_inline __u64 *request_latest(__u64 ring, __u64 user_data)
-{
-	__u32 index = iotr_mix(ring, user_data) & (RINGS_LATEST - 1);
-
-	return bpf_map_lookup_elem(&ring_latest, &index);
-}
-
-static __always_inline void request_note(__u64 key, const struct ring_request *request)
-{
-	__u64 *latest = request_latest(request->ring, request->user_data);
-
-	if (latest)
-		*latest = key;
-}
-
-/* Whether a request is still there under the key, and the one that is meant. */
-static __always_inline bool request_is(__u64 key, __u64 ring, __u64 user_data)
-{
-	const struct ring_request *request = request_find(key);
-
-	return request && request->ring == ring && request->user_data == user_data;
-}
-
-/* The key of a multishot request, 0: none. */
-static __always_inline __u64 request_repeated(void *ring, __u64 user_data)
-{
-	struct ring_key shared = { (__u64)ring, user_data };
-	__u64 *key = bpf_map_lookup_elem(&ring_repeated, &shared);
-
-	return key && request_is(*key, ring_number(ring), user_data) ? *key : 0;
-}
-
-/* The key of a request whose completion found no room; 0 when it is not known. */
-static __always_inline __u64 request_overflowed(void *ring, __u64 user_data)
-{
-	__u64 number = ring_number(ring), *latest = request_latest(number, user_data);
-
-	return latest && request_is(*latest, number, user_data) ? *latest : 0;
-}
 
 static __always_inline __u64 request_key(void *ring, __u64 user_data, __u32 place)
 {

@@ -110,7 +110,7 @@ static __always_inline bool may_repeat(const struct uring_entry *entry)
 /* What a request is known by: its own address. */
 static __always_inline __u64 uring_key(struct io_kiocb *request)
 {
-	return iotr_mix(2, low_half((__u64)request));
+	return (__u64)request;
 }
 
 /* On the oldest kernels, whose completions do not tell it: the ring and the program's number. */

@@ -68,29 +68,34 @@ static const struct {
 	const char *map;
 } under_way[] = {
 	{ PROBES_BLOCK, "requests" },
-	{ PROBES_ASYNC, "pendings" },
+	{ PROBES_ASYNC, "aio_pendings" },
+	{ PROBES_ASYNC, "uring_pendings" },
+	{ PROBES_ASYNC, "uring_pending_repeats" },
 	{ PROBES_IOURING, "ring_requests" },
+	{ PROBES_IOURING, "ring_repeats" },
 	{ PROBES_NET_URING, "net_requests" },
+	{ PROBES_NET_URING, "net_repeats" },
 	{ PROBES_CONN, "closing" },
 	{ PROBES_CONN, "connect_claims" },
 	{ PROBES_CONN, "connects" },
 	{ PROBES_CONN_URING, "conn_requests" },
+	{ PROBES_CONN_URING, "conn_repeats" },
 };
 
 static void map_empty(int map)
 {
-	uint64_t key; /* the largest that these maps have */
+	uint64_t key[2]; /* the largest that these maps have */
 
-	while (bpf_map_get_next_key(map, NULL, &key) == 0)
-		bpf_map_delete_elem(map, &key);
+	while (bpf_map_get_next_key(map, NULL, key) == 0)
+		bpf_map_delete_elem(map, key);
 }
 
 /* What had not ended when the programs were detached would stay for ever. */
-static void forget_under_way(const struct bpf_object *object, enum probes_group group)
+static void forget_under_way(const struct probes *probes, enum probes_group group)
 {
 	for (size_t i = 0; i < sizeof(under_way) / sizeof(under_way[0]); i++)
 		if (under_way[i].group == group)
-			map_empty(bpf_object__find_map_fd_by_name(object, under_way[i].map));
+			map_empty(probes_map(probes, under_way[i].map));
 }
 
 int probes_attach(struct probes *probes, enum probes_group group)
@@ -104,7 +109,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
-	forget_under_way(object, group);
+	forget_under_way(probes, group);
 	if (group == PROBES_CALLS && probes->functions)
 		return functions_attach(probes->functions);
 	bpf_object__for_each_program(program, object) {

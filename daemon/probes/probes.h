@@ -26,7 +26,7 @@ enum probes_group {
 	PROBES_ENTERS,	/* system calls that begin: of other streams, or of all */
 	PROBES_EXITS,	/* and those that end */
 	PROBES_INODES,	/* inodes of calls on paths, at function level */
-	PROBES_ASYNC,	/* libaio and io_uring */
+	PROBES_ASYNC,	/* files by io_uring, and libaio with the calls */
 	PROBES_BLOCK,
 	PROBES_PROCESS, /* births and ends of processes, for --tree */
 	PROBES_EPOLL,

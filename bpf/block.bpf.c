@@ -24,7 +24,8 @@ struct pending {
 	__u32 flags;
 	__u32 operation;
 	__u16 by_bio; /* of a device without requests */
-	__u16 stacked; /* a request made of such a bio itself, not of a copy */
+	__u8 stacked; /* a request made of such a bio itself, not of a copy */
+	__u8 drawn; /* `sessions` are those that drew the bio: its request is not drawn again */
 };
 
 #define STACKED_MAX 64 /* bios of one request that are looked at */
@@ -94,6 +95,43 @@ static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operati
 	return wanted(page, operation) & page->open;
 }
 
+/*
+ * Bios of which no session drew the request to be, by a hash of their address: that costs less than a
+ * table, and a bio that lost its place has its request drawn.
+ */
+#define BIOS_OUT 8192
+
+ARRAY_OF(bios_out, __u64, BIOS_OUT, 0);
+
+static __always_inline __u64 *bio_place(__u64 bio)
+{
+	__u32 index = iotr_mix(0, low_half(bio)) & (BIOS_OUT - 1);
+
+	return bpf_map_lookup_elem(&bios_out, &index);
+}
+
+/* Notes whether a bio is one of them; returns whether it was. */
+static __always_inline bool bio_out_note(__u64 bio, bool out)
+{
+	__u64 *place = bio_place(bio);
+	bool was = place && *place == bio;
+
+	if (place && out != was)
+		*place = out ? bio : 0;
+	return was;
+}
+
+/* Whether a request's bio is one of them; not where a session wants every request. */
+static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u64 wanted)
+{
+	__u64 *place;
+
+	if (!bio || wanted & ~page->sampled[IOTR_BLOCK])
+		return false;
+	place = bio_place(bio);
+	return place && *place == bio;
+}
+
 static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
 				 __u32 error)
 {
@@ -129,6 +167,27 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
 
 /* ---- bios ---- */
 
+/*
+ * Draws the bio, for a row of its own or for its request's; false: nobody will ask for it. Who wants
+ * a flush is noted whatever is drawn, as it may be of several requests.
+ */
+static __always_inline bool bio_draw(struct iotr_control *page, struct pending *bio, bool flushes, __u64 key)
+{
+	__u64 wanted;
+
+	/* A bio that only carries a flush is the flush of a device without requests. */
+	if (bio->by_bio && !bio->size && flushes)
+		bio->operation = IOTR_BLOCK_FLUSH;
+	wanted = wanted_now(page, bio->operation);
+	if (!bio->by_bio && flushes)
+		return true;
+	bio->sessions = sample(page, IOTR_BLOCK, wanted);
+	bio->drawn = true;
+	if (!bio->by_bio && page->sampled[IOTR_BLOCK])
+		bio_out_note(key, wanted && !bio->sessions);
+	return bio->sessions || flushes;
+}
+
 static __always_inline int bio_queued(struct bio *bio)
 {
 	struct iotr_control *page = control_page();
@@ -139,24 +198,22 @@ static __always_inline int bio_queued(struct bio *bio)
 	if (!page)
 		return 0;
 	flags = READ(struct bio, bio, bi_opf);
+	pending.size = READ(struct bio, bio, bi_iter.bi_size);
+	pending.operation = page->block_operation[flags & REQUEST_OPERATION];
+	pending.by_bio = !bio_has_requests(bio);
+	if (!bio_draw(page, &pending, flags & page->request_preflush, key))
+		return 0;
 	actor_current(&pending.actor);
 	pending.queued_ns = bpf_ktime_get_ns();
 	pending.sector = READ(struct bio, bio, bi_iter.bi_sector);
-	pending.size = READ(struct bio, bio, bi_iter.bi_size);
 	pending.flags = flags & ~REQUEST_OPERATION;
-	pending.operation = page->block_operation[flags & REQUEST_OPERATION];
 	pending.disk = bio_disk(bio);
 	pending.device = bio_device(bio, pending.disk);
-	pending.by_bio = !bio_has_requests(bio);
 	pending.inode_address = inode_of_bio(bio, &pending.inode, &pending.inode_device);
 	if (flags & page->request_preflush)
 		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
 	if (pending.by_bio) {
-		/* A bio that only carries a flush is the flush of a device without requests. */
-		if (!pending.size && flags & page->request_preflush)
-			pending.operation = IOTR_BLOCK_FLUSH;
 		pending.issue_ns = pending.queued_ns;
-		pending.sessions = sample(page, IOTR_BLOCK, wanted_now(page, pending.operation));
 		pending.sessions = filter_pending(page, &pending, pending.sessions);
 		if (!pending.sessions)
 			return 0;
@@ -171,10 +228,13 @@ SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 {
 	struct iotr_control *page = control_page();
+	struct pending *pending;
 	__u64 key = (__u64)bio;
-	struct pending *pending = bpf_map_lookup_elem(&bios, &key);
 
-	if (!page || !pending)
+	if (!page || (page->sampled[IOTR_BLOCK] && bio_out_note(key, false)))
+		return 0;
+	pending = bpf_map_lookup_elem(&bios, &key);
+	if (!pending)
 		return 0;
 	if (pending->by_bio)
 		emit(page, pending, key, status_errno(READ(struct bio, bio, bi_status)));
@@ -184,11 +244,9 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 
 /* ---- requests ---- */
 
-/* Who caused a request, from the bio it was made of, else the task that runs now. */
-static __always_inline void request_origin(struct request *request, struct pending *pending)
+/* Who caused a request, from what is known of the bio it was made of, else the task that runs now. */
+static __always_inline void request_origin(struct pending *pending, __u64 bio, const struct pending *from)
 {
-	__u64 bio = (__u64)READ(struct request, request, bio);
-	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
 	struct actor *flusher;
 
 	pending->inode = IOTR_UNKNOWN;
@@ -199,8 +257,6 @@ static __always_inline void request_origin(struct request *request, struct pendi
 		pending->inode = from->inode;
 		pending->inode_address = from->inode_address;
 		pending->inode_device = from->inode_device;
-		if (!from->by_bio)
-			bpf_map_delete_elem(&bios, &bio);
 		return;
 	}
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &pending->disk);
@@ -235,40 +291,54 @@ static __always_inline __u32 request_operation(struct iotr_control *page, struct
 }
 
 /*
- * First sight of a request: as inserted, as started, or as issued. One that was not drawn is
- * remembered without a session, lest its next hook draws for it again.
+ * First sight of a request. One that was drawn by itself, and not by anybody, is remembered without
+ * a session, lest its next hook draws for it again.
  */
+static __always_inline int request_new(struct iotr_control *page, struct request *request, bool inserted,
+				       bool issued)
+{
+	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, wanted;
+	struct pending fresh = {}, *from;
+
+	wanted = wanted_now(page, request_operation(page, request));
+	if (bio_is_out(page, bio, wanted))
+		return 0;
+	from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
+	fresh.sessions = from && from->drawn && !from->by_bio ? from->sessions & wanted :
+								sample(page, IOTR_BLOCK, wanted);
+	wanted &= ~fresh.sessions;
+	if (fresh.sessions) {
+		request_read(page, request, &fresh);
+		request_origin(&fresh, bio, from);
+		fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
+	}
+	if (!fresh.sessions && !wanted)
+		return 0;
+	fresh.insert_ns = inserted ? bpf_ktime_get_ns() : 0;
+	fresh.issue_ns = issued ? bpf_ktime_get_ns() : 0;
+	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
+		row_unmatched(IOTR_BLOCK, fresh.sessions);
+	return 0;
+}
+
+/* A request as inserted, as started, or as issued. */
 static __always_inline int request_begins(struct request *request, bool inserted, bool issued)
 {
 	struct iotr_control *page = control_page();
-	__u64 key = (__u64)request, now = bpf_ktime_get_ns();
-	struct pending fresh = {}, *pending = bpf_map_lookup_elem(&requests, &key);
-	__u64 wanted;
+	__u64 key = (__u64)request;
+	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
 
 	if (!page)
 		return 0;
-	if (!pending) {
-		wanted = wanted_now(page, request_operation(page, request));
-		fresh.sessions = sample(page, IOTR_BLOCK, wanted);
-		wanted &= ~fresh.sessions;
-		if (fresh.sessions) {
-			request_read(page, request, &fresh);
-			request_origin(request, &fresh);
-			fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
-		}
-		fresh.insert_ns = inserted ? now : 0;
-		fresh.issue_ns = issued ? now : 0;
-		if ((fresh.sessions || wanted) && bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
-			row_unmatched(IOTR_BLOCK, fresh.sessions);
-		return 0;
-	}
+	if (!pending)
+		return request_new(page, request, inserted, issued);
 	if (!pending->sessions)
 		return 0;
 	if (inserted && !pending->insert_ns)
-		pending->insert_ns = now;
+		pending->insert_ns = bpf_ktime_get_ns();
 	if (issued) {
 		request_read(page, request, pending); /* merges made it larger */
-		pending->issue_ns = now;
+		pending->issue_ns = bpf_ktime_get_ns();
 	}
 	return 0;
 }

@@ -108,12 +108,21 @@ class Daemon:
                 maps, own = (maps + size, own) if 'bpf-map' in where else (maps, own + size)
         return own, maps
 
+    def descriptors(self):
+        """What the kernel says of each of its descriptors."""
+        for number in os.listdir(self.proc('fdinfo')):
+            yield dict(line.split(':', 1) for line in read(self.proc('fdinfo', number)).splitlines()
+                       if ':' in line)
+
+    def bpf_ns(self):
+        """Time that its programs have run, as far as the kernel kept count of it: see machine.bpf_statistics()."""
+        return sum({info['prog_id']: int(info['run_time_ns']) for info in self.descriptors()
+                    if 'run_time_ns' in info}.values())
+
     def locked(self):
         """Bytes that the kernel holds for its maps and for its programs."""
         sizes = {}
-        for number in os.listdir(self.proc('fdinfo')):
-            info = dict(line.split(':', 1) for line in read(self.proc('fdinfo', number)).splitlines()
-                        if ':' in line)
+        for info in self.descriptors():
             for kind in ('map_id', 'prog_id'):
                 if kind in info and 'memlock' in info:
                     sizes[kind, info[kind].strip()] = int(info['memlock'])

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What recording block requests takes from the throughput of a disk that lies in memory."""
+"""What recording block requests takes from the throughput of a disk that lies in memory, and what a request costs.
+
+A request is carried out by several threads, so what it costs is the time that the kernel counts for our programs; its
+counting is in it.
+"""
 import contextlib
 import functools
 import json
@@ -7,10 +11,12 @@ import os
 import subprocess
 import tempfile
 
-from lib import tracers
+from lib import machine, tracers
 from lib.daemon import Daemon
+from lib.part_streams import SAMPLED_BAR
+from lib.part_sustained import daemon_share
 from lib.programs import Missing
-from lib.table import Table, median, note
+from lib.table import Table, bar, median, note
 
 SIZE = 256 << 20
 RUNTIME = 3
@@ -32,7 +38,7 @@ def loop_device():
 
 
 def run_fio(world, device, words):
-    """Requests a second."""
+    """What fio says of its reads."""
     tracers.require('fio')
     done = subprocess.run(
         words + ['fio', '--name=bench', '--filename=' + device, '--rw=randread', '--bs=4k', '--direct=1',
@@ -41,7 +47,7 @@ def run_fio(world, device, words):
         cwd=world.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Missing('fio: ' + (done.stderr.strip().splitlines() or ['it failed'])[0])
-    return json.loads(done.stdout[done.stdout.index('{'):])['jobs'][0]['read']['iops']
+    return json.loads(done.stdout[done.stdout.index('{'):])['jobs'][0]['read']
 
 
 def measure(world, device, variants):
@@ -53,7 +59,7 @@ def measure(world, device, variants):
                 continue
             try:
                 with tracer() as words:
-                    found[name].append(run_fio(world, device, words))
+                    found[name].append(run_fio(world, device, words)['iops'])
             except Missing as error:
                 found[name] = str(error)
     return found
@@ -76,6 +82,30 @@ def show(found, lost):
     note('rows lost by iotracer: %d; no bar' % sum(lost))
 
 
+def program_ns(world, daemon, device, tracer):
+    """By request, in the programs of the daemon: of the best of all rounds."""
+    found = []
+    for _ in range(world.rounds):
+        with tracer():
+            before = daemon.bpf_ns()
+            requests = run_fio(world, device, [])['total_ios']
+            found.append((daemon.bpf_ns() - before) / requests)
+    return min(found)
+
+
+def sampled(world, daemon, device):
+    with machine.bpf_statistics():
+        row = program_ns(world, daemon, device, functools.partial(tracers.iotracer, daemon, 'block', []))
+        out = program_ns(world, daemon, device, functools.partial(tracers.sampled_out, daemon, 'block'))
+    share = daemon_share(world, daemon)
+    table = Table('Block: time in our programs for a request, of the best round', '', 'ns')
+    table.add('recorded', row)
+    table.add('sampled out', out)
+    table.show()
+    note('a row costs the daemon %.0f ns of CPU' % share)
+    bar('block, sampled out, of a row', out / (row + share), '<=', SAMPLED_BAR, 'x')
+
+
 def part(world):
     lost = []
     with loop_device() as device, Daemon(world) as daemon:
@@ -85,3 +115,4 @@ def part(world):
             'bpftrace, as biosnoop': functools.partial(tracers.bpftrace, world, tracers.BLOCK_SCRIPT),
             'blktrace': functools.partial(tracers.blktrace, world, device),
         }), lost)
+        sampled(world, daemon, device)

@@ -28,7 +28,8 @@ struct pending {
 	__u8 drawn; /* `sessions` are those that drew the bio: its request is not drawn again */
 };
 
-#define STACKED_MAX 64 /* bios of one request that are looked at */
+#define STACKED_MAX  64 /* bios of one request that are looked at */
+#define SECTOR_SHIFT 9
 
 HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
 HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* merged ones are never asked for */
@@ -110,15 +111,13 @@ static __always_inline __u64 *bio_place(__u64 bio)
 	return bpf_map_lookup_elem(&bios_out, &index);
 }
 
-/* Notes whether a bio is one of them; returns whether it was. */
-static __always_inline bool bio_out_note(__u64 bio, bool out)
+/* Notes whether a bio is one of them. */
+static __always_inline void bio_out_note(__u64 bio, bool out)
 {
 	__u64 *place = bio_place(bio);
-	bool was = place && *place == bio;
 
-	if (place && out != was)
+	if (place && out != (*place == bio))
 		*place = out ? bio : 0;
-	return was;
 }
 
 /* Whether a request's bio is one of them; not where a session wants every request. */
@@ -228,13 +227,10 @@ SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 {
 	struct iotr_control *page = control_page();
-	struct pending *pending;
 	__u64 key = (__u64)bio;
+	struct pending *pending = bpf_map_lookup_elem(&bios, &key);
 
-	if (!page || (page->sampled[IOTR_BLOCK] && bio_out_note(key, false)))
-		return 0;
-	pending = bpf_map_lookup_elem(&bios, &key);
-	if (!pending)
+	if (!page || !pending)
 		return 0;
 	if (pending->by_bio)
 		emit(page, pending, key, status_errno(READ(struct bio, bio, bi_status)));
@@ -244,14 +240,29 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 
 /* ---- requests ---- */
 
-/* Who caused a request, from what is known of the bio it was made of, else the task that runs now. */
+/*
+ * What is known of the bio that a request is made of, or of the rest of it; NULL: nothing. An entry may
+ * be that of an older bio in the same place, which none was queued for since: the part of a larger one.
+ */
+static __always_inline struct pending *request_source(struct request *request, __u64 bio)
+{
+	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
+	__u64 behind;
+
+	if (!from || from->by_bio)
+		return from;
+	behind = READ(struct request, request, __sector) - from->sector;
+	return !behind || behind < from->size >> SECTOR_SHIFT ? from : NULL;
+}
+
+/* Who caused a request: who queued its bio, else the task that runs now. */
 static __always_inline void request_origin(struct pending *pending, __u64 bio, const struct pending *from)
 {
 	struct actor *flusher;
 
 	pending->inode = IOTR_UNKNOWN;
 	pending->stacked = from && from->by_bio;
-	if (from && (from->by_bio || from->sector == pending->sector)) {
+	if (from) {
 		pending->actor = from->actor;
 		pending->queued_ns = from->queued_ns;
 		pending->inode = from->inode;
@@ -291,33 +302,42 @@ static __always_inline __u32 request_operation(struct iotr_control *page, struct
 }
 
 /*
- * First sight of a request. One that was drawn by itself, and not by anybody, is remembered without
- * a session, lest its next hook draws for it again.
+ * First sight of a request, whose bio may have been drawn for those who wanted it then. One that is
+ * drawn by itself, and not by all, is remembered even without a session, lest its next hook draws
+ * for it again.
  */
 static __always_inline int request_new(struct iotr_control *page, struct request *request, bool inserted,
 				       bool issued)
 {
-	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, wanted;
+	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, others;
+	__u32 operation = request_operation(page, request);
 	struct pending fresh = {}, *from;
 
-	wanted = wanted_now(page, request_operation(page, request));
-	if (bio_is_out(page, bio, wanted))
+	others = wanted_now(page, operation);
+	if (bio_is_out(page, bio, others))
 		return 0;
-	from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
-	fresh.sessions = from && from->drawn && !from->by_bio ? from->sessions & wanted :
-								sample(page, IOTR_BLOCK, wanted);
-	wanted &= ~fresh.sessions;
+	from = request_source(request, bio);
+	if (from && from->drawn && !from->by_bio) {
+		fresh.sessions = from->sessions & wanted(page, operation);
+		others = 0;
+	} else {
+		fresh.sessions = sample(page, IOTR_BLOCK, others);
+		others &= ~fresh.sessions;
+	}
 	if (fresh.sessions) {
 		request_read(page, request, &fresh);
 		request_origin(&fresh, bio, from);
 		fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
 	}
-	if (!fresh.sessions && !wanted)
+	if (!fresh.sessions && !others)
 		return 0;
 	fresh.insert_ns = inserted ? bpf_ktime_get_ns() : 0;
 	fresh.issue_ns = issued ? bpf_ktime_get_ns() : 0;
 	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
 		row_unmatched(IOTR_BLOCK, fresh.sessions);
+	else if (from && !from->by_bio && fresh.sector + (fresh.size >> SECTOR_SHIFT) >=
+						  from->sector + (from->size >> SECTOR_SHIFT))
+		bpf_map_delete_elem(&bios, &bio); /* nothing of it is left */
 	return 0;
 }
 
@@ -404,7 +424,11 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
 	__u32 failed;
 
-	if (!page || !pending)
+	if (!page)
+		return 0;
+	if (!pending && page->sampled[IOTR_BLOCK])
+		bio_out_note((__u64)READ(struct request, request, bio), false);
+	if (!pending)
 		return 0;
 	if (!error && bytes && bytes < READ(struct request, request, __data_len))
 		return 0; /* a part: the rest follows */

@@ -149,10 +149,10 @@ class Session:
         return self.account(self.final, stream) if stream in self.final['sessions'][0]['streams'] else None
 
     def await_written(self, stream='vfs'):
-        """Until every row emitted is either written or lost."""
-        end = time.monotonic() + PATIENCE
+        """Until every row that has been emitted is either written or lost; others follow all the time."""
+        end, due = time.monotonic() + PATIENCE, self.status(stream)['emitted']
         while time.monotonic() < end:
             one = self.status(stream)
-            if one['written'] + sum(one['lost'].values()) >= one['emitted']:
+            if one['written'] + sum(one['lost'].values()) >= due:
                 return
             time.sleep(0.2)

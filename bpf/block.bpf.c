@@ -32,6 +32,7 @@ struct pending {
 #define SECTOR_SHIFT 9
 
 HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
+HASH_OF(bio_rows, HASH, __u64, struct pending, IOTR_REQUESTS); /* of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* merged ones are never asked for */
 HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* who last wanted a disk flushed */
 
@@ -187,6 +188,21 @@ static __always_inline bool bio_draw(struct iotr_control *page, struct pending *
 	return bio->sessions || flushes;
 }
 
+/* A bio that is a row of its own. One in the same place was never seen to end. */
+static __always_inline void bio_row_begins(struct iotr_control *page, struct pending *pending, __u64 key)
+{
+	struct pending *before = bpf_map_lookup_elem(&bio_rows, &key);
+
+	if (before) {
+		row_unended(page, IOTR_BLOCK, before->sessions, before->issue_ns);
+		bpf_map_delete_elem(&bio_rows, &key);
+	}
+	pending->issue_ns = pending->queued_ns;
+	pending->sessions = filter_pending(page, pending, pending->sessions);
+	if (pending->sessions && bpf_map_update_elem(&bio_rows, &key, pending, BPF_ANY))
+		row_unmatched(IOTR_BLOCK, pending->sessions);
+}
+
 static __always_inline int bio_queued(struct bio *bio)
 {
 	struct iotr_control *page = control_page();
@@ -211,31 +227,33 @@ static __always_inline int bio_queued(struct bio *bio)
 	pending.inode_address = inode_of_bio(bio, &pending.inode, &pending.inode_device);
 	if (flags & page->request_preflush)
 		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
-	if (pending.by_bio) {
-		pending.issue_ns = pending.queued_ns;
-		pending.sessions = filter_pending(page, &pending, pending.sessions);
-		if (!pending.sessions)
-			return 0;
-	}
-	bpf_map_update_elem(&bios, &key, &pending, BPF_ANY);
+	if (pending.by_bio)
+		bio_row_begins(page, &pending, key);
+	else
+		bpf_map_update_elem(&bios, &key, &pending, BPF_ANY);
 	return 0;
 }
 
 QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
-SEC("tp_btf/block_bio_complete")
-int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
+/* A function of its own, verified once. */
+__noinline int bio_row_ends(__u64 bio, __u32 error)
 {
 	struct iotr_control *page = control_page();
-	__u64 key = (__u64)bio;
-	struct pending *pending = bpf_map_lookup_elem(&bios, &key);
+	struct pending *pending = bpf_map_lookup_elem(&bio_rows, &bio);
 
 	if (!page || !pending)
 		return 0;
-	if (pending->by_bio)
-		emit(page, pending, key, status_errno(READ(struct bio, bio, bi_status)));
-	bpf_map_delete_elem(&bios, &key);
+	emit(page, pending, bio, error);
+	bpf_map_delete_elem(&bio_rows, &bio);
 	return 0;
+}
+
+/* Of devices without requests: the others tell of their requests. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	return bio_row_ends(number_of((__u64)bio), status_errno(READ(struct bio, bio, bi_status)));
 }
 
 /* ---- requests ---- */
@@ -249,8 +267,8 @@ static __always_inline struct pending *request_source(struct request *request, _
 	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
 	__u64 behind;
 
-	if (!from || from->by_bio)
-		return from;
+	if (!from)
+		return bio ? bpf_map_lookup_elem(&bio_rows, &bio) : NULL;
 	behind = READ(struct request, request, __sector) - from->sector;
 	return !behind || behind < from->size >> SECTOR_SHIFT ? from : NULL;
 }
@@ -389,19 +407,6 @@ REQUEST_HOOK(rq_issue, block_rq_issue, request_begins(request, false, true))
 REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
 REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
 
-/* The end of a bio that was passed on. A function of its own, verified once. */
-__noinline int stacked_end(__u64 bio, __u32 error)
-{
-	struct iotr_control *page = control_page();
-	struct pending *pending = bpf_map_lookup_elem(&bios, &bio);
-
-	if (!page || !pending || !pending->by_bio)
-		return 0;
-	emit(page, pending, bio, error);
-	bpf_map_delete_elem(&bios, &bio);
-	return 0;
-}
-
 /*
  * A device that passes a bio on as it is, as md did until it came to copy them, never sees the bio
  * complete by itself: it ends with the request.
@@ -411,7 +416,7 @@ static __always_inline void stacked_complete(struct request *request, __u32 erro
 	struct bio *bio = READ(struct request, request, bio);
 
 	for (int i = 0; i < STACKED_MAX && bio; i++) {
-		stacked_end(number_of((__u64)bio), error);
+		bio_row_ends(number_of((__u64)bio), error);
 		bio = READ(struct bio, bio, bi_next);
 	}
 }

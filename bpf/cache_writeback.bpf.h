@@ -5,8 +5,7 @@
 #include "blockdev.bpf.h"
 #include "cache_runs.bpf.h"
 
-#define WRITEBACKS   4096 /* bios under way */
-#define REQUEST_BIOS 256 /* bios of one request that are looked at */
+#define REQUEST_BIOS 1024 /* bios of one request that are looked at */
 
 #define BIO_CLONED   (1 << 1)
 #define REQ_OP_WRITE 1
@@ -21,7 +20,12 @@ struct writeback {
 	__u64 start_ns;
 };
 
-HASH_OF(writebacks, LRU_HASH, __u64, struct writeback, WRITEBACKS);
+HASH_OF(writebacks, HASH, __u64, struct writeback, IOTR_BIOS);
+
+static __always_inline void writeback_lost(struct iotr_control *page, const struct writeback *back)
+{
+	row_unended(page, IOTR_CACHE, back->sessions & wanted(page, IOTR_CACHE_WRITEBACK_END), back->start_ns);
+}
 
 static __always_inline void emit_for(struct iotr_control *page, const struct writeback *back, __u32 operation)
 {
@@ -79,7 +83,7 @@ static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio
 static __always_inline int bio_queued(struct bio *bio)
 {
 	struct iotr_control *page = control_page();
-	struct writeback back = {};
+	struct writeback back = {}, *before;
 	__u64 key = (__u64)bio;
 
 	if (!page || (READ(struct bio, bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE ||
@@ -92,8 +96,11 @@ static __always_inline int bio_queued(struct bio *bio)
 		return 0;
 	actor_current(&back.actor);
 	back.start_ns = bpf_ktime_get_ns();
+	before = bpf_map_lookup_elem(&writebacks, &key);
+	if (before) /* never seen to end */
+		writeback_lost(page, before);
 	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
-		row_unmatched(IOTR_CACHE, back.sessions & wanted(page, IOTR_CACHE_WRITEBACK_END));
+		writeback_lost(page, &back);
 	emit_for(page, &back, IOTR_CACHE_WRITEBACK_START);
 	return 0;
 }

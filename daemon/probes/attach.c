@@ -68,9 +68,11 @@ static const struct {
 	const char *map;
 } under_way[] = {
 	{ PROBES_BLOCK, "requests" },
+	{ PROBES_BLOCK, "bio_rows" },
 	{ PROBES_ASYNC, "aio_pendings" },
 	{ PROBES_ASYNC, "uring_pendings" },
 	{ PROBES_ASYNC, "uring_pending_repeats" },
+	{ PROBES_CACHE, "writebacks" },
 	{ PROBES_IOURING, "ring_requests" },
 	{ PROBES_IOURING, "ring_repeats" },
 	{ PROBES_NET_URING, "net_requests" },

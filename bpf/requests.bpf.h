@@ -11,9 +11,8 @@
 #include "files.bpf.h"
 #include "uring_ends.bpf.h"
 
-#define ALIKE_MAX  8	/* requests with the same number at the same time */
-#define RINGS_MAX  4096 /* rings that keep their number */
-#define SILENT_MAX 256
+#define ALIKE_MAX 8    /* requests with the same number at the same time */
+#define RINGS_MAX 4096 /* rings that keep their number */
 
 struct ring_request {
 	struct actor actor;
@@ -39,7 +38,7 @@ struct ring_request {
 
 HASH_OF(ring_requests, HASH, __u64, struct ring_request, IOTR_URING);
 /* Those whose success is never told: they stay until their place is taken. */
-HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, SILENT_MAX);
+HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, IOTR_URING);
 HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
 ARRAY_OF(ring_blank, struct ring_request, 1, 0);
 
@@ -97,7 +96,7 @@ static __always_inline struct ring_request *request_new(__u64 key, bool silent, 
 	__u32 zero = 0;
 
 	if (request) {
-		if (page)
+		if (page && !request->silent)
 			row_unended(page, IOTR_IOURING, request->sessions, request->start_ns);
 		request_forget(key, request);
 	}

@@ -21,18 +21,24 @@ void print_json(struct json_object *document)
 							      JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-void print_json_failure(const char *what)
+struct json_object *json_escaped(const char *bytes)
 {
-	_cleanup_json_ struct json_object *document = json_object_new_object();
-	struct json_object *parameters = json_object_new_object();
-	size_t length = strlen(what);
+	size_t length = strlen(bytes);
 	_cleanup_free_ char *text = malloc(ESCAPE_MAX(length) + 1);
 	bool quote;
 
 	if (!text)
-		return;
-	length = escape_text(what, length, text, &quote); /* it may name a file, with any byte */
-	json_object_object_add(parameters, "message", json_object_new_string_len(text, (int)length));
+		return NULL;
+	length = escape_text(bytes, length, text, &quote);
+	return json_object_new_string_len(text, (int)length);
+}
+
+void print_json_failure(const char *what)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+	struct json_object *parameters = json_object_new_object();
+
+	json_object_object_add(parameters, "message", json_escaped(what));
 	json_object_object_add(document, "error", json_object_new_string(IOTR_FAILED));
 	json_object_object_add(document, "parameters", parameters);
 	print_json(document);

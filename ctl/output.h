@@ -13,6 +13,9 @@
 /* One document and a line end, on stdout. */
 void print_json(struct json_object *document);
 
+/* A string of what may hold any byte, as a file's name may; NULL, which is null, without memory. */
+struct json_object *json_escaped(const char *bytes);
+
 /* With --json an error is a document too: the verb's own, or, when it printed nothing, its complaint. */
 void print_json_failure(const char *what);
 bool json_printed(void);

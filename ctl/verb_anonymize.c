@@ -135,7 +135,7 @@ static void print_document(const char *path, const struct anonymize_totals *tota
 {
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 
-	json_object_object_add(document, "output", json_object_new_string(path));
+	json_object_object_add(document, "output", json_escaped(path));
 	json_object_object_add(document, "segments", json_object_new_uint64(totals->segments));
 	json_object_object_add(document, "rows", json_object_new_uint64(totals->rows));
 	json_object_object_add(document, "snapshots", json_object_new_uint64(totals->snapshots));

@@ -60,7 +60,7 @@ static void print_document(const char *path, const struct verify_trace *trace,
 		[VERIFY_NOTE] = "notes", [VERIFY_LOSS] = "losses", [VERIFY_WRONG] = "problems" };
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 
-	json_object_object_add(document, "path", json_object_new_string(path));
+	json_object_object_add(document, "path", json_escaped(path));
 	json_object_object_add(document, "complete",
 			       json_object_new_boolean(!problems(report) && !trace->running));
 	json_object_object_add(document, "running", json_object_new_boolean(trace->running));

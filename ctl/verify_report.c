@@ -48,8 +48,8 @@ static void keep(struct json_object *list, const char *file, const char *what)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "file", json_object_new_string(file));
-	json_object_object_add(object, "what", json_object_new_string(what));
+	json_object_object_add(object, "file", json_escaped(file));
+	json_object_object_add(object, "what", json_escaped(what));
 	json_object_array_add(list, object);
 }
 

@@ -311,6 +311,20 @@ def running(world):
 
 
 @test(host_only=True)
+def any_byte(world):
+    """A document is one whatever the files are called."""
+    folder = copy(world)
+    odd = folder + '\udcff\n'
+    os.rename(folder, odd)
+    with open(path_of(odd, 'fs/odd\udcfe'), 'w', encoding='ascii'):
+        pass
+    done = subprocess.run(world.ctl.command('verify', odd, '--json'), capture_output=True, check=True)
+    document = json.loads(done.stdout)
+    equal(document['path'], folder + r'\xff\x0a', 'path')
+    equal([note['file'] for note in document['notes']], [r'fs/odd\xfe'], 'notes')
+
+
+@test(host_only=True)
 def nothing(world):
     """No folder, no trace, no word."""
     done = subprocess.run(world.ctl.command('verify', '--json', world.path('nowhere\udcff')), capture_output=True,

@@ -17,6 +17,7 @@ class Variant:
     """One way to watch, its samples of every round, and why there are none."""
 
     basis = 'lower quartile of the quietest round'
+    processes = 1  # of a round
 
     def __init__(self, name, tracer, calls=100, batches=200, options=()):
         self.name, self.tracer, self.calls, self.batches = name, tracer, calls, batches
@@ -28,10 +29,10 @@ class Variant:
                    '-b', str(self.batches), '-p', str(PAUSE), world.data]
         try:
             with self.tracer() as words:
-                return run_pread(words + command)
+                return [run_pread(words + command) for _ in range(self.processes)]
         except Missing as error:
             self.why = str(error)
-            return None
+            return []
 
     def figure(self):
         """Of the quietest round: whatever disturbs a sample makes it larger."""
@@ -68,9 +69,8 @@ def measure(world, variants):
         rounds.append((quiet and machine.await_quiet(RELEASE), found))
     clean = [found for quiet, found in rounds if quiet]
     for found in clean or [found for _, found in rounds]:
-        for variant, sample in found:
-            if sample:
-                variant.samples.append(sample)
+        for variant, samples in found:
+            variant.samples += samples
     if len(clean) < len(rounds):
         note('%d of %d rounds while others traced system calls: %s' % (
             len(rounds) - len(clean), len(rounds), 'left out' if clean else 'taken, as there are no others'))

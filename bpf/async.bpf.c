@@ -24,39 +24,22 @@ static __always_inline void uring_rw(struct io_kiocb *request, struct pending *p
 	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
 	if (pending->offset == IOTR_UNKNOWN && file)
 		pending->offset = READ(struct file, file, f_pos);
-	switch (opcode) {
-	case IOTR_IOURING_READV:
-	case IOTR_IOURING_WRITEV:
-	case IOTR_IOURING_READV_FIXED:
-	case IOTR_IOURING_WRITEV_FIXED:
-		pending->size = iovec_bytes(READ(struct io_rw, request, addr), length, 0);
-		break;
-	case IOTR_IOURING_READ_MULTISHOT:
-		break; /* the kernel chooses the buffers */
-	default:
-		pending->size = length;
-	}
+	if (opcode == IOTR_IOURING_READ_MULTISHOT)
+		return; /* the kernel chooses the buffers */
+	pending->size = uring_set(opcode) & URING_VECTORS ?
+				iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
+				length;
 }
 
 static __always_inline void uring_operation(struct io_kiocb *request, struct pending *pending,
 					    __u32 opcode, __u64 file)
 {
+	if (uring_set(opcode) & (URING_READS | URING_WRITES)) {
+		pending->operation = uring_set(opcode) & URING_READS ? IOTR_VFS_READ : IOTR_VFS_WRITE;
+		uring_rw(request, pending, opcode, file);
+		return;
+	}
 	switch (opcode) {
-	case IOTR_IOURING_READ:
-	case IOTR_IOURING_READV:
-	case IOTR_IOURING_READ_FIXED:
-	case IOTR_IOURING_READV_FIXED:
-	case IOTR_IOURING_READ_MULTISHOT:
-		pending->operation = IOTR_VFS_READ;
-		uring_rw(request, pending, opcode, file);
-		break;
-	case IOTR_IOURING_WRITE:
-	case IOTR_IOURING_WRITEV:
-	case IOTR_IOURING_WRITE_FIXED:
-	case IOTR_IOURING_WRITEV_FIXED:
-		pending->operation = IOTR_VFS_WRITE;
-		uring_rw(request, pending, opcode, file);
-		break;
 	case IOTR_IOURING_FSYNC:
 		pending->operation = READ(struct io_sync, request, flags) & FSYNC_DATASYNC ?
 					     IOTR_VFS_FDATASYNC :
@@ -98,18 +81,11 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 {
 	const __u64 *wanted = page->operation[IOTR_VFS];
 
-	switch (opcode) {
-	case IOTR_IOURING_READ:
-	case IOTR_IOURING_READV:
-	case IOTR_IOURING_READ_FIXED:
-	case IOTR_IOURING_READV_FIXED:
-	case IOTR_IOURING_READ_MULTISHOT:
+	if (uring_set(opcode) & URING_READS)
 		return wanted[IOTR_VFS_READ] | wanted[IOTR_VFS_DIO_READ];
-	case IOTR_IOURING_WRITE:
-	case IOTR_IOURING_WRITEV:
-	case IOTR_IOURING_WRITE_FIXED:
-	case IOTR_IOURING_WRITEV_FIXED:
+	if (uring_set(opcode) & URING_WRITES)
 		return wanted[IOTR_VFS_WRITE] | wanted[IOTR_VFS_DIO_WRITE];
+	switch (opcode) {
 	case IOTR_IOURING_FSYNC:
 		return wanted[IOTR_VFS_FSYNC] | wanted[IOTR_VFS_FDATASYNC];
 	case IOTR_IOURING_FALLOCATE:

@@ -10,7 +10,7 @@
 
 struct pending {
 	struct actor actor;
-	__u64 sessions;
+	__u64 sessions; /* of a bio with a request: those that drew it, 0: it was not drawn */
 	__u64 queued_ns; /* bio queued; 0: not seen */
 	__u64 insert_ns; /* request inserted; 0: issued without */
 	__u64 issue_ns;
@@ -24,8 +24,7 @@ struct pending {
 	__u32 flags;
 	__u32 operation;
 	__u16 by_bio; /* of a device without requests */
-	__u8 stacked; /* a request made of such a bio itself, not of a copy */
-	__u8 drawn; /* `sessions` are those that drew the bio: its request is not drawn again */
+	__u16 stacked; /* a request made of such a bio itself, not of a copy */
 };
 
 #define STACKED_MAX  64 /* bios of one request that are looked at */
@@ -182,7 +181,6 @@ static __always_inline bool bio_draw(struct iotr_control *page, struct pending *
 	if (!bio->by_bio && flushes)
 		return true;
 	bio->sessions = sample(page, IOTR_BLOCK, wanted);
-	bio->drawn = true;
 	if (!bio->by_bio && page->sampled[IOTR_BLOCK])
 		bio_out_note(key, wanted && !bio->sessions);
 	return bio->sessions || flushes;
@@ -335,7 +333,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	if (bio_is_out(page, bio, others))
 		return 0;
 	from = request_source(request, bio);
-	if (from && from->drawn && !from->by_bio) {
+	if (from && from->sessions && !from->by_bio) { /* not drawn again */
 		fresh.sessions = from->sessions & wanted(page, operation);
 		others = 0;
 	} else {

@@ -7,17 +7,12 @@
 #include "sockets.bpf.h"
 #include "uring_ends.bpf.h"
 
-/* A set of opcodes, which are below 64. */
-#define ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
-#define MESSAGES    (ONE(SENDMSG) | ONE(RECVMSG) | ONE(SENDMSG_ZC))
-#define VECTORS	    (ONE(READV) | ONE(WRITEV) | ONE(READV_FIXED) | ONE(WRITEV_FIXED))
-#define FLAGGED	    (MESSAGES | ONE(SEND) | ONE(RECV) | ONE(SEND_ZC))
+#define MESSAGES (URING_ONE(SENDMSG) | URING_ONE(RECVMSG) | URING_ONE(SENDMSG_ZC))
+#define FLAGGED	 (MESSAGES | URING_ONE(SEND) | URING_ONE(RECV) | URING_ONE(SEND_ZC))
 #define SENDS                                                                                   \
-	(ONE(WRITEV) | ONE(WRITE_FIXED) | ONE(WRITE) | ONE(SENDMSG) | ONE(SEND) | ONE(SEND_ZC) | \
-	 ONE(SENDMSG_ZC) | ONE(WRITEV_FIXED))
-#define RECEIVES                                                                                \
-	(ONE(READV) | ONE(READ_FIXED) | ONE(READ) | ONE(RECVMSG) | ONE(RECV) | ONE(READ_MULTISHOT) | \
-	 ONE(READV_FIXED))
+	(URING_WRITES | URING_ONE(SENDMSG) | URING_ONE(SEND) | URING_ONE(SEND_ZC) |              \
+	 URING_ONE(SENDMSG_ZC))
+#define RECEIVES (URING_READS | URING_ONE(RECVMSG) | URING_ONE(RECV))
 
 /* Of struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
 #define REPEATING (1 << 1 | 1 << 4)
@@ -72,9 +67,9 @@ static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 
 	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* older than those */
 		return false;
-	if (opcode & ONE(READ_MULTISHOT))
+	if (opcode & URING_ONE(READ_MULTISHOT))
 		return true;
-	return opcode & (ONE(SEND) | ONE(RECV) | ONE(RECVMSG)) &&
+	return opcode & (URING_ONE(SEND) | URING_ONE(RECV) | URING_ONE(RECVMSG)) &&
 	       bpf_core_field_exists(message->flags) &&
 	       READ(struct io_sr_msg, request, flags) & REPEATING;
 }
@@ -87,7 +82,7 @@ static __always_inline void note_request(struct net_request *net, struct io_kioc
 
 	if (!(opcode & FLAGGED)) {
 		length = READ(struct io_rw, request, len);
-		net->size = opcode & VECTORS ? iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
+		net->size = opcode & URING_VECTORS ? iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
 					       length;
 		return;
 	}
@@ -110,7 +105,7 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task), number = READ(struct io_kiocb, request, opcode);
-	__u64 opcode = number < 64 ? 1ULL << number : 0;
+	__u64 opcode = uring_set(number);
 	struct net_request net = {}, *before;
 
 	if (!page || tgid == page->own_tgid)

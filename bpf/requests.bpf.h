@@ -125,7 +125,7 @@ static __always_inline void request_keep(__u64 key, struct ring_request *request
 		request_forget(key, request);
 }
 
-/* ---- completions that do not tell their request ---- */
+/* ---- the oldest kernels: keys of requests with the same number ---- */
 
 static __always_inline __u64 request_key(void *ring, __u64 user_data, __u32 place)
 {

@@ -80,6 +80,22 @@ static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u6
 	entry->user_data = user_data;
 }
 
+/* Sets of opcodes, which are below 64: what reads and writes, whatever the file is. */
+#define URING_ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
+#define URING_READS                                                                               \
+	(URING_ONE(READ) | URING_ONE(READV) | URING_ONE(READ_FIXED) | URING_ONE(READV_FIXED) |     \
+	 URING_ONE(READ_MULTISHOT))
+#define URING_WRITES \
+	(URING_ONE(WRITE) | URING_ONE(WRITEV) | URING_ONE(WRITE_FIXED) | URING_ONE(WRITEV_FIXED))
+#define URING_VECTORS \
+	(URING_ONE(READV) | URING_ONE(WRITEV) | URING_ONE(READV_FIXED) | URING_ONE(WRITEV_FIXED))
+
+/* A set of one; empty for an opcode that none of them has. */
+static __always_inline __u64 uring_set(__u32 opcode)
+{
+	return opcode < 64 ? 1ULL << opcode : 0;
+}
+
 /* Whether a request may have more than one completion. */
 static __always_inline bool may_repeat(const struct uring_entry *entry)
 {

@@ -62,7 +62,7 @@ static int program_attach(struct probes *probes, enum probes_group group,
 	return link ? link_keep(probes, group, link) : attach_failed(program, -errno);
 }
 
-/* Maps of what is under way, by the kernel's address of it. */
+/* Maps of what is under way. */
 static const struct {
 	enum probes_group group;
 	const char *map;

@@ -18,7 +18,6 @@ from lib.table import Table, bar, note
 # stream, kind of call of bench_pread, events that the stream makes of one
 STREAMS = (('vfs', 'pread', 1), ('cache', 'pread', 1), ('pagefault', 'fault', 1), ('net', 'net', 2),
            ('conn', 'conn', 5), ('epoll', 'epoll', 1), ('sockopt', 'sockopt', 1), ('iouring', 'iouring', 1))
-CALLS, PROCESSES, BATCHES = 100, 6, 25
 HIT_BAR = 1.5
 SAMPLED_BAR = 1 / 4
 EMPTY = ('cache', 'pagefault', 'iouring')  # of hooks other than those of system calls; see bench_empty.bpf.c
@@ -27,10 +26,10 @@ EMPTY = ('cache', 'pagefault', 'iouring')  # of hooks other than those of system
 class Call(Variant):
     """A variant of one kind of call. Where the kernel puts the pages of a process makes some calls dearer."""
 
-    processes = PROCESSES
+    processes, calls, batches = 6, 100, 25
 
     def __init__(self, name, tracer, kind):
-        super().__init__(name, tracer, CALLS, BATCHES, ('-k', kind))
+        super().__init__(name, tracer, self.calls, self.batches, ('-k', kind))
 
     def figure(self):
         """Other work of the machine can only add; a process with luck is not to be held against one without."""
@@ -41,11 +40,7 @@ class Call(Variant):
 class SlowCall(Call):
     """Of a tracer that starts what it watches, and takes its time."""
 
-    processes = 1
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.calls, self.batches = 20, 30
+    processes, calls, batches = 1, 20, 30
 
 
 def variants_of(world, daemon, stream, kind, lost):

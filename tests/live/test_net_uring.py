@@ -91,6 +91,24 @@ def uring_names(world):
 
 
 @test
+def uring_registered(world):
+    """Parts of a registered buffer."""
+    def work(book):
+        ring = uring.need()
+        if 'WRITEV_FIXED' not in ring.supported():
+            raise Skip('no WRITEV_FIXED')
+        _, client, server = connected('4')
+        room = ctypes.create_string_buffer(256)
+        ring.register_buffer(room)
+        at = ctypes.addressof(room)
+        parts = (ctypes.c_uint64 * 4)(at, 30, at + 100, 20)
+        way = Way(book, '4', 'TCP', port(client), port(server))
+        way.send(50, ring.do('WRITEV_FIXED', client.fileno(), ctypes.addressof(parts), 2), '')
+        way.receive(50, ring.do('READV_FIXED', server.fileno(), ctypes.addressof(parts), 2), '')
+    exact(world, 'net', work)
+
+
+@test
 def uring_own_files(world):
     """Descriptors of the ring's own table; and such as are no sockets of IP."""
     def work(book):

@@ -186,15 +186,20 @@ static __always_inline bool bio_draw(struct iotr_control *page, struct pending *
 	return bio->sessions || flushes;
 }
 
-/* A bio that is a row of its own. One in the same place was never seen to end. */
-static __always_inline void bio_row_begins(struct iotr_control *page, struct pending *pending, __u64 key)
+/* A bio is queued whose place may be that of one that ended unseen. */
+static __always_inline void bio_row_unended(struct iotr_control *page, __u64 key)
 {
 	struct pending *before = bpf_map_lookup_elem(&bio_rows, &key);
 
-	if (before) {
-		row_unended(page, IOTR_BLOCK, before->sessions, before->issue_ns);
-		bpf_map_delete_elem(&bio_rows, &key);
-	}
+	if (!before)
+		return;
+	row_unended(page, IOTR_BLOCK, before->sessions, before->issue_ns);
+	bpf_map_delete_elem(&bio_rows, &key);
+}
+
+/* A bio that is a row of its own. */
+static __always_inline void bio_row_begins(struct iotr_control *page, struct pending *pending, __u64 key)
+{
 	pending->issue_ns = pending->queued_ns;
 	pending->sessions = filter_pending(page, pending, pending->sessions);
 	if (pending->sessions && bpf_map_update_elem(&bio_rows, &key, pending, BPF_ANY))
@@ -214,6 +219,8 @@ static __always_inline int bio_queued(struct bio *bio)
 	pending.size = READ(struct bio, bio, bi_iter.bi_size);
 	pending.operation = page->block_operation[flags & REQUEST_OPERATION];
 	pending.by_bio = !bio_has_requests(bio);
+	if (pending.by_bio)
+		bio_row_unended(page, key);
 	if (!bio_draw(page, &pending, flags & page->request_preflush, key))
 		return 0;
 	actor_current(&pending.actor);
@@ -357,15 +364,37 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	return 0;
 }
 
-/* A request as inserted, as started, or as issued. */
+/* One whose issue or end was not seen; not a flush that another request carried out. */
+static __always_inline void request_unseen(struct iotr_control *page, const struct pending *pending)
+{
+	__u64 start = pending->insert_ns ?: pending->issue_ns ?: pending->queued_ns;
+
+	if (pending->issue_ns || pending->size)
+		row_unended(page, IOTR_BLOCK, pending->sessions & wanted(page, pending->operation), start);
+}
+
+/* A request under way, or NULL: none is in its place, or one that ended unseen. */
+static __always_inline struct pending *request_under_way(struct iotr_control *page, __u64 key, bool starts)
+{
+	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+
+	if (!pending || !(starts || pending->issue_ns))
+		return pending;
+	request_unseen(page, pending);
+	bpf_map_delete_elem(&requests, &key);
+	return NULL;
+}
+
+/* A request as started, as inserted, or as issued. */
 static __always_inline int request_begins(struct request *request, bool inserted, bool issued)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+	struct pending *pending;
 
 	if (!page)
 		return 0;
+	pending = request_under_way(page, key, !inserted && !issued);
 	if (!pending)
 		return request_new(page, request, inserted, issued);
 	if (!pending->sessions)
@@ -438,8 +467,10 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 	failed = error < 0 ? -error : status_errno(error);
 	if (pending->stacked)
 		stacked_complete(request, failed);
-	if (pending->issue_ns) /* else a flush that another request carried out */
+	if (pending->issue_ns)
 		emit(page, pending, key, failed);
+	else
+		request_unseen(page, pending);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }

@@ -84,20 +84,26 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;
 }
 
+/* The address of the page that a bio begins with, 0: none. */
+static __always_inline __u64 bio_first_page(struct bio *bio)
+{
+	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
+
+	return vector ? ADDRESS(struct bio_vec, vector, bv_page) : 0;
+}
+
 /*
  * The inode whose page a bio begins with; the pages of direct I/O belong to none. Returns its
  * address, or 0.
  */
 static __always_inline __u64 inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
 {
-	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
-	__u64 page, mapping, inode, sb;
+	__u64 page = bio_first_page(bio), mapping, inode, sb;
 
 	*number = IOTR_UNKNOWN;
-	if (!vector || !READ(struct bio, bio, bi_iter.bi_size))
+	if (!page || !READ(struct bio, bio, bi_iter.bi_size))
 		return 0;
-	page = ADDRESS(struct bio_vec, vector, bv_page);
-	mapping = page ? folio_mapping(page_folio(page)) : 0;
+	mapping = folio_mapping(page_folio(page));
 	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
 	sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
 	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)

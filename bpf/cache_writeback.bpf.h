@@ -14,6 +14,7 @@
 struct writeback {
 	struct actor actor;
 	struct cached cached;
+	__u64 first_page; /* address */
 	__u64 index;
 	__u64 count;
 	__u64 sessions;
@@ -53,14 +54,13 @@ static __always_inline void emit_for(struct iotr_control *page, const struct wri
 static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio,
 				      struct writeback *back)
 {
-	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
-	__u64 size = READ(struct bio, bio, bi_iter.bi_size), first, head, mapping, inode;
+	__u64 size = READ(struct bio, bio, bi_iter.bi_size), first = bio_first_page(bio);
+	__u64 head, mapping, inode;
 
-	if (!vector || !size)
+	if (!first || !size)
 		return false;
-	first = ADDRESS(struct bio_vec, vector, bv_page);
 	head = page_folio(first);
-	if (!first || !(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+	if (!(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
 		return false;
 	mapping = folio_mapping(head);
 	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
@@ -73,8 +73,9 @@ static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio
 		return false;
 	if (back->cached.file.inode != IOTR_UNKNOWN)
 		back->cached.file.name = name_of_inode(inode);
+	back->first_page = first;
 	back->index = folio_index(head) + (first - head) / bpf_core_type_size(struct page) +
-		      (READ(struct bio_vec, vector, bv_offset) >> PAGE_SHIFT);
+		      (READ(struct bio_vec, READ(struct bio, bio, bi_io_vec), bv_offset) >> PAGE_SHIFT);
 	back->count = (size + PAGE_BYTES - 1) >> PAGE_SHIFT;
 	return true;
 }
@@ -107,7 +108,10 @@ static __always_inline int bio_queued(struct bio *bio)
 
 QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
-/* A function of its own, verified once. */
+/*
+ * A function of its own, verified once. A bio of other pages is another one, in the place of one that
+ * ended unseen.
+ */
 __noinline int bio_ended(__u64 bio)
 {
 	struct iotr_control *page = control_page();
@@ -115,7 +119,10 @@ __noinline int bio_ended(__u64 bio)
 
 	if (!page || !back)
 		return 0;
-	emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
+	if (bio_first_page((struct bio *)bio) == back->first_page)
+		emit_for(page, back, IOTR_CACHE_WRITEBACK_END);
+	else
+		writeback_lost(page, back);
 	bpf_map_delete_elem(&writebacks, &bio);
 	return 0;
 }

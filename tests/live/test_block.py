@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Block requests: known offsets on known devices."""
+import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -255,6 +257,42 @@ def counts(world):
         if not wrong:
             return
     raise Failure(*wrong)
+
+
+READS = 12000
+
+
+def direct_reads(world, name, image):
+    """By a process of that command name; one request each."""
+    program = os.path.join(world.folder, name)
+    if not os.path.exists(program):
+        os.symlink(shutil.which('dd'), program)
+    world.command(program, 'if=' + image, 'of=/dev/null', 'bs=4k', 'count=%d' % READS, 'iflag=direct')
+
+
+@contextlib.contextmanager
+def orphans():
+    """Keeps process 1 busy with processes that end as its own."""
+    with subprocess.Popen(['sh', '-c', 'while :; do (: &); done']) as shell:
+        try:
+            yield
+        finally:
+            shell.kill()
+
+
+@test
+def ends_unseen(world):
+    """A hardened kernel lets no program run in process 1, nor in what interrupts it: such ends are counted."""
+    image = world.path('image')
+    world.command('dd', 'if=/dev/zero', 'of=' + image, 'bs=4k', 'count=%d' % READS, 'conv=fsync')
+    if world.command('dd', 'if=' + image, 'of=/dev/null', 'bs=4k', 'count=1', 'iflag=direct', check=False).returncode:
+        raise Skip('no direct I/O where the tests run')
+    direct_reads(world, 'iotr-counted', image)
+    with world.session('--block', '--operation', 'READ', '--command', 'iotr-counted') as session:
+        with orphans():
+            direct_reads(world, 'iotr-counted', image)
+        direct_reads(world, 'iotr-after', image)  # uses the places of requests again
+    equal(session.accounts['block']['emitted'], READS, 'requests that are rows, or counted')
 
 
 @test

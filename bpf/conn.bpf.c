@@ -6,6 +6,7 @@
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT    2
+#define TCP_SYN_RECV    3
 #define TCP_CLOSE       7
 #define EINPROGRESS     115
 
@@ -73,6 +74,18 @@ static __always_inline void connecting_forget(__u64 sock)
 	bpf_map_delete_elem(&connects, &sock);
 }
 
+/* A connection whose outcome was not seen. */
+static __always_inline void connecting_unseen(const struct connecting *connecting, __u64 sock)
+{
+	struct iotr_control *page = control_page();
+
+	if (page && connecting->returned) /* else the row of the call tells */
+		row_unended(page, IOTR_CONN,
+			    connecting->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT],
+			    connecting->start_ns);
+	connecting_forget(sock);
+}
+
 static __always_inline void connecting_begin(const struct slot *slot, const struct noted *noted)
 {
 	struct connecting connecting = {
@@ -80,12 +93,16 @@ static __always_inline void connecting_begin(const struct slot *slot, const stru
 		.start_ns = slot->start_ns,
 		.fd = slot->args[0],
 	};
+	const struct connecting *unseen;
 	__u64 sock = noted->sock;
 	__u32 claim = 0;
 
 	if (!sock || !is_ip(noted->socket.family) || noted->socket.protocol != IPPROTO_TCP ||
 	    READ(struct sock, sock, __sk_common.skc_state) != TCP_CLOSE)
 		return;
+	unseen = bpf_map_lookup_elem(&connects, &sock);
+	if (unseen)
+		connecting_unseen(unseen, sock);
 	actor_current(&connecting.actor);
 	bpf_map_update_elem(&connect_claims, &sock, &claim, BPF_ANY);
 	if (bpf_map_update_elem(&connects, &sock, &connecting, BPF_ANY))
@@ -162,6 +179,10 @@ int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
 	connecting = bpf_map_lookup_elem(&connects, &key);
 	if (!connecting || connecting->decided)
 		return 0;
+	if (after == TCP_CLOSE && before != TCP_SYN_SENT && before != TCP_SYN_RECV) {
+		connecting_unseen(connecting, key);
+		return 0;
+	}
 	connecting->outcome = after == TCP_CLOSE ? -READ(struct sock, sock, sk_err) : 0;
 	if (after == TCP_CLOSE && !connecting->outcome) { /* given up by its own process */
 		connecting_forget(key);

@@ -4,6 +4,9 @@
  * kernel counts it as major or minor, which software events of perf tell. A fault that ends in a
  * signal is not counted by the kernel, and is no row.
  *
+ * Where all sessions sample, perf tells of one fault in so many, and the draw is of these, at the end:
+ * the kernel spares the rest the second program.
+ *
  * The file is that of the mapping which the address lies in. A private copy that a process has
  * made of a file's page lies in it, too.
  */
@@ -20,11 +23,12 @@
 struct fault {
 	__u64 thread; /* this and the next two: struct place_head */
 	__u64 start_ns;
-	__u64 sessions; /* 0: none under way */
+	__u64 sessions; /* 0: none under way that is drawn */
 	__u64 address;
 	__u64 inode; /* that the page cache was asked for on the way, 0: none */
 	__u64 index;
 	__u64 write;
+	__u64 undrawn; /* the draw is at its end */
 };
 
 /* The file behind an address. */
@@ -57,14 +61,16 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 {
 	struct fault *fault = fault_find(arguments);
 	struct iotr_control *page = control_page();
+	bool undrawn;
 	__u64 sessions;
 
 	if (fault)
-		fault->sessions = 0; /* one that ended in a signal */
+		fault->sessions = fault->undrawn = 0; /* one that ended in a signal */
 	if (!page || address >> 63)
 		return 0;
-	sessions = filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
-	if (!sessions)
+	undrawn = page->fault_period > 1;
+	sessions = undrawn ? 0 : filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
+	if (!sessions && !undrawn)
 		return 0;
 	if (!fault)
 		fault = place_take(page, &page_faults, FAULTS, thread_at(arguments));
@@ -78,6 +84,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 	fault->inode = 0;
 	fault->start_ns = bpf_ktime_get_ns();
 	fault->sessions = sessions;
+	fault->undrawn = undrawn;
 	return 0;
 }
 
@@ -99,7 +106,7 @@ int BPF_PROG(fault_file, void *mapping, unsigned long index)
 {
 	struct fault *fault = fault_find(ctx);
 
-	if (!fault || !fault->sessions)
+	if (!fault || !(fault->sessions | fault->undrawn))
 		return 0;
 	fault->inode = ADDRESS(struct address_space, argument_address(ctx, 0), host);
 	fault->index = index;
@@ -112,7 +119,7 @@ int BPF_PROG(fault_gone, struct task_struct *task)
 	struct fault *fault = fault_find(ctx);
 
 	if (fault)
-		fault->sessions = 0;
+		fault->sessions = fault->undrawn = 0;
 	return 0;
 }
 
@@ -187,14 +194,33 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	return 0;
 }
 
-/* The fault that is counted now, taken from its place; NULL: not one that is wanted. */
+/* Sessions that want a fault of which perf tells, as one in so many. */
+static __always_inline __u64 fault_drawn(struct iotr_control *page)
+{
+	return filter_current(page, sample_by(IOTR_PAGEFAULT, wanted(page), sample_draw() / page->fault_period));
+}
+
+/* Another thread's fault, not drawn either, has taken the place of the one that is counted now. */
+static __always_inline void fault_displaced(struct iotr_control *page)
+{
+	if (page->fault_period > 1)
+		row_unmatched(IOTR_PAGEFAULT, fault_drawn(page));
+}
+
+/* The fault that is counted now, in its place; NULL: not one that is wanted. */
 static __always_inline struct fault *fault_counted(struct counted_event *context)
 {
 	struct fault *fault = fault_find(context);
+	struct iotr_control *page = control_page();
 
-	if (!fault || !fault->sessions || (fault->address ^ context->addr) >> PAGE_SHIFT)
+	if (page && !fault)
+		fault_displaced(page);
+	if (!page || !fault || (fault->address ^ context->addr) >> PAGE_SHIFT)
 		return NULL;
-	return fault;
+	if (fault->undrawn)
+		fault->sessions = fault_drawn(page);
+	fault->undrawn = 0;
+	return fault->sessions ? fault : NULL;
 }
 
 static __always_inline void look_behind(__u64 vma, struct behind *behind)

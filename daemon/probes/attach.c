@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "probes/counted.h"
@@ -33,19 +34,63 @@ static int attach_failed(const struct bpf_program *program, int r)
 	return r;
 }
 
+/* Takes the event. */
+static int event_keep(struct probes *probes, int event)
+{
+	size_t count = probes->fault_event_count;
+	int *events = reallocarray(probes->fault_events, count + 1, sizeof(*events));
+
+	if (!events) {
+		close(event);
+		return -ENOMEM;
+	}
+	events[count] = event;
+	probes->fault_events = events;
+	probes->fault_event_count++;
+	return 0;
+}
+
+static void events_close(struct probes *probes)
+{
+	while (probes->fault_event_count)
+		close(probes->fault_events[--probes->fault_event_count]);
+	free(probes->fault_events);
+	probes->fault_events = NULL;
+}
+
+void probes_fault_period(struct probes *probes, uint64_t period)
+{
+	int r = 0;
+
+	if (period == probes->page->fault_period)
+		return;
+	probes->page->fault_period = period;
+	for (size_t i = 0; i < probes->fault_event_count && r >= 0; i++)
+		r = counted_period(probes->fault_events[i], period);
+	if (r >= 0)
+		return;
+	log_warning("cannot have perf leave out page faults: %s", strerror(-r));
+	if (period > 1)
+		probes_fault_period(probes, 1);
+}
+
 /* CPUs that come later are not seen. */
 static int program_attach_counted(struct probes *probes, enum probes_group group,
 				  const struct bpf_program *program, uint64_t number)
 {
-	int cpus = libbpf_num_possible_cpus(), r = 0;
+	int cpus = libbpf_num_possible_cpus(), r = 0, event;
 	struct bpf_link *link;
 
 	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
-		r = counted_attach(program, number, cpu, &link);
-		if (r >= 0)
+		r = counted_attach(program, number, cpu, probes->page->fault_period, &event, &link);
+		if (r >= 0) {
+			int kept = event_keep(probes, event);
+
 			r = link_keep(probes, group, link);
-		else if (r == -ENODEV)
+			r = r < 0 ? r : kept;
+		} else if (r == -ENODEV) {
 			r = 0;
+		}
 	}
 	return r < 0 ? attach_failed(program, r) : 0;
 }
@@ -133,6 +178,8 @@ void probes_detach(struct probes *probes, enum probes_group group)
 		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
 	free(probes->links[group]);
 	probes->links[group] = NULL;
+	if (group == PROBES_PAGEFAULT)
+		events_close(probes);
 	probes->attached[group] = false;
 }
 

@@ -180,6 +180,23 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 	}
 }
 
+/*
+ * What perf leaves out by itself costs least, where all sessions sample page faults. A prime, as what a program
+ * does over and over is seldom a multiple of it; at most half of what is left out: the rest is left to chance.
+ */
+static uint64_t fault_period(const struct iotr_control *page)
+{
+	static const uint64_t primes[] = { 13, 11, 7, 5, 3, 2 };
+	uint64_t most = page->sample_most[IOTR_PAGEFAULT];
+
+	if (!most || page->wanted[IOTR_PAGEFAULT] & ~page->sampled[IOTR_PAGEFAULT])
+		return 1;
+	for (size_t i = 0; i < sizeof(primes) / sizeof(primes[0]); i++)
+		if (most <= (1ULL << 62) / primes[i])
+			return primes[i];
+	return 1;
+}
+
 static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
 		     struct filter_error *error)
 {
@@ -235,6 +252,7 @@ int control_page_prepare(struct probes *probes, unsigned int session, const stru
 	sample_set(page, session, spec);
 	page_summarise(page);
 	operations_set(page, bit, spec);
+	probes_fault_period(probes, fault_period(page));
 	return 0;
 }
 
@@ -288,6 +306,7 @@ void control_page_clear(struct probes *probes, unsigned int session)
 	page->tree &= ~bit;
 	page->pseudo_fs &= ~bit;
 	page_summarise(page);
+	probes_fault_period(probes, fault_period(page));
 }
 
 /* ---- block requests ---- */

@@ -2,20 +2,22 @@
 #include "probes/counted.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 
-static int event_open(uint64_t number, int cpu)
+static int event_open(uint64_t number, int cpu, uint64_t period)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attributes),
 		.config = number,
-		.sample_period = 1, /* each one */
+		.sample_period = period,
 	};
 	long fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -32,15 +34,26 @@ int counted_number(const struct bpf_program *program, uint64_t *number)
 	return 0;
 }
 
-int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, struct bpf_link **ret)
+int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, uint64_t period, int *event,
+		   struct bpf_link **ret)
 {
-	_cleanup_close_ int fd = event_open(number, cpu);
+	_cleanup_close_ int fd = event_open(number, cpu, period), ours = -1;
 
 	if (fd < 0)
 		return fd;
+	ours = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (ours < 0)
+		return -errno;
 	*ret = bpf_program__attach_perf_event(program, fd);
 	if (!*ret)
 		return -errno;
 	fd = -1; /* the link's */
+	*event = ours;
+	ours = -1;
 	return 0;
+}
+
+int counted_period(int event, uint64_t period)
+{
+	return ioctl(event, PERF_EVENT_IOC_PERIOD, &period) < 0 ? -errno : 0;
 }

@@ -76,6 +76,7 @@ static int pages_map(struct probes *probes)
 	if (r < 0)
 		return r;
 	probes->page->own_tgid = getpid();
+	probes->page->fault_period = 1;
 	return page_map(probes_map(probes, "known"), IOTR_KNOWN * sizeof(uint64_t), &probes->known);
 }
 

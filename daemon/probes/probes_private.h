@@ -28,6 +28,8 @@ struct probes {
 	struct functions *functions; /* hooks on the functions of system calls */
 	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
+	int *fault_events; /* of perf, that tell the ends of page faults */
+	size_t fault_event_count;
 	bool attached[PROBES_GROUP_COUNT];
 	struct iotr_control *page;
 	uint64_t *known;

@@ -4,6 +4,7 @@
 deviations, which a right program misses once in 500 million times.
 """
 import collections
+import contextlib
 import math
 import mmap
 import os
@@ -148,17 +149,52 @@ def cache_reads(world):
         equal(set(found.values()), {pages}, 'pages of a %s' % operation)
 
 
-@test
-def faults(world):
-    path = data(world, 4096)
+@contextlib.contextmanager
+def page(path):
+    """Of a file, mapped."""
     fd = os.open(path, os.O_RDONLY)
     with mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ) as pages:
-        with world.session('--pagefault', *OPTIONS, '--sample', 'pagefault=4') as session:
-            for _ in range(EVENTS):
-                pages.madvise(mmap.MADV_DONTNEED)
-                pages[0]
-    os.close(fd)
-    near(len([row for row in session.rows('pagefault') if row['filename'] == path]), 4, 'faults')
+        os.close(fd)
+        yield pages
+
+
+def fault(pages, times=EVENTS):
+    for _ in range(times):
+        pages.madvise(mmap.MADV_DONTNEED)
+        pages[0]
+
+
+def faults_of(session, path):
+    return [row['mono_ns'] for row in session.rows('pagefault') if row['filename'] == path]
+
+
+@test
+def faults(world):
+    path = data(world)
+    with page(path) as pages:
+        for share in (2, 4, 13, 30):
+            with world.session('--pagefault', *OPTIONS, '--sample', 'pagefault=%d' % share) as session:
+                fault(pages)
+            near(len(faults_of(session, path)), share, 'faults')
+
+
+@test
+def faults_beside(world):
+    """Who samples faults has the kernel tell of few; who wants them all beside them is told of all."""
+    path = data(world)
+    with page(path) as pages:
+        few, fewer = [world.session('--pagefault', *OPTIONS, '--sample', 'pagefault=%d' % share).start()
+                      for share in (26, 52)]
+        fault(pages)
+        with world.session('--pagefault', *OPTIONS) as every:
+            fault(pages)
+        fault(pages)
+        for session in (few, fewer):
+            session.stop()
+    equal(len(faults_of(every, path)), EVENTS, 'faults without a share')
+    near(len(faults_of(few, path)), 26, 'faults', 3 * EVENTS)
+    near(len(faults_of(fewer, path)), 52, 'faults', 3 * EVENTS)
+    check(set(faults_of(fewer, path)) <= set(faults_of(few, path)), 'the smaller share is no part of the larger')
 
 
 @test

@@ -92,6 +92,7 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
 		return 0;
 	key = aio_key(user);
+	pending_unended(key);
 	sessions = sample(page, IOTR_VFS, slot->sessions);
 	if (!sessions)
 		return 0;

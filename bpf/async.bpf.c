@@ -158,7 +158,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 	return uring_submitted(ring, request, uring_key_510(ring, user_data));
 }
 
-URING_BEGINS(uring, taken, taken_510)
+URING_BEGINS(uring, taken, taken_510, pending_unended)
 URING_ENDS(uring, told, told_by_number)
 URING_OVERFLOWS(uring, PENDINGS)
 

@@ -50,15 +50,25 @@ static __always_inline int operation_of(__u8 opcode)
 
 /* ---- submission ---- */
 
+/* One that is there as another one begins under its key was never seen to end. */
+static __always_inline void request_unended(__u64 key)
+{
+	struct conn_request *request = bpf_map_lookup_elem(&conn_requests, &key);
+	struct iotr_control *page = control_page();
+
+	if (!page || !request)
+		return;
+	row_unended(page, IOTR_CONN, request->sessions, request->start_ns);
+	bpf_map_delete_elem(&conn_requests, &key);
+}
+
 /* The place of a new request; NULL, and counted, when there is none. */
 static __always_inline struct conn_request *request_new(__u64 key, __u64 sessions)
 {
-	struct conn_request *before = bpf_map_lookup_elem(&conn_requests, &key), *blank;
-	struct iotr_control *page = control_page();
+	struct conn_request *blank;
 	__u32 zero = 0;
 
-	if (before && page)
-		row_unended(page, IOTR_CONN, before->sessions, before->start_ns);
+	request_unended(key);
 	blank = bpf_map_lookup_elem(&conn_request_blank, &zero);
 	if (!blank || bpf_map_update_elem(&conn_requests, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_CONN, sessions);
@@ -167,7 +177,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 o
 	return 0;
 }
 
-URING_BEGINS(conn, taken, taken_510)
+URING_BEGINS(conn, taken, taken_510, request_unended)
 
 /* ---- completion ---- */
 

@@ -293,7 +293,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 o
 			 &entry);
 }
 
-URING_BEGINS(ring, taken, taken_510)
+URING_BEGINS(ring, taken, taken_510, request_unended)
 
 /* What the kernel refuses before it has taken it, or while it makes it ready. */
 SEC("tp_btf/io_uring_req_failed")
@@ -306,6 +306,7 @@ int BPF_PROG(ring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 
 	if (request && request->tag == head)
 		return 0;
+	request_unended(uring_key(kernel));
 	if (bpf_probe_read_kernel(&entry, sizeof(entry), sqe))
 		return 0;
 	return submitted(ring, kernel, uring_key(kernel), head, &entry);

@@ -100,13 +100,25 @@ static __always_inline void note_request(struct net_request *net, struct io_kioc
 			 message.name, net->room);
 }
 
+/* One that is there as another one begins under its key was never seen to end. */
+static __always_inline void net_unended(__u64 key)
+{
+	struct net_request *net = bpf_map_lookup_elem(&net_requests, &key);
+	struct iotr_control *page = control_page();
+
+	if (!page || !net)
+		return;
+	row_unended(page, IOTR_NET, net->sessions, net->start_ns);
+	bpf_map_delete_elem(&net_requests, &key);
+}
+
 static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task), number = READ(struct io_kiocb, request, opcode);
 	__u64 opcode = uring_set(number);
-	struct net_request net = {}, *before;
+	struct net_request net = {};
 
 	if (!page || tgid == page->own_tgid)
 		return 0;
@@ -123,9 +135,7 @@ static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
 		net.message = 0; /* names are in the buffers that the kernel chooses */
 		net.size = net.size ?: IOTR_UNKNOWN;
 	}
-	before = bpf_map_lookup_elem(&net_requests, &key);
-	if (before)
-		row_unended(page, IOTR_NET, before->sessions, before->start_ns);
+	net_unended(key);
 	net.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY) ||
 	    (net.repeats && !repeat_note(request)))
@@ -210,7 +220,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 	return net_submitted(request, uring_key_510(ring, user_data));
 }
 
-URING_BEGINS(net, taken, taken_510)
+URING_BEGINS(net, taken, taken_510, net_unended)
 URING_ENDS(net, told, told_by_number)
 URING_OVERFLOWS(net, net_requests)
 

@@ -2,10 +2,8 @@
 /*
  * Page faults of mapped files. A fault begins where the processor reports it, and ends where the
  * kernel counts it as major or minor, which software events of perf tell. A fault that ends in a
- * signal is not counted by the kernel, and is no row.
- *
- * Where all sessions sample, perf tells of one fault in so many, and the draw is of these, at the end:
- * the kernel spares the rest the second program.
+ * signal is not counted by the kernel, and is no row. Where all sessions sample, perf may tell of one
+ * fault in so many, and the draw takes so many more.
  *
  * The file is that of the mapping which the address lies in. A private copy that a process has
  * made of a file's page lies in it, too.
@@ -23,12 +21,11 @@
 struct fault {
 	__u64 thread; /* this and the next two: struct place_head */
 	__u64 start_ns;
-	__u64 sessions; /* 0: none under way that is drawn */
+	__u64 sessions; /* 0: none under way */
 	__u64 address;
 	__u64 inode; /* that the page cache was asked for on the way, 0: none */
 	__u64 index;
 	__u64 write;
-	__u64 undrawn; /* the draw is at its end */
 };
 
 /* The file behind an address. */
@@ -61,30 +58,28 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 {
 	struct fault *fault = fault_find(arguments);
 	struct iotr_control *page = control_page();
-	bool undrawn;
 	__u64 sessions;
 
 	if (fault)
-		fault->sessions = fault->undrawn = 0; /* one that ended in a signal */
+		fault->sessions = 0; /* one that ended in a signal */
 	if (!page || address >> 63)
 		return 0;
-	undrawn = page->fault_period > 1;
-	sessions = undrawn ? 0 : filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
-	if (!sessions && !undrawn)
+	sessions = filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
+	if (!sessions)
 		return 0;
 	if (!fault)
 		fault = place_take(page, &page_faults, FAULTS, thread_at(arguments));
 	if (!fault)
 		return 0;
-	if (fault->sessions)
-		row_unended(page, IOTR_PAGEFAULT, fault->sessions, fault->start_ns);
+	if (fault->sessions) /* of another thread; for those who sample it may have ended long ago */
+		row_unended(page, IOTR_PAGEFAULT, fault->sessions & ~page->sampled[IOTR_PAGEFAULT],
+			    fault->start_ns);
 	fault->thread = thread_at(arguments);
 	fault->address = address;
 	fault->write = error & FAULT_WRITE;
 	fault->inode = 0;
 	fault->start_ns = bpf_ktime_get_ns();
 	fault->sessions = sessions;
-	fault->undrawn = undrawn;
 	return 0;
 }
 
@@ -106,7 +101,7 @@ int BPF_PROG(fault_file, void *mapping, unsigned long index)
 {
 	struct fault *fault = fault_find(ctx);
 
-	if (!fault || !(fault->sessions | fault->undrawn))
+	if (!fault || !fault->sessions)
 		return 0;
 	fault->inode = ADDRESS(struct address_space, argument_address(ctx, 0), host);
 	fault->index = index;
@@ -119,7 +114,7 @@ int BPF_PROG(fault_gone, struct task_struct *task)
 	struct fault *fault = fault_find(ctx);
 
 	if (fault)
-		fault->sessions = fault->undrawn = 0;
+		fault->sessions = 0;
 	return 0;
 }
 
@@ -194,33 +189,14 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	return 0;
 }
 
-/* Sessions that want a fault of which perf tells, as one in so many. */
-static __always_inline __u64 fault_drawn(struct iotr_control *page)
-{
-	return filter_current(page, sample_by(IOTR_PAGEFAULT, wanted(page), sample_draw() / page->fault_period));
-}
-
-/* Another thread's fault, not drawn either, has taken the place of the one that is counted now. */
-static __always_inline void fault_displaced(struct iotr_control *page)
-{
-	if (page->fault_period > 1)
-		row_unmatched(IOTR_PAGEFAULT, fault_drawn(page));
-}
-
-/* The fault that is counted now, in its place; NULL: not one that is wanted. */
+/* The fault that is counted now, taken from its place; NULL: not one that is wanted. */
 static __always_inline struct fault *fault_counted(struct counted_event *context)
 {
 	struct fault *fault = fault_find(context);
-	struct iotr_control *page = control_page();
 
-	if (page && !fault)
-		fault_displaced(page);
-	if (!page || !fault || (fault->address ^ context->addr) >> PAGE_SHIFT)
+	if (!fault || !fault->sessions || (fault->address ^ context->addr) >> PAGE_SHIFT)
 		return NULL;
-	if (fault->undrawn)
-		fault->sessions = fault_drawn(page);
-	fault->undrawn = 0;
-	return fault->sessions ? fault : NULL;
+	return fault;
 }
 
 static __always_inline void look_behind(__u64 vma, struct behind *behind)

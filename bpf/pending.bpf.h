@@ -59,18 +59,28 @@ static __always_inline __u64 pending_wanted(struct iotr_control *page, const str
 
 ARRAY_OF(pending_blank, struct pending, 1, 0);
 
+/* One that is there as another one begins under its key was never seen to end. */
+static __always_inline void pending_unended(__u64 key)
+{
+	struct pending *pending = bpf_map_lookup_elem(&PENDINGS, &key);
+	struct iotr_control *page = control_page();
+
+	if (!page || !pending)
+		return;
+	row_unended(page, IOTR_VFS, pending->sessions, pending->start_ns);
+	bpf_map_delete_elem(&PENDINGS, &key);
+}
+
 /*
- * A new operation, filled in where it stays: it is too large for the stack. One that is there
- * under the same key was never seen to end. NULL, and counted, when there is no room.
+ * A new operation, filled in where it stays: it is too large for the stack. NULL, and counted, when there
+ * is no room.
  */
 static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 {
-	struct pending *pending = bpf_map_lookup_elem(&PENDINGS, &key), *blank;
-	struct iotr_control *page = control_page();
+	struct pending *pending, *blank;
 	__u32 zero = 0;
 
-	if (page && pending)
-		row_unended(page, IOTR_VFS, pending->sessions, pending->start_ns);
+	pending_unended(key);
 	blank = bpf_map_lookup_elem(&pending_blank, &zero);
 	if (!blank || bpf_map_update_elem(&PENDINGS, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);

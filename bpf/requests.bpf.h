@@ -85,21 +85,25 @@ static __always_inline void request_forget(__u64 key, const struct ring_request 
 		bpf_map_delete_elem(&ring_requests, &key);
 }
 
-/*
- * A new request, filled in where it stays. One that is there under the same key was never seen to
- * end. NULL, and counted, when there is no room.
- */
+/* One that is there as another one begins under its key was never seen to end, or is never told. */
+static __always_inline void request_unended(__u64 key)
+{
+	struct ring_request *request = request_find(key);
+	struct iotr_control *page = control_page();
+
+	if (!page || !request)
+		return;
+	if (!request->silent)
+		row_unended(page, IOTR_IOURING, request->sessions, request->start_ns);
+	request_forget(key, request);
+}
+
+/* A new request, filled in where it stays. NULL, and counted, when there is no room. */
 static __always_inline struct ring_request *request_new(__u64 key, bool silent, __u64 sessions)
 {
-	struct ring_request *request = request_find(key), *blank;
-	struct iotr_control *page = control_page();
+	struct ring_request *request, *blank;
 	__u32 zero = 0;
 
-	if (request) {
-		if (page && !request->silent)
-			row_unended(page, IOTR_IOURING, request->sessions, request->start_ns);
-		request_forget(key, request);
-	}
 	blank = bpf_map_lookup_elem(&ring_blank, &zero);
 	if (!blank || !key ||
 	    (silent ? bpf_map_update_elem(&ring_silent, &key, blank, BPF_ANY) :

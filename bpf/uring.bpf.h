@@ -137,17 +137,20 @@ static __always_inline __u64 uring_key_510(void *ring, __u64 user_data)
 
 /*
  * The programs of a stream, by the arguments that kernels have given their tracepoints. The functions
- * whose names end in 510 are those of the oldest.
+ * whose names end in 510 are those of the oldest. unended() is told of every request, wanted or not: one
+ * that is under way by the same key has ended unseen, and must not end as the new one does.
  */
-#define URING_BEGINS(name, taken, taken_510)                                                    \
+#define URING_BEGINS(name, taken, taken_510, unended)                                           \
 	SEC("tp_btf/io_uring_submit_req")                                                       \
 	int BPF_PROG(name##_submit_req__1, struct io_kiocb *request)                            \
 	{                                                                                       \
+		unended(uring_key(request));                                                    \
 		return taken(request);                                                          \
 	}                                                                                       \
 	SEC("tp_btf/io_uring_submit_sqe")                                                       \
 	int BPF_PROG(name##_submit_sqe__2, struct io_kiocb *request)                            \
 	{                                                                                       \
+		unended(uring_key(request));                                                    \
 		return taken(request);                                                          \
 	}                                                                                       \
 	SEC("tp_btf/io_uring_submit_sqe")                                                       \

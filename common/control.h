@@ -180,7 +180,6 @@ struct iotr_control {
 	__u64 sampled[16]; /* by stream: sessions that take a share of its events */
 	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* that share of 2^63 */
 	__u64 sample_most[16]; /* the largest of these, by stream */
-	__u64 fault_period; /* perf tells the end of one in so many page faults of a CPU; above 1: the draw is of these */
 	__u64 cgroup_generation; /* changes with the cgroups that are accepted */
 	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by the low bits of a value: some filter may name it */
 	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode's number: a node of such a one, 0: there is none */

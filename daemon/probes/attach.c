@@ -58,20 +58,19 @@ static void events_close(struct probes *probes)
 	probes->fault_events = NULL;
 }
 
-void probes_fault_period(struct probes *probes, uint64_t period)
+uint64_t probes_fault_period(struct probes *probes, uint64_t period)
 {
 	int r = 0;
 
-	if (period == probes->page->fault_period)
-		return;
-	probes->page->fault_period = period;
+	if (period == probes->fault_period)
+		return period;
+	probes->fault_period = period;
 	for (size_t i = 0; i < probes->fault_event_count && r >= 0; i++)
 		r = counted_period(probes->fault_events[i], period);
 	if (r >= 0)
-		return;
+		return period;
 	log_warning("cannot have perf leave out page faults: %s", strerror(-r));
-	if (period > 1)
-		probes_fault_period(probes, 1);
+	return period > 1 ? probes_fault_period(probes, 1) : period;
 }
 
 /* CPUs that come later are not seen. */
@@ -82,7 +81,7 @@ static int program_attach_counted(struct probes *probes, enum probes_group group
 	struct bpf_link *link;
 
 	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
-		r = counted_attach(program, number, cpu, probes->page->fault_period, &event, &link);
+		r = counted_attach(program, number, cpu, probes->fault_period, &event, &link);
 		if (r >= 0) {
 			int kept = event_keep(probes, event);
 

@@ -10,6 +10,7 @@
 #include "probes/cgroups.h"
 #include "probes/filter_maps.h"
 #include "probes/paths.h"
+#include "probes/probes_private.h"
 #include "schema.h"
 
 static uint64_t number_hint(const void *key)
@@ -181,20 +182,42 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 }
 
 /*
- * What perf leaves out by itself costs least, where all sessions sample page faults. A prime, as what a program
- * does over and over is seldom a multiple of it; at most half of what is left out: the rest is left to chance.
+ * Of how many page faults perf is to tell one, where the most that a session wants is one in `least`: what perf
+ * leaves out costs least. A prime, as what a program does over and over is seldom a multiple of it.
  */
-static uint64_t fault_period(const struct iotr_control *page)
+static uint64_t fault_period(uint32_t least)
 {
-	static const uint64_t primes[] = { 13, 11, 7, 5, 3, 2 };
-	uint64_t most = page->sample_most[IOTR_PAGEFAULT];
+	static const uint32_t primes[] = { 13, 11, 7, 5, 3, 2 };
 
-	if (!most || page->wanted[IOTR_PAGEFAULT] & ~page->sampled[IOTR_PAGEFAULT])
-		return 1;
 	for (size_t i = 0; i < sizeof(primes) / sizeof(primes[0]); i++)
-		if (most <= (1ULL << 62) / primes[i])
+		if (least >= primes[i] * primes[i])
 			return primes[i];
 	return 1;
+}
+
+/* Of those that perf tells of, the draw takes so many more. 0: the session wants none. */
+static void faults_sample(struct probes *probes, unsigned int session, uint32_t one_in)
+{
+	struct iotr_control *page = probes_page(probes);
+	uint32_t *wanted = probes->fault_one_in, least = UINT32_MAX;
+	uint64_t period;
+
+	wanted[session] = one_in;
+	for (size_t i = 0; i < IOTR_SESSION_SLOTS; i++)
+		if (wanted[i] && wanted[i] < least)
+			least = wanted[i];
+	period = probes_fault_period(probes, least == UINT32_MAX ? 1 : fault_period(least));
+	for (size_t i = 0; i < IOTR_SESSION_SLOTS; i++)
+		if (wanted[i] > 1)
+			page->sample_below[IOTR_PAGEFAULT][i] = (1ULL << 63) / wanted[i] * period;
+	sample_most(page, IOTR_PAGEFAULT);
+}
+
+static uint32_t faults_wanted(const struct iotr_session_spec *spec)
+{
+	if (!(spec->streams >> IOTR_PAGEFAULT & 1))
+		return 0;
+	return spec->sample[IOTR_PAGEFAULT] ?: 1;
 }
 
 static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
@@ -252,7 +275,7 @@ int control_page_prepare(struct probes *probes, unsigned int session, const stru
 	sample_set(page, session, spec);
 	page_summarise(page);
 	operations_set(page, bit, spec);
-	probes_fault_period(probes, fault_period(page));
+	faults_sample(probes, session, faults_wanted(spec));
 	return 0;
 }
 
@@ -306,7 +329,7 @@ void control_page_clear(struct probes *probes, unsigned int session)
 	page->tree &= ~bit;
 	page->pseudo_fs &= ~bit;
 	page_summarise(page);
-	probes_fault_period(probes, fault_period(page));
+	faults_sample(probes, session, 0);
 }
 
 /* ---- block requests ---- */

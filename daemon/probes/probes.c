@@ -76,7 +76,6 @@ static int pages_map(struct probes *probes)
 	if (r < 0)
 		return r;
 	probes->page->own_tgid = getpid();
-	probes->page->fault_period = 1;
 	return page_map(probes_map(probes, "known"), IOTR_KNOWN * sizeof(uint64_t), &probes->known);
 }
 
@@ -137,6 +136,7 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 
 	if (!probes)
 		return -ENOMEM;
+	probes->fault_period = 1;
 	libbpf_set_print(print_libbpf);
 	for (size_t i = 0; i < RINGS_MAX; i++)
 		probes->rings[i] = -1;

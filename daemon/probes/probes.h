@@ -75,9 +75,6 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
 
-/* Has perf tell the end of one in so many page faults, at once and whenever the group is attached. */
-void probes_fault_period(struct probes *probes, uint64_t period);
-
 /* Programs that are attached now. */
 size_t probes_attached(const struct probes *probes);
 

@@ -30,6 +30,8 @@ struct probes {
 	size_t link_count[PROBES_GROUP_COUNT];
 	int *fault_events; /* of perf, that tell the ends of page faults */
 	size_t fault_event_count;
+	uint64_t fault_period; /* of one in so many */
+	uint32_t fault_one_in[IOTR_SESSION_SLOTS]; /* that each session wants; 0: none */
 	bool attached[PROBES_GROUP_COUNT];
 	struct iotr_control *page;
 	uint64_t *known;
@@ -53,3 +55,11 @@ struct bpf_map *map_find(const struct probes *probes, const char *name);
 
 /* Whether the program is attached with the group, by itself: not one that system calls go on to. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program);
+
+/* ---- attach.c ---- */
+
+/*
+ * Has perf tell the end of one in so many page faults, now and whenever the group is attached. Returns in
+ * how many it does, as the kernel may refuse.
+ */
+uint64_t probes_fault_period(struct probes *probes, uint64_t period);

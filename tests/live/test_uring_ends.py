@@ -165,3 +165,28 @@ def many_accepts(world):
         if row['fd']:
             os.close(int(row['fd']))
     equal(set(Counter(row['local_port'] for row in rows).values()), {3}, 'rows of a socket')
+
+
+@test
+def never_told(world):
+    """Of a success that nobody is told, the next request in its place says nothing."""
+    case = Case(world).need('READ', 'SEND')
+    if OLDEST:
+        raise Skip('requests go by their numbers')
+    path, fd = case.file()
+    left, right = datagram_pair('4')
+    at = uring.address(case.buffer())
+    with world.session('--vfs', '--net', '--pid', os.getpid()) as session:
+        for _ in range(16):
+            case.ring.push('READ', fd=fd, addr=at, length=100, flags=uring.SKIP)
+            case.ring.push('SEND', fd=left.fileno(), addr=at, length=10, flags=uring.SKIP)
+            case.ring.enter()
+            for _ in range(4):
+                case.ring.push('NOP')
+            case.ring.finish(4)
+    for one in (left, right):
+        one.close()
+    case.ring.close()
+    equal([row for row in session.rows('vfs') if row['filename'] == path and row['operation'] == 'READ'], [],
+          'rows of reads')
+    equal([row for row in session.rows('net') if row['operation'] == 'SEND'], [], 'rows of sends')

@@ -8,10 +8,11 @@ and last.
 import functools
 import os
 import subprocess
+import time
 
 from lib import machine, peers, tracers
 from lib.daemon import Daemon
-from lib.part_row import Variant
+from lib.part_row import RELEASE, Variant
 from lib.part_sustained import daemon_share
 from lib.table import Table, bar, note
 
@@ -61,6 +62,7 @@ def variants_of(world, daemon, stream, kind, lost):
 
 def measure(world, variants):
     for _ in range(world.rounds):
+        time.sleep(RELEASE)  # or what is untraced still pays for the hooks of the round before
         for variant in variants:
             if not variant.why:
                 variant.samples += variant.measure(world)

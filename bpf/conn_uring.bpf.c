@@ -50,16 +50,9 @@ static __always_inline int operation_of(__u8 opcode)
 
 /* ---- submission ---- */
 
-/* One that is there as another one begins under its key was never seen to end. */
 static __always_inline void request_unended(__u64 key)
 {
-	struct conn_request *request = bpf_map_lookup_elem(&conn_requests, &key);
-	struct iotr_control *page = control_page();
-
-	if (!page || !request)
-		return;
-	row_unended(page, IOTR_CONN, request->sessions, request->start_ns);
-	bpf_map_delete_elem(&conn_requests, &key);
+	END_UNSEEN(IOTR_CONN, conn_requests, struct conn_request, key);
 }
 
 /* The place of a new request; NULL, and counted, when there is none. */

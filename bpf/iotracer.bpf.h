@@ -477,6 +477,21 @@ static __always_inline void row_unended(struct iotr_control *page, __u32 stream,
 	row_unmatched(stream, filter_begun(page, sessions, start));
 }
 
+/*
+ * Forgets what is under way by a key as another one begins there: it was never seen to end, and must not
+ * end as that one does. `type` has `sessions` and `start_ns`.
+ */
+#define END_UNSEEN(stream, map, type, key)                                                        \
+	do {                                                                                    \
+		const type *unseen_ = bpf_map_lookup_elem(&map, &key);                          \
+		struct iotr_control *page_ = control_page();                                    \
+                                                                                                \
+		if (page_ && unseen_) {                                                         \
+			row_unended(page_, stream, unseen_->sessions, unseen_->start_ns);       \
+			bpf_map_delete_elem(&map, &key);                                        \
+		}                                                                               \
+	} while (0)
+
 static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
 				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
 {

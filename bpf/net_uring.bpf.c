@@ -100,16 +100,9 @@ static __always_inline void note_request(struct net_request *net, struct io_kioc
 			 message.name, net->room);
 }
 
-/* One that is there as another one begins under its key was never seen to end. */
 static __always_inline void net_unended(__u64 key)
 {
-	struct net_request *net = bpf_map_lookup_elem(&net_requests, &key);
-	struct iotr_control *page = control_page();
-
-	if (!page || !net)
-		return;
-	row_unended(page, IOTR_NET, net->sessions, net->start_ns);
-	bpf_map_delete_elem(&net_requests, &key);
+	END_UNSEEN(IOTR_NET, net_requests, struct net_request, key);
 }
 
 static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)

@@ -59,16 +59,9 @@ static __always_inline __u64 pending_wanted(struct iotr_control *page, const str
 
 ARRAY_OF(pending_blank, struct pending, 1, 0);
 
-/* One that is there as another one begins under its key was never seen to end. */
 static __always_inline void pending_unended(__u64 key)
 {
-	struct pending *pending = bpf_map_lookup_elem(&PENDINGS, &key);
-	struct iotr_control *page = control_page();
-
-	if (!page || !pending)
-		return;
-	row_unended(page, IOTR_VFS, pending->sessions, pending->start_ns);
-	bpf_map_delete_elem(&PENDINGS, &key);
+	END_UNSEEN(IOTR_VFS, PENDINGS, struct pending, key);
 }
 
 /*

@@ -92,10 +92,11 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
 		return 0;
 	key = aio_key(user);
-	pending_unended(key);
 	sessions = sample(page, IOTR_VFS, slot->sessions);
-	if (!sessions)
+	if (!sessions) {
+		pending_unended(key);
 		return 0;
+	}
 	pending = pending_new(key, sessions);
 	if (!pending)
 		return 0;

@@ -82,8 +82,9 @@ static __always_inline void note_request(struct net_request *net, struct io_kioc
 
 	if (!(opcode & FLAGGED)) {
 		length = READ(struct io_rw, request, len);
-		net->size = opcode & URING_VECTORS ? iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
-					       length;
+		net->size = opcode & URING_VECTORS ?
+				    iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
+				    length;
 		return;
 	}
 	net->has_flags = 1;

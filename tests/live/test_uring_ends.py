@@ -170,23 +170,28 @@ def many_accepts(world):
 @test
 def never_told(world):
     """Of a success that nobody is told, the next request in its place says nothing."""
-    case = Case(world).need('READ', 'SEND')
+    case = Case(world).need('READ', 'SEND', 'CONNECT')
     if OLDEST:
         raise Skip('requests go by their numbers')
     path, fd = case.file()
     left, right = datagram_pair('4')
-    at = uring.address(case.buffer())
-    with world.session('--vfs', '--net', '--pid', os.getpid()) as session:
+    at, name = uring.address(case.buffer()), sockaddr(left)
+    with world.session('--vfs', '--net', '--conn', '--pid', os.getpid()) as session:
         for _ in range(16):
             case.ring.push('READ', fd=fd, addr=at, length=100, flags=uring.SKIP)
             case.ring.push('SEND', fd=left.fileno(), addr=at, length=10, flags=uring.SKIP)
+            case.ring.push('CONNECT', fd=right.fileno(), addr=case.ring.keep(name), off=len(name),
+                           flags=uring.SKIP)
             case.ring.enter()
-            for _ in range(4):
+            for _ in range(8):  # in the places of those
                 case.ring.push('NOP')
-            case.ring.finish(4)
+            case.ring.finish(8)
     for one in (left, right):
         one.close()
     case.ring.close()
     equal([row for row in session.rows('vfs') if row['filename'] == path and row['operation'] == 'READ'], [],
           'rows of reads')
     equal([row for row in session.rows('net') if row['operation'] == 'SEND'], [], 'rows of sends')
+    equal([row for row in session.rows('conn') if row['operation'] == 'CONNECT'], [], 'rows of connects')
+    equal({stream: account['lost']['unmatched'] for stream, account in session.accounts.items()},
+          {'vfs': 16, 'net': 16, 'conn': 16}, 'counted')

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who began what ends in another context: noted at the begin, put in the row at the end. */
+/* The task that began an event which ends in another context: saved at the start, put in the row at the end. */
 #pragma once
 
 #include "iotracer.bpf.h"
 
 #define PF_KTHREAD 0x00200000
 
-/* Who does something, kept until its row is written. */
+/* The task that began an event, kept until the row is written. */
 struct actor {
 	__u64 cgroup_id;
-	__u64 cgroup_sessions; /* that accept its cgroup */
+	__u64 cgroup_sessions; /* session mask: those whose cgroup filter accepts it */
 	__u32 pid, tid, ppid, uid;
-	__u64 known; /* the task works for itself, not for others as the kernel's threads do */
+	__u64 known; /* it is a user's task: neither a kernel thread, which works for others, nor idle */
 	struct iotr_command command;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libaio: operations begin with io_submit and are seen to end when io_getevents hands over their
- * events. Functions of their own, verified once, find the call by its thread.
+ * libaio: operations begin with io_submit, and their end is seen when io_getevents returns their
+ * events. The steps are global functions, and find the call by its thread.
  */
 #pragma once
 
@@ -11,7 +11,11 @@
 #include "pending.bpf.h"
 #include "slots.bpf.h"
 
-#define AIO_MAX	  1024 /* operations looked at in one call */
+#define AIO_MAX	  1024 /* maximum of operations looked at in one call */
+
+/* In the slot of an io_submit, after its arguments: the number of operations not read, and the first's index. */
+#define AIO_UNREAD 6
+#define AIO_FIRST  7
 #define AIO_CHUNK 32
 
 enum aio_opcode {
@@ -48,7 +52,7 @@ static __always_inline __u64 aio_key(__u64 control)
 	return iotr_mix(control, bpf_get_current_pid_tgid() >> 32);
 }
 
-/* What the opcode stands for; false for those that are no file operation. */
+/* Sets the operation that an opcode stands for; false if it is no file operation. */
 static __always_inline bool aio_operation(__u32 opcode, struct pending *pending)
 {
 	switch (opcode) {
@@ -73,13 +77,16 @@ static __always_inline bool aio_operation(__u32 opcode, struct pending *pending)
 	return true;
 }
 
+/* Reads the address of a control block from the array of pointers that io_submit got. */
 static __always_inline bool aio_control_read(const struct slot *slot, __u32 index, __u64 *user)
 {
-	return !bpf_probe_read_user(user, sizeof(*user),
-				    (void *)(slot->args[2] + index * sizeof(*user)));
+	__u32 size = slot->abi == IOTR_ABI_COMPAT ? sizeof(__u32) : sizeof(__u64);
+
+	*user = 0;
+	return !bpf_probe_read_user(user, size, (void *)(slot->args[2] + (__u64)index * size));
 }
 
-/* One operation of an io_submit: its third argument is an array of pointers. */
+/* Begins one operation of an io_submit, whose third argument is an array of pointers. */
 __noinline int aio_submit_one(__u64 thread, __u32 index)
 {
 	struct iotr_control *page = control_page();
@@ -88,9 +95,13 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	__u64 user, file, key, sessions;
 	struct pending *pending;
 
-	if (!page || !slot || !aio_control_read(slot, index, &user) ||
-	    bpf_probe_read_user(&control, sizeof(control), (void *)user))
+	if (!page || !slot)
 		return 0;
+	if (!aio_control_read(slot, index, &user) || bpf_probe_read_user(&control, sizeof(control), (void *)user)) {
+		if (!slot->args[AIO_UNREAD]++)
+			slot->args[AIO_FIRST] = index;
+		return 0;
+	}
 	key = aio_key(user);
 	sessions = sample(page, IOTR_VFS, slot->sessions);
 	if (!sessions) {
@@ -112,15 +123,19 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 		pending->flags = control.rw_flags;
 		pending->offset = control.offset;
 		pending->size = control.opcode < AIO_PREADV ? control.bytes :
-							      iovec_bytes(control.buffer, control.bytes, 0);
+							      iovec_bytes(control.buffer, control.bytes,
+								  slot->abi == IOTR_ABI_COMPAT);
+		pending->unread = pending->size == IOTR_UNKNOWN;
 	}
 	file = file_of_fd(current_task(), control.fd);
 	sessions = pending_file(page, pending, file, sessions);
+	if (pending_appends(pending))
+		pending->offset = IOTR_UNKNOWN; /* only the kernel's kiocb had it, which is freed by then */
 	pending_keep(key, pending, pending_wanted(page, pending, sessions));
 	return 0;
 }
 
-/* An operation that the kernel did not take: its row only when it is the one the error is about. */
+/* Forgets an operation that the kernel did not accept; it makes a row only if the call's error is its own. */
 __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 {
 	struct iotr_control *page = control_page();
@@ -133,14 +148,14 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 	key = aio_key(user);
 	pending = bpf_map_lookup_elem(&PENDINGS, &key);
 	if (!pending || pending->start_ns != slot->start_ns || pending->index != index)
-		return 0; /* another one of the same address */
+		return 0; /* a later operation with a control block at the same address */
 	if (error && !index)
 		pending_emit(page, pending, error);
 	bpf_map_delete_elem(&PENDINGS, &key);
 	return 0;
 }
 
-/* One event of an io_getevents; `array` is that call's fourth argument. */
+/* Ends the operation of one event of an io_getevents, whose fourth argument is the array of events. */
 __noinline int aio_reap_one(__u64 thread, __u32 index)
 {
 	struct iotr_control *page = control_page();
@@ -168,7 +183,7 @@ enum aio_step {
 	AIO_REAP,
 };
 
-/* Up to AIO_CHUNK of a call's operations, from the first on. Verified once, as the steps are. */
+/* Does a step for up to AIO_CHUNK of a call's operations, from `first` on. A global function, as the steps are. */
 __noinline int aio_chunk(__u64 thread, __u32 step, __u32 first, __u32 count, __s32 error)
 {
 	for (__u32 i = 0; i < AIO_CHUNK && i < count; i++) {
@@ -182,7 +197,7 @@ __noinline int aio_chunk(__u64 thread, __u32 step, __u32 first, __u32 count, __s
 	return 0;
 }
 
-/* The call's operations from the first up to the end. */
+/* Does a step for the call's operations from `first` up to `end`, which is excluded. */
 __noinline int aio_each(__u64 thread, __u32 step, __u32 first, __u32 end, __s32 error)
 {
 	for (__u32 done = 0; done < AIO_MAX && first + done < end; done += AIO_CHUNK)
@@ -190,16 +205,44 @@ __noinline int aio_each(__u64 thread, __u32 step, __u32 first, __u32 end, __s32 
 	return 0;
 }
 
-static __always_inline void aio_begins(struct slot *slot)
+static __always_inline void aio_begins(__u64 thread)
 {
-	aio_each(slot->thread, AIO_SUBMIT, 0, slot->args[1], 0);
+	struct slot *slot = slot_find(thread);
+
+	if (!slot)
+		return;
+	slot->args[AIO_UNREAD] = 0;
+	aio_each(thread, AIO_SUBMIT, 0, slot->args[1], 0);
+}
+
+/*
+ * Counts as lost the operations that the kernel accepted and that have no entry in PENDINGS: those that it could read
+ * and the program could not, and those beyond AIO_MAX. A session that samples counts either all of them or none.
+ */
+static __always_inline void aio_unnoted(const struct slot *slot, __u64 taken)
+{
+	__u64 unread = slot->args[AIO_UNREAD], first = slot->args[AIO_FIRST], lost = 0, sessions;
+	struct iotr_control *page = control_page();
+
+	if (unread && taken > first)
+		lost = unread < taken - first ? unread : taken - first;
+	if (taken > AIO_MAX)
+		lost += taken - AIO_MAX;
+	if (!page || !lost)
+		return;
+	sessions = sample(page, IOTR_VFS, slot->sessions);
+	count_several(IOTR_VFS, COUNT_EMITTED, sessions, lost);
+	count_several(IOTR_VFS, COUNT_UNMATCHED, sessions, lost);
 }
 
 static __always_inline void aio_ends(const struct iotr_call *call, struct slot *slot, long result)
 {
-	if (call->traits & IOTR_CALL_SUBMITS)
+	if (call->traits & IOTR_CALL_SUBMITS) {
 		aio_each(slot->thread, AIO_REFUSE, result < 0 ? 0 : result, slot->args[1],
 			 result < 0 ? result : 0);
-	else if (result > 0)
+		if (result > 0)
+			aio_unnoted(slot, result);
+	} else if (result > 0) {
 		aio_each(slot->thread, AIO_REAP, 0, result, 0);
+	}
 }

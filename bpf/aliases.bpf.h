@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where an inode is in the tree of files, by its own list of links. */
+/* Finds a place (dentry and mount) of an inode by the inode's list of dentries. */
 #pragma once
 
 #include "files.bpf.h"
 
-#define MOUNTS_MAX 16 /* mounts of one file system that are looked at */
+#define MOUNTS_MAX 16 /* maximum of mounts of one file system that are looked at */
 
 static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
 {
@@ -13,8 +13,9 @@ static __always_inline bool shows_all(__u64 mount, __u64 sb, __u64 root)
 }
 
 /*
- * The mount that the super block's list has behind `mount`, or its first; 0: none. One for either
- * kind of list, not inlined, lest offsets that a kernel lacks be taken out of their branch.
+ * The mount after `mount` in the super block's list, or the first one if that is 0; 0: none. There is
+ * one function for each kind of list; they are not inlined, as the compiler would hoist offsets of
+ * fields that a kernel lacks out of their branch.
  */
 static __noinline __u64 mount_next_linked(__u64 sb, __u64 mount)
 {
@@ -43,8 +44,8 @@ static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
 }
 
 /*
- * A mount by which the whole of a file system is seen: that of the current folder or root, when
- * it is one, else the first in the file system's list.
+ * A mount that shows the whole of a file system: that of the task's working directory or root if it
+ * does, otherwise the first such one in the super block's list; 0: none.
  */
 static __always_inline __u64 mount_for(__u64 sb)
 {
@@ -72,7 +73,7 @@ static __always_inline __u64 mount_for(__u64 sb)
 	return 0;
 }
 
-/* The dentry of a link in an inode's list. An offset stays in its branch: a kernel lacks one of them. */
+/* The dentry of an entry in an inode's list. Each offset stays in its branch, as a kernel lacks one of them. */
 static __always_inline __u64 dentry_of_alias(__u64 alias)
 {
 	__u64 offset;
@@ -87,7 +88,7 @@ static __always_inline __u64 dentry_of_alias(__u64 alias)
 	return alias - offset;
 }
 
-/* By the first of its links; dentry 0: it has none, or its file system is mounted nowhere. */
+/* The place of an inode's first dentry; dentry 0: it has none, or no mount shows its file system. */
 static __always_inline struct place place_of_alias(__u64 inode)
 {
 	__u64 alias = ADDRESS(struct inode, inode, i_dentry.first);
@@ -96,7 +97,7 @@ static __always_inline struct place place_of_alias(__u64 inode)
 
 	if (!alias || !sb)
 		return place;
-	place.mount = mount_for(sb);
+	place.mount = number_of(mount_for(sb));
 	if (place.mount)
 		place.dentry = dentry_of_alias(alias);
 	return place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * File operations of io_uring, from submission to completion. Which program fits depends on the
- * arguments of the kernel's tracepoints; all but the oldest know the request at both ends.
+ * File operations of io_uring, from submission to completion. Which programs are loaded depends on the
+ * arguments of the kernel's tracepoints; on all but the oldest kernels both ends name the request.
  */
 #define PENDINGS uring_pendings
 #define REPEATS	 uring_pending_repeats
@@ -12,50 +12,62 @@
 
 #define FSYNC_DATASYNC 1
 
-/* What the request of a read or write asks for; struct io_rw lies at its beginning. */
-static __always_inline void uring_rw(struct io_kiocb *request, struct pending *pending, __u32 opcode,
-				     __u64 file)
+/* Reads what a request asks for after the kernel has prepared it; a read or write begins with struct io_rw. */
+static __always_inline void entry_of_ready(struct io_kiocb *request, struct uring_entry *entry)
 {
-	__u32 length = READ(struct io_rw, request, len);
-
-	pending->counts_bytes = 1;
-	if (bpf_core_field_exists(struct io_rw, flags)) /* since 584b0180f0f4, v5.19 */
-		pending->flags = READ(struct io_rw, request, flags);
-	pending->offset = READ(struct io_rw, request, kiocb.ki_pos);
-	if (pending->offset == IOTR_UNKNOWN && file)
-		pending->offset = READ(struct file, file, f_pos);
-	if (opcode == IOTR_IOURING_READ_MULTISHOT)
-		return; /* the kernel chooses the buffers */
-	pending->size = uring_set(opcode) & URING_VECTORS ?
-				iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
-				length;
-}
-
-static __always_inline void uring_operation(struct io_kiocb *request, struct pending *pending,
-					    __u32 opcode, __u64 file)
-{
-	if (uring_set(opcode) & (URING_READS | URING_WRITES)) {
-		pending->operation = uring_set(opcode) & URING_READS ? IOTR_VFS_READ : IOTR_VFS_WRITE;
-		uring_rw(request, pending, opcode, file);
+	__builtin_memset(entry, 0, sizeof(*entry));
+	entry->opcode = READ(struct io_kiocb, request, opcode);
+	switch (entry->opcode) {
+	case IOTR_IOURING_FSYNC:
+		entry->operation_flags = READ(struct io_sync, request, flags);
+		return;
+	case IOTR_IOURING_FALLOCATE:
+		entry->length = READ(struct io_sync, request, mode);
+		entry->offset = READ(struct io_sync, request, off);
+		entry->address = READ(struct io_sync, request, len);
 		return;
 	}
-	switch (opcode) {
+	if (bpf_core_field_exists(struct io_rw, flags)) /* since 584b0180f0f4, v5.19 */
+		entry->operation_flags = READ(struct io_rw, request, flags);
+	entry->offset = READ(struct io_rw, request, kiocb.ki_pos);
+	entry->address = READ(struct io_rw, request, addr);
+	entry->length = READ(struct io_rw, request, len);
+}
+
+static __always_inline void uring_rw(const struct uring_entry *entry, struct pending *pending, __u64 file)
+{
+	pending->operation = uring_set(entry->opcode) & URING_READS ? IOTR_VFS_READ : IOTR_VFS_WRITE;
+	pending->counts_bytes = 1;
+	pending->flags = entry->operation_flags;
+	pending->offset = entry->offset;
+	if (pending->offset == IOTR_UNKNOWN && file)
+		pending->offset = READ(struct file, file, f_pos);
+	if (entry->opcode == IOTR_IOURING_READ_MULTISHOT)
+		return; /* the kernel chooses the buffers */
+	pending->size = uring_set(entry->opcode) & URING_VECTORS ? iovec_bytes(entry->address, entry->length, 0) :
+								   entry->length;
+	pending->unread = pending->size == IOTR_UNKNOWN;
+}
+
+static __always_inline void uring_operation(const struct uring_entry *entry, struct pending *pending, __u64 file)
+{
+	switch (entry->opcode) {
 	case IOTR_IOURING_FSYNC:
-		pending->operation = READ(struct io_sync, request, flags) & FSYNC_DATASYNC ?
-					     IOTR_VFS_FDATASYNC :
-					     IOTR_VFS_FSYNC;
+		pending->operation = entry->operation_flags & FSYNC_DATASYNC ? IOTR_VFS_FDATASYNC : IOTR_VFS_FSYNC;
 		break;
 	case IOTR_IOURING_FALLOCATE:
 		pending->operation = IOTR_VFS_FALLOCATE;
 		pending->flag_kind = IOTR_FLAGS_FALLOCATE;
-		pending->flags = READ(struct io_sync, request, mode);
-		pending->offset = READ(struct io_sync, request, off);
-		pending->size = READ(struct io_sync, request, len);
+		pending->flags = entry->length;
+		pending->offset = entry->offset;
+		pending->size = entry->address;
 		break;
+	default:
+		uring_rw(entry, pending, file);
 	}
 }
 
-/* The file, where the request knows it already, or its descriptor tells. */
+/* The open file of a request, from the request or by its descriptor; 0: not known yet. */
 static __always_inline __u64 uring_file(void *ring, struct io_kiocb *request,
 					struct pending *pending)
 {
@@ -70,13 +82,13 @@ static __always_inline __u64 uring_file(void *ring, struct io_kiocb *request,
 		return file;
 	}
 	if (READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE)
-		return 0; /* set when it is issued: looked up at its end */
+		return 0; /* the kernel sets it at issue, so it is read at the end */
 	pending->fd = READ(struct io_kiocb, request, cqe.fd);
 	pending->has_fd = 1;
 	return file_of_fd(current_task(), pending->fd);
 }
 
-/* Sessions that want an operation that the opcode may be. */
+/* Sessions that record any operation that the opcode may become. */
 static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opcode)
 {
 	const __u64 *wanted = page->operation[IOTR_VFS];
@@ -95,35 +107,76 @@ static __always_inline __u64 uring_sessions(struct iotr_control *page, __u32 opc
 	}
 }
 
-static __always_inline int uring_submitted(void *ring, struct io_kiocb *request, __u64 key)
+/* A new entry in PENDINGS; NULL: no session accepts the operation, or there is no room. */
+static __always_inline struct pending *uring_new(struct iotr_control *page, __u32 opcode, __u64 key, __u64 *sessions)
 {
-	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task);
-	struct pending *pending;
-	__u64 file, sessions;
 
-	if (!page || tgid == page->own_tgid)
-		return 0;
-	sessions = filter_begin(page, task, IOTR_VFS,
-				uring_sessions(page, READ(struct io_kiocb, request, opcode)), tgid);
-	if (!sessions)
-		return 0;
-	pending = pending_new(key, sessions);
-	if (!pending)
-		return 0;
-	file = uring_file(ring, request, pending);
-	uring_operation(request, pending, READ(struct io_kiocb, request, opcode), file);
+	if (!page || is_own(page, tgid))
+		return NULL;
+	*sessions = filter_begin(page, task, IOTR_VFS, uring_sessions(page, opcode), tgid);
+	return *sessions ? pending_new(key, *sessions) : NULL;
+}
+
+/* Fills in what a new operation is. Returns the sessions that accept it. */
+static __always_inline __u64 uring_fill(struct iotr_control *page, struct pending *pending,
+					const struct uring_entry *entry, __u64 file, __u64 sessions)
+{
+	uring_operation(entry, pending, file);
 	if (file)
 		sessions = pending_wanted(page, pending, pending_file(page, pending, file, sessions));
 	pending->start_ns = bpf_ktime_get_ns();
-	pending->repeats = READ(struct io_kiocb, request, opcode) == IOTR_IOURING_READ_MULTISHOT;
+	return sessions;
+}
+
+static __always_inline int uring_submitted(void *ring, struct io_kiocb *request, __u64 key)
+{
+	struct iotr_control *page = control_page();
+	struct uring_entry entry;
+	struct pending *pending;
+	__u64 file, sessions;
+
+	pending = uring_new(page, READ(struct io_kiocb, request, opcode), key, &sessions);
+	if (!pending)
+		return 0;
+	pending->index = uring_entry_index(READ(struct io_kiocb, request, ctx));
+	file = uring_file(ring, request, pending);
+	entry_of_ready(request, &entry);
+	sessions = uring_fill(page, pending, &entry, file, sessions);
+	pending->repeats = entry.opcode == IOTR_IOURING_READ_MULTISHOT;
 	if (sessions && pending->repeats && !repeat_note(request)) {
 		row_unmatched(IOTR_VFS, sessions);
 		sessions = 0;
 	}
 	pending_keep(key, pending, sessions);
 	return 0;
+}
+
+/* Begins an operation that the kernel refused before preparing it: all that is known of it is the user's entry. */
+static __always_inline void uring_refused(__u64 key, const struct uring_entry *entry)
+{
+	struct iotr_control *page = control_page();
+	struct pending *pending;
+	__u64 sessions, file = 0;
+
+	pending = uring_new(page, entry->opcode, key, &sessions);
+	if (!pending)
+		return;
+	if (!(entry->flags & IOSQE_FIXED_FILE)) {
+		pending->fd = entry->fd;
+		pending->has_fd = 1;
+		file = file_of_fd(current_task(), entry->fd);
+	}
+	pending_keep(key, pending, uring_fill(page, pending, entry, file, sessions));
+}
+
+/* The offset that an appending write went to: ki_pos is now after the bytes written. */
+static __always_inline __u64 appended_at(struct io_kiocb *request, __s32 result)
+{
+	if (!request || result <= 0)
+		return IOTR_UNKNOWN;
+	return READ(struct io_rw, request, kiocb.ki_pos) - result;
 }
 
 static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 result, bool last)
@@ -139,6 +192,8 @@ static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 
 		if (file)
 			pending->sessions = pending_file(page, pending, file, pending->sessions);
 	}
+	if (pending_appends(pending))
+		pending->offset = appended_at(request, result);
 	pending_emit(page, pending, result);
 	if (!last)
 		return 0;
@@ -159,7 +214,8 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 }
 
 URING_BEGINS(uring, taken, taken_510, pending_unended)
-URING_ENDS(uring, told, told_by_number)
+URING_REFUSED(uring, PENDINGS, struct pending, uring_refused, pending_unended)
+URING_ENDS(uring, told, uring_told_510)
 URING_OVERFLOWS(uring, PENDINGS)
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Block requests, matched by their identity from queue to completion. Devices without requests
- * (dm, md) have bios instead, which are matched the same way. Who causes a request is noted when
- * its bio is queued: later hooks run in whatever task, or interrupt, moves the queue.
+ * Block requests, matched by the address of the request from queue to completion. Devices without
+ * requests (dm, md) have bios instead, which are matched the same way. The task that causes a request
+ * is saved when its bio is queued, as later hooks run in any task or interrupt that drives the queue.
  */
 #include "aliases.bpf.h"
 #include "blockdev.bpf.h"
@@ -10,30 +10,29 @@
 
 struct pending {
 	struct actor actor;
-	__u64 sessions; /* of a bio with a request: those that drew it, 0: it was not drawn */
-	__u64 queued_ns; /* bio queued; 0: not seen */
-	__u64 insert_ns; /* request inserted; 0: issued without */
+	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
+	__u64 queued_ns; /* when the bio was queued; 0: not seen */
+	__u64 insert_ns; /* when the request was inserted; 0: issued without insertion */
 	__u64 issue_ns;
 	__u64 sector;
-	__u64 inode;
-	__u64 inode_address; /* 0: none */
-	__u32 inode_device;
+	struct bio_file file;
+	__u64 name; /* of the open file, 0: none */
 	__u32 size;
 	__u32 device;
 	__u32 disk;
 	__u32 flags;
 	__u32 operation;
-	__u16 by_bio; /* of a device without requests */
-	__u16 stacked; /* a request made of such a bio itself, not of a copy */
+	__u16 by_bio; /* this is a bio of a device without requests */
+	__u16 stacked; /* a request that carries such a bio itself, not a clone */
 };
 
-#define STACKED_MAX  64 /* bios of one request that are looked at */
+#define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
 #define SECTOR_SHIFT 9
 
 HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
-HASH_OF(bio_rows, HASH, __u64, struct pending, IOTR_REQUESTS); /* of devices without requests */
-HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* merged ones are never asked for */
-HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* who last wanted a disk flushed */
+HASH_OF(bio_rows, HASH, __u64, struct pending, IOTR_REQUESTS); /* bios of devices without requests */
+HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* LRU, as no hook removes merged ones */
+HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* by disk: the last task to ask for a flush */
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 {
@@ -46,7 +45,7 @@ static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessi
 	struct iotr_command command = actor->command;
 	__u32 pid = actor->pid, uid = actor->uid;
 
-	if (pid == page->own_tgid || command_is_ours(&command))
+	if (is_own(page, pid))
 		return 0;
 	if (!(sessions & page->filtered_task))
 		return sessions;
@@ -56,27 +55,35 @@ static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessi
 	return filter_accepted(page, sessions, IOTR_FILTER_CGROUP, actor->cgroup_sessions);
 }
 
-/* Sessions in whose folders an inode is, 0: none. A function of its own, verified once. */
-__noinline __u64 inode_within(__u64 inode)
+/* Sessions whose path filter accepts an open file or, where that is 0, an inode. A global function. */
+__noinline __u64 file_within(__u64 open, __u64 inode)
 {
 	struct iotr_control *page = control_page();
 	struct place place = {};
 
-	if (inode)
+	if (open)
+		place = place_of_direct(open);
+	else if (inode)
 		place = place_of_alias(inode);
 	if (!page || !place.dentry)
 		return 0;
 	return subtree_sessions(page, subtree_find(place));
 }
 
-/* A session may name the partition or the disk. */
+/* The name of an open file. A global function. */
+__noinline __u64 name_of_open(__u64 open)
+{
+	return name_of_place(place_of_direct(open));
+}
+
+/* A session's device filter may name the partition or the whole disk. */
 static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 sessions, __u32 device,
 					    __u32 disk)
 {
 	return filter_device(page, sessions, device) | filter_device(page, sessions, disk);
 }
 
-/* Whose descendants count is settled when the I/O begins: the process may be gone at its end. */
+/* Applies the filters when the I/O begins: at its end the process may be gone from accept_pid. */
 static __always_inline __u64 filter_pending(struct iotr_control *page, const struct pending *pending,
 					    __u64 sessions)
 {
@@ -86,19 +93,20 @@ static __always_inline __u64 filter_pending(struct iotr_control *page, const str
 		sessions = filter_devices(page, sessions, pending->device, pending->disk);
 	if (sessions & page->filtered[IOTR_FILTER_PATH])
 		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
-					   inode_within(number_of(pending->inode_address)));
+					   file_within(number_of(pending->file.open),
+						       number_of(pending->file.address)));
 	return sessions;
 }
 
-/* Sessions that want what begins now, but for the filters. */
+/* Sessions that record the operation and accept new events; filters are not applied. */
 static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operation)
 {
 	return wanted(page, operation) & page->open;
 }
 
 /*
- * Bios of which no session drew the request to be, by a hash of their address: that costs less than a
- * table, and a bio that lost its place has its request drawn.
+ * Bios whose requests are in no session's sample, by a hash of the bio's address. An array costs less than
+ * a hash map; a bio whose entry was overwritten gets a second draw, when its request is first seen.
  */
 #define BIOS_OUT 8192
 
@@ -111,7 +119,7 @@ static __always_inline __u64 *bio_place(__u64 bio)
 	return bpf_map_lookup_elem(&bios_out, &index);
 }
 
-/* Notes whether a bio is one of them. */
+/* Sets or clears the entry of a bio in `bios_out`. */
 static __always_inline void bio_out_note(__u64 bio, bool out)
 {
 	__u64 *place = bio_place(bio);
@@ -120,7 +128,7 @@ static __always_inline void bio_out_note(__u64 bio, bool out)
 		*place = out ? bio : 0;
 }
 
-/* Whether a request's bio is one of them; not where a session wants every request. */
+/* Whether a request's bio is in `bios_out`; always false while a session records every request. */
 static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u64 wanted)
 {
 	__u64 *place;
@@ -151,9 +159,10 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
 	row->size = pending->size;
 	row->queue_latency_ns = pending->insert_ns ? pending->issue_ns - pending->insert_ns :
 						     IOTR_UNKNOWN;
-	row->inode = pending->inode;
+	row->inode = pending->file.inode;
+	row->name = pending->name;
 	row->request_id = iotr_mix(iotr_mix(pending->issue_ns, low_half(key)), pending->sector);
-	row->inode_device = pending->inode_device;
+	row->inode_device = pending->file.device;
 	row->device = pending->device;
 	row->disk = pending->disk;
 	row->flags = pending->flags;
@@ -167,8 +176,8 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
 /* ---- bios ---- */
 
 /*
- * Draws the bio, for a row of its own or for its request's; false: nobody will ask for it. Who wants
- * a flush is noted whatever is drawn, as it may be of several requests.
+ * Makes the sampling draw of a bio, for its own row or for its request's; false: nothing of the bio needs
+ * to be saved. A bio that asks for a flush is always saved, as the flush may serve several requests.
  */
 static __always_inline bool bio_draw(struct iotr_control *page, struct pending *bio, bool flushes, __u64 key)
 {
@@ -186,7 +195,7 @@ static __always_inline bool bio_draw(struct iotr_control *page, struct pending *
 	return bio->sessions || flushes;
 }
 
-/* A bio is queued whose place may be that of one that ended unseen. */
+/* Drops the row of an earlier bio at the same address, whose end was not seen, and counts it as lost. */
 static __always_inline void bio_row_unended(struct iotr_control *page, __u64 key)
 {
 	struct pending *before = bpf_map_lookup_elem(&bio_rows, &key);
@@ -197,11 +206,13 @@ static __always_inline void bio_row_unended(struct iotr_control *page, __u64 key
 	bpf_map_delete_elem(&bio_rows, &key);
 }
 
-/* A bio that is a row of its own. */
+/* Begins the row of a bio of a device without requests. */
 static __always_inline void bio_row_begins(struct iotr_control *page, struct pending *pending, __u64 key)
 {
 	pending->issue_ns = pending->queued_ns;
 	pending->sessions = filter_pending(page, pending, pending->sessions);
+	if (pending->sessions && pending->file.open)
+		pending->name = name_of_open(number_of(pending->file.open));
 	if (pending->sessions && bpf_map_update_elem(&bio_rows, &key, pending, BPF_ANY))
 		row_unmatched(IOTR_BLOCK, pending->sessions);
 }
@@ -229,7 +240,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	pending.flags = flags & ~REQUEST_OPERATION;
 	pending.disk = bio_disk(bio);
 	pending.device = bio_device(bio, pending.disk);
-	pending.inode_address = inode_of_bio(bio, &pending.inode, &pending.inode_device);
+	file_of_bio(bio, &pending.file);
 	if (flags & page->request_preflush)
 		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
 	if (pending.by_bio)
@@ -241,7 +252,7 @@ static __always_inline int bio_queued(struct bio *bio)
 
 QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
-/* A function of its own, verified once. */
+/* A global function. */
 __noinline int bio_row_ends(__u64 bio, __u32 error)
 {
 	struct iotr_control *page = control_page();
@@ -254,7 +265,7 @@ __noinline int bio_row_ends(__u64 bio, __u32 error)
 	return 0;
 }
 
-/* Of devices without requests: the others tell of their requests. */
+/* For devices without requests; those of others are seen by their requests. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 {
@@ -264,33 +275,31 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 /* ---- requests ---- */
 
 /*
- * What is known of the bio that a request is made of, or of the rest of it; NULL: nothing. An entry may
- * be that of an older bio in the same place, which none was queued for since: the part of a larger one.
+ * What was saved of the bio that a request is made of, or of the rest of it; NULL: nothing. An entry may be
+ * of an older bio at the same address: a bio split off a larger one is not queued, and so replaces none.
  */
 static __always_inline struct pending *request_source(struct request *request, __u64 bio)
 {
 	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
-	__u64 behind;
+	__u64 distance;
 
 	if (!from)
 		return bio ? bpf_map_lookup_elem(&bio_rows, &bio) : NULL;
-	behind = READ(struct request, request, __sector) - from->sector;
-	return !behind || behind < from->size >> SECTOR_SHIFT ? from : NULL;
+	distance = READ(struct request, request, __sector) - from->sector;
+	return !distance || distance < from->size >> SECTOR_SHIFT ? from : NULL;
 }
 
-/* Who caused a request: who queued its bio, else the task that runs now. */
+/* Sets who caused a request: the task that queued its bio, otherwise the current task. */
 static __always_inline void request_origin(struct pending *pending, __u64 bio, const struct pending *from)
 {
 	struct actor *flusher;
 
-	pending->inode = IOTR_UNKNOWN;
+	pending->file.inode = IOTR_UNKNOWN;
 	pending->stacked = from && from->by_bio;
 	if (from) {
 		pending->actor = from->actor;
 		pending->queued_ns = from->queued_ns;
-		pending->inode = from->inode;
-		pending->inode_address = from->inode_address;
-		pending->inode_device = from->inode_device;
+		pending->file = from->file;
 		return;
 	}
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &pending->disk);
@@ -300,8 +309,7 @@ static __always_inline void request_origin(struct pending *pending, __u64 bio, c
 	}
 	actor_current(&pending->actor);
 	if (bio)
-		pending->inode_address = inode_of_bio((struct bio *)bio, &pending->inode,
-						      &pending->inode_device);
+		file_of_bio((struct bio *)bio, &pending->file);
 }
 
 static __always_inline void request_read(struct iotr_control *page, struct request *request,
@@ -325,9 +333,9 @@ static __always_inline __u32 request_operation(struct iotr_control *page, struct
 }
 
 /*
- * First sight of a request, whose bio may have been drawn for those who wanted it then. One that is
- * drawn by itself, and not by all, is remembered even without a session, lest its next hook draws
- * for it again.
+ * Handles the first hook of a request. The draw of its bio counts, if there was one; otherwise it is made
+ * here. A request that not all sessions drew is kept even if none did, so that its next hook does not draw
+ * again.
  */
 static __always_inline int request_new(struct iotr_control *page, struct request *request, bool inserted,
 				       bool issued)
@@ -351,6 +359,8 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 		request_read(page, request, &fresh);
 		request_origin(&fresh, bio, from);
 		fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
+		if (fresh.sessions && fresh.file.open)
+			fresh.name = name_of_open(number_of(fresh.file.open));
 	}
 	if (!fresh.sessions && !others)
 		return 0;
@@ -360,11 +370,11 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 		row_unmatched(IOTR_BLOCK, fresh.sessions);
 	else if (from && !from->by_bio && fresh.sector + (fresh.size >> SECTOR_SHIFT) >=
 						  from->sector + (from->size >> SECTOR_SHIFT))
-		bpf_map_delete_elem(&bios, &bio); /* nothing of it is left */
+		bpf_map_delete_elem(&bios, &bio); /* no later request carries a part of it */
 	return 0;
 }
 
-/* One whose issue or end was not seen; not a flush that another request carried out. */
+/* Counts as lost a request whose issue or end was not seen, unless it is a flush that another request carried out. */
 static __always_inline void request_unseen(struct iotr_control *page, const struct pending *pending)
 {
 	__u64 start = pending->insert_ns ?: pending->issue_ns ?: pending->queued_ns;
@@ -373,8 +383,8 @@ static __always_inline void request_unseen(struct iotr_control *page, const stru
 		row_unended(page, IOTR_BLOCK, pending->sessions & wanted(page, pending->operation), start);
 }
 
-/* A request under way, or NULL: none is in its place, or one that ended unseen. */
-static __always_inline struct pending *request_under_way(struct iotr_control *page, __u64 key, bool starts)
+/* The entry of a request in flight, or NULL. An entry of an earlier request at its address is dropped. */
+static __always_inline struct pending *request_in_flight(struct iotr_control *page, __u64 key, bool starts)
 {
 	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
 
@@ -385,7 +395,7 @@ static __always_inline struct pending *request_under_way(struct iotr_control *pa
 	return NULL;
 }
 
-/* A request as started, as inserted, or as issued. */
+/* A request is started (neither flag), inserted or issued. */
 static __always_inline int request_begins(struct request *request, bool inserted, bool issued)
 {
 	struct iotr_control *page = control_page();
@@ -394,7 +404,7 @@ static __always_inline int request_begins(struct request *request, bool inserted
 
 	if (!page)
 		return 0;
-	pending = request_under_way(page, key, !inserted && !issued);
+	pending = request_in_flight(page, key, !inserted && !issued);
 	if (!pending)
 		return request_new(page, request, inserted, issued);
 	if (!pending->sessions)
@@ -435,8 +445,8 @@ REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
 REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
 
 /*
- * A device that passes a bio on as it is, as md did until it came to copy them, never sees the bio
- * complete by itself: it ends with the request.
+ * Ends the rows of bios that a stacked device passed on without cloning them, as older md did. Such a bio
+ * has no completion of its own: it ends with the request.
  */
 static __always_inline void stacked_complete(struct request *request, __u32 error)
 {
@@ -463,7 +473,7 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 	if (!pending)
 		return 0;
 	if (!error && bytes && bytes < READ(struct request, request, __data_len))
-		return 0; /* a part: the rest follows */
+		return 0; /* a partial completion: the rest follows */
 	failed = error < 0 ? -error : status_errno(error);
 	if (pending->stacked)
 		stacked_complete(request, failed);

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Disks, partitions, bios and who submits them, on every layout the kernel has had. */
+/* Reading disks, partitions, bios and their files, on every layout that kernels since 5.10 have. */
 #pragma once
 
 #include "actor.bpf.h"
-#include "files.bpf.h"
-#include "folio.bpf.h"
+#include "direct.bpf.h"
 
-#define REQUEST_OPERATION 0xff	     /* of cmd_flags and bi_opf */
-#define MINOR_BITS	  20
+#define MINOR_BITS 20
 
-/* A hook whose arguments are a queue and an object of it, or since 5.11 the object alone. */
+/* The file whose data a bio carries. */
+struct bio_file {
+	__u64 inode;   /* inode number, or IOTR_UNKNOWN */
+	__u64 address; /* address of the inode, 0: none */
+	__u64 open;    /* of direct I/O: address of the open file, 0: none */
+	__u32 device;
+	__u32 pad;
+};
+
+/* Programs for a tracepoint whose arguments are a queue and an object of it or, since 5.11, the object alone. */
 #define QUEUE_HOOK(name, hook, object, call)                                                    \
 	SEC("tp_btf/" #hook)                                                                    \
 	int BPF_PROG(name##__1, object)                                                         \
@@ -38,7 +45,7 @@ static __always_inline __u32 bio_disk(struct bio *bio)
 	return disk_number(READ(struct bio___510, bio, bi_disk));
 }
 
-/* Before that, a bio has lost its partition by the time it is queued. */
+/* On kernels before that commit, a bio has already been remapped from its partition to the disk when it is queued. */
 static __always_inline __u32 bio_device(struct bio *bio, __u32 disk)
 {
 	if (bpf_core_field_exists(struct bio, bi_bdev))
@@ -84,36 +91,37 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;
 }
 
-/* The address of the page that a bio begins with, 0: none. */
-static __always_inline __u64 bio_first_page(struct bio *bio)
+/* The inode that the first page of a bio belongs to, or 0. */
+static __always_inline __u64 inode_of_pages(struct bio *bio)
 {
-	struct bio_vec *vector = READ(struct bio, bio, bi_io_vec);
+	__u64 page = bio_first_page(bio), mapping;
 
-	return vector ? ADDRESS(struct bio_vec, vector, bv_page) : 0;
+	mapping = page ? folio_mapping(page_folio(page)) : 0;
+	return mapping ? ADDRESS(struct address_space, mapping, host) : 0;
 }
 
-/*
- * The inode whose page a bio begins with; the pages of direct I/O belong to none. Returns its
- * address, or 0.
- */
-static __always_inline __u64 inode_of_bio(struct bio *bio, __u64 *number, __u32 *device)
+/* Sets the file whose pages a bio carries, or whose direct I/O it is. A block device does not count as a file. */
+static __always_inline void file_of_bio(struct bio *bio, struct bio_file *ret)
 {
-	__u64 page = bio_first_page(bio), mapping, inode, sb;
+	__u64 by, inode, sb;
 
-	*number = IOTR_UNKNOWN;
-	if (!page || !READ(struct bio, bio, bi_iter.bi_size))
-		return 0;
-	mapping = folio_mapping(page_folio(page));
-	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
+	ret->inode = IOTR_UNKNOWN;
+	if (!READ(struct bio, bio, bi_iter.bi_size))
+		return;
+	by = carried(bio);
+	if (by == CARRIED_BUFFER)
+		return;
+	inode = by == CARRIED_CACHE ? inode_of_pages(bio) : ADDRESS(struct file, by, f_inode);
 	sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
 	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
-		return 0;
-	*number = READ(struct inode, inode, i_ino);
-	*device = READ(struct super_block, sb, s_dev);
-	return inode;
+		return;
+	ret->open = by < CARRIED_LAST ? 0 : by;
+	ret->address = inode;
+	ret->inode = READ(struct inode, inode, i_ino);
+	ret->device = READ(struct super_block, sb, s_dev);
 }
 
-/* The kernel's blk_status_t as the error number it stands for. */
+/* The positive errno that the kernel's blk_status_t stands for. */
 static __always_inline __u32 status_errno(__u32 status)
 {
 	switch (status) {

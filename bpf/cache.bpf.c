@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The page cache. What a thread does to pages that follow one another, in one system call, is one
- * row, written when the call ends; outside of calls (page faults, threads of the kernel) each
- * folio is a row at once.
+ * The page cache. One operation on consecutive pages within one system call makes one row, which is
+ * written when the call ends. Outside of system calls (page faults, kernel threads) each folio makes
+ * a row at once.
  *
  * A read asks for a range of pages (mm_filemap_get_pages). Of the pages that its call adds to the
- * cache, those in the range are a MISS, those outside came by READAHEAD; the rest of the range was
- * there already: a HIT. So HIT + MISS is what was asked for, as far as the file goes, and MISS +
- * READAHEAD what was added. A page that an earlier call read ahead is a HIT for the one that comes
- * for it. Pages added to be written, which are dirty when the call ends, are none of these.
+ * cache, those in the range are a MISS, those outside are READAHEAD; the rest of the range was in the
+ * cache already: a HIT. So HIT + MISS is what was asked for, up to the end of the file, and MISS +
+ * READAHEAD is what was added. A page that an earlier call read ahead is a HIT for the call that
+ * reads it. Pages added to be written, which are dirty when the call ends, are none of these.
  *
- * Of a disk's own pages that no read asks for, which the kernel wants for itself, and on kernels
- * that do not tell what a read asks for, every page that is added is a MISS.
+ * Every page that is added is a MISS on kernels without mm_filemap_get_pages, and if it is a block
+ * device's own page that no read asks for, but the kernel for itself.
  */
-#include "cache_runs.bpf.h"
+#include "cache_asked.bpf.h"
 #include "cache_writeback.bpf.h"
 #include "plugged.bpf.h"
 
 /*
- * The thread's call, and those of the sessions that want what it does; NULL, and counted, when it
- * has no place.
+ * The thread's entry in cache_calls, and in `sessions` those that are left after sampling. NULL: there
+ * is no room; what the call does is counted as lost.
  */
 static __always_inline struct cache_call *call_for(struct iotr_control *page, __u64 thread, __u64 *sessions)
 {
@@ -34,7 +34,7 @@ static __always_inline struct cache_call *call_for(struct iotr_control *page, __
 
 /* ---- pages added, made dirty, removed ---- */
 
-/* One folio. A function of its own, verified once. */
+/* Adds one folio to the runs of the thread's call. A global function. */
 __noinline int note(__u64 thread, __u64 mapping, __u64 index, __u64 count, __u32 operation)
 {
 	struct iotr_control *page = control_page();
@@ -56,8 +56,11 @@ __noinline int note(__u64 thread, __u64 mapping, __u64 index, __u64 count, __u32
 	call = call_for(page, thread, &sessions);
 	if (!call)
 		return 0;
-	if (sessions)
+	if (sessions && !run_extend(call, mapping, index, count, operation)) {
+		if (call->count >= RUNS)
+			make_room(call, sessions);
 		run_add(page, call, mapping, index, count, operation, sessions);
+	}
 	if (call_ends(flags, operation))
 		return 0;
 	finish(thread, RUNS);
@@ -65,7 +68,7 @@ __noinline int note(__u64 thread, __u64 mapping, __u64 index, __u64 count, __u32
 	return 0;
 }
 
-/* Whether a program on that hook has nothing to do for the thread. Files are closed after calls. */
+/* Whether the thread's call is in no sample. Removals make no new draw: files are closed after the end of calls. */
 static __always_inline bool left_out(const void *arguments, bool removes)
 {
 	struct iotr_control *page = control_page();
@@ -110,92 +113,10 @@ int BPF_PROG(cache_dirty_page, void *page)
 
 /* ---- what is asked for ---- */
 
-/* The open file of that mapping which a read system call is given, or 0. */
-static __always_inline __u64 call_file(struct pt_regs *regs, __u64 mapping)
-{
-	__u64 file;
-
-	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		return 0;
-	file = file_of_fd(current_task(), READ(struct pt_regs, regs, di));
-	return file && ADDRESS(struct file, file, f_inode) == ADDRESS(struct address_space, mapping, host) ?
-		       file :
-		       0;
-}
-
-/* The page that a read of the file begins with, or IOTR_UNKNOWN. */
-static __always_inline __u64 call_begin(struct pt_regs *regs, __u64 file)
-{
-	__s64 position;
-
-	if (!file)
-		return IOTR_UNKNOWN;
-	switch (call_number(regs)) {
-	case 0:	 /* read */
-	case 19: /* readv */
-		position = -1;
-		break;
-	case 17:  /* pread64 */
-	case 295: /* preadv */
-	case 327: /* preadv2 */
-		position = READ(struct pt_regs, regs, r10);
-		break;
-	default:
-		return IOTR_UNKNOWN;
-	}
-	if (position == -1)
-		position = READ(struct file, file, f_pos);
-	return (__u64)position >> PAGE_SHIFT;
-}
-
 /*
- * Where a read began that is seen to have come to page `index`: the kernel tells nothing of pages
- * that it had to wait for.
- */
-static __always_inline __u64 asked_from(const struct cache_call *call, __u64 mapping, __u64 begin,
-					__u64 index)
-{
-	if (begin == IOTR_UNKNOWN && call->due_mapping == mapping &&
-	    call->due_index + call->due_count >= index)
-		begin = call->due_index;
-	return begin < index ? begin : index;
-}
-
-/* A range of its own. */
-static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, __u64 mapping,
-				     __u64 index, __u64 sessions)
-{
-	struct pt_regs *regs = user_registers();
-	__u64 file = call_file(regs, mapping);
-
-	return run_begin(page, &call->asked, mapping, file,
-			 asked_from(call, mapping, call_begin(regs, file), index), 0, sessions);
-}
-
-static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
-				__u64 index, __u64 last, __u64 sessions)
-{
-	struct run *asked = &call->asked;
-	__u64 end = asked->index + asked->count;
-
-	if (!asked->count || asked->mapping != mapping || index < asked->index || index > end) {
-		finish(call->thread, call->settled);
-		if (!ask_anew(page, call, mapping, index, sessions))
-			return;
-		end = asked->index;
-	}
-	if (last >= asked->cached.size)
-		last = asked->cached.size - 1;
-	if (asked->cached.size && last + 1 > end)
-		asked->count = last + 1 - asked->index;
-	call->reached = index;
-	call->settled = call->count;
-}
-
-/*
- * A read has come to page `index` of what it wants up to `last`. Fires for every batch of folios
- * that did not have to be waited for, thus in any case for the last.
- * Reads of the kernel's own threads have no end that could be seen: they make no HIT.
+ * A read has reached page `index` of a range that ends with page `last`. The tracepoint is hit for every
+ * batch of folios that needed no wait, so always for the last one of a read.
+ * Reads of kernel threads make no HIT, as their end cannot be seen.
  */
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long last)
@@ -215,7 +136,7 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	return 0;
 }
 
-static __always_inline int due(const void *arguments, __u64 mapping, __u64 index, __u64 count)
+static __always_inline int due_set(const void *arguments, __u64 mapping, __u64 index, __u64 count)
 {
 	struct iotr_control *page = control_page();
 	struct cache_call *call;
@@ -234,22 +155,22 @@ static __always_inline int due(const void *arguments, __u64 mapping, __u64 index
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(cache_fault, void *mapping, unsigned long index)
 {
-	return left_out(ctx, false) ? 0 : due(ctx, argument_address(ctx, 0), index, 1);
+	return left_out(ctx, false) ? 0 : due_set(ctx, argument_address(ctx, 0), index, 1);
 }
 
 SEC("tp_btf/page_cache_sync_ra")
 int BPF_PROG(cache_sync_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return left_out(ctx, false) ? 0 : due(ctx, ADDRESS(struct inode, inode, i_mapping), index, count);
+	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, count);
 }
 
 SEC("tp_btf/page_cache_async_ra")
 int BPF_PROG(cache_async_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return left_out(ctx, false) ? 0 : due(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0);
+	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0);
 }
 
-/* A call that failed has come as far as it came. */
+/* Ends the thread's call. If it failed, its range ends at the page that it reached. */
 static __always_inline void call_over(struct call_context context, long result)
 {
 	struct cache_call *call = call_find(thread_of(context));
@@ -258,13 +179,14 @@ static __always_inline void call_over(struct call_context context, long result)
 	if (!page || !call)
 		return;
 	call->due_mapping = 0;
+	call->told_mapping = 0;
 	call->draw = 0;
 	call->known_ns = page->begun_last_ns;
 	if (!context.classic)
 		call->registers = number_of((__u64)context.regs);
 	else if (!call->registers)
 		call->registers = number_of((__u64)user_registers());
-	if (!call->count && !call->asked.count)
+	if (!call->count && !asked_pages(call))
 		return;
 	if (result < 0 && call->asked.count)
 		call->asked.count = call->reached - call->asked.index + 1;

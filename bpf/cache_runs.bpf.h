@@ -1,41 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What threads do to pages that follow one another, gathered until their calls end; see cache.bpf.c. */
+/* Operations on consecutive pages (runs), gathered by thread until its system call ends; see cache.bpf.c. */
 #pragma once
 
 #include "pagecache.bpf.h"
 #include "context.bpf.h"
 
-#define RUNS	   8 /* of one call, before they are written; a power of two */
-#define ASKED	   RUNS /* stands for the range asked for */
-#define RUN_ADDED  32 /* beyond the operations: what they are is known later */
+#define RUNS	   8 /* runs that one call gathers before they are written; a power of two */
+#define ASKED	   RUNS /* as a run's number: the range asked for */
+#define RUN_ADDED  32 /* pages added, of which it is not decided yet what they are; above all operations */
 #define RUN_DONE   33
-#define CACHE_CALLS 2048 /* calls under way */
+#define CACHE_CALLS 2048 /* calls in flight, two-way associative by thread */
 
-/* Pages of one file that follow one another, and what was done to them. */
+/* Consecutive pages of one file, and what was done to them. */
 struct run {
 	struct cached cached;
 	__u64 mapping;
 	__u64 index;
 	__u64 count;
 	__u64 start_ns;
-	__u64 sessions; /* by task and device */
+	__u64 sessions; /* session mask: those whose filters by task and file accept it */
+	struct iotr_command command; /* the task's name at the start: execve changes it while it reads */
 	__u32 operation; /* enum iotr_cache_operation or RUN_* */
 	__u32 pad;
 };
 
-/* What a thread has done since its call began. */
+/* What a thread has done to the page cache since its system call began. */
 struct cache_call {
 	__u64 thread;
-	struct run asked;   /* by read; count 0: nothing */
-	__u64 reached;	    /* page of it that was come to */
-	__u64 due_mapping;  /* what a page fault or readahead is under way for */
+	struct run asked;   /* the range that a read asks for, as far as mm_filemap_get_pages has reported it */
+	__u64 expected;	    /* its pages by the call's arguments; 0: not looked at; see asked_early() */
+	__u64 known;	    /* the pages of `asked` before this one have their rows */
+	__u64 told_from;    /* to told_to, excluded: added pages that got rows before it was known what for */
+	__u64 told_to;
+	__u64 told_mapping; /* of told_from and told_to; 0: there are none */
+	__u64 reached;	    /* page of `asked` that the read has reached */
+	__u64 due_mapping;  /* pages that the current page fault or readahead is for; 0: none */
 	__u64 due_index;
 	__u64 due_count;
-	__u64 number;	    /* see untyped() */
-	__u64 draw;	    /* the call's, for those who sample; 0: none yet */
-	__u64 registers;    /* of its system calls, known from the end of one; 0: it may not make any */
-	__u64 known_ns;	    /* `begun_last_ns` then: hooks have not been taken off since */
-	__u32 settled;	    /* runs that were there when `reached` was */
+	__u64 number;	    /* scratch, see untyped() */
+	__u64 draw;	    /* random number of the call, for sessions that sample; 0: not drawn yet */
+	__u64 registers;    /* struct pt_regs of its system calls; 0: no end of one was seen, it may make none */
+	__u64 known_ns;	    /* `begun_last_ns` then; as long as it is the same, the hooks have stayed attached */
+	__u32 settled;	    /* number of runs when `reached` was set */
 	__u32 count;
 	struct run runs[RUNS];
 };
@@ -47,7 +53,7 @@ static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 	return page->operation[IOTR_CACHE][operation & (IOTR_OPERATIONS_MAX - 1)];
 }
 
-/* Those to whom it matters that pages are read. */
+/* Sessions that record HIT, MISS or READAHEAD, which all depend on what is read. */
 static __always_inline __u64 wanted_reads(struct iotr_control *page)
 {
 	return wanted(page, IOTR_CACHE_HIT) | wanted(page, IOTR_CACHE_MISS) |
@@ -80,16 +86,28 @@ static __always_inline bool run_begun(struct iotr_control *page, const struct ru
 	return filter_begun(page, run->sessions, run->start_ns);
 }
 
-/* Rid of what no hook saw the end of: nobody is left who wants the last of it. */
+/* Number of pages that are asked for; 0: no read is known. */
+static __always_inline __u64 asked_pages(const struct cache_call *call)
+{
+	return call->asked.count > call->expected ? call->asked.count : call->expected;
+}
+
+static __always_inline void asked_clear(struct cache_call *call)
+{
+	call->asked.count = 0;
+	call->expected = 0;
+}
+
+/* Drops what was left behind by a call whose end was not seen, if the sessions it was for have ended. */
 static __always_inline void call_tidy(struct iotr_control *page, struct cache_call *call)
 {
 	if (call->count && !run_begun(page, &call->runs[(call->count - 1) & (RUNS - 1)]))
 		call->count = call->settled = 0;
-	if (call->asked.count && !run_begun(page, &call->asked))
-		call->asked.count = 0;
+	if (asked_pages(call) && !run_begun(page, &call->asked))
+		asked_clear(call);
 }
 
-/* The thread's; NULL: others have both places that it could have. */
+/* The thread's entry, taken if it has none; NULL: calls of other threads occupy both that it could have. */
 static __always_inline struct cache_call *call_take(struct iotr_control *page, __u64 thread)
 {
 	struct cache_call *call = call_find(thread);
@@ -103,9 +121,10 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 		if (!call)
 			return NULL;
 		call_tidy(page, call);
-		if (call->count || call->asked.count)
+		if (call->count || asked_pages(call))
 			continue;
 		call->thread = thread;
+		call->told_mapping = 0;
 		call->due_mapping = 0;
 		call->draw = 0;
 		call->registers = 0;
@@ -114,12 +133,12 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 	return NULL;
 }
 
-/* ---- sampling: what one call does is drawn as a whole, as what is a HIT follows from all of it ---- */
+/* ---- sampling: one draw for all that a call does, as what is a HIT follows from all of it ---- */
 
 /*
- * Whether the thread's call is one that all who want the cache leave out. To be asked before
- * anything else. A call that is not drawn yet `may` be: where its end will be seen, and that
- * without having to ask who runs, which is when the thread has made a call before.
+ * Whether the thread's call is in no session's sample; to be called first, as it is cheap. `may`: a call
+ * without a draw gets one here if its end will be seen, which is known without reading the task once the
+ * end of an earlier call of the thread was seen.
  */
 static __always_inline bool sampled_out(struct iotr_control *page, __u64 thread, bool may)
 {
@@ -138,7 +157,7 @@ static __always_inline bool sampled_out(struct iotr_control *page, __u64 thread,
 	return call->draw >= page->sample_most[IOTR_CACHE];
 }
 
-/* Of all others. What is done outside of calls, and by threads of the kernel, is drawn folio by folio. */
+/* Applies sampling to what sampled_out() let pass. Outside of calls, and in kernel threads, each folio has a draw. */
 static __always_inline __u64 sample_call(struct iotr_control *page, struct cache_call *call, __u64 sessions)
 {
 	if (!(sessions & page->sampled[IOTR_CACHE]))
@@ -148,7 +167,7 @@ static __always_inline __u64 sample_call(struct iotr_control *page, struct cache
 	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 
-/* A pointer as a number: what has been in a map has no type any more. */
+/* A pointer as a number: the verifier forgets the type of what was stored in a map. */
 static __always_inline __u64 untyped(struct cache_call *call, const void *pointer)
 {
 	volatile __u64 *number = &call->number;
@@ -157,7 +176,7 @@ static __always_inline __u64 untyped(struct cache_call *call, const void *pointe
 	return *number;
 }
 
-/* A row for a part of one of the thread's runs, or of what was asked for. Verified once. */
+/* Writes a row for a part of one of the thread's runs, or of the range asked for. A global function. */
 __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u64 count)
 {
 	struct iotr_control *page = control_page();
@@ -173,13 +192,13 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	run = which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked;
 	sessions = filter_begun(page, run->sessions & wanted(page, operation), run->start_ns);
 	sessions = filter_end(page, sessions, 0, count << PAGE_SHIFT, false);
-	task_command(task, &command);
-	if (!sessions || command_is_ours(&command))
+	if (!sessions)
 		return 0;
 	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
 	if (!row)
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, run->start_ns, run->start_ns);
+	command = run->command;
 	head_fill_current(&row->head, task, &command);
 	row_fill(row, &run->cached, index, count);
 	row_commit(row);
@@ -189,7 +208,7 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 /* ---- what a run of added pages is ---- */
 
 struct range {
-	__u64 from, to; /* to: the first page behind */
+	__u64 from, to; /* `to` is the first page after the range */
 };
 
 static __always_inline struct range common(const struct run *run, __u64 index, __u64 count)
@@ -203,7 +222,7 @@ static __always_inline struct range common(const struct run *run, __u64 index, _
 	return range;
 }
 
-/* Rows of an added run: MISS is what is in `range`. */
+/* Writes the rows of an added run: MISS in `range`, READAHEAD outside of it. */
 static __always_inline void emit_added(__u64 thread, __u32 which, const struct run *run,
 				       struct range range)
 {
@@ -212,7 +231,7 @@ static __always_inline void emit_added(__u64 thread, __u32 which, const struct r
 	emit(thread, which, IOTR_CACHE_READAHEAD, range.to, run->index + run->count - range.to);
 }
 
-/* A file that is written to has grown since. */
+/* Updates the file's size in a run of dirty pages, as the write may have extended the file. */
 static __always_inline void size_refresh(struct run *run)
 {
 	__u64 inode = ADDRESS(struct address_space, run->mapping, host);
@@ -223,67 +242,89 @@ static __always_inline void size_refresh(struct run *run)
 		run->cached.size = now.size;
 }
 
-/* Ends one run. Returns up to where, of what was asked for, it is known what was there. */
-__noinline __u64 finish_run(__u64 thread, __u32 which, __u64 known)
+/* Writes the rows of an added run of the file asked for, and the HIT of the range before it. Each page gets one row. */
+static __always_inline void emit_asked(struct cache_call *call, __u32 which, const struct run *run)
+{
+	__u64 end = call->asked.index + asked_pages(call);
+	struct range range = common(run, call->known, call->known < end ? end - call->known : 0);
+
+	if (range.from < range.to) {
+		emit(call->thread, ASKED, IOTR_CACHE_HIT, call->known, range.from - call->known);
+		call->known = range.to;
+	}
+	emit_added(call->thread, which, run, range);
+}
+
+/* Writes the rows of an added run when the range is not known, or nothing is read. */
+static __always_inline void emit_unasked(struct cache_call *call, __u32 which, const struct run *run)
+{
+	if (call->told_mapping != run->mapping || call->told_to != run->index)
+		call->told_from = run->index;
+	call->told_mapping = run->mapping;
+	call->told_to = run->index + run->count;
+	if (!tells_reads() || run->cached.file.inode == IOTR_UNKNOWN)
+		emit_added(call->thread, which, run, common(run, run->index, run->count));
+	else if (call->due_mapping == run->mapping)
+		emit_added(call->thread, which, run, common(run, call->due_index, call->due_count));
+	else
+		emit_added(call->thread, which, run, common(run, 0, 0));
+}
+
+/* Ends one run and writes its rows. A global function. */
+__noinline int finish_run(__u64 thread, __u32 which)
 {
 	struct cache_call *call = call_find(thread);
-	const struct run *asked;
-	struct range range;
 	struct run *run;
 
 	if (!call)
-		return known;
-	asked = &call->asked;
+		return 0;
 	run = &call->runs[which & (RUNS - 1)];
 	if (run->operation == IOTR_CACHE_DIRTY)
 		size_refresh(run);
-	if (run->operation < RUN_ADDED) {
+	if (run->operation < RUN_ADDED)
 		emit(thread, which, run->operation, run->index, run->count);
-	} else if (run->operation == RUN_ADDED) {
-		if (asked->count && asked->mapping == run->mapping) {
-			range = common(run, asked->index, asked->count);
-			if (range.from < range.to) {
-				if (range.from > known)
-					emit(thread, ASKED, IOTR_CACHE_HIT, known, range.from - known);
-				known = range.to;
-			}
-			emit_added(thread, which, run, range);
-		} else if (!tells_reads() || run->cached.file.inode == IOTR_UNKNOWN) {
-			emit_added(thread, which, run, common(run, run->index, run->count));
-		} else if (call->due_mapping == run->mapping) {
-			emit_added(thread, which, run, common(run, call->due_index, call->due_count));
-		} else {
-			emit_added(thread, which, run, common(run, 0, 0));
-		}
-	}
+	else if (run->operation == RUN_ADDED && asked_pages(call) && call->asked.mapping == run->mapping)
+		emit_asked(call, which, run);
+	else if (run->operation == RUN_ADDED)
+		emit_unasked(call, which, run);
 	run->operation = RUN_DONE;
-	return known;
+	return 0;
 }
 
-/* Writes the first runs of the thread's call, and what was asked for. Verified once. */
-__noinline int finish(__u64 thread, __u32 runs)
+/* Ends the first `runs` runs of the thread's call. A global function. */
+__noinline int finish_runs(__u64 thread, __u32 runs)
 {
 	struct cache_call *call = call_find(thread);
-	__u64 known, end;
 
 	if (!call)
 		return 0;
-	known = call->asked.index;
 	for (__u32 i = 0; i < RUNS && i < runs && i < call->count; i++)
-		known = finish_run(thread, i, known);
-	end = call->asked.index + call->asked.count;
-	if (call->asked.count && known < end)
-		emit(thread, ASKED, IOTR_CACHE_HIT, known, end - known);
-	call->asked.count = 0;
+		finish_run(thread, i);
 	call->settled = 0;
 	if (runs >= call->count)
 		call->count = 0;
 	return 0;
 }
 
+/* The same, and writes the HIT of the rest of the range asked for. A global function. */
+__noinline int finish(__u64 thread, __u32 runs)
+{
+	struct cache_call *call = call_find(thread);
+	__u64 end;
+
+	if (!call)
+		return 0;
+	finish_runs(thread, runs);
+	end = call->asked.index + call->asked.count;
+	if (call->asked.count && call->known < end)
+		emit(thread, ASKED, IOTR_CACHE_HIT, call->known, end - call->known);
+	asked_clear(call);
+	return 0;
+}
+
 /* ---- pages added, made dirty, removed ---- */
 
-/* Pages that come to be dirty were added to be written: they were not read. */
+/* Takes pages that become dirty out of the added runs: they were added to be written, not read. */
 static __always_inline void forget_added(struct cache_call *call, __u64 mapping, __u64 index, __u64 count)
 {
 	for (__u32 i = 0; i < RUNS && i < call->count; i++) {
@@ -313,8 +354,8 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 }
 
 /*
- * Fills a run with all but its operation; false when no session wants its file. `file` is an open
- * file of it, or 0.
+ * Fills in a run except for its operation; false if no session accepts its file. `file` is an open
+ * file of the mapping, or 0.
  */
 static __always_inline bool run_begin(struct iotr_control *page, struct run *run, __u64 mapping,
 				      __u64 file, __u64 index, __u64 count, __u64 sessions)
@@ -330,24 +371,20 @@ static __always_inline bool run_begin(struct iotr_control *page, struct run *run
 	if (!run->sessions)
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
-		run->cached.file.name = file ? name_of_file(file) : name_of_inode(inode);
+		run->cached.file.name = file ? name_of_place(place_of_file(file)) : name_of_inode(inode);
 	run->mapping = mapping;
 	run->index = index;
 	run->count = count;
 	run->start_ns = bpf_ktime_get_ns();
+	task_command(current_task(), &run->command);
 	return true;
 }
 
 static __always_inline void run_add(struct iotr_control *page, struct cache_call *call, __u64 mapping,
 				    __u64 index, __u64 count, __u32 operation, __u64 sessions)
 {
-	struct run *run;
+	struct run *run = &call->runs[call->count & (RUNS - 1)];
 
-	if (run_extend(call, mapping, index, count, operation))
-		return;
-	if (call->count >= RUNS)
-		finish(call->thread, RUNS);
-	run = &call->runs[call->count & (RUNS - 1)];
 	if (!run_begin(page, run, mapping, 0, index, count, sessions))
 		return;
 	run->operation = operation;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writeback and reclaim: rows at once, not by calls. */
+/* Writeback and reclaim, whose rows are written at once, not at the end of a system call. */
 #pragma once
 
 #include "blockdev.bpf.h"
 #include "cache_runs.bpf.h"
 
-#define REQUEST_BIOS 1024 /* bios of one request that are looked at */
+#define REQUEST_BIOS 1024 /* maximum of bios of one request that are looked at */
 
 #define BIO_CLONED   (1 << 1)
 #define REQ_OP_WRITE 1
 
-/* Writeback of a bio. */
+/* A bio of writeback in flight. */
 struct writeback {
 	struct actor actor;
 	struct cached cached;
-	__u64 first_page; /* address */
+	__u64 first_page; /* address of its struct page */
 	__u64 index;
 	__u64 count;
 	__u64 sessions;
@@ -30,13 +30,12 @@ static __always_inline void writeback_lost(struct iotr_control *page, const stru
 
 static __always_inline void emit_for(struct iotr_control *page, const struct writeback *back, __u32 operation)
 {
-	struct iotr_command command = back->actor.command;
 	__u64 now = bpf_ktime_get_ns(), sessions = back->sessions & wanted(page, operation);
 	struct iotr_cache_record *row;
 
 	sessions = filter_begun(page, sessions, back->start_ns);
 	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
-	if (!sessions || command_is_ours(&command))
+	if (!sessions)
 		return;
 	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
 	if (!row)
@@ -48,19 +47,22 @@ static __always_inline void emit_for(struct iotr_control *page, const struct wri
 }
 
 /*
- * The pages of a bio, when they are a file's and under writeback: false for all that is direct,
- * and what no session wants.
+ * Fills in the pages of a bio if they belong to a file and are under writeback; false for direct I/O and
+ * for what no session accepts.
  */
 static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio,
 				      struct writeback *back)
 {
 	__u64 size = READ(struct bio, bio, bi_iter.bi_size), first = bio_first_page(bio);
-	__u64 head, mapping, inode;
+	__u64 head, mapping, inode, by;
 
 	if (!first || !size)
 		return false;
+	by = carried_by(number_of((__u64)bio));
+	if (by != CARRIED_CACHE && by != CARRIED_UNTOLD)
+		return false;
 	head = page_folio(first);
-	if (!(folio_flags(head) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+	if (!folio_in_transfer(head, false))
 		return false;
 	mapping = folio_mapping(head);
 	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
@@ -80,7 +82,7 @@ static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio
 	return true;
 }
 
-/* What a stacked device makes of a bio is no writeback of its own. */
+/* A bio that a stacked device cloned from another one is not counted as writeback again. */
 static __always_inline int bio_queued(struct bio *bio)
 {
 	struct iotr_control *page = control_page();
@@ -92,13 +94,13 @@ static __always_inline int bio_queued(struct bio *bio)
 		return 0;
 	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
 						     wanted(page, IOTR_CACHE_WRITEBACK_END));
-	back.sessions = sample(page, IOTR_CACHE, back.sessions); /* of both rows */
+	back.sessions = sample(page, IOTR_CACHE, back.sessions); /* one draw for the rows of start and end */
 	if (!back.sessions || !bio_pages(page, bio, &back))
 		return 0;
 	actor_current(&back.actor);
 	back.start_ns = bpf_ktime_get_ns();
 	before = bpf_map_lookup_elem(&writebacks, &key);
-	if (before) /* never seen to end */
+	if (before) /* its end was not seen */
 		writeback_lost(page, before);
 	if (bpf_map_update_elem(&writebacks, &key, &back, BPF_ANY))
 		writeback_lost(page, &back);
@@ -109,8 +111,8 @@ static __always_inline int bio_queued(struct bio *bio)
 QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 
 /*
- * A function of its own, verified once. A bio of other pages is another one, in the place of one that
- * ended unseen.
+ * A global function. If the first page is another, this bio has the address of one
+ * whose end was not seen.
  */
 __noinline int bio_ended(__u64 bio)
 {
@@ -127,14 +129,14 @@ __noinline int bio_ended(__u64 bio)
 	return 0;
 }
 
-/* Of devices without requests. */
+/* For bios of devices without requests. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(cache_bio_complete, struct request_queue *queue, struct bio *bio)
 {
 	return bio_ended(argument_address(ctx, 1));
 }
 
-/* Of all others, before the request lets go of its bios. */
+/* For all others; the request still has its bios here. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int bytes)
 {
@@ -152,7 +154,7 @@ int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int
 	return 0;
 }
 
-/* One pass over pages that were long not used, of any file: of what it got, no file is known. */
+/* One pass over the inactive list, which has pages of any file: the row names none. */
 SEC("tp_btf/mm_vmscan_lru_shrink_inactive")
 int BPF_PROG(cache_reclaim, int node, unsigned long scanned, unsigned long reclaimed, void *stat,
 	     int priority, int file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A system call as its hooks show it. */
+/* A system call as programs on its hooks see it: number, arguments, result, and the thread that makes it. */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #define TS_COMPAT 0x2
 
-/* What a program on the classic tracepoint is given. */
+/* The contexts of programs on the classic tracepoints raw_syscalls/sys_enter and sys_exit. */
 struct raw_enter {
 	__u64 common;
 	long number;
@@ -21,7 +21,7 @@ struct raw_exit {
 	long result;
 };
 
-/* Either the registers or what a classic tracepoint has; which is known when a program is compiled. */
+/* A call's registers or, if `classic`, the context of a classic tracepoint; which, is a constant in each program. */
 struct call_context {
 	bool classic;
 	struct pt_regs *regs;
@@ -29,14 +29,14 @@ struct call_context {
 	__u64 number;
 };
 
-/* A number below IOTR_CALLS as an index. The oldest verifier wants it masked right before its use. */
+/* Masks a number below IOTR_CALLS for use as an index: the oldest verifier requires that right before the use. */
 static __always_inline __u64 call_index(__u64 number)
 {
 	asm volatile("%0 &= %1" : "+r"(number) : "i"(IOTR_CALLS - 1));
 	return number;
 }
 
-/* The verifier wants such loads at a constant offset from where the context begins. */
+/* Loads a word of the context: the verifier requires a constant offset from its beginning. */
 #define CONTEXT_WORD(context, offset)                                                           \
 	({                                                                                      \
 		__u64 word_;                                                                    \
@@ -54,36 +54,36 @@ static __always_inline __u64 call_index(__u64 number)
 				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
-/* ---- what threads have under way ---- */
+/* ---- what threads have in flight ---- */
 
-/* Of the size of a thread's stack in the kernel, and of what it is aligned to: twice as much for KASAN. */
+/* log2 of the size and the alignment of a thread's kernel stack, which is twice as large with KASAN. */
 #define STACK_SHIFT (14 + !!bpf_core_field_exists(((struct task_struct *)0)->kasan_depth))
 
-/* Threads are told apart by the numbers of their stacks. */
+/* Identifies the current thread by the address of its kernel stack, in units of the stack's size. */
 static __always_inline __u64 thread_here(void)
 {
 	return ADDRESS(struct task_struct, current_task(), stack) >> STACK_SHIFT;
 }
 
 /*
- * The registers of a call lie in its thread's stack: the end of one that nobody wants sees that
- * without having to ask who runs.
+ * The thread of a call. The call's registers lie on the thread's kernel stack, so the program at the end
+ * of a call that no session records finds that out without reading the task.
  */
 static __always_inline __u64 thread_of(struct call_context context)
 {
 	return context.classic ? thread_here() : number_of((__u64)context.regs) >> STACK_SHIFT;
 }
 
-/* As do the arguments of a program on a hook that threads come to, none that interrupts do. */
+/* The same from a program's arguments, which lie on that stack too; only for hooks that run in a thread's context. */
 static __always_inline __u64 thread_at(const void *arguments)
 {
 	return number_of((__u64)arguments) >> STACK_SHIFT;
 }
 
 /*
- * Arrays of places for threads, two-way associative: `count`, a power of two, in all. What a place
- * holds begins with the thread's number, and, where place_take() is to know what is in use, goes on
- * as this.
+ * Arrays with an entry for each thread, two-way associative, of `count` entries, a power of two. An
+ * entry begins with the thread's number or, where place_take() is used, which must know what is in
+ * use, with this struct.
  */
 struct place_head {
 	__u64 thread;
@@ -98,7 +98,7 @@ static __always_inline void *place_at(void *map, __u32 count, __u64 thread, __u3
 	return bpf_map_lookup_elem(map, &index);
 }
 
-/* The thread's own, or NULL. */
+/* The thread's entry, or NULL. */
 static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
 {
 	__u64 *place = place_at(map, count, thread, 0);
@@ -110,16 +110,22 @@ static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
 }
 
 /*
- * One for a thread that has none. When both that it could have are in use it is another thread's, and
- * whoever takes it counts that one's event as lost: see row_unended().
+ * An entry for a thread that has none: of the two possible ones the free one, otherwise the one that was taken
+ * earlier, so that two threads do not keep taking theirs from each other. If both are in use the entry is another
+ * thread's, and the caller counts that thread's event as lost: see row_unended().
  */
 static __always_inline void *place_take(struct iotr_control *page, void *map, __u32 count, __u64 thread)
 {
-	struct place_head *place = place_at(map, count, thread, 0);
+	struct place_head *first = place_at(map, count, thread, 0), *second = place_at(map, count, thread, 1);
+	bool used, other;
 
-	if (!place || !filter_begun(page, place->sessions, place->start_ns))
-		return place;
-	return place_at(map, count, thread, 1);
+	if (!first || !second)
+		return first;
+	used = filter_begun(page, first->sessions, first->start_ns);
+	other = filter_begun(page, second->sessions, second->start_ns);
+	if (used != other)
+		return used ? second : first;
+	return first->start_ns <= second->start_ns ? first : second;
 }
 
 static __always_inline __u32 abi_of(struct task_struct *task)
@@ -156,11 +162,11 @@ static __always_inline void arguments(__u64 *args, struct call_context context, 
 	}
 }
 
-#define ERESTART_FIRST 512 /* the kernel's own codes for "interrupted, may begin again" */
+#define ERESTART_FIRST 512 /* the kernel's internal codes -ERESTART*: interrupted, and may be restarted */
 #define ERESTART_LAST  516
 #define EINTR	       4
 
-/* What a program sees that is not made to begin the call again. */
+/* The result that user space sees of a call that is not restarted. */
 static __always_inline long result_seen(long result)
 {
 	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter by cgroup: which sessions accept the one of the current task, or one above it. What
- * was found of a cgroup is remembered, as none ever moves to another parent, until the filters
- * change. Included by iotracer.bpf.h.
+ * The filter by cgroup: which sessions accept the cgroup of the current task or one above it. The
+ * result is cached by cgroup until the filters change, as a cgroup never moves to another parent.
+ * Included by iotracer.bpf.h.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct cgroup_verdict {
 
 ARRAY_OF(cgroup_verdicts, struct cgroup_verdict, IOTR_CGROUPS, 0);
 
-/* Of whom, and as of when: what two CPUs wrote half of each is nobody's. */
+/* A check value of an entry's cgroup, generation and sessions: it fails if two CPUs wrote the entry at once. */
 static __always_inline __u64 verdict_check(__u64 id, __u64 generation, __u64 sessions)
 {
 	return iotr_mix(id, generation << 32) ^ sessions;
@@ -26,9 +26,9 @@ static __always_inline struct cgroup_verdict *verdict_of(__u64 id)
 	return bpf_map_lookup_elem(&cgroup_verdicts, &index);
 }
 
-/* Parts of one step upwards: functions of their own, verified once and not for each level. */
+/* The parts of one step upwards are global functions, so that they are not verified anew for each level. */
 
-/* Sessions that accept just this cgroup. */
+/* Sessions whose filter names this cgroup itself. */
 __noinline __u64 cgroup_sessions(__u64 cgroup)
 {
 	__u64 id = READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
@@ -44,7 +44,7 @@ __noinline __u64 cgroup_above(__u64 cgroup)
 	return parent ? number_of((__u64)READ(struct cgroup_subsys_state, parent, cgroup)) : 0;
 }
 
-/* Looks at the current task's cgroup and those above. A function of its own, verified once. */
+/* Looks up the current task's cgroup and those above, and caches the result. A global function. */
 __noinline __u64 cgroup_look(void)
 {
 	struct css_set *set = READ(struct task_struct, current_task(), cgroups);
@@ -68,7 +68,7 @@ __noinline __u64 cgroup_look(void)
 	return sessions;
 }
 
-/* Sessions that accept the current task's cgroup; says nothing of those that do not ask for one. */
+/* Sessions whose cgroup filter accepts the current task; the bits of sessions without such a filter mean nothing. */
 static __always_inline __u64 cgroup_accepted(struct iotr_control *page, struct task_struct *task)
 {
 	__u64 id = task_cgroup(task);

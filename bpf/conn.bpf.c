@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Life of sockets, by system calls; and how connections end that are made while nobody waits. */
+/* The life of sockets, by system calls; and the outcome of TCP connections that are made without blocking. */
 #include "actor.bpf.h"
 #include "plug.bpf.h"
 #include "conn_close.bpf.h"
@@ -16,7 +16,7 @@
 HASH_OF(closing, HASH, __u64, struct unix_names, IOTR_CLOSING);
 ARRAY_OF(closing_blank, struct unix_names, 1, 0);
 
-/* Notes the names of a socket that is about to be closed. */
+/* Saves the names of a Unix socket that is about to be closed. */
 static __always_inline void closing_note(__u64 thread, __u64 sock)
 {
 	struct unix_names *names;
@@ -34,6 +34,7 @@ static __always_inline void closing_fill(struct iotr_conn_record *row, __u64 thr
 {
 	struct unix_names *names = bpf_map_lookup_elem(&closing, &thread);
 
+	row->head.unread = !names; /* `closing` was full */
 	if (names)
 		unix_names_noted(row, names);
 }
@@ -50,17 +51,17 @@ static __always_inline void closing_forget(const struct slot *slot)
 /* ---- connections that are being made ---- */
 
 /*
- * From the begin of a connect on. The call and the outcome may come in either order, on two CPUs:
- * each says that it has come and then looks for the other. Should both see both, the one that
- * takes the claim writes the row.
+ * A connection from the start of connect(2) on, by struct sock. The return of the call and the outcome of
+ * the connection may come in either order, on two CPUs: each sets its flag and then reads the other's. If
+ * both see both, the one that deletes the entry in connect_claims writes the row.
  */
 struct connecting {
 	struct actor actor;
 	__u64 sessions;
 	__u64 start_ns;
-	__u64 end_ns; /* of the outcome */
-	__u32 returned; /* the call has, and the connection was under way */
-	__u32 decided; /* the outcome is there */
+	__u64 end_ns; /* time of the outcome */
+	__u32 returned; /* 1: the call has returned -EINPROGRESS */
+	__u32 decided; /* 1: the outcome is known */
 	__s32 outcome; /* 0 or negative errno */
 	__s32 fd;
 };
@@ -74,12 +75,12 @@ static __always_inline void connecting_forget(__u64 sock)
 	bpf_map_delete_elem(&connects, &sock);
 }
 
-/* A connection whose outcome was not seen. */
+/* Drops a connection whose outcome was not seen, and counts it as lost. */
 static __always_inline void connecting_unseen(const struct connecting *connecting, __u64 sock)
 {
 	struct iotr_control *page = control_page();
 
-	if (page && connecting->returned) /* else the row of the call tells */
+	if (page && connecting->returned) /* otherwise the call makes a row itself */
 		row_unended(page, IOTR_CONN,
 			    connecting->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT],
 			    connecting->start_ns);
@@ -121,7 +122,7 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	sessions = from->sessions & page->operation[IOTR_CONN][IOTR_CONN_CONNECT];
 	sessions = filter_begun(page, sessions, from->start_ns);
 	sessions = filter_end(page, sessions, from->end_ns - from->start_ns, IOTR_UNKNOWN, from->outcome);
-	if (!sessions || command_is_ours(&from->actor.command))
+	if (!sessions)
 		return;
 	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
 	if (!row)
@@ -138,7 +139,7 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	row_commit(row);
 }
 
-/* When both the call and the outcome have come. */
+/* Both flags are set: writes the row, unless the other CPU does. */
 static __always_inline void connecting_end(const struct connecting *connecting, __u64 sock)
 {
 	if (bpf_map_delete_elem(&connect_claims, &sock))
@@ -184,7 +185,7 @@ int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
 		return 0;
 	}
 	connecting->outcome = after == TCP_CLOSE ? -READ(struct sock, sock, sk_err) : 0;
-	if (after == TCP_CLOSE && !connecting->outcome) { /* given up by its own process */
+	if (after == TCP_CLOSE && !connecting->outcome) { /* closed by its own process */
 		connecting_forget(key);
 		return 0;
 	}
@@ -197,7 +198,7 @@ int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
 
 /* ---- calls ---- */
 
-/* dup2 and dup3 close what their second argument was, unless that is the first one, too. */
+/* dup2 and dup3 close the descriptor that is their second argument, unless it is the first one as well. */
 static __always_inline bool replaces(struct plug_call *call)
 {
 	if (call->args[0] == call->args[1])
@@ -234,11 +235,13 @@ static __always_inline int conn_begins(struct call_context context)
 		closing_note(slot->thread, sock);
 	if (slot->operation == IOTR_CONN_CONNECT)
 		connecting_begin(slot, noted);
+	plug_noted(slot, &call);
 	return 0;
 }
 
-/* The descriptor that a row is about; for those that make one, the first that was made. */
-static __always_inline void fd_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
+/* Sets the row's descriptor: the one the call is about, or that it made; of two made, the first or `second`. */
+static __always_inline void fd_fill(struct iotr_conn_record *row, const struct slot *slot, long result,
+				    bool second)
 {
 	row->fd = slot->args[0];
 	row->has_fd = true;
@@ -247,12 +250,13 @@ static __always_inline void fd_fill(struct iotr_conn_record *row, const struct s
 	row->fd = result;
 	row->has_fd = result >= 0;
 	if (slot->kind == IOTR_PLUG_PAIR && row->has_fd)
-		row->has_fd = !bpf_probe_read_user(&row->fd, sizeof(row->fd), (void *)slot->args[3]);
+		row->has_fd = !bpf_probe_read_user(&row->fd, sizeof(row->fd),
+						   (void *)(slot->args[3] + second * sizeof(row->fd)));
 }
 
 /*
- * The socket as it is now that the call has ended; 0 when it is not there any more. Of a call that
- * made a descriptor it is the new one.
+ * Fills in the row's socket at the end of the call, and returns its struct sock; 0: it is gone. For a
+ * call that made a descriptor it is the new socket.
  */
 static __always_inline __u64 socket_now(struct iotr_conn_record *row, const struct slot *slot)
 {
@@ -266,8 +270,10 @@ static __always_inline __u64 socket_now(struct iotr_conn_record *row, const stru
 		sock = 0;
 	if (sock)
 		socket_fill(&row->socket, sock);
+	if (slot->operation == IOTR_CONN_CONNECT && sock)
+		return sock; /* connecting to AF_UNSPEC removes the peer, so the addresses at the start do not count */
 	if (!made && noted->sock && (!sock || (noted->socket.local_port && !row->socket.local_port)))
-		row->socket = noted->socket; /* what the end of a connection has taken away */
+		row->socket = noted->socket; /* as at the start: the end of the connection cleared its address */
 	return sock;
 }
 
@@ -279,7 +285,7 @@ static __always_inline void ends_fill(struct iotr_conn_record *row, const struct
 		closing_fill(row, slot->thread);
 }
 
-/* A call that failed has left no address; the row has the one that was asked for. */
+/* A call that failed has set no address; the row gets the one that was asked for. */
 static __always_inline void asked_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
 {
 	struct iotr_socket *socket = &row->socket;
@@ -316,18 +322,32 @@ static __always_inline void kind_fill(struct iotr_conn_record *row, const struct
 	row->protocol = slot->args[2];
 }
 
-static __always_inline void conn_fill(struct iotr_conn_record *row, const struct slot *slot, long result)
+static __always_inline void conn_fill(struct iotr_conn_record *row, const struct slot *slot, long result,
+				      bool second)
 {
 	__u64 sock;
 
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	row->result = result_seen(result);
 	row->argument = slot->args[1];
-	fd_fill(row, slot, result);
+	fd_fill(row, slot, result, second);
 	sock = socket_now(row, slot);
 	ends_fill(row, slot, sock);
 	asked_fill(row, slot, result);
 	kind_fill(row, slot);
+}
+
+/* Writes the row of the second socket that socketpair made. A global function. */
+__noinline int conn_second(__u64 thread, __u64 result)
+{
+	struct slot *slot = slot_find(thread);
+	struct iotr_conn_record *row = slot ? plug_row(slot, sizeof(*row), IOTR_UNKNOWN, false) : NULL;
+
+	if (!row)
+		return 0;
+	conn_fill(row, slot, result, true);
+	row_commit(row);
+	return 0;
 }
 
 static __always_inline int conn_ends(struct call_context context, long result)
@@ -337,17 +357,19 @@ static __always_inline int conn_ends(struct call_context context, long result)
 
 	if (!slot)
 		return 0;
-	if (slot->kind != IOTR_PLUG_REPLACES || !plug_failed(result)) /* which closes nothing then */
+	if (slot->kind != IOTR_PLUG_REPLACES || !plug_failed(result)) /* a dup2 that fails closes nothing */
 		row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
-		conn_fill(row, slot, result);
+		conn_fill(row, slot, result, false);
 		row_commit(row);
 	}
+	if (slot->kind == IOTR_PLUG_PAIR && !plug_failed(result))
+		conn_second(slot->thread, result);
 	if (slot->operation == IOTR_CONN_CLOSE)
 		closing_forget(slot);
 	if (slot->operation == IOTR_CONN_CONNECT)
 		connecting_returns(slot, (struct noted *)slot->own, result);
-	plug_done(slot);
+	plug_done(slot, context);
 	return 0;
 }
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets that are closed with others: by close_range, and by the end of the last thread of a
- * process. Their rows are written before it happens, and have no latency.
+ * Sockets that are closed many at once: by close_range, and by the exit of the last thread of a
+ * process. Their rows are written before that happens, and have no latency.
  */
 #pragma once
 
 #include "conn_row.bpf.h"
 #include "plug.bpf.h"
 
-#define CLOSE_WORDS	    64 /* of 64 descriptors each that are looked at: 4096 */
+#define CLOSE_WORDS	    64 /* words of 64 descriptors that are looked at, so 4096 descriptors */
 #define CLOSE_RANGE_UNSHARE 2
 #define CLOSE_RANGE_CLOEXEC 4 /* closes nothing */
 #define EXITS		    1024
 #define EEXIST		    17
 
-/* Processes whose end was seen: all of their threads that are still there may see it. */
+/* Processes whose exit has been handled, as each of the last threads may find that it is the last. */
 HASH_OF(exits, LRU_HASH, __u64, __u8, EXITS);
 
-/* A row for a descriptor, when it is a socket's. A function of its own, verified once. */
+/* Writes a row for a descriptor if it is a socket. A global function. */
 __noinline int close_row(__u32 fd, __u64 sessions)
 {
 	struct task_struct *task = current_task();
@@ -27,13 +27,11 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 
 	if (!sock)
 		return 0;
-	task_command(task, &command);
-	if (command_is_ours(&command))
-		return 0;
 	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
 	if (!row)
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CLOSE, sessions, now, now);
+	task_command(task, &command);
 	head_fill_current(&row->head, task, &command);
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	socket_fill(&row->socket, sock);
@@ -45,7 +43,7 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 	return 0;
 }
 
-/* The descriptors whose bits are set. A function of its own, verified once, as is the next. */
+/* Writes rows for the descriptors whose bits are set, counted from `least`. A global function, as are the next two. */
 __noinline int close_bits(__u32 least, __u64 open, __u64 sessions)
 {
 	for (__u32 bit = 0; bit < 64 && open; bit++) {
@@ -56,7 +54,7 @@ __noinline int close_bits(__u32 least, __u64 open, __u64 sessions)
 	return 0;
 }
 
-/* What is open of 64 descriptors, between `first` and `last`. Returns whether there are more. */
+/* Handles those of the 64 descriptors from `least` on that are open and in `first` to `last`; 0: there are no more. */
 __noinline int close_word(__u32 least, __u32 first, __u32 last, __u64 sessions)
 {
 	struct files_struct *files = READ(struct task_struct, current_task(), files);
@@ -74,7 +72,7 @@ __noinline int close_word(__u32 least, __u32 first, __u32 last, __u64 sessions)
 	return 1;
 }
 
-/* What is open from `first` up to `last`. */
+/* Writes rows for the open sockets from descriptor `first` up to `last`. */
 __noinline int close_rows(__u32 first, __u32 last, __u64 sessions)
 {
 	for (__u32 i = 0; i < CLOSE_WORDS; i++)
@@ -83,6 +81,7 @@ __noinline int close_rows(__u32 first, __u32 last, __u64 sessions)
 	return 0;
 }
 
+/* Sessions that accept the end of a CLOSE, which has no latency, size or error here. */
 static __always_inline __u64 content(struct iotr_control *page, __u64 sessions)
 {
 	return filter_end(page, sessions, 0, IOTR_UNKNOWN, false);
@@ -98,19 +97,20 @@ static __always_inline int close_range(const struct plug_call *call)
 	return 0;
 }
 
-/* Whether nobody has told of this process's end yet. */
+/* Whether the exit of this process has not been handled yet; marks it as handled. */
 static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
 {
 	struct task_struct *leader = READ(struct task_struct, task, group_leader);
 	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid);
 	__u8 seen = 1;
 
-	return bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) != -EEXIST;
+	/* The helper of older kernels returns an int, whose upper half is undefined in a comparison of 64 bits. */
+	return (int)bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) != -EEXIST;
 }
 
 /*
- * The thread that runs ends. Files go with the last of those that share them: when no thread of
- * the process is left, and no other process has them. Sampled as a whole.
+ * The current thread exits. Its descriptors are closed by the last task that shares them: when no thread
+ * of the process is left, and no other process has them. One sampling draw for all of them.
  */
 static __always_inline int process_exits(void)
 {
@@ -121,7 +121,7 @@ static __always_inline int process_exits(void)
 	__u32 tgid = task_tgid(task);
 	__u64 sessions;
 
-	if (!page || !files || tgid == page->own_tgid)
+	if (!page || !files || is_own(page, tgid))
 		return 0;
 	sessions = filter_fileless(page, page->operation[IOTR_CONN][IOTR_CONN_CLOSE]);
 	if (!sessions || READ(struct signal_struct, signal, live.counter) > 0)

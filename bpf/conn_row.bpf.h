@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rows of the conn stream are made of, whoever makes them. */
+/* Parts of rows of the CONN stream, for those of system calls and of io_uring. */
 #pragma once
 
 #include "sockets.bpf.h"
 
 #define AF_PACKET      17
-#define SUN_PATH       2 /* where it begins in struct sockaddr_un */
-#define SOCK_TYPE_MASK 0xf /* of socket's second argument; the rest are flags */
+#define SUN_PATH       2 /* offset of sun_path in struct sockaddr_un */
+#define SOCK_TYPE_MASK 0xf /* bits of the type in the second argument of socket(2); the rest are flags */
 
-/* Bytes of a name in an address of that many; 0: it has none. */
+/* Bytes of the name in a Unix address of `address` bytes; 0: it has none. */
 static __always_inline __u32 name_bytes(__s32 address)
 {
 	__u32 length = address - SUN_PATH;
@@ -18,7 +18,7 @@ static __always_inline __u32 name_bytes(__s32 address)
 	return length > IOTR_UNIX_NAME ? IOTR_UNIX_NAME : length;
 }
 
-/* The name that a Unix socket is bound to; returns its bytes. Where these are a module there is none. */
+/* Reads the name that a Unix socket is bound to; returns its bytes, 0 where Unix sockets are a module. */
 static __always_inline __u32 unix_name(char *name, __u64 sock)
 {
 	__u64 address = 0;
@@ -49,7 +49,7 @@ static __always_inline __u64 unix_peer(__u64 sock)
 	return bpf_core_type_exists(struct unix_sock) ? (__u64)READ(struct unix_sock, sock, peer) : 0;
 }
 
-/* Names of a Unix socket that is being closed: afterwards it is gone. */
+/* Names of a Unix socket that is being closed, saved before it is gone. */
 struct unix_names {
 	__u8 local_length;
 	__u8 remote_length;
@@ -71,7 +71,7 @@ static __always_inline void unix_names_noted(struct iotr_conn_record *row, const
 	__builtin_memcpy(row->remote_name, names->remote, sizeof(row->remote_name));
 }
 
-/* Both names, where it is a Unix socket, and there still. */
+/* Fills in both names of a Unix socket that still exists. */
 static __always_inline void unix_names_fill(struct iotr_conn_record *row, __u64 sock)
 {
 	if (row->socket.family != AF_UNIX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Life of sockets by io_uring, from submission to completion; see async.bpf.c. */
+/* The life of sockets by io_uring, from submission to completion; see async.bpf.c. */
 #define REPEATS conn_repeats
 
 #include "actor.bpf.h"
@@ -8,19 +8,20 @@
 
 struct conn_request {
 	struct actor actor;
-	struct noted noted; /* sock 0: a file of the ring's own, known when the request ends */
+	struct noted noted; /* sock 0: a file in the ring's own table, known at the end */
 	__u64 sessions;
 	__u64 start_ns;
-	__u64 address; /* the user's, of BIND and CONNECT */
-	__u32 length;  /* of it */
+	__u64 address; /* user address of the socket address, of BIND and CONNECT */
+	__u32 length;  /* bytes of the socket address */
 	__s32 fd;
 	__s32 domain, type, protocol; /* of SOCKET */
-	__s32 argument; /* backlog of LISTEN, how of SHUTDOWN */
+	__s32 argument; /* `backlog` of LISTEN, `how` of SHUTDOWN */
 	__u8 operation;
 	__u8 makes; /* its result is a descriptor */
-	__u8 hides; /* it has none: what it makes is put into the ring's own table */
+	__u8 hides; /* its result is no descriptor: the new file is put into the ring's own table */
 	__u8 repeats; /* has several completions */
-	struct unix_names names; /* of one that is closed */
+	__u16 index; /* number of the ring's entry, see uring_entry_index() */
+	struct unix_names names; /* of a Unix socket that is closed */
 };
 
 HASH_OF(conn_requests, HASH, __u64, struct conn_request, IOTR_URING);
@@ -55,7 +56,7 @@ static __always_inline void request_unended(__u64 key)
 	END_UNSEEN(IOTR_CONN, conn_requests, struct conn_request, key);
 }
 
-/* The place of a new request; NULL, and counted, when there is none. */
+/* The entry for a new request; NULL: there is no room, which is counted as a loss. */
 static __always_inline struct conn_request *request_new(__u64 key, __u64 sessions)
 {
 	struct conn_request *blank;
@@ -107,7 +108,7 @@ static __always_inline void note_entry(struct conn_request *request, const struc
 	}
 }
 
-/* NULL: no session wants the request. */
+/* Begins a request; NULL: no session accepts it, or there is no room. */
 static __always_inline struct conn_request *submitted(__u64 key, const struct uring_entry *entry)
 {
 	int operation = operation_of(entry->opcode);
@@ -117,7 +118,7 @@ static __always_inline struct conn_request *submitted(__u64 key, const struct ur
 	struct conn_request *request;
 	__u64 sessions;
 
-	if (!page || operation < 0 || tgid == page->own_tgid)
+	if (!page || operation < 0 || is_own(page, tgid))
 		return NULL;
 	sessions = page->operation[IOTR_CONN][operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_fileless(page, sessions);
@@ -131,8 +132,7 @@ static __always_inline struct conn_request *submitted(__u64 key, const struct ur
 	actor_current(&request->actor);
 	note_entry(request, entry);
 	note_socket(request, entry);
-	if (command_is_ours(&request->actor.command) ||
-	    (operation == IOTR_CONN_CLOSE && (!request->noted.sock || entry->file_index))) {
+	if (operation == IOTR_CONN_CLOSE && (!request->noted.sock || entry->file_index)) {
 		bpf_map_delete_elem(&conn_requests, &key);
 		return NULL;
 	}
@@ -151,7 +151,10 @@ static __always_inline int taken(struct io_kiocb *kernel)
 		return 0;
 	entry_find(ring, kernel, READ(struct io_kiocb, kernel, cqe.user_data), &entry);
 	request = submitted(uring_key(kernel), &entry);
-	if (!request || !may_repeat(&entry))
+	if (!request)
+		return 0;
+	request->index = uring_entry_index(ring);
+	if (!may_repeat(&entry))
 		return 0;
 	request->repeats = true;
 	if (!repeat_note(kernel))
@@ -174,7 +177,7 @@ URING_BEGINS(conn, taken, taken_510, request_unended)
 
 /* ---- completion ---- */
 
-/* The socket that a row is about as it is now, 0: not to be had. `kernel` may be NULL. */
+/* The struct sock that a row is about, at the end of the request; 0: it cannot be found. `kernel` may be NULL. */
 static __always_inline __u64 socket_now(const struct conn_request *request, struct io_kiocb *kernel,
 					__s32 result)
 {
@@ -190,7 +193,7 @@ static __always_inline __u64 socket_now(const struct conn_request *request, stru
 	return own && sock_of_fd(request->fd) == sock ? sock : 0;
 }
 
-/* A request that failed has left no address; the row has the one that was asked for. */
+/* A request that failed has set no address; the row gets the one that was asked for. */
 static __always_inline void asked_fill(struct iotr_conn_record *row, const struct conn_request *request)
 {
 	struct iotr_socket *socket = &row->socket;
@@ -277,7 +280,8 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 	return 0;
 }
 
-URING_ENDS(conn, told, told_by_number)
+URING_REFUSED(conn, conn_requests, struct conn_request, submitted, request_unended)
+URING_ENDS(conn, told, conn_told_510)
 URING_OVERFLOWS(conn, conn_requests)
 
 char LICENSE[] SEC("license") = "GPL";

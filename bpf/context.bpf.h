@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* On whose behalf pages come and go: the system call under way, if there is one, or reclaim. */
+/* Why pages enter and leave the page cache: for the system call in flight, or by reclaim. */
 #pragma once
 
 #include "actor.bpf.h"
+#include "call_numbers.h"
 #include "calls.bpf.h"
 #include "files.bpf.h"
 
 #define PF_EXITING   0x00000004
 #define PF_IO_WORKER 0x00000010
-#define PF_IO_WORKER_510 0x20000000 /* PF_BLOCK_TS today */
+#define PF_IO_WORKER_510 0x20000000 /* its value in 5.10; today it is PF_BLOCK_TS */
 #define PF_MEMALLOC  0x00000800
 #define PF_KSWAPD    0x00020000
 
@@ -18,7 +19,7 @@
 #define THREAD_SIZE	  (1UL << STACK_SHIFT)
 #define PT_REGS_SIZE	  168
 
-/* Registers that the thread came into the kernel with. */
+/* The user registers that the thread entered the kernel with. */
 static __always_inline struct pt_regs *user_registers(void)
 {
 	__u64 stack;
@@ -29,7 +30,7 @@ static __always_inline struct pt_regs *user_registers(void)
 	return (struct pt_regs *)(stack + THREAD_SIZE - PT_REGS_SIZE);
 }
 
-/* Threads that make no system calls, or none any more. */
+/* Whether a thread with these flags makes no system calls, or no more. */
 static __always_inline bool calls_nothing(__u32 flags)
 {
 	__u32 worker = bpf_core_type_exists(struct folio) ? PF_IO_WORKER : PF_IO_WORKER_510;
@@ -43,8 +44,8 @@ static __always_inline __s64 call_number(struct pt_regs *regs)
 }
 
 /*
- * Whether the end of the call will be seen. Files are closed after it: what becomes of their
- * pages then is not of the call.
+ * Whether the current thread is in a system call whose end will be seen after this operation. The last
+ * reference to a file is dropped after the end of such calls as close, so their INVALIDATE does not count.
  */
 static __always_inline bool call_ends(__u32 flags, __u32 operation)
 {
@@ -56,11 +57,11 @@ static __always_inline bool call_ends(__u32 flags, __u32 operation)
 	if (operation != IOTR_CACHE_INVALIDATE)
 		return number >= 0;
 	switch (number) {
-	case 3:	  /* close */
-	case 11:  /* munmap */
-	case 33:  /* dup2 */
-	case 292: /* dup3 */
-	case 436: /* close_range */
+	case NR_close:
+	case NR_munmap:
+	case NR_dup2:
+	case NR_dup3:
+	case NR_close_range:
 		return false;
 	default:
 		return number >= 0;
@@ -81,43 +82,43 @@ static __always_inline bool is_drop_caches(__u32 fd)
 	return words[0] == 0x6361635f706f7264ULL && words[1] == 0x736568; /* name */
 }
 
-/* A file's pages are let go because somebody asked for just that. */
+/* Whether the system call in flight drops pages on request: POSIX_FADV_DONTNEED, or a write to drop_caches. */
 static __always_inline bool drops(void)
 {
 	struct pt_regs *regs = user_registers();
 	__s64 number = call_number(regs);
 
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		return (number == 250 && READ(struct pt_regs, regs, di) == FADVISE_DONTNEED) || /* fadvise64 */
-		       (number == 272 && READ(struct pt_regs, regs, bp) == FADVISE_DONTNEED) || /* fadvise64_64 */
-		       (number == 4 && is_drop_caches(READ(struct pt_regs, regs, bx)));
+		return (number == NR32_ia32_fadvise64 && READ(struct pt_regs, regs, di) == FADVISE_DONTNEED) ||
+		       (number == NR32_ia32_fadvise64_64 && READ(struct pt_regs, regs, bp) == FADVISE_DONTNEED) ||
+		       (number == NR32_write && is_drop_caches(READ(struct pt_regs, regs, bx)));
 	switch (number) {
-	case 221: /* fadvise64 */
+	case NR_fadvise64:
 		return READ(struct pt_regs, regs, r10) == FADVISE_DONTNEED;
-	case 1:	 /* write */
-	case 18: /* pwrite64 */
-	case 20: /* writev */
+	case NR_write:
+	case NR_pwrite64:
+	case NR_writev:
 		return is_drop_caches(READ(struct pt_regs, regs, di));
 	default:
 		return false;
 	}
 }
 
-/* A process asks for reclaim of its own pages; older kernels do not mark it as reclaiming then. */
+/* Whether the system call in flight is MADV_PAGEOUT, during which older kernels do not set PF_MEMALLOC. */
 static __always_inline bool pages_out(void)
 {
 	struct pt_regs *regs = user_registers();
 	bool compat = abi_of(current_task()) == IOTR_ABI_COMPAT;
 	__s64 number = call_number(regs);
 
-	if (number == (compat ? 219 : 28)) /* madvise */
+	if (number == (compat ? NR32_madvise : NR_madvise))
 		return READ(struct pt_regs, regs, dx) == MADV_PAGEOUT;
-	if (number == 440) /* process_madvise */
+	if (number == NR_process_madvise) /* the same number in both ABIs */
 		return (compat ? READ(struct pt_regs, regs, si) : READ(struct pt_regs, regs, r10)) == MADV_PAGEOUT;
 	return false;
 }
 
-/* Why a page leaves the cache: for want of memory, or by what system call. */
+/* The operation of a page that leaves the cache: EVICT by reclaim, DROP on request, otherwise INVALIDATE. */
 static __always_inline __u32 removal(__u32 flags)
 {
 	if (flags & (PF_MEMALLOC | PF_KSWAPD) || (!calls_nothing(flags) && pages_out()))

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Segments that TCP sends again. It does so from timers and while it handles packets, in whatever
- * task that interrupts: who runs then has no part in it, so the row names the owner of the socket
- * and no process. A segment that could not be sent makes no row on any kernel.
+ * Segments that TCP retransmits. It does so in timers and while it handles packets, which interrupt any
+ * task: the current task has nothing to do with it, so the row names the owner of the socket and no
+ * process. A segment that could not be sent makes no row on any kernel.
  */
 #include "iotracer.bpf.h"
 
 #define FAMILY_INET  2
 #define FAMILY_INET6 10
 
-/* Sessions that want a segment of a socket that `uid` owns. */
+/* Sessions that accept a segment of `size` bytes of a socket that `uid` owns. */
 static __always_inline __u64 sessions_of(struct iotr_control *page, __u32 uid, __u32 size)
 {
 	__u64 sessions = page->operation[IOTR_DROP][IOTR_DROP_TCP_RETRANSMIT] & page->open;
 
 	sessions = filter_fileless(page, sessions);
 	sessions &= ~(page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_COMMAND] |
-		      page->filtered[IOTR_FILTER_CGROUP]); /* there is none to compare with */
+		      page->filtered[IOTR_FILTER_CGROUP]); /* the row names no process to compare with */
 	sessions = FILTER_UID(page, sessions, uid);
 	sessions = sample(page, IOTR_DROP, sessions);
 	return filter_end(page, sessions, 0, size, false);
@@ -39,7 +39,7 @@ static __always_inline void fill_addresses(struct iotr_drop_record *row, struct 
 	}
 }
 
-/* `common` is of the connection, `sk` of who owns it: they are two until a connection is accepted. */
+/* `common` is the connection, `sk` its owner: of a connection not yet accepted, that is the listening socket. */
 static __always_inline int retransmit(void *common, void *sk, __u32 size)
 {
 	__u32 uid = READ(struct sock, sk, sk_uid.val);
@@ -72,14 +72,14 @@ int BPF_PROG(retransmit__2, struct sock *sk, struct sk_buff *skb)
 	return retransmit(sk, sk, READ(struct sk_buff, skb, len));
 }
 
-/* Of newer kernels, which tell of the attempts that failed, too. */
+/* For newer kernels, which also report attempts that failed. */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(retransmit__3, struct sock *sk, struct sk_buff *skb, int error)
 {
 	return error ? 0 : retransmit(sk, sk, READ(struct sk_buff, skb, len));
 }
 
-/* The answer to a SYN: made anew each time, without data. */
+/* A SYN-ACK is built anew for each retransmission, and has no data. */
 SEC("tp_btf/tcp_retransmit_synack")
 int BPF_PROG(retransmit_synack, struct sock *sk, struct request_sock *request)
 {

@@ -2,20 +2,21 @@
 /* Waits for descriptors: epoll, poll and select. */
 #include "plug.bpf.h"
 
-#define MASKS_MAX	 64 /* descriptors or events whose masks are looked at */
+#define MASKS_MAX	 64 /* maximum of descriptors or events whose masks are read */
 #define CTL_DEL		 2
 #define EPOLL_EVENT_SIZE 12 /* struct epoll_event is packed */
 #define POLL_FD_SIZE	 8  /* struct pollfd */
 #define SECONDS_MAX	 ((1ULL << 63) / 1000 - 1)
-#define TIMEOUT_MAX	 ((__s64)(~0ULL >> 1)) /* of all that is longer */
+#define TIMEOUT_MAX	 ((__s64)(~0ULL >> 1)) /* milliseconds; stands for all that is longer */
 
-/* What a slot notes of a wait: the call may leave in the user's memory what was left of the time. */
+/* What a slot saves of a wait at the start, as the call may overwrite the timeout with the time that was left. */
 enum {
 	OWN_HAS_TIMEOUT,
 	OWN_TIMEOUT,
+	OWN_UNREAD,
 };
 
-/* Seconds, and what `kind` says, from the user's memory; false: they cannot be read. */
+/* Reads seconds, and the fraction that `kind` says, from user memory; false: they cannot be read. */
 static __always_inline bool read_time(const struct slot *slot, __u64 argument, __s64 time[2])
 {
 	__s32 compat[2];
@@ -29,8 +30,8 @@ static __always_inline bool read_time(const struct slot *slot, __u64 argument, _
 	return true;
 }
 
-/* The timeout in milliseconds, -1: for ever; false: it is not known, or is no time. */
-static __always_inline bool timeout_ms(const struct slot *slot, __u64 argument, __s64 *timeout)
+/* The timeout in milliseconds; -1: none, the call waits without limit; false: it cannot be read, or is invalid. */
+static __always_inline bool timeout_ms(struct slot *slot, __u64 argument, __s64 *timeout)
 {
 	__s64 time[2] = { 0, 0 };
 
@@ -39,7 +40,8 @@ static __always_inline bool timeout_ms(const struct slot *slot, __u64 argument, 
 		*timeout = (__s32)argument;
 	if (slot->kind == IOTR_PLUG_PLAIN || !argument)
 		return true;
-	if (!read_time(slot, argument, time) || time[0] < 0 || time[1] < 0)
+	slot->own[OWN_UNREAD] = !read_time(slot, argument, time);
+	if (slot->own[OWN_UNREAD] || time[0] < 0 || time[1] < 0)
 		return false;
 	*timeout = TIMEOUT_MAX;
 	if ((__u64)time[0] >= SECONDS_MAX || (__u64)time[1] >= SECONDS_MAX)
@@ -58,6 +60,7 @@ static __always_inline void note_timeout(struct slot *slot)
 								    slot->args[4];
 	__s64 timeout;
 
+	slot->own[OWN_UNREAD] = false;
 	slot->own[OWN_HAS_TIMEOUT] = timeout_ms(slot, argument, &timeout);
 	slot->own[OWN_TIMEOUT] = timeout;
 }
@@ -67,7 +70,7 @@ static __always_inline bool waits(const struct slot *slot)
 	return slot->operation >= IOTR_EPOLL_EPOLL_WAIT;
 }
 
-/* Masks of an array in the user's memory, all together; false: none could be read. */
+/* Joins (ORs) the event masks of an array in user memory; false: none could be read. */
 static __always_inline bool masks(__u64 array, __u32 count, __u32 stride, __u32 width, __u32 *together)
 {
 	bool any = false;
@@ -126,6 +129,7 @@ static __always_inline void fill(struct iotr_epoll_record *row, const struct slo
 	if (row->waits) {
 		row->has_timeout = slot->own[OWN_HAS_TIMEOUT];
 		row->timeout_ms = slot->own[OWN_TIMEOUT];
+		row->head.unread = slot->own[OWN_UNREAD] && result >= 0;
 	}
 	switch (slot->operation) {
 	case IOTR_EPOLL_EPOLL_CREATE:
@@ -164,13 +168,13 @@ static __always_inline int epoll_ends(struct call_context context, long result)
 	if (!slot)
 		return 0;
 	if (slot->operation == IOTR_EPOLL_EPOLL_WAIT && !slot->own[OWN_HAS_TIMEOUT])
-		note_timeout(slot); /* its page was not in memory; this call leaves the time alone */
+		note_timeout(slot); /* the page was not in memory at the start; epoll_pwait2 does not overwrite it */
 	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
 		fill(row, slot, result_seen(result));
 		row_commit(row);
 	}
-	plug_done(slot);
+	plug_done(slot, context);
 	return 0;
 }
 

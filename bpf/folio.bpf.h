@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folios, or the pages of kernels that have none. */
+/* Folios, or pages on kernels without struct folio. */
 #pragma once
 
 #include "files.bpf.h"
 
-#define MAPPING_FLAGS 3	 /* low bits of a folio's mapping: it is anonymous, or none at all */
+#define MAPPING_FLAGS 3	 /* low bits of a folio's mapping: it is no file's address_space */
 
 static __always_inline __u64 folio_mapping(__u64 folio)
 {
@@ -17,7 +17,7 @@ static __always_inline __u64 folio_mapping(__u64 folio)
 	return mapping & MAPPING_FLAGS ? 0 : mapping;
 }
 
-/* The page that stands for the whole of what this one is a part of. */
+/* The folio that a page is in: the address of its head page. */
 static __always_inline __u64 page_folio(__u64 page)
 {
 	__u64 head = 0;
@@ -34,7 +34,7 @@ static __always_inline __u64 folio_index(__u64 folio)
 	return READ(struct page___510, folio, index);
 }
 
-/* Flags are the low half of the first word, whatever it is called. */
+/* The flags are the low half of the first word, whose name differs between kernels. */
 static __always_inline __u64 folio_flags(__u64 folio)
 {
 	return low_half((__u64)READ(struct list_head, folio, next));

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests of io_uring, whatever they do, from submission to completion: a row for each completion
- * that the program is told of, of which a multishot request has several. What was asked for is read
- * from the ring's entry while the kernel takes it. The oldest kernel's completions know only the
- * ring and the program's own number of the request: of those with the same number the oldest ends
- * first.
+ * Requests of io_uring of any opcode, from submission to completion: a row for each completion that
+ * is posted to the ring, of which a multishot request has several. What was asked for is read from the
+ * submission queue entry while the kernel takes it. On the oldest kernels a completion has only the
+ * ring and user_data: of several requests with the same user_data, the oldest is assumed to end first.
  */
-#include <asm-generic/errno.h>
-
 #include "actor.bpf.h"
 #include "calls.bpf.h"
 #include "iovec.bpf.h"
@@ -16,24 +13,24 @@
 #include "subtree_text.bpf.h"
 #include "uring.bpf.h"
 
-/* ---- what the fields of an entry are ---- */
+/* ---- what the fields of an entry mean ---- */
 
 enum trait {
-	FD = 1,		  /* works on a descriptor */
-	AT = 2,		  /* its descriptor is a directory, and `address` a path below it */
+	FD = 1,		  /* `fd` is the descriptor that it works on */
+	AT = 2,		  /* `fd` is a directory, and `address` a path relative to it */
 	AT2 = 4,	  /* `length` and `offset` are a second directory and path */
 	OFFSET = 8,
-	POSITION = 16,	  /* without an offset, where the file stands */
+	POSITION = 16,	  /* without an offset it works at the file position */
 	LENGTH = 32,
-	VECTOR = 64,	  /* `address` is an iovec array, `length` how many there are */
-	LENGTH_AT = 128,  /* the length stands in `address` */
-	LENGTH_OFF = 256, /* the length stands in `offset` */
-	OPENS = 512,	  /* the result is a descriptor of the file */
-	TEXT = 1024,	  /* `address` is a text, the path `offset` below the directory */
-	PATH3 = 2048,	  /* the path stands in `address3` */
+	VECTOR = 64,	  /* `address` is an iovec array of `length` entries */
+	LENGTH_AT = 128,  /* the length is in `address` */
+	LENGTH_OFF = 256, /* the length is in `offset` */
+	OPENS = 512,	  /* the result is the descriptor of the opened file */
+	TEXT = 1024,	  /* `address` is free text, `offset` a path relative to the directory */
+	PATH3 = 2048,	  /* the path is in `address3` */
 };
 
-#define OPCODES	     256 /* that an entry can hold */
+#define OPCODES	     256 /* numbers that an entry's opcode can have */
 #define READS_WRITES (FD | OFFSET | POSITION | LENGTH)
 #define VECTORED     (FD | OFFSET | POSITION | VECTOR)
 
@@ -94,7 +91,7 @@ static __always_inline __u32 traits_of(__u8 opcode)
 {
 	__u64 index = opcode;
 
-	asm volatile("%0 &= 255" : "+r"(index)); /* as the verifier wants to see it */
+	asm volatile("%0 &= 255" : "+r"(index)); /* the verifier requires the bound right before the use */
 	return traits[index];
 }
 
@@ -112,7 +109,7 @@ static __always_inline __u64 length_of(const struct uring_entry *entry, __u32 wh
 	return what & LENGTH ? entry->length : IOTR_UNKNOWN;
 }
 
-/* A path of the program, verified once. */
+/* The name of a path argument; 0: none. A global function. */
 __noinline __u64 path_name(__s32 directory, __u64 user)
 {
 	bool pseudo;
@@ -136,26 +133,30 @@ static __always_inline void request_paths(struct ring_request *request, const st
 		request->file.name = path_name(AT_FDCWD, entry->address3);
 }
 
-/* Sessions that want what the paths of a request lead to. */
+/* Sessions that accept what the paths of a request lead to. */
 static __always_inline __u64 request_within(struct iotr_control *page, const struct uring_entry *entry,
 					    __u32 what, __u64 sessions)
 {
-	__u64 within = 0;
+	__u64 within = 0, accepted;
+	bool unread = false;
 
 	if (!(sessions & page->filtered[IOTR_FILTER_PATH]) || what & FD)
-		return sessions; /* what has a descriptor is decided when its file is known */
+		return sessions; /* a request on a descriptor is decided when its file is known */
 	if (what & TEXT)
-		within = path_sessions(page, entry->fd, entry->offset);
+		within = path_sessions(page, entry->fd, entry->offset, &unread);
 	else if (what & AT)
-		within = path_sessions(page, entry->fd, entry->address);
+		within = path_sessions(page, entry->fd, entry->address, &unread);
 	if (what & AT2)
-		within |= path_sessions(page, entry->length, entry->offset);
+		within |= path_sessions(page, entry->length, entry->offset, &unread);
 	if (what & PATH3)
-		within |= path_sessions(page, AT_FDCWD, entry->address3);
-	return filter_accepted(page, sessions, IOTR_FILTER_PATH, within);
+		within |= path_sessions(page, AT_FDCWD, entry->address3, &unread);
+	accepted = filter_accepted(page, sessions, IOTR_FILTER_PATH, within);
+	if (unread)
+		row_unmatched(IOTR_IOURING, sessions & ~accepted);
+	return accepted;
 }
 
-/* Returns the sessions that want the file. */
+/* Fills in the file of a request. Returns the sessions that accept it. */
 static __always_inline __u64 request_file(struct iotr_control *page, struct ring_request *request,
 					  __u64 file, __u64 sessions)
 {
@@ -169,13 +170,13 @@ static __always_inline __u64 request_file(struct iotr_control *page, struct ring
 	return sessions;
 }
 
-/* CLOSE of a place in the ring's own table. */
+/* Whether the entry is a CLOSE of a file in the ring's own table. */
 static __always_inline bool closes_own(const struct uring_entry *entry)
 {
 	return entry->opcode == IOTR_IOURING_CLOSE && entry->file_index;
 }
 
-/* A file of the ring's own table is known when the request has been carried out. */
+/* The open file of an entry; 0: none, or in the ring's own table, which is read when the request ends. */
 static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct uring_entry *entry,
 					__u32 what)
 {
@@ -208,6 +209,7 @@ static __always_inline __u64 request_fill(struct iotr_control *page, struct ring
 	if (closes_own(entry))
 		request->fd = entry->file_index - 1;
 	request->length = length_of(entry, what);
+	request->unread = what & VECTOR && request->length == IOTR_UNKNOWN;
 	if (what & OFFSET)
 		request->offset = entry->offset;
 	if (what & POSITION && file && request->offset == IOTR_UNKNOWN)
@@ -232,7 +234,7 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u8 opcode)
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task);
 
-	if (tgid == page->own_tgid)
+	if (is_own(page, tgid))
 		return 0;
 	return filter_begin(page, task, IOTR_IOURING, wanted(page, opcode), tgid);
 }
@@ -282,7 +284,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 o
 	struct iotr_control *page = control_page();
 	__u64 sessions;
 
-	if (READ(struct io_ring_ctx, ring, flags) & IORING_SETUP_IOPOLL) { /* ends without a word */
+	if (READ(struct io_ring_ctx, ring, flags) & IORING_SETUP_IOPOLL) { /* has no tracepoint at its end */
 		sessions = page ? sessions_of(page, opcode) : 0;
 		if (sessions)
 			row_unmatched(IOTR_IOURING, sessions);
@@ -295,7 +297,7 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *kernel, __u8 o
 
 URING_BEGINS(ring, taken, taken_510, request_unended)
 
-/* What the kernel refuses before it has taken it, or while it makes it ready. */
+/* Requests that the kernel refuses before their submission, or while it prepares them. */
 SEC("tp_btf/io_uring_req_failed")
 int BPF_PROG(ring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 {
@@ -355,8 +357,10 @@ static __always_inline void emit(struct iotr_control *page, const struct ring_re
 	head_fill(&row->head, sizeof(*row), IOTR_IOURING, request->opcode, sessions,
 		  request->start_ns, now);
 	actor_head(&row->head, &request->actor);
+	row->head.unread = request->unread && result >= 0;
 	row->file = request->file;
-	row->name2 = request->name2;
+	row->file.name = name_told(request->file.name, result);
+	row->name2 = name_told(request->name2, result);
 	row->offset = request->offset;
 	row->length = request->length;
 	row->user_data = request->user_data;
@@ -369,7 +373,7 @@ static __always_inline void emit(struct iotr_control *page, const struct ring_re
 	row_commit(row);
 }
 
-/* A file that was not known at the beginning, 0: none. */
+/* The open file of a request whose file was not known at the start; 0: none. */
 static __always_inline __u64 file_at_end(struct io_kiocb *kernel, const struct ring_request *request,
 					 __s32 result)
 {
@@ -399,33 +403,12 @@ static __always_inline int completed(struct io_kiocb *kernel, __u64 key, __s32 r
 	return 0;
 }
 
-/* Results of a request that was refused before it was submitted: none that one waits for. */
-static __always_inline bool refusal(__s32 result)
-{
-	switch (-result) {
-	case EBADF:
-	case EINVAL:
-	case EFAULT:
-	case EACCES:
-	case EOPNOTSUPP:
-	case ENOMEM:
-	case ENOENT:
-	case ENAMETOOLONG:
-	case ENXIO:
-	case EOVERFLOW:
-	case E2BIG:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static __always_inline int told_510(void *ring, __u64 user_data, __s32 result, __u32 flags)
 {
 	__u64 key = request_key_oldest(ring, user_data);
 	struct uring_entry entry;
 
-	if (!key && refusal(result) && uring_entry(ring, 1, &entry) && entry.user_data == user_data) {
+	if (!key && uring_entry_refused(ring, user_data, result, &entry)) {
 		key = request_key_free(ring, user_data);
 		submitted(ring, NULL, key, 0, &entry);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much an iovec array of the user asks for. */
+/* The bytes that an iovec array in user memory asks for. */
 #pragma once
 
 #include "iotracer.bpf.h"
@@ -7,7 +7,7 @@
 #define IOV_MAX	  1024
 #define IOV_CHUNK 32
 
-/* Bytes of up to IOV_CHUNK entries of an iovec array, IOTR_UNKNOWN when they cannot be read. */
+/* Bytes of up to IOV_CHUNK entries of an iovec array; IOTR_UNKNOWN: they cannot be read. A global function. */
 __noinline __u64 iovec_chunk(__u64 array, __u32 count, __u32 compat)
 {
 	__u64 total = 0, entry[2];
@@ -22,7 +22,7 @@ __noinline __u64 iovec_chunk(__u64 array, __u32 count, __u32 compat)
 	return total;
 }
 
-/* Bytes that an iovec array asks for, IOTR_UNKNOWN when it cannot be read. */
+/* Bytes that an iovec array asks for; IOTR_UNKNOWN: it cannot be read, or is too long. A global function. */
 __noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 compat)
 {
 	__u64 total = 0, bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's structures, as far as they are read, relocated by CO-RE against the running kernel.
- * Hand kept: a field stands here only when a program reads it. Where kernels differ, a flavour
- * (suffix after three underscores) holds the other layout, and whoever reads it chooses.
+ * Maintained by hand: a field is here only if a program reads it. Where kernels differ, a flavour
+ * (suffix after three underscores) has the other layout, and the code that reads it chooses.
  */
 #pragma once
 
@@ -84,7 +84,7 @@ struct dentry {
 	struct hlist_node d_alias;
 };
 
-/* Before 7.x it stood in a union with a name. */
+/* Before 7.x d_alias was in a named union. */
 struct dentry___union {
 	union {
 		struct hlist_node d_alias;
@@ -101,6 +101,7 @@ struct mount {
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
 	struct mount *mnt_next_for_sb;
+	void *mnt_ns;
 };
 
 struct mount___list {
@@ -121,13 +122,18 @@ struct file {
 	void *private_data;
 };
 
+/* A file that a stacked file system opened in the one below, on kernels where f_path is no longer the user's. */
+struct backing_file {
+	struct path user_path;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
 	unsigned long *open_fds;
 };
 
-/* Stands for any number of 64 bits. */
+/* Used to read any 64-bit number by a typed load. */
 struct timespec64 {
 	long long tv_sec;
 };
@@ -199,11 +205,12 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	__u64 start_time;
-	unsigned int kasan_depth; /* where there is CONFIG_KASAN */
+	unsigned int kasan_depth; /* exists only with CONFIG_KASAN */
 };
 
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 };
@@ -216,7 +223,7 @@ struct rb_root {
 	struct rb_node *rb_node;
 };
 
-/* Mappings were a tree of nodes until 524e00b36e8c ("mm: remove rb tree"). */
+/* VMAs were in a red-black tree until 524e00b36e8c ("mm: remove rb tree"). */
 struct mm_struct___510 {
 	struct rb_root mm_rb;
 };
@@ -262,7 +269,7 @@ struct page___510 {
 	unsigned int compound_nr; /* in the second page */
 };
 
-/* Pages have had one since 7b230db3b8d3 ("mm: introduce struct folio"). */
+/* Since 7b230db3b8d3 ("mm: introduce struct folio"). */
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
@@ -274,11 +281,13 @@ struct folio___612 {
 };
 
 enum pageflags {
+	PG_locked = 0,
 	PG_head = 6,
 	PG_writeback = 1,
+	PG_uptodate = 3,
 };
 
-/* There since the range of pages that a read is after can be seen. */
+/* Exists on kernels with the tracepoint mm_filemap_get_pages, which shows the range of pages that a read asks for. */
 struct trace_event_raw_mm_filemap_op_page_cache_range {
 	unsigned long index;
 };
@@ -320,8 +329,19 @@ struct bio {
 	unsigned short bi_flags;
 	__u8 bi_status;
 	struct bvec_iter bi_iter;
+	void *bi_end_io;
+	void *bi_private;
 	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
+};
+
+/* Direct I/O in flight: of iomap, and (struct dio) of the file systems that do not use it. */
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct dio {
+	struct kiocb *iocb;
 };
 
 struct device {
@@ -402,6 +422,7 @@ struct socket {
 };
 
 struct kiocb {
+	struct file *ki_filp;
 	long long ki_pos;
 };
 
@@ -413,10 +434,10 @@ struct io_rw {
 };
 
 struct io_sr_msg {
-	void *umsg; /* or buf, in its place */
+	void *umsg; /* in a union with `buf` */
 	__u32 len;
 	__u32 msg_flags;
-	__u16 flags; /* of the entry's ioprio */
+	__u16 flags; /* from the entry's `ioprio` */
 };
 
 struct io_sync {
@@ -433,7 +454,7 @@ struct io_kiocb___510 {
 struct io_cqe {
 	__u64 user_data;
 	__s32 res;
-	union { /* the descriptor until there is a result */
+	union { /* the descriptor, until the result is set */
 		__u32 flags;
 		int fd;
 	};
@@ -458,7 +479,7 @@ struct io_wq_work_list {
 };
 
 struct io_submit_state {
-	struct io_wq_work_list compl_reqs; /* whose completions are told one after the other */
+	struct io_wq_work_list compl_reqs; /* requests whose completions are posted as a batch */
 };
 
 struct io_ring_ctx {
@@ -481,7 +502,7 @@ struct request_sock;
 struct sk_buff {
 	unsigned int len;
 	unsigned char *head;
-	__u16 transport_header; /* from head on */
+	__u16 transport_header; /* as network_header, an offset from `head` */
 	__u16 network_header;
 };
 

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mapping that an address lies in, from the tree of mappings of newer kernels. The helper for
- * it lets go of its lock through an interrupt where interrupts are off, as in a fault that is
- * counted: on a virtual machine that costs more than all the rest of a row.
+ * The VMA that an address lies in, from the process's own tree of VMAs. The tree is complete: it has what
+ * was mapped before the programs were attached, by execve or inherited, and the result of every split and
+ * replacement. The helper bpf_find_vma() releases the mmap lock by an irq_work interrupt where interrupts
+ * are off, as in a page fault's perf event: on a virtual machine that costs more than the rest of a row.
+ *
+ * Where the mmap lock is not held, another thread may change the tree during the walk. Then a VMA may not
+ * be found, but a wrong one is never returned, as the walk checks that the address lies in the result.
  */
 #pragma once
 
-#include "pagecache.bpf.h"
+#include "files.bpf.h"
 
-#define MAPPING_LEVELS 6  /* of the tree */
-#define MAPPING_SLOTS  16 /* of a node at most */
-#define NODE_BITS      255 /* of a node's address that say what it is */
+#define TREE_LEVELS    48 /* maximum of levels of the older red-black tree */
+#define S_PRIVATE      512 /* inode flag of a file internal to the kernel, as for shared anonymous memory */
+#define MAPPING_LEVELS 6  /* maximum of levels of the maple tree */
+#define MAPPING_SLOTS  16 /* maximum of slots of a node of the maple tree */
+#define NODE_BITS      255 /* low bits of a pointer to a node, which have its type */
 
 static __always_inline __u64 word_at(__u64 address)
 {
 	return ADDRESS(struct list_head, address, next);
 }
 
-/* What a node has for the address: another node, or a mapping. */
+/* The entry of a node for the address: another node, or a VMA. `arranged`: the node is a maple_arange_64. */
 static __always_inline __u64 node_look(__u64 entry, __u64 address, bool arranged)
 {
 	__u64 node = entry & ~(__u64)NODE_BITS, pivots, slots, pivot;
@@ -39,7 +45,7 @@ static __always_inline __u64 node_look(__u64 entry, __u64 address, bool arranged
 	return word_at(slots + slot * sizeof(pivot));
 }
 
-/* The mapping of the current process, or 0: none, or not found. Verified once. */
+/* The current process's VMA at the address; 0: none, or not found. A global function, as is the next. */
 __noinline __u64 mapping_of(__u64 address)
 {
 	__u64 mm = ADDRESS(struct task_struct, current_task(), mm), entry;
@@ -50,16 +56,66 @@ __noinline __u64 mapping_of(__u64 address)
 	for (int level = 0; level < MAPPING_LEVELS; level++) {
 		__u32 type = entry >> 3 & 0xf;
 
-		if ((entry & 3) != 2 || entry < 4096) /* no node */
+		if ((entry & 3) != 2 || entry < 4096) /* not a node */
 			break;
 		entry = node_look(entry, address,
 				  type == bpf_core_enum_value(enum maple_type, maple_arange_64));
 		if (type == bpf_core_enum_value(enum maple_type, maple_leaf_64))
 			break;
-		entry |= 2; /* only the root says so of itself */
+		entry |= 2; /* marks it as a node: only the pointer to the root has the bit set */
 	}
 	if (!entry || entry & 3 || address < READ(struct vm_area_struct, entry, vm_start) ||
 	    address >= READ(struct vm_area_struct, entry, vm_end))
 		return 0;
 	return entry;
+}
+
+/* The same for kernels with the red-black tree. */
+__noinline __u64 mapping_of_older(__u64 address)
+{
+	__u64 mm = ADDRESS(struct task_struct, current_task(), mm), node, vma;
+
+	if (!mm || bpf_core_type_exists(struct maple_arange_64))
+		return 0;
+	node = ADDRESS(struct mm_struct___510, mm, mm_rb.rb_node);
+	for (int i = 0; i < TREE_LEVELS && node; i++) {
+		vma = node - bpf_core_field_offset(struct vm_area_struct___510, vm_rb);
+		if (address < READ(struct vm_area_struct, vma, vm_start))
+			node = ADDRESS(struct rb_node, node, rb_left);
+		else if (address >= READ(struct vm_area_struct, vma, vm_end))
+			node = ADDRESS(struct rb_node, node, rb_right);
+		else
+			return vma;
+	}
+	return 0;
+}
+
+/* The open file that the current process has mapped at the address, or 0. */
+static __always_inline __u64 file_mapped(__u64 address)
+{
+	__u64 vma = mapping_of(address) ?: mapping_of_older(address), file, inode;
+
+	file = vma ? ADDRESS(struct vm_area_struct, vma, vm_file) : 0;
+	if (!file || ADDRESS(struct vm_area_struct, vma, vm_mm) != ADDRESS(struct task_struct, current_task(), mm))
+		return 0;
+	inode = ADDRESS(struct file, file, f_inode);
+	return READ(struct inode, inode, i_flags) & S_PRIVATE ? 0 : file;
+}
+
+/*
+ * The place of the file that a program mapped. A stacked file system maps a file of the file system below
+ * it instead, a backing_file, which it opened through a mount of its own and which has the user's path. A
+ * file internal to the kernel that is no backing_file has other data there, which is recognised as no place.
+ */
+static __always_inline struct place place_of_mapped(__u64 file)
+{
+	struct place place = place_of_file(file), user;
+	__u64 sb;
+
+	if (!bpf_core_field_exists(struct backing_file, user_path) || !mount_unseen(place.mount))
+		return place;
+	user.dentry = ADDRESS(struct backing_file, file, user_path.dentry);
+	user.mount = ADDRESS(struct backing_file, file, user_path.mnt);
+	sb = ADDRESS(struct dentry, user.dentry, d_sb);
+	return sb && ADDRESS(struct vfsmount, user.mount, mnt_sb) == sb ? user : place;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of the user, as sendmsg and recvmsg take them. */
+/* Messages in user memory, as sendmsg and recvmsg take them. */
 #pragma once
 
 #include "iovec.bpf.h"
 
-/* struct msghdr of the user, of either ABI, as far as it is looked at. */
+/* The first members of the user's struct msghdr, of either ABI. */
 struct message {
 	__u64 name;
 	__u64 name_size;
@@ -29,7 +29,7 @@ static __always_inline bool message_read(__u64 user, __u32 compat, struct messag
 	return true;
 }
 
-/* Bytes that a message asks for, IOTR_UNKNOWN when it cannot be read. */
+/* Bytes that a message asks for; IOTR_UNKNOWN: it cannot be read. */
 static __always_inline __u64 message_bytes(__u64 user, __u32 compat)
 {
 	struct message message;

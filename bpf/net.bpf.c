@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What goes through IP sockets, by system calls. */
+/* Data sent and received through IP sockets, by system calls. */
 #include "messages.bpf.h"
 #include "plug.bpf.h"
 #include "sockets.bpf.h"
 
-#define IPV4_SOURCE    12 /* bytes into the header */
+#define IPV4_SOURCE    12 /* offset of the source address in the header */
 #define IPV6_SOURCE    8
-#define MESSAGES_MAX   1024 /* of one call, as the kernel has it */
+#define MESSAGES_MAX   1024 /* maximum of messages of one call, the same as the kernel's */
 #define MESSAGES_CHUNK 32
-#define MESSAGES_ROWS  64 /* of one call: the last is that of all the rest */
+#define MESSAGES_ROWS  64 /* maximum of rows of one call: the last row is for all remaining messages */
 
-/* ---- messages by the array; functions of their own, verified once ---- */
+/* ---- arrays of messages; global functions ---- */
 
 static __always_inline __u32 message_stride(__u32 compat)
 {
-	return compat ? 32 : 64; /* struct mmsghdr: a struct msghdr and what was done */
+	return compat ? 32 : 64; /* struct mmsghdr: a struct msghdr and the bytes transferred */
 }
 
-/* Bytes of up to MESSAGES_CHUNK messages; IOTR_UNKNOWN: unreadable, or in too many pieces. */
+/* Bytes that up to MESSAGES_CHUNK messages ask for; IOTR_UNKNOWN: unreadable, or one has over IOV_CHUNK pieces. */
 __noinline __u64 messages_chunk(__u64 array, __u32 count, __u32 compat)
 {
 	__u64 total = 0, bytes;
@@ -62,7 +62,7 @@ __noinline __u64 done_chunk(__u64 array, __u32 count, __u32 compat)
 	return total;
 }
 
-/* Bytes done of the first `count` messages. */
+/* Bytes transferred of the first `count` messages. */
 __noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
 {
 	__u64 total = 0;
@@ -75,8 +75,8 @@ __noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
 /* ---- a call that begins ---- */
 
 /*
- * The socket that a call is about, as an argument's number: splice may be to one or from one.
- * -1: none of IP.
+ * Finds the IP socket that a call is about. Returns the index of the argument that is its descriptor, as
+ * splice may be to a socket or from one; -1: there is no IP socket.
  */
 static __always_inline int net_socket(const struct plug_call *call, __u64 *sock)
 {
@@ -93,8 +93,8 @@ static __always_inline int net_socket(const struct plug_call *call, __u64 *sock)
 }
 
 /*
- * Bytes of room for the sender's address, where that is a call's last argument: the kernel
- * overwrites it by what there would have been. Without an answer there is enough.
+ * Bytes of the user's buffer for the sender's address. They are read at the start, as the kernel
+ * overwrites them with the length of the address. If they cannot be read, enough is assumed.
  */
 static __always_inline __u32 name_room(const struct slot *slot)
 {
@@ -140,12 +140,13 @@ static __always_inline int net_begins(struct call_context context)
 	}
 	if (slot->operation == IOTR_NET_RECEIVE && noted->socket.type != SOCK_STREAM)
 		slot->args[5] = name_room(slot);
+	plug_noted(slot, &call);
 	return 0;
 }
 
 /* ---- a datagram that was received ---- */
 
-/* Whether the row of the call under way is that of the datagram, and lacks its source. */
+/* Whether the call in flight receives a single datagram whose source is not known yet. */
 static __always_inline bool receives_datagram(const struct slot *slot)
 {
 	const struct noted *noted = (const struct noted *)slot->own;
@@ -174,7 +175,7 @@ static __always_inline void source_fill(struct iotr_socket *socket, __u64 skb)
 	socket->remote_port = bpf_ntohs(port);
 }
 
-/* Who sent it is seen here also when the call does not ask. No tracepoint is on this way on all kernels. */
+/* The sender is seen here even if the call does not ask for it. No tracepoint of all kernels is on this path. */
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
 {
@@ -187,7 +188,7 @@ int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
 
 /* ---- a call that ends ---- */
 
-/* The other end where the call itself names it. A stream has none but that of its connection. */
+/* Sets the remote address where the call itself has it; a stream socket has only that of its connection. */
 static __always_inline void remote_named(const struct slot *slot, struct iotr_socket *socket, long result)
 {
 	__u64 name = slot->args[4], room = slot->args[5];
@@ -244,6 +245,7 @@ static __always_inline void net_row(struct slot *slot, long result)
 	if (!row)
 		return;
 	row->socket = noted->socket;
+	row->head.unread = size == IOTR_UNKNOWN && result >= 0;
 	row->size = size;
 	row->bytes = bytes;
 	flags_fill(row, slot);
@@ -253,8 +255,8 @@ static __always_inline void net_row(struct slot *slot, long result)
 }
 
 /*
- * A row for one message of the call that ends, or for several that follow each other, which has
- * the address of the first. Verified once.
+ * Writes a row for one message of the call that ends, or for `count` consecutive ones, which has the
+ * address of the first. A global function.
  */
 __noinline int message_row(__u32 index, __u32 count)
 {
@@ -280,6 +282,7 @@ __noinline int message_row(__u32 index, __u32 count)
 			room = slot->args[5];
 		end_fill(&noted->socket, row->socket.remote, &row->socket.remote_port, message.name, room);
 	}
+	row->head.unread = size == IOTR_UNKNOWN;
 	row->size = size;
 	row->bytes = bytes;
 	flags_fill(row, slot);
@@ -309,7 +312,7 @@ static __always_inline int net_ends(struct call_context context, long result)
 		message_rows(result);
 	else
 		net_row(slot, result);
-	plug_done(slot);
+	plug_done(slot, context);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What goes through IP sockets by io_uring, from submission to completion; see async.bpf.c. */
+/* Data sent and received through IP sockets by io_uring, from submission to completion; see async.bpf.c. */
 #define REPEATS net_repeats
 
 #include "actor.bpf.h"
@@ -14,21 +14,23 @@
 	 URING_ONE(SENDMSG_ZC))
 #define RECEIVES (URING_READS | URING_ONE(RECVMSG) | URING_ONE(RECV))
 
-/* Of struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
+/* Bits of `flags` in struct io_sr_msg: a multishot request, or one that takes a bundle of buffers. */
 #define REPEATING (1 << 1 | 1 << 4)
 
 struct net_request {
 	struct actor actor;
-	struct noted noted; /* sock 0: a file of the ring's own, known when the request ends */
+	struct noted noted; /* sock 0: a file in the ring's own table, known at the end */
 	__u64 sessions;
 	__u64 start_ns;
 	__u64 size;
-	__u64 message; /* the user's, 0: none */
+	__u64 message; /* user address of the struct msghdr, 0: none */
 	__u32 flags;
-	__u32 room; /* for the sender's address */
+	__u32 room; /* bytes of the user's buffer for the sender's address */
 	__u8 operation;
 	__u8 has_flags;
+	__u16 index; /* number of the ring's entry, see uring_entry_index() */
 	__u8 repeats; /* has several completions */
+	__u8 pad[3];
 };
 
 HASH_OF(net_requests, HASH, __u64, struct net_request, IOTR_URING);
@@ -42,7 +44,17 @@ static __always_inline __u64 sessions_of(struct iotr_control *page, __u64 opcode
 	return filter_fileless(page, sessions);
 }
 
-/* The socket, as far as it is known; false: it is none of IP. */
+/* Saves the socket of an open file; false: it is not an IP socket. */
+static __always_inline bool socket_of_file(struct noted *noted, __u64 file)
+{
+	noted->sock = sock_of_file(file);
+	if (!noted->sock)
+		return false;
+	socket_fill(&noted->socket, noted->sock);
+	return is_ip(noted->socket.family);
+}
+
+/* Saves the socket of a request, if it is known yet; false: it is not an IP socket. */
 static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *request)
 {
 	__u64 file;
@@ -53,11 +65,7 @@ static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *re
 		return true;
 	else
 		file = file_of_fd(current_task(), READ(struct io_kiocb, request, cqe.fd));
-	noted->sock = sock_of_file(file);
-	if (!noted->sock)
-		return false;
-	socket_fill(&noted->socket, noted->sock);
-	return is_ip(noted->socket.family);
+	return socket_of_file(noted, file);
 }
 
 /* Whether a request may have more than one completion. */
@@ -65,7 +73,7 @@ static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 {
 	struct io_sr_msg *message = (struct io_sr_msg *)request;
 
-	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* older than those */
+	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* such kernels have no requests of this kind */
 		return false;
 	if (opcode & URING_ONE(READ_MULTISHOT))
 		return true;
@@ -74,25 +82,32 @@ static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 	       READ(struct io_sr_msg, request, flags) & REPEATING;
 }
 
-/* What the request asks for: struct io_rw or struct io_sr_msg lies at its beginning. */
-static __always_inline void note_request(struct net_request *net, struct io_kiocb *request, __u64 opcode)
+/* Reads what a request asks for after the kernel has prepared it: it begins with struct io_rw or io_sr_msg. */
+static __always_inline void entry_of_ready(struct io_kiocb *request, __u64 opcode, struct uring_entry *entry)
 {
-	struct message message = {};
-	__u32 length;
-
+	__builtin_memset(entry, 0, sizeof(*entry));
 	if (!(opcode & FLAGGED)) {
-		length = READ(struct io_rw, request, len);
-		net->size = opcode & URING_VECTORS ?
-				    iovec_bytes(READ(struct io_rw, request, addr), length, 0) :
-				    length;
+		entry->length = READ(struct io_rw, request, len);
+		entry->address = READ(struct io_rw, request, addr);
 		return;
 	}
+	entry->length = READ(struct io_sr_msg, request, len);
+	entry->address = ADDRESS(struct io_sr_msg, request, umsg);
+	entry->operation_flags = READ(struct io_sr_msg, request, msg_flags);
+}
+
+static __always_inline void note_request(struct net_request *net, const struct uring_entry *entry, __u64 opcode)
+{
+	struct message message = {};
+
+	net->size = opcode & URING_VECTORS ? iovec_bytes(entry->address, entry->length, 0) : entry->length;
+	if (!(opcode & FLAGGED))
+		return;
 	net->has_flags = 1;
-	net->flags = READ(struct io_sr_msg, request, msg_flags);
-	net->size = READ(struct io_sr_msg, request, len);
+	net->flags = entry->operation_flags;
 	if (!(opcode & MESSAGES))
 		return;
-	net->message = (__u64)READ(struct io_sr_msg, request, umsg);
+	net->message = entry->address;
 	net->size = message_bytes(net->message, 0);
 	if (message_read(net->message, 0, &message))
 		net->room = message.name_size;
@@ -106,35 +121,64 @@ static __always_inline void net_unended(__u64 key)
 	END_UNSEEN(IOTR_NET, net_requests, struct net_request, key);
 }
 
-static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
+/* Sets the sessions that accept a request, and its operation; false: there are none. */
+static __always_inline bool net_begins(struct net_request *net, __u64 opcode)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	__u32 tgid = task_tgid(task), number = READ(struct io_kiocb, request, opcode);
-	__u64 opcode = uring_set(number);
-	struct net_request net = {};
+	__u32 tgid = task_tgid(task);
 
-	if (!page || tgid == page->own_tgid)
+	if (!page || is_own(page, tgid))
+		return false;
+	net->sessions = filter_begin(page, task, IOTR_NET, sessions_of(page, opcode), tgid);
+	net->operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
+	return net->sessions;
+}
+
+/* Saves a request in net_requests; false: there is no room, which is counted as a loss. */
+static __always_inline bool net_keep(__u64 key, struct net_request *net)
+{
+	actor_current(&net->actor);
+	net_unended(key);
+	net->start_ns = bpf_ktime_get_ns();
+	if (!bpf_map_update_elem(&net_requests, &key, net, BPF_ANY))
+		return true;
+	row_unmatched(IOTR_NET, net->sessions);
+	return false;
+}
+
+static __always_inline int net_submitted(struct io_kiocb *request, __u64 key)
+{
+	__u64 opcode = uring_set(READ(struct io_kiocb, request, opcode));
+	struct net_request net = {};
+	struct uring_entry entry;
+
+	if (!net_begins(&net, opcode) || !note_socket(&net.noted, request))
 		return 0;
-	net.sessions = filter_begin(page, task, IOTR_NET, sessions_of(page, opcode), tgid);
-	if (!net.sessions || !note_socket(&net.noted, request))
-		return 0;
-	actor_current(&net.actor);
-	if (command_is_ours(&net.actor.command))
-		return 0;
-	net.operation = opcode & SENDS ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
-	note_request(&net, request, opcode);
+	entry_of_ready(request, opcode, &entry);
+	note_request(&net, &entry, opcode);
+	net.index = uring_entry_index(READ(struct io_kiocb, request, ctx));
 	net.repeats = repeats(request, opcode);
 	if (net.repeats) {
-		net.message = 0; /* names are in the buffers that the kernel chooses */
+		net.message = 0; /* addresses are in the buffers that the kernel chooses */
 		net.size = net.size ?: IOTR_UNKNOWN;
 	}
-	net_unended(key);
-	net.start_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&net_requests, &key, &net, BPF_ANY) ||
-	    (net.repeats && !repeat_note(request)))
+	if (net_keep(key, &net) && net.repeats && !repeat_note(request))
 		row_unmatched(IOTR_NET, net.sessions);
 	return 0;
+}
+
+static __always_inline void net_refused(__u64 key, const struct uring_entry *entry)
+{
+	__u64 opcode = uring_set(entry->opcode);
+	struct net_request net = {};
+
+	if (!net_begins(&net, opcode))
+		return;
+	if (!(entry->flags & IOSQE_FIXED_FILE) && !socket_of_file(&net.noted, file_of_fd(current_task(), entry->fd)))
+		return;
+	note_request(&net, entry, opcode);
+	net_keep(key, &net);
 }
 
 /* Writes the row of a request that ended. */
@@ -154,6 +198,7 @@ static __always_inline void net_emit(struct iotr_control *page, const struct net
 	head_fill(&row->head, sizeof(*row), IOTR_NET, net->operation, sessions, net->start_ns, now);
 	actor_head(&row->head, &net->actor);
 	row->socket = net->noted.socket;
+	row->head.unread = net->size == IOTR_UNKNOWN && !net->repeats && result >= 0;
 	row->size = net->size;
 	row->bytes = result < 0 ? 0 : result;
 	row->flags = net->flags;
@@ -163,7 +208,7 @@ static __always_inline void net_emit(struct iotr_control *page, const struct net
 	row_commit(row);
 }
 
-/* What of the socket is known only now; false: it is none of IP. */
+/* Completes what is known of the socket at the end of a request; false: it is not an IP socket. */
 static __always_inline bool complete(struct net_request *net, struct io_kiocb *request, __s32 result)
 {
 	struct noted *noted = &net->noted;
@@ -215,7 +260,8 @@ static __always_inline int taken_510(void *ring, struct io_kiocb *request, __u8 
 }
 
 URING_BEGINS(net, taken, taken_510, net_unended)
-URING_ENDS(net, told, told_by_number)
+URING_REFUSED(net, net_requests, struct net_request, net_refused, net_unended)
+URING_ENDS(net, told, net_told_510)
 URING_OVERFLOWS(net, net_requests)
 
 char LICENSE[] SEC("license") = "GPL";

@@ -11,7 +11,7 @@
 #define PAGE_SHIFT    12
 #define PAGE_BYTES    (1ULL << PAGE_SHIFT)
 
-/* A pointer among a program's arguments, counted from 0, as a number. */
+/* A pointer argument of a program, by its index from 0, as a number. */
 static __always_inline __u64 argument_address(const __u64 *arguments, __u32 index)
 {
 	__u64 address = 0;
@@ -24,12 +24,12 @@ static __always_inline __u64 argument_address(const __u64 *arguments, __u32 inde
 
 struct cached {
 	struct iotr_file file;
-	__u64 size; /* pages, the last one perhaps not full */
+	__u64 size; /* size in pages, rounded up */
 };
 
 /*
- * The open file by which the call under way came to an inode, or 0: descriptors are the first or
- * the second argument. Outside of a call they are whatever is there, and the inode decides.
+ * The open file by which the system call in flight accesses an inode, or 0: a descriptor is the first or
+ * the second argument. Outside of a call the registers have other values, which the inode check rejects.
  */
 static __always_inline __u64 file_of_call(__u64 inode)
 {
@@ -45,7 +45,7 @@ static __always_inline __u64 file_of_call(__u64 inode)
 	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
 }
 
-/* Where an inode is in the tree of files; dentry 0: nowhere. */
+/* A place of an inode in the file hierarchy; dentry 0: none is found. */
 static __always_inline struct place place_of_inode(__u64 inode)
 {
 	__u64 file = file_of_call(inode);
@@ -53,32 +53,15 @@ static __always_inline struct place place_of_inode(__u64 inode)
 	return file ? place_of_file(file) : place_of_alias(inode);
 }
 
-/* The name of an open file. Verified once; most are known. */
-__noinline __u64 name_of_file(__u64 file)
-{
-	struct iotr_control *page = control_page();
-	struct place place = place_of_file(file);
-	__u64 id;
-
-	if (!page || !place.dentry)
-		return 0;
-	id = name_id(page->epoch, place);
-	return name_known(id) ? id : name_of_place(place);
-}
-
-/* The name that an inode has in the tree of files, or 0. Verified once. */
+/* The id of the name of an inode, or 0. A global function. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
 	__u64 file = file_of_call(inode);
-	struct place place;
 
-	if (file)
-		return name_of_file(file);
-	place = place_of_alias(inode);
-	return place.dentry ? name_of_place(place) : 0;
+	return name_of_place(file ? place_of_file(file) : place_of_alias(inode));
 }
 
-/* Sessions in whose folders an inode is. Verified once. */
+/* Sessions whose path filter accepts an inode. A global function. */
 __noinline __u64 inode_within(__u64 inode)
 {
 	struct iotr_control *page = control_page();
@@ -89,7 +72,7 @@ __noinline __u64 inode_within(__u64 inode)
 	return subtree_sessions(page, subtree_find(place));
 }
 
-/* Inode 0: no file. */
+/* Applies path filters to an inode; 0: no file, which they do not accept. */
 static __always_inline __u64 filter_inode(struct iotr_control *page, __u64 sessions, __u64 inode)
 {
 	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
@@ -98,8 +81,8 @@ static __always_inline __u64 filter_inode(struct iotr_control *page, __u64 sessi
 }
 
 /*
- * What a row says of a cached file. A disk's own cache has the disk as device, and neither inode
- * nor name. False: not a file of a user.
+ * Fills in what a row says of a cached file. For the page cache of a block device the device is that, and
+ * there is neither inode nor name. False: it is on a pseudo file system.
  */
 static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
 {

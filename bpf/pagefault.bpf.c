@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Page faults of mapped files. A fault begins where the processor reports it, and ends where the
- * kernel counts it as major or minor, which software events of perf tell. A fault that ends in a
- * signal is not counted by the kernel, and is no row. Where all sessions sample, perf may tell of one
- * fault in so many, and the draw takes so many more.
+ * kernel counts it as major or minor, which triggers a software perf event. A fault that ends in a
+ * signal is not counted by the kernel, and makes no row. While all sessions sample, the perf events may
+ * have a period, so that only one fault in so many is reported; the draw then takes so many times more.
  *
- * The file is that of the mapping which the address lies in. A private copy that a process has
- * made of a file's page lies in it, too.
+ * The file is that of the VMA which the address lies in. Faults on a process's private copies of a
+ * file's pages count as well.
  */
 #include "mappings.bpf.h"
+#include "pagecache.bpf.h"
 
-#define FAULT_WRITE   2 /* of the processor's error code */
-#define FAULTS	      4096 /* under way */
-#define S_PRIVATE     512 /* a file of the kernel's own, behind shared anonymous memory */
-#define TREE_LEVELS   48
+#define FAULT_WRITE   2 /* bit of the processor's error code */
+#define FAULTS	      4096 /* entries for faults in flight */
 #define FIND_TRIES    16
 #define EBUSY	      16
 
-/* A thread's fault under way. */
+/* A thread's fault in flight. */
 struct fault {
 	__u64 thread; /* this and the next two: struct place_head */
 	__u64 start_ns;
-	__u64 sessions; /* 0: none under way */
+	__u64 sessions; /* 0: none in flight */
 	__u64 address;
-	__u64 inode; /* that the page cache was asked for on the way, 0: none */
+	__u64 inode; /* address of the inode from mm_filemap_fault, 0: none */
 	__u64 index;
 	__u64 write;
 };
 
-/* The file behind an address. */
+/* The file that is mapped at an address. */
 struct behind {
 	__u64 address;
 	__u64 file; /* 0: none */
 	__u64 index;
 };
 
-/* struct bpf_perf_event_data, whose header knows other registers than ours. */
+/* struct bpf_perf_event_data; the UAPI header's is based on a struct pt_regs that differs from ours in kernel.h. */
 struct counted_event {
 	__u64 registers[21];
 	__u64 sample_period;
@@ -61,7 +60,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 	__u64 sessions;
 
 	if (fault)
-		fault->sessions = 0; /* one that ended in a signal */
+		fault->sessions = 0; /* the thread's last fault ended in a signal */
 	if (!page || address >> 63)
 		return 0;
 	sessions = filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
@@ -71,7 +70,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 		fault = place_take(page, &page_faults, FAULTS, thread_at(arguments));
 	if (!fault)
 		return 0;
-	if (fault->sessions) /* of another thread; for those who sample it may have ended long ago */
+	if (fault->sessions) /* another thread's; for sessions that sample it may have ended unreported */
 		row_unended(page, IOTR_PAGEFAULT, fault->sessions & ~page->sampled[IOTR_PAGEFAULT],
 			    fault->start_ns);
 	fault->thread = thread_at(arguments);
@@ -89,7 +88,7 @@ int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned l
 	return fault_begins(ctx, address, error);
 }
 
-/* The kernel came upon a page of the user's that is not there. */
+/* A fault of the kernel on a user's page. */
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
@@ -120,7 +119,7 @@ int BPF_PROG(fault_gone, struct task_struct *task)
 
 /* ---- the end ---- */
 
-/* What the row says of the file; false: none of a user's. */
+/* Fills in what the row says of the file; false: it is not a user's file. */
 static __always_inline bool fill_behind(const struct behind *behind, __u64 cached, struct iotr_file *file,
 					bool *pseudo)
 {
@@ -170,14 +169,14 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 		sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, file.device);
 	sessions = filter_end(page, sessions, now - fault->start_ns, IOTR_UNKNOWN, false);
-	task_command(task, &command);
-	if (!sessions || command_is_ours(&command))
+	if (!sessions)
 		return 0;
 	row = row_begin(IOTR_PAGEFAULT, sizeof(*row), sessions);
 	if (!row)
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_PAGEFAULT, IOTR_PAGEFAULT_FAULT, sessions,
 		  fault->start_ns, now);
+	task_command(task, &command);
 	head_fill_current(&row->head, task, &command);
 	row->file = file;
 	row->address = fault->address;
@@ -189,7 +188,7 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	return 0;
 }
 
-/* The fault that is counted now, taken from its place; NULL: not one that is wanted. */
+/* The thread's entry of the fault that is counted now; NULL: no session accepts it. */
 static __always_inline struct fault *fault_counted(struct counted_event *context)
 {
 	struct fault *fault = fault_find(context);
@@ -213,8 +212,9 @@ static long vma_found(struct task_struct *task, struct vm_area_struct *vma, stru
 }
 
 /*
- * Where a fault has its mapping alone locked, the others may change meanwhile: then the helper is
- * asked, and where it is kept from looking, too, the page cache may have told.
+ * Finds the file mapped at the address. A fault may hold only its VMA's lock, so the tree may change during
+ * the walk: if that finds nothing, bpf_find_vma() is tried. -EBUSY: that could not take the mmap lock; then
+ * mm_filemap_fault may have seen the inode.
  */
 static __always_inline long find_behind(struct behind *behind)
 {
@@ -250,30 +250,19 @@ static __always_inline int counted(struct counted_event *context, bool major)
 	return 0;
 }
 
-/* Where mappings are a tree that can be walked: the fault holds its lock. */
+/* For kernels with the red-black tree of VMAs: the fault holds the mmap lock, so the walk is safe. */
 static __always_inline int counted_walk(struct counted_event *context, bool major)
 {
 	struct fault *fault = fault_counted(context);
 	struct behind behind = {};
-	__u64 node, mm;
+	__u64 mapping;
 
 	if (!fault)
 		return 0;
 	behind.address = fault->address;
-	mm = ADDRESS(struct task_struct, current_task(), mm);
-	node = ADDRESS(struct mm_struct___510, mm, mm_rb.rb_node);
-	for (int i = 0; i < TREE_LEVELS && node; i++) {
-		__u64 vma = node - bpf_core_field_offset(struct vm_area_struct___510, vm_rb);
-
-		if (behind.address < READ(struct vm_area_struct, vma, vm_start)) {
-			node = ADDRESS(struct rb_node, node, rb_left);
-		} else if (behind.address >= READ(struct vm_area_struct, vma, vm_end)) {
-			node = ADDRESS(struct rb_node, node, rb_right);
-		} else {
-			look_behind(vma, &behind);
-			break;
-		}
-	}
+	mapping = mapping_of_older(behind.address);
+	if (mapping)
+		look_behind(mapping, &behind);
 	if (behind.file)
 		fault_ends(fault, &behind, major);
 	fault->sessions = 0;

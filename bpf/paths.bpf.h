@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths that a call or a request names. */
+/* Path arguments of system calls and io_uring requests. */
 #pragma once
 
 #include "files.bpf.h"
 
 #define AT_FDCWD (-100)
 
-/* The place that a path argument starts from. */
+/* The place that a path argument is relative to. */
 static __always_inline struct place base_of(struct task_struct *task, __s32 directory, bool absolute)
 {
 	struct fs_struct *fs = READ(struct task_struct, task, fs);
@@ -20,11 +20,11 @@ static __always_inline struct place base_of(struct task_struct *task, __s32 dire
 	if (!fs)
 		return place;
 	if (absolute) {
-		place.dentry = (__u64)READ(struct fs_struct, fs, root.dentry);
-		place.mount = (__u64)READ(struct fs_struct, fs, root.mnt);
+		place.dentry = ADDRESS(struct fs_struct, fs, root.dentry);
+		place.mount = ADDRESS(struct fs_struct, fs, root.mnt);
 	} else {
-		place.dentry = (__u64)READ(struct fs_struct, fs, pwd.dentry);
-		place.mount = (__u64)READ(struct fs_struct, fs, pwd.mnt);
+		place.dentry = ADDRESS(struct fs_struct, fs, pwd.dentry);
+		place.mount = ADDRESS(struct fs_struct, fs, pwd.mnt);
 	}
 	return place;
 }
@@ -39,7 +39,7 @@ static __always_inline bool pseudo_text(const char *text)
 	return false;
 }
 
-/* The name of a path argument, and whether it leads to a pseudo file system. */
+/* Sends a path argument as a name and returns its id; `pseudo`: it leads to a pseudo file system. */
 static __always_inline __u64 name_of_argument(__s32 directory, __u64 user, bool *pseudo)
 {
 	struct place place;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File operations that outlive the call that began them: of libaio and io_uring. What the row
- * says is noted when they are submitted; the row is written when their result is seen. Define
- * PENDINGS, the name of the map, first.
+ * File operations of libaio and io_uring, which go on after the call that submitted them. What the row
+ * says is saved at submission; the row is written when the result is seen. Define PENDINGS, the name of
+ * the map, before including this.
  */
 #pragma once
 
@@ -23,16 +23,31 @@ struct pending {
 	__u8 flag_kind;
 	__u8 has_fd;
 	__u8 counts_bytes;
-	__u16 index; /* which of several submitted together */
+	__u16 index; /* of libaio: index within its io_submit; of io_uring: see uring_entry_index() */
 	__u8 repeats; /* has several completions */
-	__u8 pad;
+	__u8 unread; /* its size could not be read */
 };
 
 HASH_OF(PENDINGS, HASH, __u64, struct pending, IOTR_ASYNC);
 
-#define O_DIRECT 040000
+#define O_APPEND     02000
+#define O_DIRECT     040000
+#define RWF_APPEND   0x10
+#define RWF_NOAPPEND 0x20
 
-/* The file that an operation works on, 0: none. Returns the sessions that want it. */
+/* Whether a write goes to the end of its file whatever its offset is. `flags` are RWF_*. */
+static __always_inline bool appends(const struct iotr_file *file, __u32 flags)
+{
+	return flags & RWF_APPEND || (file->flags & O_APPEND && !(flags & RWF_NOAPPEND));
+}
+
+static __always_inline bool pending_appends(const struct pending *pending)
+{
+	return (pending->operation == IOTR_VFS_WRITE || pending->operation == IOTR_VFS_DIO_WRITE) &&
+	       appends(&pending->file, pending->flags);
+}
+
+/* Fills in the open file that an operation works on, 0: none. Returns the sessions that accept it. */
 static __always_inline __u64 pending_file(struct iotr_control *page, struct pending *pending,
 					  __u64 file, __u64 sessions)
 {
@@ -65,8 +80,8 @@ static __always_inline void pending_unended(__u64 key)
 }
 
 /*
- * A new operation, filled in where it stays: it is too large for the stack. NULL, and counted, when there
- * is no room.
+ * A new entry in PENDINGS, to be filled in there, as it is too large for the stack. NULL: there is no room,
+ * which is counted as a loss.
  */
 static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 {
@@ -89,10 +104,10 @@ static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 	return pending;
 }
 
-/* Lets the operation be when no session wants it. */
+/* Sets the sessions of a new operation, and drops it if there are none. */
 static __always_inline void pending_keep(__u64 key, struct pending *pending, __u64 sessions)
 {
-	pending->sessions = command_is_ours(&pending->actor.command) ? 0 : sessions;
+	pending->sessions = sessions;
 	if (!pending->sessions)
 		bpf_map_delete_elem(&PENDINGS, &key);
 }
@@ -117,14 +132,18 @@ static __always_inline void pending_emit(struct iotr_control *page, const struct
 	head_fill(&row->head, sizeof(*row), IOTR_VFS, pending->operation, sessions,
 		  pending->start_ns, now);
 	actor_head(&row->head, &pending->actor);
+	row->head.unread = pending->unread && result >= 0;
 	row->file = pending->file;
 	row->result = result;
 	row->size = pending->size;
+	row->has_size = pending->size != IOTR_UNKNOWN;
 	row->offset = pending->offset;
 	row->address = IOTR_UNKNOWN;
 	row->flags = pending->flags;
 	row->fd = pending->fd;
 	row->flag_kind = pending->flag_kind;
+	if (row->flag_kind == IOTR_FLAGS_FILE && pending->file.inode == IOTR_UNKNOWN)
+		row->flag_kind = IOTR_FLAGS_NONE;
 	row->has_fd = pending->has_fd;
 	row->counts_bytes = pending->counts_bytes;
 	row_commit(row);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls as rows of streams other than VFS. Such a stream has one program that begins a
- * call and one that ends it, on sys_enter and sys_exit; syscalls.bpf.c goes on to the first when
- * the table of plugs says that somebody wants the call, and to the second when there is a slot for
- * it.
+ * System calls that make rows of streams other than VFS. Such a stream has one program that begins a
+ * call and one that ends it. The program of syscalls.bpf.c on sys_enter tail calls the first if the
+ * table of plugs has sessions that record the call, the one on sys_exit the second if the call has a
+ * slot.
  */
 #pragma once
 
@@ -13,20 +13,20 @@
 #include "plugged.bpf.h"
 #include "slots.bpf.h"
 
-/* When a call ended, behind the six arguments in its slot. */
+/* In the slot, after the six arguments: the time when the call ended, in ns. */
 #define ARG_END 6
 
-/* A call that begins: what it is in the table, and its arguments. */
+/* A call that begins: its row in the table, and its arguments. */
 struct plug_call {
 	const struct iotr_plug *plug;
 	__u64 number;
-	__u64 sessions; /* that want it */
+	__u64 sessions; /* session mask: those that accept it */
 	__u64 thread;
 	__u32 abi;
 	__u64 args[6];
 };
 
-/* Whether a session wants the call that begins. */
+/* Whether a session accepts the call that begins; fills in `ret`. */
 static __always_inline bool plug_wanted(struct call_context context, struct plug_call *ret)
 {
 	struct iotr_control *page = control_page();
@@ -34,7 +34,7 @@ static __always_inline bool plug_wanted(struct call_context context, struct plug
 	__u32 tgid = task_tgid(task);
 
 	ret->number = context.number;
-	if (!page || ret->number >= IOTR_CALLS || tgid == page->own_tgid)
+	if (!page || ret->number >= IOTR_CALLS || is_own(page, tgid))
 		return false;
 	ret->abi = abi_of(task);
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
@@ -49,30 +49,33 @@ static __always_inline bool plug_wanted(struct call_context context, struct plug
 	return true;
 }
 
-/* A slot for a call that is wanted, with its arguments and start, or NULL. */
+/* Takes a slot for a call that a session accepts, and saves its arguments and start there; NULL: it is lost. */
 static __always_inline struct slot *plug_takes(const struct plug_call *call)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	const struct iotr_plug *plug = call->plug;
-	struct slot *slot = page ? slot_take(page, call->thread) : NULL;
+	struct slot *slot = page ? slot_take(page, call->thread, plug->stream, call->sessions) : NULL;
 
 	if (!slot)
 		return NULL;
 	__builtin_memcpy(slot->args, call->args, sizeof(call->args));
-	slot->thread = call->thread;
 	slot->task = (__u64)task;
 	slot->number = call->number;
 	slot->abi = call->abi;
-	slot->stream = plug->stream;
 	slot->operation = plug->operation;
 	slot->kind = plug->kind;
-	slot->sessions = call->sessions;
-	slot->start_ns = bpf_ktime_get_ns();
+	slot_begun(slot, call->thread, plug->stream, call->sessions, call->sessions);
 	return slot;
 }
 
-/* Both together: NULL when no session wants the call. */
+/* Called after a stream has saved its data in the slot: a call whose slot was taken meanwhile is counted as lost. */
+static __always_inline void plug_noted(struct slot *slot, const struct plug_call *call)
+{
+	slot_kept(slot, call->thread, call->plug->stream, call->sessions);
+}
+
+/* plug_wanted() and plug_takes(); NULL: no session accepts the call, or it is lost. */
 static __always_inline struct slot *plug_begins(struct call_context context)
 {
 	struct plug_call call;
@@ -80,30 +83,33 @@ static __always_inline struct slot *plug_begins(struct call_context context)
 	return plug_wanted(context, &call) ? plug_takes(&call) : NULL;
 }
 
-/* The slot of the call that ends, to be given back with plug_done(); NULL when it has none. */
+/* The slot of the call that ends, to be released with plug_done(); NULL: it has none. */
 static __always_inline struct slot *plug_ends(struct call_context context)
 {
-	struct slot *slot = slot_find(thread_of(context));
+	__u64 thread = thread_of(context);
+	struct slot *slot = slot_find(thread);
 	struct iotr_control *page = control_page();
 
 	if (!page || !slot || !slot->sessions)
 		return NULL;
 	slot->args[ARG_END] = bpf_ktime_get_ns();
-	slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-	if (slot->sessions && context.number == slot->number)
-		return slot;
-	slot->sessions = 0;
+	if (slot_ends(page, slot, context.number)) {
+		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
+		if (slot->sessions)
+			return slot;
+	}
+	slot_done(slot, thread);
 	return NULL;
 }
 
-static __always_inline void plug_done(struct slot *slot)
+static __always_inline void plug_done(struct slot *slot, struct call_context context)
 {
-	slot->sessions = 0;
+	slot_done(slot, thread_of(context));
 }
 
 /*
- * The row of the call that ends, its head filled in, or NULL. `size` is what filters take for the
- * size of the operation, IOTR_UNKNOWN: it has none.
+ * The row of the call that ends, its head filled in, or NULL. `bytes` is the size of the record, `size`
+ * the operation's size for filters, IOTR_UNKNOWN: it has none.
  */
 static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u64 size, bool failed)
 {
@@ -117,13 +123,13 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 		return NULL;
 	sessions &= page->operation[slot->stream & 15][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_end(page, sessions, end - slot->start_ns, size, failed);
-	task_command(task, &command);
-	if (!sessions || command_is_ours(&command))
+	if (!sessions)
 		return NULL;
 	row = row_begin(slot->stream, bytes, sessions);
 	if (!row)
 		return NULL;
 	head_fill(row, bytes, slot->stream, slot->operation, sessions, slot->start_ns, end);
+	task_command(task, &command);
 	head_fill_current(row, task, &command);
 	return row;
 }

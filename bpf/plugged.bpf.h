@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of streams other than VFS that are under way, and how the program on sys_exit goes on to
- * theirs. They have slots of their own, as a call may be a row of VFS at the same time.
+ * Calls in flight of streams other than VFS, and the tail call from the program on sys_exit to that of
+ * their stream. They have slots of their own, as a call may make a row of VFS as well.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 ARRAY_OF(plugged, struct slot, IOTR_PLUGGED, 0);
 
-/* The stream whose call under way ends, or IOTR_VFS: none. */
+/* The stream that has a slot for the call that ends; IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
 {
 	const struct slot *slot = place_find(&plugged, IOTR_PLUGGED, thread_of(context));
@@ -27,5 +27,5 @@ static __always_inline __u32 plug_ending(struct call_context context)
 
 #define PLUG_EXIT(ctx, context) PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
 
-/* Read again rather than kept, as the stack is short. */
+/* Reads the registers from the context again, which saves stack. */
 #define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))

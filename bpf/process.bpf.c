@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Births and ends of processes: sessions that follow descendants learn of them here. And those of
- * cgroups: a unit that is started has a new one, which counts before anything runs in it.
+ * Fork and end of processes, for sessions that follow descendants. And creation and removal of cgroups:
+ * a systemd unit that is started gets a new one, which filters accept before anything runs in it.
  */
 #include "iotracer.bpf.h"
 
 static __always_inline __u32 tgid_of(struct task_struct *task)
 {
 	return READ(struct task_struct, task, tgid);
+}
+
+/* Counts a descendant that could not be added to accept_pid, for each session of the mask. A global function. */
+__noinline int count_unfollowed(__u64 sessions)
+{
+	struct iotr_control *page = control_page();
+
+	if (!page)
+		return 0;
+	for (int bit = 0; bit < IOTR_SESSION_SLOTS && sessions; bit++) {
+		__sync_fetch_and_add(&page->unfollowed[bit], sessions & 1); /* no branch, as in count_sessions() */
+		sessions >>= 1;
+	}
+	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -26,13 +40,14 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 	if (!sessions)
 		return 0;
 	page->hints[IOTR_FILTER_PID][to & (IOTR_HINTS - 1)] = true;
-	bpf_map_update_elem(&accept_pid, &to, &sessions, BPF_ANY);
+	if (bpf_map_update_elem(&accept_pid, &to, &sessions, BPF_ANY))
+		count_unfollowed(sessions);
 	return 0;
 }
 
 /*
- * A process that ended makes room, lest a later one with its number be taken for it. Not before
- * its number is free: until then there are other threads, and what the kernel does at its end.
+ * Removes a process that ended, so that a later one with its PID is not taken for it. This is done only
+ * when the PID is free: until then the kernel still closes files, and other threads may run.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(process_free, struct task_struct *task)
@@ -44,11 +59,11 @@ int BPF_PROG(process_free, struct task_struct *task)
 	return 0;
 }
 
-/* ---- cgroups: their births and ends come one by one, as the kernel locks all for them ---- */
+/* ---- cgroups: never created or removed at the same time, as the kernel holds cgroup_mutex ---- */
 
 ARRAY_OF(unit_scratch, struct iotr_unit, 1, 0);
 
-/* Of the hierarchy of version 2, which all others are not. */
+/* Whether a cgroup is in the hierarchy of version 2. */
 static __always_inline bool is_unified(struct cgroup *cgroup)
 {
 	return !READ(struct cgroup_root, READ(struct cgroup, cgroup, root), hierarchy_id);
@@ -72,7 +87,7 @@ int BPF_PROG(cgroup_made, struct cgroup *cgroup, const char *path)
 	return 0;
 }
 
-/* Nothing runs in it, and no other one will ever have its number. */
+/* Removes the cgroup: nothing runs in it, and its number is never used again. */
 SEC("tp_btf/cgroup_rmdir")
 int BPF_PROG(cgroup_gone, struct cgroup *cgroup, const char *path)
 {

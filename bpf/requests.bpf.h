@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests of io_uring under way, by the kernel's address of the request; on a kernel whose
- * completions do not tell that, by the ring, the program's number and a place among those alike.
+ * Requests of io_uring in flight, by the kernel's address of the request; on a kernel whose completions
+ * do not have that, by the ring, user_data, and an index among requests for which both are the same.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "files.bpf.h"
 #include "uring_ends.bpf.h"
 
-#define ALIKE_MAX 8    /* requests with the same number at the same time */
-#define RINGS_MAX 4096 /* rings that keep their number */
+#define ALIKE_MAX 8    /* maximum of requests in flight with the same user_data in a ring */
+#define RINGS_MAX 4096 /* maximum of rings that have a number; LRU */
 
 struct ring_request {
 	struct actor actor;
@@ -31,24 +31,24 @@ struct ring_request {
 	__u8 has_fd;
 	__u8 async;
 	__u8 opens; /* its result is a descriptor */
-	__u8 silent; /* its success is never told */
+	__u8 silent; /* IOSQE_CQE_SKIP: it has a completion only if it fails */
 	__u8 repeats; /* has several completions */
-	__u8 pad;
+	__u8 unread; /* its length could not be read */
 };
 
 HASH_OF(ring_requests, HASH, __u64, struct ring_request, IOTR_URING);
-/* Those whose success is never told: they stay until their place is taken. */
+/* Requests without a completion on success: an entry stays until it is evicted, or its key is used again. */
 HASH_OF(ring_silent, LRU_HASH, __u64, struct ring_request, IOTR_URING);
 HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
 ARRAY_OF(ring_blank, struct ring_request, 1, 0);
 
 ARRAY_PER_CPU(ring_counter, __u64, 1);
 
-/* ---- numbers of rings: never an address ---- */
+/* ---- numbers of rings: rows never show a kernel address ---- */
 
 #define CPU_BITS 12
 
-/* Counts a ring that is new, or has not been seen yet; its number. */
+/* Gives a ring a number, unique by a counter of each CPU, and returns it; 0: none. */
 static __always_inline __u64 ring_count(__u64 ring)
 {
 	__u32 zero = 0;
@@ -85,7 +85,7 @@ static __always_inline void request_forget(__u64 key, const struct ring_request 
 		bpf_map_delete_elem(&ring_requests, &key);
 }
 
-/* One that is there as another one begins under its key was never seen to end, or is never told. */
+/* Drops the request that has the key of one that begins; its end was not seen, or it is silent and has none. */
 static __always_inline void request_unended(__u64 key)
 {
 	struct ring_request *request = request_find(key);
@@ -98,7 +98,7 @@ static __always_inline void request_unended(__u64 key)
 	request_forget(key, request);
 }
 
-/* A new request, filled in where it stays. NULL, and counted, when there is no room. */
+/* A new entry for a request, to be filled in there. NULL: there is no room, which is counted as a loss. */
 static __always_inline struct ring_request *request_new(__u64 key, bool silent, __u64 sessions)
 {
 	struct ring_request *request, *blank;
@@ -121,22 +121,22 @@ static __always_inline struct ring_request *request_new(__u64 key, bool silent, 
 	return request;
 }
 
-/* Lets the request be when no session wants it. */
+/* Sets the sessions of a new request, and drops it if there are none. */
 static __always_inline void request_keep(__u64 key, struct ring_request *request, __u64 sessions)
 {
-	request->sessions = command_is_ours(&request->actor.command) ? 0 : sessions;
+	request->sessions = sessions;
 	if (!request->sessions)
 		request_forget(key, request);
 }
 
-/* ---- the oldest kernels: keys of requests with the same number ---- */
+/* ---- the oldest kernels: keys of requests with the same user_data ---- */
 
 static __always_inline __u64 request_key(void *ring, __u64 user_data, __u32 place)
 {
 	return iotr_mix(iotr_mix(iotr_mix(place + 3, low_half((__u64)ring)), user_data), place) ?: 1;
 }
 
-/* The first place that is free among those alike; 0 when there is none. */
+/* The first free key among those of the ring and user_data; 0: there is none. */
 static __always_inline __u64 request_key_free(void *ring, __u64 user_data)
 {
 	for (__u32 place = 0; place < ALIKE_MAX; place++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The maps that all objects share, and no program. */
+/* The object with the maps that all others share; it has no program. */
 #include "iotracer.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls under way: preallocated slots, by thread. A slot knows its owner, so a collision or a
- * missed exit costs one operation, which is counted, and never blocks later ones.
+ * Calls in flight: preallocated slots, by thread. A slot has its owner's number, so a collision or a
+ * missed exit loses one operation, which is counted, and never blocks later ones.
+ *
+ * A thread keeps its slot for later calls until another thread takes it. The cost of that race is on the
+ * side of the thread that takes a slot. The owner only sets `sessions` before it fills in the slot, and
+ * checks afterwards whether the slot is still its own.
  */
 #pragma once
 
@@ -13,21 +17,105 @@
 ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 #endif
 
-/* The slot of the thread's call under way, or NULL. */
+#define BEGINS_NOW (1ULL << 62) /* later than any time: the start of a call whose slot is still being filled in */
+
+/* The thread's slot, or NULL; it may have no call in flight. */
 static __always_inline struct slot *slot_find(__u64 thread)
 {
 	return place_find(&SLOTS, SLOTS_COUNT, thread);
 }
 
-/* A slot for the thread; takes another thread's when both of its ways are in use. */
-static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 thread)
+/* Counts the call in a slot as lost: another thread has taken the slot, or its end was not seen. */
+static __always_inline void slot_unended(struct iotr_control *page, const struct slot *slot)
+{
+	row_unended(page, slot->stream, slot->sessions, slot->start_ns);
+}
+
+/* Takes a slot for a thread that has none, another thread's if both ways are in use. A global function. */
+__noinline int slot_claim(__u64 thread)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = page ? place_take(page, &SLOTS, SLOTS_COUNT, thread) : NULL;
+
+	if (!slot)
+		return 0;
+	*(volatile __u64 *)&slot->previous = slot->thread;
+	*(volatile __u64 *)&slot->thread = thread;
+	__sync_fetch_and_add(&slot->taken, 1); /* a barrier before the next read: the owner may have begun a call */
+	if (*(volatile __u64 *)&slot->sessions) {
+		slot->previous = 0;
+		slot_unended(page, slot);
+	}
+	slot->sessions = 0;
+	slot->start_ns = BEGINS_NOW;
+	slot->torn = 0;
+	return 0;
+}
+
+/*
+ * The slot for a call that begins, for the sessions that accept it. The caller fills it in and then calls
+ * slot_begun(). NULL: another thread took it in this moment; the call is counted as lost.
+ */
+static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 thread, __u32 stream, __u64 sessions)
 {
 	struct slot *slot = slot_find(thread);
 
-	if (slot)
-		return slot;
-	slot = place_take(page, &SLOTS, SLOTS_COUNT, thread);
-	if (slot && slot->sessions)
-		row_unended(page, slot->stream, slot->sessions, slot->start_ns);
+	if (!slot) {
+		slot_claim(thread);
+		slot = slot_find(thread);
+	}
+	if (!slot) {
+		row_unmatched(stream, sessions);
+		return NULL;
+	}
+	if (slot->sessions && slot->torn != thread) /* the end of the call before was not seen */
+		slot_unended(page, slot);
+	slot->torn = 0;
+	slot->stream = stream;
+	slot->start_ns = BEGINS_NOW;
+	*(volatile __u64 *)&slot->sessions = sessions;
 	return slot;
+}
+
+/*
+ * Whether the slot is still the thread's. If another thread has taken it, that one has counted this call as lost
+ * if it saw the call, otherwise it is counted here; the slot is marked as torn, as both threads wrote to it.
+ */
+static __always_inline bool slot_kept(struct slot *slot, __u64 thread, __u32 stream, __u64 sessions)
+{
+	__u64 owner = *(volatile __u64 *)&slot->thread;
+
+	if (owner == thread)
+		return true;
+	slot->torn = owner;
+	if (slot->previous == thread)
+		row_unmatched(stream, sessions);
+	return false;
+}
+
+/* Starts the call of a slot that is filled in, for `sessions`: those that still accept it of `wanted`. */
+static __always_inline void slot_begun(struct slot *slot, __u64 thread, __u32 stream, __u64 wanted, __u64 sessions)
+{
+	if (!slot_kept(slot, thread, stream, wanted))
+		return;
+	slot->start_ns = sessions ? bpf_ktime_get_ns() : 0;
+	slot->sessions = sessions;
+}
+
+/* Whether the slot is of the call that ends; otherwise the call in it is counted as lost. */
+static __always_inline bool slot_ends(struct iotr_control *page, const struct slot *slot, __u64 number)
+{
+	if (slot->number == number && slot->torn != slot->thread)
+		return true;
+	slot_unended(page, slot);
+	return false;
+}
+
+/* Ends the call in the slot, which stays the thread's. */
+static __always_inline void slot_done(struct slot *slot, __u64 thread)
+{
+	if (*(volatile __u64 *)&slot->thread != thread)
+		return;
+	slot->torn = 0;
+	slot->sessions = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sockets: which one a descriptor stands for, and its ends. */
+/* Sockets: which one a descriptor refers to, and its addresses. */
 #pragma once
 
 #include <bpf/bpf_endian.h>
@@ -14,12 +14,12 @@
 #define IPPROTO_ICMP   1
 #define IPPROTO_TCP    6
 #define IPPROTO_ICMPV6 58
-#define SOCKADDR_IN    8  /* bytes of the user's address that are looked at */
+#define SOCKADDR_IN    8  /* bytes read of the user's struct sockaddr_in */
 #define SOCKADDR_IN6   24
 
-/* What a slot notes of a socket when a call begins, instead of struct slot's own words. */
+/* What a slot saves of a socket when a call begins, in `own` of struct slot. */
 struct noted {
-	__u64 sock; /* struct sock, 0: the descriptor is not a socket's */
+	__u64 sock; /* struct sock, 0: the descriptor is no socket */
 	struct iotr_socket socket;
 };
 
@@ -34,10 +34,10 @@ static __always_inline __u64 sock_of_file(__u64 file)
 	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return 0;
 	socket = (__u64)READ(struct file, file, private_data);
-	return socket ? (__u64)READ(struct socket, socket, sk) : 0; /* of a path that is only held there is none */
+	return socket ? (__u64)READ(struct socket, socket, sk) : 0; /* NULL for an O_PATH descriptor of a socket file */
 }
 
-/* The same of a descriptor of the current process. */
+/* The struct sock of a descriptor of the current process, or 0. */
 static __always_inline __u64 sock_of_fd(__u32 fd)
 {
 	return sock_of_file(file_of_fd(current_task(), fd));
@@ -48,7 +48,7 @@ static __always_inline bool is_ip(__u32 family)
 	return family == AF_INET || family == AF_INET6;
 }
 
-/* What the kernel keeps in place of ports is something else for the others. */
+/* Whether the kernel's port fields are ports: for raw and ICMP sockets they hold other numbers. */
 static __always_inline bool has_ports(const struct iotr_socket *socket)
 {
 	return socket->type != SOCK_RAW && socket->protocol != IPPROTO_ICMP &&
@@ -59,13 +59,13 @@ static __always_inline void ports_fill(struct iotr_socket *ret, __u64 sock)
 {
 	ret->local_port = READ(struct sock, sock, __sk_common.skc_num);
 	ret->remote_port = bpf_ntohs(READ(struct sock, sock, __sk_common.skc_dport));
-	if (!ret->remote_port) /* the address may be that of a connection that failed */
+	if (!ret->remote_port) /* the address may be left over from a connection that failed */
 		__builtin_memset(ret->remote, 0, sizeof(ret->remote));
-	else if (!ret->local_port) /* after a reset the number is gone, but this stays */
+	else if (!ret->local_port) /* a reset clears skc_num, but not this */
 		ret->local_port = bpf_ntohs(READ(struct inet_sock, sock, inet_sport));
 }
 
-/* All that a row says of a socket. */
+/* Fills in all that a row says of a socket. */
 static __always_inline void socket_fill(struct iotr_socket *ret, __u64 sock)
 {
 	struct sock *from = (struct sock *)sock;
@@ -87,13 +87,13 @@ static __always_inline void socket_fill(struct iotr_socket *ret, __u64 sock)
 		ports_fill(ret, sock);
 }
 
-/* Whether all is known that there can be: the kernel chooses the rest in the course of a call. */
+/* Whether the addresses are complete: the kernel may choose a port or learn the peer during a call. */
 static __always_inline bool socket_settled(const struct iotr_socket *socket)
 {
 	return socket->local_port && (socket->remote_port || socket->type != SOCK_STREAM);
 }
 
-/* What was not known of the socket when it was noted; it is there still. */
+/* Adds what was not known of the socket when it was saved; it must still exist. */
 static __always_inline void socket_complete(struct noted *noted)
 {
 	struct iotr_socket *socket = &noted->socket, now;
@@ -107,11 +107,11 @@ static __always_inline void socket_complete(struct noted *noted)
 	socket->remote_port = now.remote_port;
 }
 
-/* An IP address of the user's, as the kernel has it: aligned as struct sockaddr_in6. */
+/* An IP socket address in user memory: struct sockaddr_in or sockaddr_in6. */
 struct address {
 	__u16 family;
 	__u16 port;
-	__u32 v4; /* flow of IPv6 */
+	__u32 v4; /* the flow label of IPv6 */
 	__u8 v6[16];
 };
 
@@ -126,17 +126,17 @@ static __always_inline bool address_read(struct address *ret, __u64 user, __u32 
 	       !bpf_probe_read_user(ret->v6, sizeof(ret->v6), (void *)(user + SOCKADDR_IN));
 }
 
-/* Where an IPv4 address stands in an end of the socket. */
+/* Clears an address of the socket and returns where its IPv4 address goes. */
 static __always_inline __u8 *address_v4(const struct iotr_socket *socket, __u8 *end)
 {
 	__builtin_memset(end, 0, 16);
 	if (socket->family != AF_INET6)
 		return end;
-	end[10] = end[11] = 0xff; /* as IPv6 has IPv4 addresses */
+	end[10] = end[11] = 0xff; /* IPv4-mapped address of IPv6 */
 	return end + 12;
 }
 
-/* One end of an IP socket from an address in the user's memory; false when it fits no such socket. */
+/* Sets an address of an IP socket from one in user memory; false: it cannot be read, or does not fit the socket. */
 static __always_inline bool end_fill(const struct iotr_socket *socket, __u8 *end, __u16 *port,
 				     __u64 user, __u32 length)
 {
@@ -147,7 +147,7 @@ static __always_inline bool end_fill(const struct iotr_socket *socket, __u8 *end
 	if (address.family == AF_INET6 && socket->family == AF_INET6) {
 		__builtin_memcpy(end, address.v6, sizeof(address.v6));
 	} else if (address.family != AF_INET && (address.family || socket->family == AF_INET6)) {
-		return false; /* none at all is taken for IPv4 by sockets of that */
+		return false; /* AF_UNSPEC is accepted for IPv4 sockets only, as the kernel does */
 	} else {
 		__builtin_memcpy(address_v4(socket, end), &address.v4, sizeof(address.v4));
 	}

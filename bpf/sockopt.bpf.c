@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Options of sockets that are set and read. */
+/* Socket options: setsockopt and getsockopt. */
 #include "plug.bpf.h"
 
 #define LEVEL_TCP	 6
+#define LEVEL_SCTP	 132
 #define LEVEL_ALG	 279
 #define LEVEL_TLS	 282
 #define TCP_FASTOPEN_KEY 33
+#define SCTP_AUTH_KEY	 23
 
 static __always_inline __u32 at_most(__u32 value, __u32 most)
 {
 	return value > most ? most : value;
 }
 
-/* How long the value is: what was offered to SET, what GET gave; 0: none that can be read. */
+/* Bytes of the value: as passed to SET, as returned by GET; 0: none, or it cannot be read. */
 static __always_inline __u32 length_of(const struct slot *slot, bool failed)
 {
 	__s32 length = slot->args[4];
@@ -23,11 +25,12 @@ static __always_inline __u32 length_of(const struct slot *slot, bool failed)
 	return length < 0 ? 0 : length;
 }
 
-/* Whose values are keys: they do not leave the kernel by this way. */
+/* Whether the option's value is a cryptographic key, which must not appear in rows. */
 static __always_inline bool is_secret(__s32 level, __s32 option)
 {
 	return level == LEVEL_TLS || level == LEVEL_ALG ||
-	       (level == LEVEL_TCP && option == TCP_FASTOPEN_KEY);
+	       (level == LEVEL_TCP && option == TCP_FASTOPEN_KEY) ||
+	       (level == LEVEL_SCTP && option == SCTP_AUTH_KEY);
 }
 
 static __always_inline void fill_value(struct iotr_sockopt_record *row, const struct slot *slot, bool failed)
@@ -70,7 +73,7 @@ static __always_inline int sockopt_ends(struct call_context context, long result
 		fill(row, slot, result_seen(result));
 		row_commit(row);
 	}
-	plug_done(slot);
+	plug_done(slot, context);
 	return 0;
 }
 

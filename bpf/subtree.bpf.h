@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The filter by path: whether a file lies in a folder, by the folders above it as they are now, so
- * that it makes no difference when it was opened, or what it was called before. A folder is known
- * by its inode. One that is looked up is rare among those passed, which hints sort out.
+ * that it makes no difference when it was opened, or what its path was before. A folder is identified
+ * by its inode. Few folders on the way are in the tree, so hints spare most map lookups.
  *
- * Where a file stands is told as its nearest folder in the tree of struct iotr_path_node, and how
- * far below that it is; 0: below none.
+ * The stand of a file is its nearest folder in the tree of struct iotr_path_node (bits 0 to 15), and
+ * the number of levels that it is below that (from bit 16 on); 0: it is below no folder of the tree.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #define STAND_NODE(stand)    ((__u32)(stand) & (IOTR_PATH_NODES - 1))
 #define STAND_DEPTH(stand)   ((__u32)((stand) >> 16) & 0xffff)
 
-/* The node that an inode is, or 0. */
+/* The node of an inode, or 0. */
 static __always_inline __u64 path_node(struct iotr_control *page, __u64 inode)
 {
 	struct iotr_path_inode key = { .inode = READ(struct inode, inode, i_ino) };
@@ -26,17 +26,17 @@ static __always_inline __u64 path_node(struct iotr_control *page, __u64 inode)
 	key.device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
 	if (page->path_nodes[hint].inode == key.inode && page->path_nodes[hint].device == key.device)
 		return hint;
-	node = bpf_map_lookup_elem(&path_inodes, &key); /* another one with the same low bits */
+	node = bpf_map_lookup_elem(&path_inodes, &key); /* the hint is of another inode with the same low bits */
 	return node ? *node : 0;
 }
 
-#define STEP_NODE(node) ((node) << 1) /* no address is as low */
-#define STEP_MOUNT	1	      /* set in the address of a dentry that a mount is mounted on */
+#define STEP_NODE(node) ((node) << 1) /* a result that is lower than any address */
+#define STEP_MOUNT	1	      /* set in the result if it is a mount point: the step left a mount */
 
 /*
- * One step upwards: the node that a dentry's inode is, when it is one; else the dentry above, or 0:
- * none. A function of its own, verified once: in the loop it would be verified for each level. Of a
- * dentry without an inode it reads zeros, as which there is no node.
+ * One step upwards: the node of a dentry's inode as STEP_NODE(), if there is one; otherwise the dentry
+ * above, 0: none. A global function, as in the loop it would be verified for each level. For a dentry
+ * without an inode it reads zeros, which match no node.
  */
 __noinline __u64 subtree_step(__u64 dentry, __u64 mount)
 {
@@ -47,23 +47,23 @@ __noinline __u64 subtree_step(__u64 dentry, __u64 mount)
 	node = page ? path_node(page, inode) : 0;
 	if (node)
 		return STEP_NODE(node);
-	if (dentry == number_of((__u64)READ(struct vfsmount, mount, mnt_root)))
-		return number_of(place_above(place, true).dentry) | STEP_MOUNT;
-	return number_of(place_above(place, false).dentry);
+	if (is_mount_root(place))
+		return place_above(place, true).dentry | STEP_MOUNT;
+	return place_above(place, false).dentry;
 }
 
-/* Above the root of a mount. */
+/* The mount (struct vfsmount) that the mount with this root is mounted in. A global function. */
 __noinline __u64 subtree_mount_above(__u64 dentry, __u64 mount)
 {
 	struct place place = { dentry, mount };
 
-	return number_of(place_above(place, true).mount);
+	return place_above(place, true).mount;
 }
 
-/* Where a dentry of a mount stands. A function of its own, verified once. */
+/* The stand of a dentry of a mount. A global function. */
 __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 {
-	__u64 step, depth = number_of(0); /* unknown to the verifier, lest each depth is a state of its own */
+	__u64 step, depth = number_of(0); /* not a constant for the verifier, which would track each depth as a state */
 
 	for (int level = 0; level < IOTR_PATH_LEVELS && dentry; level++) {
 		step = subtree_step(dentry, mount);
@@ -72,7 +72,7 @@ __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 		else if (step && step < STEP_NODE(IOTR_PATH_NODES))
 			return STAND(step >> 1, depth);
 		else
-			depth = number_of(depth + 1); /* what a mount's root is mounted on is the same part of the path */
+			depth = number_of(depth + 1); /* not at a mount's root, the same component as its mount point */
 		dentry = step & ~STEP_MOUNT;
 	}
 	return 0;
@@ -80,16 +80,16 @@ __noinline __u64 subtree_find_at(__u64 dentry, __u64 mount)
 
 static __always_inline __u64 subtree_find(struct place place)
 {
-	return subtree_find_at(number_of(place.dentry), number_of(place.mount));
+	return subtree_find_at(place.dentry, place.mount);
 }
 
-/* Sessions that accept what stands there. */
+/* Sessions whose path filter accepts a stand. */
 static __always_inline __u64 subtree_sessions(struct iotr_control *page, __u64 stand)
 {
 	return page->path_nodes[STAND_NODE(stand)].sessions;
 }
 
-/* A place with dentry 0 is below no folder. */
+/* Applies path filters to a place; dentry 0: it is below no folder. */
 static __always_inline __u64 filter_place(struct iotr_control *page, __u64 sessions, struct place place)
 {
 	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
@@ -98,7 +98,7 @@ static __always_inline __u64 filter_place(struct iotr_control *page, __u64 sessi
 			       place.dentry ? subtree_sessions(page, subtree_find(place)) : 0);
 }
 
-/* The same of an open file, or 0: none. */
+/* The same for an open file; 0: none. */
 static __always_inline __u64 filter_file(struct iotr_control *page, __u64 sessions, __u64 file)
 {
 	struct place none = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter by path for calls that name a file by text: the text is followed through the tree of
- * folders, from where it begins, as it stands: links in it are not resolved.
+ * The filter by path for calls that name a file by text: the text is followed component by component
+ * through the tree of struct iotr_path_node. Symbolic links in it are not resolved.
  */
 #pragma once
 
@@ -9,17 +9,18 @@
 #include "paths.bpf.h"
 #include "subtree.bpf.h"
 
-#define PART_WORDS 32 /* of 8 bytes, as a name is at most 255 */
+#define STAND_UNREAD (~0ULL) /* instead of a stand: the text cannot be read */
+#define PART_WORDS 32 /* words of 8 bytes in a component, which has at most 255 bytes */
 #define ONES	   0x0101010101010101ULL
 #define SLASHES	   0x2f2f2f2f2f2f2f2fULL
 
-/* Bit 7 of the lowest byte that is zero, and perhaps of some above it; 0: there is none. */
+/* Sets bit 7 of the lowest byte that is zero, and maybe of some above it; 0: no byte is zero. */
 static __always_inline __u64 zero_bytes(__u64 word)
 {
 	return (word - ONES) & ~word & ONES << 7;
 }
 
-/* The part of a path that the user's text begins with: see path_name.h. Verified once. */
+/* The first component of a text in user memory, as a number: see path_name.h. A global function. */
 __noinline __u64 path_part(__u64 user)
 {
 	__u64 hash = 0;
@@ -28,7 +29,7 @@ __noinline __u64 path_part(__u64 user)
 		__u64 word[2] = {}, ends, below;
 
 		if (bpf_probe_read_user_str(word, sizeof(word[0]) + 1, (void *)(user + i * sizeof(word[0]))) < 0)
-			return IOTR_PART_NONE;
+			return IOTR_PART_UNREAD;
 		ends = zero_bytes(word[0]) | zero_bytes(word[0] ^ SLASHES);
 		if (!ends) {
 			hash = iotr_mix(hash, word[0]);
@@ -44,7 +45,7 @@ __noinline __u64 path_part(__u64 user)
 	return IOTR_PART_NONE;
 }
 
-/* Where one stands after another part of a path. Verified once. */
+/* The stand after one more component of a path. A global function. */
 __noinline __u64 path_step(__u64 stand, __u64 part)
 {
 	struct iotr_path_step key = { .name = iotr_part_name(part), .parent = STAND_NODE(stand) };
@@ -60,7 +61,7 @@ __noinline __u64 path_step(__u64 stand, __u64 part)
 	return child ? *child : stand + STAND(0, 1);
 }
 
-/* Where a path argument leads; user 0: where the descriptor stands. Verified once. */
+/* The stand of a path argument; `user` 0: of the descriptor. A global function. */
 __noinline __u64 path_walk(__s32 directory, __u64 user)
 {
 	struct place place;
@@ -74,6 +75,8 @@ __noinline __u64 path_walk(__s32 directory, __u64 user)
 		part = path_part(user);
 		if (part == IOTR_PART_NONE)
 			return 0;
+		if (part == IOTR_PART_UNREAD)
+			return STAND_UNREAD;
 		stand = path_step(stand, part);
 		if (part & IOTR_PART_LAST)
 			return stand;
@@ -82,8 +85,13 @@ __noinline __u64 path_walk(__s32 directory, __u64 user)
 	return user ? 0 : stand;
 }
 
-/* Sessions in whose folders a path argument leads. */
-static __always_inline __u64 path_sessions(struct iotr_control *page, __s32 directory, __u64 user)
+/* Sessions whose path filter accepts a path argument; if it cannot be read none, and `unread` is set. */
+static __always_inline __u64 path_sessions(struct iotr_control *page, __s32 directory, __u64 user, bool *unread)
 {
-	return subtree_sessions(page, path_walk(directory, user));
+	__u64 stand = path_walk(directory, user);
+
+	if (stand != STAND_UNREAD)
+		return subtree_sessions(page, stand);
+	*unread = true;
+	return 0;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * System calls: what begins and what ends, for every stream that is made of them. The same two
- * bodies run at both levels: on the machine-wide sys_enter and sys_exit, or on the entry and exit
- * of the function of one call, which spares all the others. Which argument of a call means what
- * stands in the control page.
+ * The start and the end of system calls, for every stream that records them. call_begins() and
+ * call_ends() run at both levels: on the machine-wide sys_enter and sys_exit, or on the entry and exit
+ * of the function of one system call, which costs the other calls nothing. The control page says
+ * what each argument of a call means.
  */
+/* Of VFS, only completions of io_uring may run in an interrupt, on kernels where they do not name the request. */
+#define COUNTS_ALONE (!preempted && bpf_core_field_exists(struct io_kiocb, cqe))
+
 #include "aio.bpf.h"
 #include "plugged.bpf.h"
-#include "vfs.bpf.h"
+#include "vfs_end.bpf.h"
 
-#define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* operations in one call: each is drawn by itself */
-#define DRAWN_OR_NOT (SEVERAL | IOTR_CALL_MOVES)
+#define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
 static __always_inline int call_begins(struct call_context context, __u32 parts)
 {
@@ -20,7 +22,6 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	struct iotr_call *call;
 	struct slot *slot;
 	__u32 abi, tgid;
-	bool moves;
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
@@ -29,74 +30,67 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (!drawn)
 		return 0;
 	drawn = sample(page, IOTR_VFS, drawn);
-	if (!drawn && !((call[0].traits | call[IOTR_CALLS].traits) & DRAWN_OR_NOT))
+	if (!drawn && !((call[0].traits | call[IOTR_CALLS].traits) & SEVERAL))
 		return 0;
 	task = current_task();
 	tgid = task_tgid(task);
-	if (tgid == page->own_tgid)
+	if (is_own(page, tgid))
 		return 0;
 	abi = abi_of(task);
 	if (abi == IOTR_ABI_COMPAT)
 		call += IOTR_CALLS;
 	sessions = call->sessions;
-	moves = sessions && call->traits & IOTR_CALL_MOVES;
 	if (!(call->traits & SEVERAL))
 		sessions &= drawn;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
-	if (!sessions && !moves)
+	if (!sessions)
 		return 0;
 	thread = thread_of(context);
-	slot = slot_take(page, thread);
+	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
 		return 0;
 	arguments(slot->args, context, abi);
-	slot->thread = thread;
 	slot->task = (__u64)task;
 	slot->number = number;
 	slot->abi = abi;
-	slot->stream = IOTR_VFS;
-	slot->moves = moves;
 	if (parts & PART_AIO && call->traits & SEVERAL) {
-		slot->sessions = sessions;
-		slot->start_ns = bpf_ktime_get_ns();
+		slot_begun(slot, thread, IOTR_VFS, sessions, sessions);
 		if (call->traits & IOTR_CALL_SUBMITS)
-			aio_begins(slot);
+			aio_begins(thread);
 		return 0;
 	}
-	slot->sessions = sessions ? vfs_begins(page, call, slot, task, sessions, parts) : 0;
-	if (slot->sessions)
-		slot->start_ns = bpf_ktime_get_ns();
+	slot_begun(slot, thread, IOTR_VFS, sessions, vfs_begins(page, call, slot, task, sessions, parts));
 	return 0;
 }
 
 static __always_inline int call_ends(struct call_context context, long result, __u32 parts)
 {
-	struct slot *slot = slot_find(thread_of(context));
+	__u64 thread = thread_of(context), end;
+	struct slot *slot = slot_find(thread);
 	const struct iotr_call *call;
 	struct iotr_control *page;
-	__u64 end;
 
-	if (!slot || !(slot->sessions || slot->moves))
+	if (!slot || !slot->sessions)
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
-	if (page && context.number == slot->number) {
+	if (page && slot_ends(page, slot, context.number)) {
 		call = call_of(page, slot);
 		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		if (!(parts & PART_AIO && call->traits & SEVERAL))
-			vfs_ends(page, call, slot, result, end, parts);
-		else if (slot->sessions)
+		if (!(parts & PART_AIO && call->traits & SEVERAL)) {
+			if (!vfs_ends(page, call, slot, result, end, parts) && parts & PART_RESULT && slot->texts)
+				names_gone(thread);
+		} else if (slot->sessions)
 			aio_ends(call, slot, result);
 	}
-	slot->sessions = 0;
-	slot->moves = false;
+	slot_done(slot, thread);
 	return 0;
 }
 
-/* ---- the other streams: each has programs of its own, which go on from here ---- */
+/* ---- the other streams: each has programs of its own, which are tail called from here ---- */
 
-/* The stream that a call which begins goes on to, or IOTR_VFS: none. Drawn for those who sample. */
+/* The stream whose program is tail called when a call begins; IOTR_VFS: none. Includes the first sampling draw. */
 static __always_inline __u32 plug_beginning(struct call_context context)
 {
 	__u64 number = context.number;
@@ -117,7 +111,7 @@ static __always_inline __u32 plug_beginning(struct call_context context)
 
 #define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
 
-/* The page cache wants the end of any call: its program comes first, and goes on from there. */
+/* Whether the CACHE stream is recorded: its program runs at the end of every call, and tail calls the other. */
 static __always_inline bool cache_wanted(void)
 {
 	struct iotr_control *page = control_page();
@@ -134,7 +128,7 @@ static __always_inline bool cache_wanted(void)
 
 #define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
 
-/* Where function hooks do the file system. */
+/* At function level, where VFS has hooks of its own. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 {
@@ -147,7 +141,7 @@ int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 	return GO_ON_AT_EXIT(ctx, OF_REGS(regs));
 }
 
-/* Where nothing else does. */
+/* At tracepoint level. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 {
@@ -163,8 +157,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 }
 
 /*
- * Where the kernel preempts programs: it leaves one out for all other threads of a CPU until the
- * thread that was preempted in it goes on. On a classic tracepoint it does not preempt.
+ * At tracepoint level on kernels that preempt programs: those skip a program for all other threads of a
+ * CPU until the thread that was preempted in it continues. Those on classic tracepoints are not preempted.
  */
 SEC("tp/raw_syscalls/sys_enter")
 int sys_enter_raw(struct raw_enter *ctx)
@@ -181,24 +175,68 @@ int sys_exit_raw(struct raw_exit *ctx)
 }
 
 /*
- * Pairs that are loaded once for each system call: the daemon sets the function, and takes the
- * pair with just the parts that the call needs, since each copy is verified anew.
+ * At function level each system call has a copy of a pair of programs on its function. The daemon makes the copies,
+ * and the kernel verifies each, so they are small: a copy checks whether any session may record the call, and tail
+ * calls the program with the parts that the call needs, which is verified once.
  */
-#define FUNCTION_PAIR(name, parts)                                                              \
+#define PAIR_PROGRAMS(name_)                               \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);     \
+		__uint(max_entries, IOTR_PAIR_COUNT);      \
+		__type(key, __u32);                        \
+		__type(value, __u32);                      \
+	} name_ SEC(".maps")
+
+PAIR_PROGRAMS(pair_enters);
+PAIR_PROGRAMS(pair_exits);
+
+static __always_inline bool call_wanted(__u64 number)
+{
+	struct iotr_control *page = control_page();
+	const struct iotr_call *call;
+
+	if (!page || number >= IOTR_CALLS)
+		return false;
+	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
+	return call[0].sessions | call[IOTR_CALLS].sessions;
+}
+
+static __always_inline bool call_in_flight(__u64 thread)
+{
+	const struct slot *slot = slot_find(thread);
+
+	return slot && slot->sessions;
+}
+
+#define FUNCTION_PAIR(name, pair, parts)                                                        \
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
 	{                                                                                       \
-		return call_begins(OF_REGS(regs), parts);                                               \
+		return call_begins(OF_REGS(regs), parts);                                       \
 	}                                                                                       \
 	SEC("fexit/__x64_sys_read")                                                             \
 	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \
 	{                                                                                       \
-		return call_ends(OF_REGS(regs), result, parts);                                         \
+		return call_ends(OF_REGS(regs), result, parts);                                 \
+	}                                                                                       \
+	SEC("fentry/__x64_sys_read")                                                            \
+	int BPF_PROG(name##_enter_on, struct pt_regs *regs)                                     \
+	{                                                                                       \
+		if (call_wanted(regs->orig_ax))                                                 \
+			bpf_tail_call(ctx, &pair_enters, pair);                                 \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("fexit/__x64_sys_read")                                                             \
+	int BPF_PROG(name##_exit_on, struct pt_regs *regs, long result)                         \
+	{                                                                                       \
+		if (call_in_flight(thread_of(OF_REGS(regs))))                                   \
+			bpf_tail_call(ctx, &pair_exits, pair);                                  \
+		return 0;                                                                       \
 	}
 
-FUNCTION_PAIR(file, PART_FILE)
-FUNCTION_PAIR(result, PART_RESULT)
-FUNCTION_PAIR(both, PART_FILE | PART_RESULT)
-FUNCTION_PAIR(aio, PART_AIO)
+FUNCTION_PAIR(file, IOTR_PAIR_FILE, PART_FILE)
+FUNCTION_PAIR(result, IOTR_PAIR_RESULT, PART_RESULT)
+FUNCTION_PAIR(both, IOTR_PAIR_BOTH, PART_FILE | PART_RESULT)
+FUNCTION_PAIR(aio, IOTR_PAIR_AIO, PART_AIO)
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * All threads of the machine, read as a file: a task iterator. It is on no hook and costs nothing
- * until the daemon reads it. The kernel's types are known here, so that plain loads do.
+ * A task iterator: all threads of the machine, read as a file. It is on no hook and costs nothing
+ * until the daemon reads it. Pointers have their BTF types here, so that plain loads work.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -23,14 +23,14 @@ struct sched_entity___tasks {
 };
 
 struct signal_struct___tasks {
-	unsigned long long sum_sched_runtime; /* of threads that ended */
+	unsigned long long sum_sched_runtime; /* CPU time in ns of threads that have exited */
 };
 
 struct percpu_counter___tasks {
 	__s64 count;
 };
 
-/* Counters of each CPU since f1a7941243c1 ("mm: convert mm's rss stats into percpu_counter"). */
+/* The counters are per CPU since f1a7941243c1 ("mm: convert mm's rss stats into percpu_counter"). */
 struct mm_struct___tasks {
 	unsigned long total_vm;
 	struct percpu_counter___tasks rss_stat[4];
@@ -89,7 +89,7 @@ static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
 	long count[4] = { 0 };
 
 	if (bpf_core_type_exists(struct mm_rss_stat___510)) {
-		/* Verifiers of that time do not follow an array of a typedef: no plain load. */
+		/* Verifiers of such kernels do not follow an array of a typedef, so a plain load fails. */
 		bpf_core_read(count, sizeof(count), &before->rss_stat.count);
 		return count[RSS_FILE] + count[RSS_ANON] + count[RSS_SHARED];
 	}

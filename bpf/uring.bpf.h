@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests of io_uring as the program wrote them. */
+/* Requests of io_uring as user space wrote them: submission queue entries. */
 #pragma once
 
 #include "files.bpf.h"
 
-#define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index of the ring's own table */
+#define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index in the ring's own file table */
 #define IOSQE_CQE_SKIP	 0x40 /* no completion unless it fails */
-#define IOSQE_ALL	 0x7f /* the kernel's flags of a request begin with them */
+#define IOSQE_ALL	 0x7f /* the lowest bits of the kernel's request flags */
 
 #define CQE_MORE	 (1 << 1)
-#define CQE_NOTIFICATION (1 << 3) /* that a buffer is free again: not a completion of its own */
+#define CQE_NOTIFICATION (1 << 3) /* reports that a buffer is free again: not the completion of a request */
 #define FD_UNKNOWN	 (-0x7fffffff)
 
 #define IORING_SETUP_IOPOLL	(1 << 0)
@@ -29,7 +29,7 @@ struct uring_entry {
 	__u64 user_data;
 	__u16 buffer;
 	__u16 personality;
-	__u32 file_index; /* where a file is put into the ring's own table, counted from 1 */
+	__u32 file_index; /* index from 1 in the ring's own file table, 0: none */
 	__u64 address3;
 	__u64 rest;
 };
@@ -53,7 +53,7 @@ static __always_inline bool uring_entry(void *ring, __u32 back, struct uring_ent
 	return !bpf_probe_read_kernel(entry, sizeof(*entry), entries + (__u64)(index & mask) * size);
 }
 
-/* What the request itself tells, should the program have changed the entry meanwhile. */
+/* Fills in an entry from the request alone, for when user space has already overwritten the entry. */
 static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uring_entry *entry)
 {
 	__builtin_memset(entry, 0, sizeof(*entry));
@@ -72,7 +72,7 @@ static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u6
 
 	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
 		return;
-	/* A large one takes the place of two. */
+	/* A 128-byte entry takes two indexes. */
 	if (uring_entry(ring, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
 	    opcode >= IOTR_IOURING_NOP128)
 		return;
@@ -80,7 +80,7 @@ static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u6
 	entry->user_data = user_data;
 }
 
-/* Sets of opcodes, which are below 64: what reads and writes, whatever the file is. */
+/* Sets of opcodes, a bit each, as they are below 64: those that read and write any kind of file. */
 #define URING_ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
 #define URING_READS                                                                               \
 	(URING_ONE(READ) | URING_ONE(READV) | URING_ONE(READ_FIXED) | URING_ONE(READV_FIXED) |     \
@@ -90,7 +90,7 @@ static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u6
 #define URING_VECTORS \
 	(URING_ONE(READV) | URING_ONE(WRITEV) | URING_ONE(READV_FIXED) | URING_ONE(WRITEV_FIXED))
 
-/* A set of one; empty for an opcode that none of them has. */
+/* The set of one opcode; empty if the opcode is too large to be in a set. */
 static __always_inline __u64 uring_set(__u32 opcode)
 {
 	return opcode < 64 ? 1ULL << opcode : 0;
@@ -121,24 +121,24 @@ static __always_inline bool may_repeat(const struct uring_entry *entry)
 	}
 }
 
-/* ---- requests under way ---- */
+/* ---- requests in flight ---- */
 
-/* What a request is known by: its own address. */
+/* The key of a request: its address. */
 static __always_inline __u64 uring_key(struct io_kiocb *request)
 {
 	return (__u64)request;
 }
 
-/* On the oldest kernels, whose completions do not tell it: the ring and the program's number. */
+/* On the oldest kernels, whose completions do not have the address: a hash of the ring and user_data. */
 static __always_inline __u64 uring_key_510(void *ring, __u64 user_data)
 {
 	return iotr_mix(iotr_mix(3, low_half((__u64)ring)), user_data);
 }
 
 /*
- * The programs of a stream, by the arguments that kernels have given their tracepoints. The functions
- * whose names end in 510 are those of the oldest. unended() is told of every request, wanted or not: one
- * that is under way by the same key has ended unseen, and must not end as the new one does.
+ * The programs of a stream, one for each list of arguments that the tracepoints have had. Functions whose
+ * names end in 510 are for the oldest kernels. unended() is called for every request, recorded or not: a
+ * request in flight with the same key has ended unseen, and must not end with the new one.
  */
 #define URING_BEGINS(name, taken, taken_510, unended)                                           \
 	SEC("tp_btf/io_uring_submit_req")                                                       \

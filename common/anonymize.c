@@ -22,10 +22,10 @@ enum {
 	DIGEST = 10, /* bytes of the HMAC that are used */
 	SETS = 1024,
 	WAYS = 4,
-	KEPT_TEXT = 62,	  /* bytes; longer texts are hashed each time */
-	KEPT_RESULT = 32, /* copied as a whole */
+	KEPT_TEXT = 62,	  /* bytes; a longer text is not cached */
+	KEPT_RESULT = 32, /* bytes, always copied as a whole */
 	PATHS = 512,
-	KEPT_PATH = 168, /* bytes; longer ones are made of their components each time */
+	KEPT_PATH = 168, /* bytes; a longer path is assembled from its components each time */
 	KEPT_PATH_RESULT = 332,
 };
 
@@ -38,23 +38,25 @@ _Static_assert(DIGEST * 8 / 5 == IOTR_ANONYMIZED_HASH, "a letter is five bits");
 _Static_assert(1 + EXTENSION_MAX + IOTR_ANONYMIZED_HASH == IOTR_ANONYMIZED_NAME, "hash and extension");
 
 struct entry {
-	uint8_t length; /* of the text; 0: free */
+	uint8_t length; /* of the text; 0: the entry is free */
 	uint8_t result_length;
 	char text[KEPT_TEXT];
 	char result[KEPT_RESULT];
 };
 
-/* The least recently used entry of a set is replaced. */
+/* One set of the cache: its least recently used entry is replaced. */
 struct set {
 	uint32_t tags[WAYS];
 	uint32_t used[WAYS];
 	struct entry entries[WAYS];
 };
 
-/* A whole path: most rows have one that another had before. The newest of a slot is kept. */
+/*
+ * Cache entry of a whole path, as most rows repeat a recent one. A newer path replaces the one in its slot.
+ */
 struct kept_path {
 	uint32_t tag;
-	uint32_t length; /* 0: free */
+	uint32_t length; /* 0: the entry is free */
 	uint32_t result_length;
 	char text[KEPT_PATH];
 	char result[KEPT_PATH_RESULT];
@@ -86,7 +88,7 @@ void iotr_anonymizer_free(struct iotr_anonymizer *anonymizer)
 	free(anonymizer);
 }
 
-/* ---- one hash ---- */
+/* ---- hash of one name ---- */
 
 static size_t hash_text(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
@@ -124,7 +126,7 @@ static size_t hash_name(struct iotr_anonymizer *anonymizer, const char *text, si
 }
 
 struct ip {
-	int family; /* 0: it is none */
+	int family; /* 0: not an IP address */
 	uint8_t bytes[16];
 };
 
@@ -155,7 +157,7 @@ static const char *kind_of(const struct ip *ip)
 	return ip->family == AF_INET ? "ipv4" : "ipv6";
 }
 
-/* 0: it is no IP address. */
+/* Returns 0 if the text is not an IP address. */
 static size_t hash_ip(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
 	struct ip ip = parse_ip(text, length);
@@ -181,9 +183,9 @@ static size_t hash(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy
 	}
 }
 
-/* ---- hashes that are kept ---- */
+/* ---- cache of hashes ---- */
 
-/* Where to look, not a secret: who makes names collide makes them slow. */
+/* Index of the cache, which needs no cryptographic hash: chosen collisions only make the cache slower. */
 static uint64_t place_of(enum iotr_privacy privacy, const char *text, size_t length)
 {
 	uint64_t sum = iotr_mix(length, privacy), word;
@@ -197,13 +199,13 @@ static uint64_t place_of(enum iotr_privacy privacy, const char *text, size_t len
 	return iotr_mix(sum, word);
 }
 
-/* The tag tells the privacy, too. */
+/* Compares the text only, as the tag contains the privacy. */
 static bool holds(const struct entry *entry, const char *text, size_t length)
 {
 	return entry->length == length && !memcmp(entry->text, text, length);
 }
 
-/* What a place has that the choice of the slot does not use, with the privacy in it. */
+/* Those bits of the place that do not select the set, and the privacy. */
 static uint32_t tag_of(uint64_t place, enum iotr_privacy privacy)
 {
 	return (uint32_t)(place >> 32) << 3 | (uint32_t)privacy;
@@ -219,7 +221,7 @@ static size_t oldest(const struct set *set, uint32_t clock)
 	return found;
 }
 
-/* Hashes the text into the entry. */
+/* Hashes the text into the cache entry. */
 static void keep(struct iotr_anonymizer *anonymizer, struct entry *entry, enum iotr_privacy privacy,
 		 const char *text, size_t length)
 {
@@ -228,7 +230,10 @@ static void keep(struct iotr_anonymizer *anonymizer, struct entry *entry, enum i
 	entry->result_length = (uint8_t)hash(anonymizer, privacy, text, length, entry->result);
 }
 
-/* At most IOTR_ANONYMIZED_NAME bytes that matter, KEPT_RESULT that are written; 0 for an ADDRESS that is none of IP. The text is not empty. */
+/*
+ * Writes the hash of a text that is not empty. Returns its length, at most IOTR_ANONYMIZED_NAME; up to
+ * KEPT_RESULT bytes are written. Returns 0 for an ADDRESS that is not an IP address.
+ */
 static size_t hashed(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, const char *text,
 		     size_t length, char *out)
 {
@@ -252,7 +257,7 @@ static size_t hashed(struct iotr_anonymizer *anonymizer, enum iotr_privacy priva
 	return set->entries[way].result_length;
 }
 
-/* ---- what is made of several names ---- */
+/* ---- texts of several names ---- */
 
 static bool is(const char *text, size_t length, const char *word)
 {
@@ -272,7 +277,7 @@ static size_t name(struct iotr_anonymizer *anonymizer, const char *text, size_t 
 	return hashed(anonymizer, IOTR_PRIVACY_NAME, text, length, out);
 }
 
-/* A single path, without mark. */
+/* Anonymises a single path without the mark " (deleted)". */
 static size_t components(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
 	size_t written = 0;
@@ -331,7 +336,7 @@ static size_t joined_paths(struct iotr_anonymizer *anonymizer, const char *text,
 	return written + single_path(anonymizer, text, (size_t)(end - text), out + written);
 }
 
-/* One path, or several joined by arrows. */
+/* Anonymises one path, or several joined by arrows. */
 static size_t path(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
 	uint64_t place = place_of(IOTR_PRIVACY_PATH, text, length);
@@ -375,7 +380,7 @@ static size_t digits(const char *text, size_t length, bool may_be_negative)
 	return at > sign ? at : 0;
 }
 
-/* 7, -7, 1:30, 0.500000 */
+/* Whether the text is a number, as in 7, -7, 1:30, 0.500000. */
 static bool is_number(const char *text, size_t length)
 {
 	size_t whole = digits(text, length, true), rest = length - whole;
@@ -388,7 +393,7 @@ static bool is_number(const char *text, size_t length)
 	return text[0] == '.' && rest == 1 + 6 && digits(text + 1, 6, false) == 6;
 }
 
-/* Of TCP_CONGESTION and TCP_ULP. */
+/* Whether the text is a known value of TCP_CONGESTION or TCP_ULP. */
 static bool is_known_word(const char *text, size_t length)
 {
 	static const char *const words[] = {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names replaced by keyed hashes: what identifies somebody goes, what a reader can do with it stays.
- * The same name and key give the same hash, wherever the name stands: in rows of any stream, in
- * snapshots, in a manifest. Without the key nobody can try whether a hash is that of a name.
+ * Replaces names by keyed hashes: what identifies a person or a machine is removed, while rows can still be
+ * related to each other. The same name and key give the same hash wherever the name occurs: in rows of any
+ * stream, in snapshots, in a manifest. Without the key nobody can test whether a hash belongs to a given name.
  *
- * A hash is HMAC-SHA256 cut to 80 bits, as 16 letters and digits (base32, lower case). All texts are
- * taken as rows hold them: escaped by escape.h. Raw bytes are to be escaped first, or their hash is
- * not that of the rows. Results hold no comma and no quote, and need no escaping.
+ * A hash is HMAC-SHA256 truncated to 80 bits, written as 16 letters and digits (base32, lower case). Texts are
+ * taken in the form in which rows contain them, escaped by escape.h. Raw bytes must be escaped first,
+ * otherwise their hash differs from that in the rows. Results contain no comma and no quote, and need no
+ * escaping.
  *
- * What becomes of a text is a function of that text and the key alone, so that a trace which is
- * anonymised later has the very rows that it would have had at once.
+ * A result depends on the text and the key alone, so a trace that is anonymised later contains exactly the
+ * rows that it would have had if it had been recorded anonymised.
  *
- * An anonymizer serves one thread at a time. Its cache is bounded, and changes no result.
+ * An anonymizer serves one thread at a time. Its cache is bounded and does not affect any result.
  */
 #pragma once
 
@@ -21,19 +22,19 @@
 enum {
 	IOTR_ANONYMIZE_KEY_SIZE = 32,
 	IOTR_ANONYMIZED_HASH = 16,	    /* bytes of a hash */
-	IOTR_ANONYMIZED_NAME = 16 + 1 + 8,  /* and at most of a name: with its extension */
-	IOTR_ANONYMIZED_BETWEEN = 4 + 10,   /* between two names: " -> " and " (deleted)" */
-	IOTR_ANONYMIZE_COMPONENTS_MAX = 4700, /* deeper than any path that the kernel takes */
-	/* Most bytes that any path becomes. */
+	IOTR_ANONYMIZED_NAME = 16 + 1 + 8,  /* most bytes of an anonymised name: hash, dot and extension */
+	IOTR_ANONYMIZED_BETWEEN = 4 + 10,   /* most bytes between two names: " -> " and " (deleted)" */
+	IOTR_ANONYMIZE_COMPONENTS_MAX = 4700, /* more than any path that the kernel accepts */
+	/* Most bytes of an anonymised path. */
 	IOTR_ANONYMIZED_PATH = IOTR_ANONYMIZE_COMPONENTS_MAX * (IOTR_ANONYMIZED_NAME + IOTR_ANONYMIZED_BETWEEN) + 64,
 };
 
-/* Most bytes that a text of this length becomes. */
+/* Most bytes of the anonymised form of a text of this length. */
 #define IOTR_ANONYMIZED_MAX(length) (9 * (length) + 32)
 
-/* What a text is, and so what becomes of it. */
+/* Kind of a text, which determines how it is anonymised. */
 enum iotr_privacy {
-	/* As it is: words of the kernel and of this program. */
+	/* Left as it is: words of the kernel and of this program. */
 	IOTR_PRIVACY_PUBLIC,
 
 	/*
@@ -42,28 +43,29 @@ enum iotr_privacy {
 	IOTR_PRIVACY_TEXT,
 
 	/*
-	 * One component of a path, a command, a unit: the hash of the whole name, and behind it its
-	 * extension where that is one of extensions.h. Others go, since a name may stand there
-	 * (john.smith). "." and ".." stay.
+	 * One component of a path, a command, a unit: the hash of the whole name, followed by its extension if
+	 * that is one of extensions.h. Other extensions are removed, as they may be a name (john.smith). "."
+	 * and ".." stay.
 	 */
 	IOTR_PRIVACY_NAME,
 
 	/*
-	 * Each component as a name; slashes, " -> ", " (deleted)" at the end and "..." at the
-	 * beginning stay. With IOTR_ANONYMIZE_COMPONENTS_MAX slashes and arrows or more it becomes
-	 * ".../" and a hash of the whole.
+	 * Each component is anonymised as a name; slashes, " -> ", " (deleted)" at the end and "..." at the
+	 * beginning stay. A text with IOTR_ANONYMIZE_COMPONENTS_MAX or more slashes and arrows becomes ".../"
+	 * and a hash of the whole.
 	 */
 	IOTR_PRIVACY_PATH,
 
 	/*
-	 * The hash of an IP address, as inet_ntop() writes it, with ".ipv4" or ".ipv6", or what tells
-	 * about nobody: ".loopback", ".any". Of a Unix socket the path, or '@' and a path.
+	 * An IP address as inet_ntop() writes it becomes a hash with ".ipv4" or ".ipv6", or, for addresses that
+	 * identify nobody, with ".loopback" or ".any". The name of a Unix socket is a path, or '@' and a path, and
+	 * is anonymised as such.
 	 */
 	IOTR_PRIVACY_ADDRESS,
 
 	/*
-	 * The value of an option: numbers (7, 1:30, 0.500000) and words of the kernel (cubic) stay, of
-	 * all else, as names of devices and bytes in hex, which may hold addresses, the hash.
+	 * The value of an option: numbers (7, 1:30, 0.500000) and words of the kernel (cubic) stay; anything
+	 * else, such as names of devices and bytes in hex, which may contain addresses, is hashed.
 	 */
 	IOTR_PRIVACY_VALUE,
 
@@ -72,16 +74,16 @@ enum iotr_privacy {
 
 struct iotr_anonymizer;
 
-/* The key is copied. -ENOMEM. */
+/* Copies the key. -ENOMEM. */
 int iotr_anonymizer_new(const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct iotr_anonymizer **ret);
 
-/* Forgets the key. Takes NULL. */
+/* Erases the key. Takes NULL. */
 void iotr_anonymizer_free(struct iotr_anonymizer *anonymizer);
 
 /*
- * Writes what the text becomes and returns how many bytes that is, without a NUL. There must be room
- * for IOTR_ANONYMIZED_MAX(length) bytes, of a PATH for IOTR_ANONYMIZED_PATH where that is less. `out`
- * is not `text`. An empty text stays empty.
+ * Writes the anonymised text and returns its length, without a NUL. `out` must have room for
+ * IOTR_ANONYMIZED_MAX(length) bytes; for a PATH, IOTR_ANONYMIZED_PATH bytes suffice if that is less. `out`
+ * must not be `text`. An empty text stays empty.
  */
 size_t iotr_anonymize(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, const char *text,
 		      size_t length, char *out);

@@ -13,7 +13,7 @@
 #include "cleanup.h"
 
 enum {
-	TEXT_SIZE = 2 * IOTR_ANONYMIZE_KEY_SIZE + 1, /* of the file */
+	TEXT_SIZE = IOTR_ANONYMIZE_KEY_TEXT,
 	KEY_MODE = 0600,
 	FOLDER_MODE = 0700,
 };
@@ -54,7 +54,7 @@ static int digit(char letter)
 	return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-static int decode(const char text[TEXT_SIZE], uint8_t key[IOTR_ANONYMIZE_KEY_SIZE])
+int iotr_anonymize_key_decode(const char text[IOTR_ANONYMIZE_KEY_TEXT], uint8_t key[IOTR_ANONYMIZE_KEY_SIZE])
 {
 	uint8_t any = 0;
 
@@ -69,7 +69,7 @@ static int decode(const char text[TEXT_SIZE], uint8_t key[IOTR_ANONYMIZE_KEY_SIZ
 	return any && text[TEXT_SIZE - 1] == '\n' ? 0 : -EBADMSG;
 }
 
-/* A key that others know hides nothing from them. */
+/* The key must be readable by its owner alone: with a key that others know, hashes hide nothing from them. */
 static int check_owner(int fd, const struct complaint *complaint)
 {
 	struct stat status;
@@ -96,7 +96,7 @@ static int read_key(int fd, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], const struct c
 
 	if (size < 0)
 		return fail_errno(complaint, "cannot be read");
-	r = size == TEXT_SIZE ? decode(text, key) : -EBADMSG;
+	r = size == TEXT_SIZE ? iotr_anonymize_key_decode(text, key) : -EBADMSG;
 	explicit_bzero(text, sizeof(text));
 	if (r < 0)
 		return fail(complaint, r, "is damaged: a key is 64 hexadecimal digits and a line end");
@@ -118,20 +118,26 @@ int iotr_anonymize_key_read(const char *path, uint8_t key[IOTR_ANONYMIZE_KEY_SIZ
 
 /* ---- making ---- */
 
-static int write_new(int fd, const struct complaint *complaint)
+void iotr_anonymize_key_encode(const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], char text[IOTR_ANONYMIZE_KEY_TEXT])
 {
 	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < IOTR_ANONYMIZE_KEY_SIZE; i++) {
+		text[2 * i] = digits[key[i] >> 4];
+		text[2 * i + 1] = digits[key[i] & 15];
+	}
+	text[TEXT_SIZE - 1] = '\n';
+}
+
+static int write_new(int fd, const struct complaint *complaint)
+{
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 	char text[TEXT_SIZE];
 	ssize_t written;
 
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return fail_errno(complaint, "no random numbers");
-	for (size_t i = 0; i < sizeof(key); i++) {
-		text[2 * i] = digits[key[i] >> 4];
-		text[2 * i + 1] = digits[key[i] & 15];
-	}
-	text[TEXT_SIZE - 1] = '\n';
+	iotr_anonymize_key_encode(key, text);
 	written = write(fd, text, sizeof(text));
 	explicit_bzero(key, sizeof(key));
 	explicit_bzero(text, sizeof(text));
@@ -142,7 +148,7 @@ static int write_new(int fd, const struct complaint *complaint)
 	return 0;
 }
 
-/* Under its name only when it is whole, and never in the place of another. */
+/* The key gets its name only when it is complete, and never replaces another one. */
 static int make(int folder, const struct complaint *complaint)
 {
 	_cleanup_close_ int fd = -1;

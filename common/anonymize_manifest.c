@@ -9,7 +9,10 @@
 #include "cleanup.h"
 #include "escape.h"
 
-/* By the path of a member, whose inner ones it holds for too; the first that fits. All else is TEXT. */
+/*
+ * How the texts at a member's path, and below it, are anonymised; the first rule that matches applies. Texts
+ * without a rule are TEXT.
+ */
 static const struct rule {
 	const char *path;
 	enum iotr_privacy privacy;
@@ -27,11 +30,13 @@ static const struct rule {
 	{ "disk_errors", IOTR_PRIVACY_PUBLIC },
 	{ "changes.time", IOTR_PRIVACY_PUBLIC },
 	{ "hooks", IOTR_PRIVACY_PUBLIC },
+	{ "missing", IOTR_PRIVACY_PUBLIC },
+	{ "losses", IOTR_PRIVACY_PUBLIC },
 	{ "streams", IOTR_PRIVACY_PUBLIC },
 	{ "segments", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.kind", IOTR_PRIVACY_PUBLIC },
-	{ "snapshots.path", IOTR_PRIVACY_PUBLIC }, /* below the folder, of this program's making */
-	{ "snapshots.state", IOTR_PRIVACY_PUBLIC }, /* in replies alone */
+	{ "snapshots.path", IOTR_PRIVACY_PUBLIC }, /* relative to the trace, made by this program */
+	{ "snapshots.state", IOTR_PRIVACY_PUBLIC }, /* occurs in replies only */
 	{ "snapshots.started", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.ended", IOTR_PRIVACY_PUBLIC },
 	{ "snapshots.sha256", IOTR_PRIVACY_PUBLIC },
@@ -47,6 +52,7 @@ static const struct rule {
 	{ "definition.snapshot_root", IOTR_PRIVACY_PATH },
 	{ "definition.dump.from", IOTR_PRIVACY_PUBLIC },
 	{ "definition.dump.to", IOTR_PRIVACY_PUBLIC },
+	{ "definition.dump.losses", IOTR_PRIVACY_PUBLIC },
 	{ "definition.filters.commands", IOTR_PRIVACY_NAME },
 	{ "definition.filters.units", IOTR_PRIVACY_NAME },
 	{ "definition.filters.paths", IOTR_PRIVACY_PATH },
@@ -60,7 +66,7 @@ static enum iotr_privacy privacy_of(const char *path)
 	static const char changed[] = "changes.definition";
 
 	if (!strncmp(path, changed, sizeof(changed) - 1))
-		path += strlen("changes."); /* the same as the first one */
+		path += strlen("changes."); /* the rules for the definition apply to its changes as well */
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		size_t length = strlen(rules[i].path);
 

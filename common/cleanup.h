@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owning locals: a variable declared with one of these attributes releases what it holds when it
- * goes out of scope; TAKE() and take_fd() hand the value on instead. Usable from any thread.
+ * Local variables that own something: a variable with one of these attributes releases it at the end of its
+ * scope; TAKE() and take_fd() pass the ownership on instead. Usable from any thread.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #define _cleanup_(function) __attribute__((cleanup(function)))
 
-/* Defines FUNCTIONp() for _cleanup_(), given a destructor of one pointer. */
+/* Defines FUNCTIONp() for use in _cleanup_(), given a destructor that takes one pointer. */
 #define DEFINE_CLEANUP(type, function)                                                             \
 	static inline void function##p(type *pointer)                                              \
 	{                                                                                          \
@@ -41,7 +41,7 @@ DEFINE_CLEANUP(struct json_tokener *, json_tokener_free);
 #define _cleanup_fclose_ _cleanup_(fclosep)
 #define _cleanup_json_	 _cleanup_(json_object_putp)
 
-/* The value of a pointer variable, which is NULL afterwards. */
+/* Returns the value of a pointer variable and sets it to NULL. */
 #define TAKE(pointer)                                                                              \
 	({                                                                                         \
 		__typeof__(pointer) *_take_from = &(pointer);                                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a clock says, and the date of a second. Usable from any thread. */
+/* Reads a clock, and formats a date. Usable from any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -20,8 +20,9 @@ static inline uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * The second, since 1970, as the timestamp columns have it: CLOCK_DATE_SIZE bytes in UTC, the dot before its
- * fraction the last of them, and DIGITS_SLACK that may be overwritten. Returns the end.
+ * Formats a second since 1970 as the timestamp columns have it, in UTC: CLOCK_DATE_SIZE bytes, the last of
+ * which is the dot before the fraction. Up to DIGITS_SLACK bytes after that may be overwritten. Returns the
+ * end.
  */
 static inline char *clock_date(char *out, int64_t second)
 {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What daemon and BPF share besides the records: the control page (session masks, filters, the
- * table of system calls) and the keys of the maps. The daemon writes the page through mmap while
- * programs run; every field is read once per event and stands on its own.
+ * What the daemon and the BPF programs share besides the records: the control page (session masks,
+ * filters, the table of system calls) and the keys of the maps. The daemon writes the page through
+ * mmap while programs run; each event reads a field once, and a field is valid whatever the others hold.
+ *
+ * A session mask is a word in which bit N stands for the session in slot N of IOTR_SESSION_SLOTS. A
+ * session that changes its filters has a second slot while events that began before are in flight.
  */
 #pragma once
 
@@ -12,24 +15,24 @@
 
 #define IOTR_SESSION_SLOTS 64
 #define IOTR_CALLS	   512 /* system call numbers per ABI */
-#define IOTR_SLOTS	   16384 /* calls under way, two-way associative by thread; a power of two */
-#define IOTR_PLUGGED	   4096 /* the same, of all streams but VFS; a power of two */
-#define IOTR_KNOWN	   131072 /* marks of names that were sent; a power of two */
-#define IOTR_REQUESTS	   8192 /* block requests under way */
-#define IOTR_BIOS	   8192 /* bios under way */
-#define IOTR_MAPPINGS	   16384 /* file mappings remembered for MUNMAP and its like */
-#define IOTR_FILTER_KEYS   16384 /* processes of all sessions, with their descendants */
-#define IOTR_FILTER_NAMES  4096 /* values of any other filter over all sessions */
-#define IOTR_ASYNC	   8192 /* libaio and io_uring operations under way */
-#define IOTR_URING	   4096 /* io_uring requests under way, of its own stream, and of sockets */
+#define IOTR_SLOTS	   16384 /* calls in flight of VFS, two-way associative by thread; a power of two */
+#define IOTR_PLUGGED	   4096 /* calls in flight of all streams but VFS, kept the same way; a power of two */
+#define IOTR_KNOWN	   131072 /* ids of names that were sent to the daemon; a power of two */
+#define IOTR_REQUESTS	   8192 /* block requests in flight */
+#define IOTR_BIOS	   8192 /* bios in flight */
+#define IOTR_FILTER_KEYS   65536 /* processes named by PID filters of all sessions, with their descendants */
+#define IOTR_FILTER_NAMES  4096 /* values of each of the command, UID and device filters, over all sessions */
+#define IOTR_ASYNC	   8192 /* libaio and io_uring operations in flight */
+#define IOTR_URING	   4096 /* io_uring requests in flight, of each of IOURING, NET and CONN */
 #define IOTR_CONNECTING	   4096 /* TCP connections that are being made */
 #define IOTR_CLOSING	   256 /* Unix sockets that are being closed */
-#define IOTR_CGROUPS	   4096 /* cgroups whose place was looked up and is remembered; a power of two */
-#define IOTR_CGROUP_LEVELS 64 /* cgroups above one that are looked at */
-#define IOTR_UNITS	   1024 /* names of units over all sessions */
-#define IOTR_PATH_NODES	   4096 /* folders on the way to path filters, and those; a power of two */
-#define IOTR_PATH_LEVELS   64 /* folders above a file, or parts of a path, that are looked at */
-#define IOTR_HINTS	   4096 /* of a kind of filter; a power of two */
+#define IOTR_CGROUPS	   4096 /* cgroups in filters, and cached results of the cgroup filter; a power of two */
+#define IOTR_CGROUP_LEVELS 64 /* levels of the cgroup hierarchy that are walked upwards */
+#define IOTR_UNITS	   1024 /* names of systemd units over all sessions */
+#define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
+#define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
+#define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
+#define IOTR_OWN	   128 /* processes of iotracer itself */
 
 enum iotr_abi {
 	IOTR_ABI_NATIVE,
@@ -37,7 +40,7 @@ enum iotr_abi {
 	IOTR_ABI_COUNT,
 };
 
-/* Kinds of filter: control.filtered[kind] has the sessions that use it. */
+/* Kinds of filter. filtered[kind] in the control page is the session mask of those that use it. */
 enum iotr_filter {
 	IOTR_FILTER_PID,
 	IOTR_FILTER_COMMAND,
@@ -51,37 +54,38 @@ enum iotr_filter {
 	IOTR_FILTER_COUNT,
 };
 
-/* What is peculiar about a system call. */
+/* How a system call differs from the plain case. A name in backquotes is a member of struct iotr_call. */
 enum iotr_call_trait {
 	IOTR_CALL_BYTES = 1 << 0,	  /* the result counts bytes */
-	IOTR_CALL_DIRECT = 1 << 1,	  /* a DIO_ operation when the file is O_DIRECT */
-	IOTR_CALL_IOVEC = 1 << 2,	  /* `size` is an iovec array, the next argument its length */
-	IOTR_CALL_POSITION = 1 << 3,	  /* begins at the file position unless an offset says else */
+	IOTR_CALL_DIRECT = 1 << 1,	  /* a DIO_ operation when the file is open with O_DIRECT */
+	IOTR_CALL_IOVEC = 1 << 2,	  /* `size` is an iovec array, the next argument the number of its entries */
+	IOTR_CALL_POSITION = 1 << 3,	  /* starts at the file position unless an offset is given */
 	IOTR_CALL_OFFSET_POINTER = 1 << 4, /* `offset` points to the offset, or is NULL */
 	IOTR_CALL_OPENS = 1 << 5,	  /* the result is a file descriptor */
 	IOTR_CALL_MAPS = 1 << 6,	  /* maps a file; the result is the address */
-	IOTR_CALL_MAPPED = 1 << 7,	  /* `address` lies in a mapping */
-	IOTR_CALL_UNMAPS = 1 << 8,	  /* and the mapping ends */
+	IOTR_CALL_MAPPED = 1 << 7,	  /* `address` lies in a VMA, whose file the row names */
 	IOTR_CALL_STAT = 1 << 9,	  /* `buffer` is a struct stat */
 	IOTR_CALL_STATX = 1 << 10,	  /* `buffer` is a struct statx */
-	IOTR_CALL_CHDIR = 1 << 11,	  /* the result is the working directory */
+	IOTR_CALL_CHDIR = 1 << 11,	  /* the row's file is the working directory after the call */
 	IOTR_CALL_REMOVEDIR = 1 << 12,	  /* RMDIR when AT_REMOVEDIR is set */
-	IOTR_CALL_MOVES = 1 << 13,	  /* may make known names wrong */
 	IOTR_CALL_OFFSET_SPLIT = 1 << 14, /* `offset` is two 32-bit arguments, low first */
-	IOTR_CALL_SIZE_SPLIT = 1 << 15,	  /* and so is `size` */
+	IOTR_CALL_SIZE_SPLIT = 1 << 15,	  /* `size` is two 32-bit arguments, low first */
 	IOTR_CALL_HOW = 1 << 16,	  /* `flags` points to a struct open_how */
-	IOTR_CALL_ANY_PSEUDO = 1 << 17,	  /* a row although its descriptor is a pipe */
+	IOTR_CALL_ANY_PSEUDO = 1 << 17,	  /* makes a row even when its descriptor is on a pseudo file system */
 	IOTR_CALL_CREAT = 1 << 18,	  /* flags are O_CREAT|O_WRONLY|O_TRUNC */
-	IOTR_CALL_TEXT = 1 << 19,	  /* `path` is text of its own, not a path below a directory */
+	IOTR_CALL_TEXT = 1 << 19,	  /* `path` is free text, not relative to a directory */
 	IOTR_CALL_OFFSET_PAGES = 1 << 20, /* `offset` counts pages */
-	IOTR_CALL_SUBMITS = 1 << 21,	  /* io_submit: operations of its own */
-	IOTR_CALL_REAPS = 1 << 22,	  /* io_getevents: their ends */
-	IOTR_CALL_REMAPS = 1 << 23,	  /* moves the mapping to the result */
+	IOTR_CALL_SUBMITS = 1 << 21,	  /* io_submit: each operation it submits is a row */
+	IOTR_CALL_REAPS = 1 << 22,	  /* io_getevents: ends the operations that io_submit began */
+	IOTR_CALL_OFFSET_SHORT = 1 << 24, /* `offset` points to 32 bits */
+	IOTR_CALL_REPLACES = 1 << 25,	  /* dup2: closes `fd` if it is open and not the first argument */
+	IOTR_CALL_CLONES = 1 << 26,	  /* ioctl: a row only for FICLONE and FICLONERANGE */
+	IOTR_CALL_XATTR_ARGS = 1 << 27,	  /* `size` points to a struct xattr_args */
 };
 
-/* A system call as a row; argument positions are counted from 1, 0 means there is none. */
+/* How a system call becomes a row. `fd` and all members after it are argument positions, from 1; 0: none. */
 struct iotr_call {
-	__u64 sessions; /* mask: who may want it */
+	__u64 sessions; /* session mask: those that record this call if their filters accept it */
 	__u32 traits;	/* enum iotr_call_trait */
 	__u8 stream;
 	__u8 operation;
@@ -97,49 +101,62 @@ struct iotr_call {
 	__u8 offset_other; /* with fd_other */
 	__u8 address;
 	__u8 flags;
+	__u8 flags_other; /* joined to `flags` */
 	__u8 protection;
 	__u8 mapping;
 	__u8 buffer;
-	__u8 pad[3];
+	__u8 pad[2];
 };
 
-/* What a system call is to a stream other than VFS, of which there is one at most. */
+/* Pairs of programs (entry and exit) at function level, by the parts that a call needs. */
+enum iotr_pair {
+	IOTR_PAIR_FILE,
+	IOTR_PAIR_RESULT,
+	IOTR_PAIR_BOTH,
+	IOTR_PAIR_AIO,
+	IOTR_PAIR_COUNT,
+};
+
+/*
+ * The row that a system call makes in a stream other than VFS (net, conn, epoll, sockopt). A call makes rows of one
+ * such stream at most.
+ */
 struct iotr_plug {
-	__u64 sessions; /* mask: who wants it */
+	__u64 sessions; /* session mask: those that record this call if their filters accept it */
 	__u8 stream;
 	__u8 operation;
 	__u8 kind; /* tells the calls of one operation apart: enum iotr_plug_kind */
 	__u8 pad[5];
 };
 
-/* By the way in which arguments are passed. */
+/* How the calls of one operation pass their arguments. */
 enum iotr_plug_kind {
 	IOTR_PLUG_PLAIN,
 	IOTR_PLUG_TIMESPEC, /* the timeout is a struct timespec */
-	IOTR_PLUG_TIMESPEC64, /* the same in 64 bits, whatever the ABI */
+	IOTR_PLUG_TIMESPEC64, /* the same, with 64-bit members in either ABI */
 	IOTR_PLUG_TIMEVAL,
 	IOTR_PLUG_BUFFER, /* a descriptor, a buffer and its size, and no flags */
 	IOTR_PLUG_VECTOR, /* a descriptor, an array of iovecs and their number */
 	IOTR_PLUG_MESSAGE, /* a struct msghdr */
 	IOTR_PLUG_MESSAGES, /* an array of struct mmsghdr and their number */
 	IOTR_PLUG_SENDFILE,
-	IOTR_PLUG_SPLICE, /* to a socket or from one: SEND or RECEIVE */
-	IOTR_PLUG_PAIR, /* makes two descriptors */
+	IOTR_PLUG_SPLICE, /* into a socket (SEND) or out of one (RECEIVE) */
+	IOTR_PLUG_PAIR, /* returns two descriptors */
 	IOTR_PLUG_REPLACES, /* closes its second argument */
 	IOTR_PLUG_RANGE, /* closes from its first argument to its second */
 };
 
 /*
- * A folder on the way to a path filter, or its end: a tree that begins at the root, the node 1. Two
- * maps lead into it: path_inodes by the inode that a folder is, path_steps by its parent and name.
+ * A node of the tree of path filters: the folder that a filter names, or one above it. The root is
+ * node 1. Two maps find a node: path_inodes by the folder's inode, path_steps by parent and name.
  */
 struct iotr_path_node {
-	__u64 sessions; /* that accept it and all below: its own and those of the nodes above */
-	__u64 own;	/* those whose filter ends here; 0 and no children: not needed any more */
+	__u64 sessions; /* session mask: `own` of this node and of all above, which accept what lies here or below */
+	__u64 own;	/* session mask: those whose filter names this folder; with 0 and no child a node is freed */
 	__u64 inode;
-	__u64 name; /* see path_name.h */
+	__u64 name; /* hash of the folder's name, see path_name.h */
 	__u32 device; /* 0: the node is free */
-	__u32 parent; /* of the root the root */
+	__u32 parent; /* index in path_nodes; the root is its own parent */
 };
 
 struct iotr_path_inode {
@@ -154,50 +171,79 @@ struct iotr_path_step {
 	__u32 pad;
 };
 
-/* The name of a cgroup, as systemd gives it to a unit. */
+/* The name of a systemd unit, which is the name of its cgroup. */
 struct iotr_unit {
 	char name[256]; /* NUL padded */
 };
 
-/* The value that hints of a command name go by. */
+/* A command name as a number, whose low bits select its hint. */
 static inline __attribute__((always_inline)) __u64 iotr_command_hint(const __u64 words[IOTR_COMMAND_SIZE / 8])
 {
 	return iotr_mix(words[0], words[1]);
 }
 
+/* Kernel functions that a bio may have as bi_end_io, which tell what the bio is for. */
+enum iotr_bio_end {
+	IOTR_BIO_CHAIN,	  /* a part split off another bio */
+	IOTR_BIO_BUFFER,  /* a block of the page cache */
+	IOTR_BIO_DISK,	  /* direct I/O on a disk */
+	IOTR_BIO_DISK_ASYNC,
+	IOTR_BIO_DISK_SIMPLE,
+	IOTR_BIO_IOMAP,	  /* direct I/O on a file: of most file systems */
+	IOTR_BIO_DIO,	  /* direct I/O of file systems that do not use iomap */
+	IOTR_BIO_DIO_ASYNC,
+	IOTR_BIO_BTRFS,	  /* any bio of btrfs */
+	IOTR_BIO_BTRFS_DIRECT, /* btrfs's own function for direct I/O, stored in struct btrfs_bio */
+	IOTR_BIO_ENDS,
+};
+
+/* Byte offsets in struct btrfs_bio. The daemon finds them, as btrfs may be loaded after the programs. */
+struct iotr_btrfs_bio {
+	__u32 end_io;
+	__u32 private;
+	__u32 bio;
+	__u32 unused;
+};
+
 struct iotr_control {
-	__u64 open; /* sessions that take what begins now; the others only what has begun */
-	__u64 filtered[IOTR_FILTER_COUNT];
-	__u64 filtered_task; /* union of the kinds decided when a call begins */
-	__u64 filtered_end;  /* union of the kinds decided when it ends */
-	__u64 tree;	     /* sessions that follow descendants */
-	__u64 pseudo_fs;     /* sessions that want pseudo file systems */
-	__u64 epoch;	     /* changes when a rename or rmdir may make names wrong */
-	__u64 begun_ns[IOTR_SESSION_SLOTS]; /* since when a place is its session's; far off: nobody's */
-	__u64 begun_last_ns; /* the latest of those that are */
-	__u64 min_latency_ns[IOTR_SESSION_SLOTS];
-	__u64 min_size[IOTR_SESSION_SLOTS];
-	__u64 sampled[16]; /* by stream: sessions that take a share of its events */
-	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* that share of 2^63 */
-	__u64 sample_most[16]; /* the largest of these, by stream */
-	__u64 cgroup_generation; /* changes with the cgroups that are accepted */
-	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by the low bits of a value: some filter may name it */
-	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode's number: a node of such a one, 0: there is none */
-	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* sessions that want it */
-	__u64 wanted[IOTR_STREAM_COUNT]; /* by stream: sessions that want any of its operations */
-	__u32 own_tgid;
-	__u8 block_operation[256]; /* the kernel's REQ_OP_* to enum iotr_block_operation */
-	__u32 request_preflush;	   /* the kernel's bit of a request with a flush before it */
+	__u64 open; /* session mask: those that accept new events; others only see events in flight end */
+	__u64 filtered[IOTR_FILTER_COUNT]; /* session mask by enum iotr_filter: those that use this kind of filter */
+	__u64 filtered_task; /* union of `filtered` of the kinds decided when a call begins */
+	__u64 filtered_end;  /* union of `filtered` of the kinds decided when it ends */
+	__u64 tree;	     /* session mask: those that follow descendants */
+	__u64 unfollowed[IOTR_SESSION_SLOTS]; /* by slot: descendants not followed, as accept_pid was full */
+	__u64 pseudo_fs;     /* session mask: those that record pseudo file systems */
+	/*
+	 * By slot: CLOCK_MONOTONIC in ns when its session got it. A mask bit of an event that began before that stands
+	 * for an earlier session in the slot. UINT64_MAX / 2 or more: the slot is free.
+	 */
+	__u64 begun_ns[IOTR_SESSION_SLOTS];
+	__u64 begun_last_ns; /* the latest begun_ns in use: events that began later need no check per slot */
+	__u64 min_latency_ns[IOTR_SESSION_SLOTS]; /* by slot: --min-latency; 0: none */
+	__u64 min_size[IOTR_SESSION_SLOTS]; /* by slot: --min-size in bytes; 0: none */
+	__u64 sampled[16]; /* session mask by stream: those that sample it */
+	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* taken if a 63-bit random number is below */
+	__u64 sample_most[16]; /* by stream: the largest sample_below */
+	__u64 cgroup_generation; /* incremented when cgroup filters change, which invalidates cached results */
+	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by kind and low bits of a value; 0: in no such filter */
+	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode number: index in path_nodes, 0: none */
+	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* session masks: those that record it */
+	__u64 wanted[IOTR_STREAM_COUNT]; /* session masks: those that record any operation of the stream */
+	__u8 own_hints[IOTR_HINTS]; /* by the low bits of a PID: 0 if no process of iotracer has such a PID */
+	__u8 block_operation[256]; /* by the kernel's REQ_OP_*: enum iotr_block_operation */
+	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
+	struct iotr_btrfs_bio btrfs_bio; /* valid when bio_ends has an address for btrfs */
+	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
-	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* 0: none, accepted by nobody */
+	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */
 };
 
 /* Counters of one stream, per CPU. */
 struct iotr_counters {
 	__u64 emitted[IOTR_SESSION_SLOTS]; /* events that passed the filters */
 	__u64 ring[IOTR_SESSION_SLOTS];	   /* lost: no room in the ring */
-	__u64 unmatched[IOTR_SESSION_SLOTS]; /* lost: no room to remember the start */
+	__u64 unmatched[IOTR_SESSION_SLOTS]; /* lost: no room at the start, or the end was not seen */
 };
 
 _Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Numbers to text, fast: eight digits at once, by multiplications and without a branch per digit.
- * Each function writes at `out`, without a NUL, and returns the end. It may store up to
- * DIGITS_SLACK bytes past that end, which the caller overwrites. Little endian only, as the rest
- * of the daemon. Pure functions, usable from any thread.
+ * Fast conversion of numbers to text: eight digits at once, by multiplications and without a branch per digit.
+ * Each function writes at `out`, without a NUL, and returns the end. It may store up to DIGITS_SLACK bytes
+ * past that end, which the caller overwrites. Little endian only, like the rest of the daemon. Pure functions,
+ * usable from any thread.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ enum {
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "digits are stored low byte first");
 
 /*
- * The eight digits of a number below 10^8, the first in the lowest byte. Two numbers below 10^4
- * in two halves are divided by 100 at once, then four below 100 in four quarters by 10; n * 10486
- * >> 20 is n / 100 and n * 103 >> 10 is n / 10 over these ranges.
+ * Returns the eight digits of a number below 10^8, the first in the lowest byte. First two numbers below 10^4
+ * in two halves are divided by 100 at once, then four numbers below 100 in four quarters by 10; over these
+ * ranges n * 10486 >> 20 is n / 100, and n * 103 >> 10 is n / 10.
  */
 static inline uint64_t digits_of(uint32_t number)
 {
@@ -40,9 +40,9 @@ static inline char *digits_store8(char *out, uint64_t digits)
 }
 
 /*
- * Digits of a number below 10^8. For each highest bit there is at most one power of ten where the
- * width changes: the upper half of the entry is the width above it, and the lower half carries into
- * that from there on.
+ * Returns how many digits a number below 10^8 has. For each highest bit there is at most one power of ten at
+ * which the count changes. The table's entry is the count from that power on, in the upper half, minus the
+ * power: so the sum with the number has that count in its upper half from the power on, and one less below it.
  */
 static inline unsigned int digits_width(uint32_t number)
 {
@@ -63,7 +63,7 @@ static inline unsigned int digits_width(uint32_t number)
 	return (unsigned int)((number + steps[31 - __builtin_clz(number | 1)]) >> 32);
 }
 
-/* Below 10^8, without leading zeros. */
+/* Writes a number below 10^8 without leading zeros. */
 static inline char *digits_u27(char *out, uint32_t number)
 {
 	unsigned int width = digits_width(number);
@@ -72,13 +72,13 @@ static inline char *digits_u27(char *out, uint32_t number)
 	return out + width;
 }
 
-/* Below 10^8, with them. */
+/* Writes a number below 10^8 with leading zeros. */
 static inline char *digits_8(char *out, uint32_t number)
 {
 	return digits_store8(out, digits_of(number) | DIGITS_ASCII);
 }
 
-/* The last `width` digits, at most 8, of a number below 10^width. */
+/* Writes the last `width` digits, at most 8, of a number below 10^width. */
 static inline char *digits_padded(char *out, uint32_t number, unsigned int width)
 {
 	uint64_t digits = digits_of(number) | DIGITS_ASCII;
@@ -87,7 +87,7 @@ static inline char *digits_padded(char *out, uint32_t number, unsigned int width
 	return out + width;
 }
 
-/* At most 20 bytes. */
+/* Writes at most 20 bytes. */
 static inline char *digits_u64(char *out, uint64_t number)
 {
 	const uint64_t base = 100000000;
@@ -102,7 +102,7 @@ static inline char *digits_u64(char *out, uint64_t number)
 	return digits_8(out, (uint32_t)(number % base));
 }
 
-/* At most 20 bytes. */
+/* Writes at most 20 bytes. */
 static inline char *digits_s64(char *out, int64_t number)
 {
 	uint64_t magnitude = (uint64_t)number;
@@ -114,7 +114,7 @@ static inline char *digits_s64(char *out, int64_t number)
 	return digits_u64(out, magnitude);
 }
 
-/* "0x" and at most 16 digits. */
+/* Writes "0x" and at most 16 digits. */
 static inline char *digits_hex(char *out, uint64_t number)
 {
 	unsigned int bits = 64 - (unsigned int)__builtin_clzll(number | 1);

@@ -6,9 +6,10 @@
 
 enum class {
 	CLASS_PLAIN,
-	CLASS_QUOTE, /* plain, but a CSV field with it is quoted */
+	CLASS_QUOTE, /* copied as it is, but its CSV field must be quoted */
 	CLASS_ESCAPE,
-	CLASS_LEAD2, /* first byte of a sequence of two */
+	CLASS_ARROW, /* '>': copied as it is, unless it ends an arrow */
+	CLASS_LEAD2, /* first byte of a two-byte sequence */
 	CLASS_LEAD3,
 	CLASS_LEAD4,
 };
@@ -18,6 +19,7 @@ static const uint8_t classes[256] = {
 	['"'] = CLASS_QUOTE,
 	[','] = CLASS_QUOTE,
 	['\\'] = CLASS_ESCAPE,
+	['>'] = CLASS_ARROW,
 	[0x7f] = CLASS_ESCAPE,
 	[0x80 ... 0xc1] = CLASS_ESCAPE,
 	[0xc2 ... 0xdf] = CLASS_LEAD2,
@@ -26,7 +28,7 @@ static const uint8_t classes[256] = {
 	[0xf5 ... 0xff] = CLASS_ESCAPE,
 };
 
-/* What the second byte may be: this keeps out overlong forms, surrogates and what lies beyond. */
+/* Whether the second byte is possible: excludes overlong forms, surrogates and code points above U+10FFFF. */
 static bool second_valid(uint8_t lead, uint8_t second)
 {
 	uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
@@ -35,7 +37,7 @@ static bool second_valid(uint8_t lead, uint8_t second)
 	return second >= low && second <= high;
 }
 
-/* Bytes of the sequence that begins here, 0 when it is not valid. */
+/* Length in bytes of the sequence that begins here, or 0 if it is not valid. */
 static size_t sequence_length(enum class lead, const uint8_t *bytes, size_t left)
 {
 	size_t length = 2 + (size_t)(lead - CLASS_LEAD2);
@@ -46,6 +48,16 @@ static size_t sequence_length(enum class lead, const uint8_t *bytes, size_t left
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
 	return length;
+}
+
+size_t escape_character(const char *text, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	enum class class = length ? classes[bytes[0]] : CLASS_ESCAPE;
+
+	if (class >= CLASS_LEAD2)
+		return sequence_length(class, bytes, length);
+	return length && (class != CLASS_ESCAPE || bytes[0] == '\\');
 }
 
 static size_t escape_byte(uint8_t byte, char *out)
@@ -59,6 +71,11 @@ static size_t escape_byte(uint8_t byte, char *out)
 	return 4;
 }
 
+static bool ends_arrow(const uint8_t *bytes, size_t at)
+{
+	return at >= 2 && bytes[at - 1] == '-' && bytes[at - 2] == ' ';
+}
+
 size_t escape_text(const char *text, size_t length, char *out, bool *quote)
 {
 	const uint8_t *bytes = (const uint8_t *)text;
@@ -68,6 +85,8 @@ size_t escape_text(const char *text, size_t length, char *out, bool *quote)
 		enum class class = classes[bytes[i]];
 		size_t sequence = 1;
 
+		if (class == CLASS_ARROW)
+			sequence = !ends_arrow(bytes, i);
 		if (class >= CLASS_LEAD2)
 			sequence = sequence_length(class, bytes + i, length - i);
 		if (class == CLASS_ESCAPE || !sequence) {

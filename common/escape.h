@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes to text that any reader of UTF-8 takes: what is not valid UTF-8, control characters and
- * the backslash become \xNN. Pure functions, usable from any thread.
+ * Converts bytes to valid UTF-8 text: invalid sequences, control characters and the backslash become \xNN. So
+ * does the last byte of " ->" in a name, so that names joined by " -> " can be separated unambiguously. Pure
+ * functions, usable from any thread.
  */
 #pragma once
 
@@ -10,8 +11,11 @@
 
 #define ESCAPE_MAX(length) (4 * (length))
 
+/* Length in bytes of the first character; 0: it is not valid UTF-8, or an ASCII control character. */
+size_t escape_character(const char *text, size_t length);
+
 /*
- * Writes at most ESCAPE_MAX(length) bytes without a NUL and returns how many. Sets `*quote` when
- * there is a comma or a quote among them, and leaves it alone otherwise.
+ * Writes at most ESCAPE_MAX(length) bytes without a NUL and returns how many. Sets `*quote` if they include a
+ * comma or a quote, and leaves it unchanged otherwise.
  */
 size_t escape_text(const char *text, size_t length, char *out, bool *quote);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The catalogue of events.def as enums, for BPF and host alike. BPF sources have __u64 and its
- * family from their own kernel.h; the host takes them from the system.
+ * The catalogue of events.def as enums, for BPF and host. BPF sources get __u64 and similar types from
+ * kernel.h, the host gets them from the system.
  */
 #pragma once
 
@@ -17,10 +17,10 @@ enum iotr_stream {
 	IOTR_STREAM_COUNT,
 };
 
-/* Most operations a stream may have: the control page has a slot for each. */
+/* Limit of operations of one stream: the control page has a slot for each. */
 #define IOTR_OPERATIONS_MAX 128
 
-/* enum iotr_vfs_operation { IOTR_VFS_READ, ..., IOTR_VFS_COUNT }, and so for every stream */
+/* Defines enum iotr_vfs_operation { IOTR_VFS_READ, ..., IOTR_VFS_COUNT }, and the same for every stream. */
 #define IOTR_EVENT_NUMBER(stream, id, text) IOTR_##stream##_##id,
 #define IOTR_STREAM_EVENTS(id, name, flag, folder, doc)                                         \
 	enum iotr_##name##_operation {                                                          \

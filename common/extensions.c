@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted. */
+/* Must be sorted. */
 static const char *const extensions[] = {
 	"7z", "a", "aac", "aiff", "apk", "arrow", "asm", "avi", "avif", "avro", "awk", "bak", "bam", "bat",
 	"bin", "blob", "bmp", "btrfs", "bz2", "c", "cache", "cbor", "cc", "cer", "cfg", "cgi", "class",
@@ -42,7 +42,7 @@ static int compare(const void *word, const void *extension)
 	return strcmp(word, *(const char *const *)extension);
 }
 
-/* NULL: it is none of them. */
+/* Returns NULL if the text is not a known extension. */
 static const char *find(const char *text, size_t length)
 {
 	char word[EXTENSION_MAX + 1];
@@ -57,7 +57,7 @@ static const char *find(const char *text, size_t length)
 	return found ? *found : NULL;
 }
 
-/* The last dot that has something on its left; 0: there is none. */
+/* Position of the last dot that is not the first character; 0: there is none. */
 static size_t last_dot(const char *name, size_t length)
 {
 	while (length > 1)

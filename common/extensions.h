@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Extensions of file names that say what a file is and nothing of whose it is. What stands behind
- * a dot may as well be a name (john.smith), so only those of a list are taken for extensions.
- * Constant data and pure functions, usable from any thread.
+ * Extensions of file names that show the kind of a file but nothing about its owner. The text after a dot may
+ * be a name (john.smith), so only listed ones are treated as extensions. Constant data and pure functions,
+ * usable from any thread.
  */
 #pragma once
 
@@ -13,11 +13,11 @@ enum {
 };
 
 /*
- * The extension without its dot, in lower case; "" when there is none. Numbers at the end are passed
- * over (libc.so.6: so), two of them are one where that is usual (a.tar.gz: tar.gz), and a dot at the
- * beginning is part of the name (.bashrc, .zip: none).
+ * Returns the extension without its dot, in lower case; "" if there is none. Trailing numbers are skipped
+ * (libc.so.6: so), certain pairs count as one extension (a.tar.gz: tar.gz), and a leading dot is part of the
+ * name (.bashrc, .zip: none).
  */
 const char *extension_of(const char *name, size_t length);
 
-/* The list, sorted; returns how many. */
+/* Gets the sorted list; returns its length. */
 size_t extensions_known(const char *const **ret);

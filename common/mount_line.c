@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 6 }; /* before those that may be there or not */
+enum { WORDS = 6 }; /* fields before the optional ones */
 
 static bool is_octal(char c)
 {
 	return c >= '0' && c <= '7';
 }
 
-/* "\040" is a space. Returns the text, or "" for NULL. */
+/* Replaces "\040" by a space, etc. Returns the text, or "" for NULL. */
 static const char *unescape(char *text)
 {
 	char *to = text;
@@ -29,7 +29,7 @@ static const char *unescape(char *text)
 	return text ?: "";
 }
 
-/* Behind any number of optional words, which a dash ends. */
+/* Returns the text after the optional fields and the dash that ends them. */
 static char *after_optional(char *rest)
 {
 	char *dash;
@@ -40,7 +40,7 @@ static char *after_optional(char *rest)
 	return dash ? dash + 3 : NULL;
 }
 
-/* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/root rw" */
+/* A line is "36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/root rw". */
 bool mount_line_read(char *line, struct mount_line *ret)
 {
 	char *words[WORDS], *rest = line, *tail;

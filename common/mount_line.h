@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 struct mount_line {
-	uint64_t number; /* of the mount */
+	uint64_t number; /* mount ID */
 	uint32_t major, minor;
-	/* In the line, their bytes as they are. */
+	/* These point into the line; their bytes are unescaped. */
 	const char *point;
-	const char *options; /* of the mount, as in rw,noatime; not those of the file system */
+	const char *options; /* of the mount, as in rw,noatime, without those of the file system */
 	const char *type;
 	const char *source; /* may be "" */
 };
 
-/* Takes a line apart, and changes it; a line end may be there. False: it is none of such a file. */
+/* Parses a line in place, with or without its line end. False: it is not a line of such a file. */
 bool mount_line_read(char *line, struct mount_line *ret);
 
-/* As rows and the kernel's programs have it. */
+/* The device number in the form of rows and BPF programs. */
 static inline uint32_t mount_line_device(const struct mount_line *line)
 {
 	return line->major << 20 | line->minor;

@@ -16,7 +16,10 @@ void iotr_buffer_done(struct iotr_buffer *buffer)
 	memset(buffer, 0, sizeof(*buffer));
 }
 
-/* Bytes are moved to the front only when at least as many were consumed as are moved. */
+/*
+ * Bytes are moved to the front only if at least as many have been consumed, so that the cost per byte is
+ * constant.
+ */
 static int buffer_reserve(struct iotr_buffer *buffer, size_t more)
 {
 	size_t capacity = buffer->capacity ?: BUFFER_CAPACITY_MIN;
@@ -59,7 +62,7 @@ void iotr_buffer_consume(struct iotr_buffer *buffer, size_t length)
 	buffer->begin += length;
 	buffer->length -= length;
 	buffer->searched = buffer->searched > length ? buffer->searched - length : 0;
-	if (!buffer->length) /* an idle connection holds no memory */
+	if (!buffer->length) /* an idle connection keeps no memory */
 		iotr_buffer_done(buffer);
 }
 

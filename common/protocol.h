@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control protocol as both ends see it: Varlink, one JSON object per message, ended by a NUL.
- * Names, limits, and the buffer that cuts a byte stream into messages. A buffer belongs to whoever
- * holds it; nothing here blocks or keeps state of its own.
+ * The control protocol, used by both ends: Varlink, one JSON object per message, followed by a NUL. Names,
+ * limits, and the buffer that splits a byte stream into messages. A buffer belongs to its owner; nothing here
+ * blocks or has a state of its own.
  */
 #pragma once
 
@@ -17,9 +17,9 @@
 #define IOTR_SOCKET_PATH  IOTR_RUNTIME_DIR "/" IOTR_SOCKET_NAME
 #define IOTR_GROUP	  "iotracer"
 #define IOTR_INTERFACE	  "io.iotracer"
-#define IOTR_SESSION_NAME "default" /* of a session that was given none */
+#define IOTR_SESSION_NAME "default" /* used if no session name is given */
 
-/* Errors a reply may carry in "error". */
+/* Errors in the member "error" of a reply. */
 #define VARLINK_INTERFACE_NOT_FOUND "org.varlink.service.InterfaceNotFound"
 #define VARLINK_METHOD_NOT_FOUND    "org.varlink.service.MethodNotFound"
 #define VARLINK_INVALID_PARAMETER   "org.varlink.service.InvalidParameter"
@@ -32,6 +32,7 @@
 #define IOTR_OUTPUT_UNUSABLE	    IOTR_INTERFACE ".OutputUnusable"
 #define IOTR_PERMISSION_DENIED	    IOTR_INTERFACE ".PermissionDenied"
 #define IOTR_PROTOCOL_ERROR	    IOTR_INTERFACE ".ProtocolError"
+#define IOTR_BAD_CONFIGURATION	    IOTR_INTERFACE ".BadConfiguration"
 #define IOTR_FAILED		    IOTR_INTERFACE ".Failed"
 
 enum {
@@ -39,29 +40,33 @@ enum {
 	IOTR_MESSAGE_DEPTH = 32,    /* of nested objects and arrays */
 };
 
-/* Bytes in order: appended at the end, consumed at the front. All zero is an empty one. */
+/* A queue of bytes: appended at the end, consumed at the front. All zero is an empty one. */
 struct iotr_buffer {
 	char *data;
 	size_t begin;  /* first byte not yet consumed */
 	size_t length; /* bytes from there on */
 	size_t capacity;
-	size_t searched; /* of these bytes, how many are known to hold no NUL */
+	size_t searched; /* number of these bytes that are known to contain no NUL */
 };
 
 void iotr_buffer_done(struct iotr_buffer *buffer);
 int iotr_buffer_append(struct iotr_buffer *buffer, const void *bytes, size_t length);
 void iotr_buffer_consume(struct iotr_buffer *buffer, size_t length);
 
-/* The first whole message, without and up to its NUL; valid until the buffer changes. The caller
- * consumes length + 1 bytes when done with it. False: there is none yet. */
+/*
+ * Gets the first complete message, without its NUL; valid until the buffer changes. The caller consumes length
+ * + 1 bytes afterwards. False: there is none yet.
+ */
 bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *length);
 
-/* A message as JSON text and its NUL. */
+/* Appends a message as JSON text with a NUL. */
 int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message);
 
-/* Parses `length` bytes and the NUL behind them. -EBADMSG: not one JSON object of bounded depth,
- * `*why` says it in words. */
+/*
+ * Parses `length` bytes, which a NUL must follow. -EBADMSG: not one JSON object of bounded depth; `*why` says
+ * so in words.
+ */
 int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why);
 
-/* -ENAMETOOLONG: the path is longer than a socket's address can be. */
+/* -ENAMETOOLONG: the path is too long for a socket address. */
 int iotr_socket_address(const char *path, struct sockaddr_un *address);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What travels from BPF to the daemon. Rows go through the row rings, names through one ring of
- * their own: a name is committed before the first row that refers to it, so a consumer that meets
- * an unknown name drains the name ring and then knows it.
+ * The records that BPF programs send to the daemon. Records of rows go through the row rings, those
+ * of names through one ring of their own. A name is committed before the first row that refers to
+ * it, so a consumer that meets an unknown name drains the name ring and then knows it.
  */
 #pragma once
 
@@ -10,15 +10,16 @@
 
 #define IOTR_COMMAND_SIZE   16
 #define IOTR_NAME_TEXT_MAX  4096  /* bytes of one name record's text, NUL included */
-#define IOTR_UNKNOWN	    (~0ULL) /* a number that is not known: an empty field */
+#define IOTR_UNKNOWN	    (~0ULL) /* a number that is not known; its field in the row is empty */
 
-/* Head of every row. */
+/* Head of the record of a row. */
 struct iotr_record {
 	__u16 size; /* of the whole record */
 	__u8 stream; /* enum iotr_stream */
-	__u8 operation; /* of the stream */
-	__u32 cpu;
-	__u64 sessions; /* mask: who wants the row */
+	__u8 operation; /* number within the stream */
+	__u16 cpu;
+	__u16 unread; /* 1: the row lacks an argument that the kernel read and the program could not */
+	__u64 sessions; /* session mask: those that get the row */
 	__u64 start_ns; /* CLOCK_MONOTONIC */
 	__u64 latency_ns;
 	__u64 cgroup_id;
@@ -29,15 +30,15 @@ struct iotr_record {
 	char command[IOTR_COMMAND_SIZE];
 };
 
-/* A file as a row knows it. A name's id is 0 when there is none. */
+/* The file that a row is about. */
 struct iotr_file {
-	__u64 name; /* id of a name record */
-	__u64 inode; /* IOTR_UNKNOWN */
+	__u64 name; /* id of a name record; 0: none */
+	__u64 inode; /* IOTR_UNKNOWN: not known */
 	__u32 device; /* major << 20 | minor; 0 when unknown */
 	__u32 flags; /* f_flags of the open file */
 };
 
-/* How `flags` of a file system row are to be read: the call that it came from. */
+/* How `flags` of a file system row are decoded, by the system call that made the row. */
 enum iotr_flag_kind {
 	IOTR_FLAGS_NONE,
 	IOTR_FLAGS_FILE,  /* file.flags, then extra_flags as RWF_* */
@@ -54,19 +55,28 @@ enum iotr_flag_kind {
 	IOTR_FLAGS_EPOLL,
 	IOTR_FLAGS_SQE,
 	IOTR_FLAGS_MSG,
+	IOTR_FLAGS_ACCESS, /* the mode asked for, and AT_* */
+	IOTR_FLAGS_XATTR,
+	IOTR_FLAGS_FADVISE, /* a value, not bits */
+	IOTR_FLAGS_FLOCK,
+	IOTR_FLAGS_MOUNT,
+	IOTR_FLAGS_MOVE_MOUNT,
+	IOTR_FLAGS_UMOUNT,
+	IOTR_FLAGS_OPEN_TREE,
+	IOTR_FLAGS_MEMFD,
 	IOTR_FLAGS_COUNT,
 };
 
-/* A row of the VFS stream. Numbers that a call has no use for are IOTR_UNKNOWN. */
+/* A row of the VFS stream. Numbers that a call does not have are IOTR_UNKNOWN, except `size`, see has_size. */
 struct iotr_vfs_record {
 	struct iotr_record head;
 	struct iotr_file file;
-	__u64 name2; /* second name of RENAME, LINK, SYMLINK; 0: none */
+	__u64 name2; /* second name of RENAME, LINK, SYMLINK, MOUNT; 0: none */
 	__s64 result; /* return value, negative errno */
-	__u64 size;
+	__u64 size; /* valid when has_size */
 	__u64 offset;
 	__u64 address;
-	__u32 flags; /* arguments of the call, read as flag_kind says */
+	__u32 flags; /* flags argument of the call, decoded as flag_kind says */
 	__u32 protection; /* of a mapping, valid when has_mapping */
 	__u32 mapping; /* flags of a mapping, valid when has_mapping */
 	__s32 fd; /* valid when has_fd */
@@ -74,7 +84,8 @@ struct iotr_vfs_record {
 	__u8 has_fd;
 	__u8 has_mapping;
 	__u8 counts_bytes; /* bytes_completed is max(result, 0) */
-	__u8 pad[4];
+	__u8 has_size;
+	__u8 pad[3];
 };
 
 enum iotr_attribution {
@@ -85,15 +96,16 @@ enum iotr_attribution {
 /* A row of the BLOCK stream. head.latency_ns is from issue to completion. */
 struct iotr_block_record {
 	struct iotr_record head;
-	__u64 sector; /* 512 bytes, on the whole disk */
+	__u64 sector; /* in units of 512 bytes, counted on the whole disk */
 	__u64 size; /* bytes */
 	__u64 queue_latency_ns; /* IOTR_UNKNOWN: never queued */
 	__u64 inode; /* IOTR_UNKNOWN */
+	__u64 name; /* of the open file; 0: the last name known of the inode is used */
 	__u64 request_id;
-	__u32 inode_device; /* file system of inode, 0: unknown */
+	__u32 inode_device; /* device of the inode's file system, 0: unknown */
 	__u32 device; /* partition or disk: major << 20 | minor */
 	__u32 disk; /* whole disk */
-	__u32 flags; /* cmd_flags without the operation, the kernel's own bits */
+	__u32 flags; /* the kernel's cmd_flags without the operation */
 	__u32 error; /* positive errno */
 	__u8 attribution; /* enum iotr_attribution */
 	__u8 pad[3];
@@ -108,7 +120,7 @@ struct iotr_epoll_record {
 	__u32 events; /* EPOLL*, valid when has_events */
 	__s32 epoll_fd; /* valid when has_epoll */
 	__s32 target_fd; /* valid when has_target */
-	__s32 op; /* EPOLL_CTL_*, as passed */
+	__s32 op; /* EPOLL_CTL_*, as the caller passed it */
 	__u8 has_events;
 	__u8 has_epoll;
 	__u8 has_target;
@@ -127,47 +139,47 @@ struct iotr_sockopt_record {
 	__s32 level;
 	__s32 option;
 	__u32 length; /* bytes of the value, as passed or returned */
-	__u8 value[IOTR_SOCKOPT_VALUE]; /* what there is of it, then zeros */
-	__u8 size; /* bytes of it in `value` */
+	__u8 value[IOTR_SOCKOPT_VALUE]; /* its first bytes, padded with zeros */
+	__u8 size; /* bytes that are valid in `value` */
 	__u8 compat; /* structures are those of the 32-bit ABI */
 	__u8 pad[6];
 };
 
-/* A row of the DROP stream; its head has the owner of the socket as uid, and no process. */
+/* A row of the DROP stream. Its head has the socket's owner as uid and names no process. */
 struct iotr_drop_record {
 	struct iotr_record head;
-	__u8 source[16]; /* addresses in the order of the network: 4 bytes, or 16 */
+	__u8 source[16]; /* source and dest: addresses in network byte order, 4 bytes or 16 */
 	__u8 dest[16];
 	__u32 packet_size; /* bytes */
 	__u16 source_port;
 	__u16 dest_port;
 	__u8 version; /* of IP: 4 or 6; 0: neither */
-	__u8 state; /* the kernel's number */
+	__u8 state; /* the kernel's TCP_* number */
 	__u8 pad[6];
 };
 
-/* A row of the IOURING stream, whose operation is the opcode. It begins as one of VFS does. */
+/* A row of the IOURING stream, whose operation is the opcode. Its first two members are those of a VFS row. */
 struct iotr_iouring_record {
 	struct iotr_record head;
 	struct iotr_file file;
 	__u64 name2; /* second name of RENAMEAT, LINKAT, SYMLINKAT; 0: none */
-	__u64 offset; /* IOTR_UNKNOWN */
-	__u64 length; /* bytes, IOTR_UNKNOWN */
+	__u64 offset; /* bytes; IOTR_UNKNOWN: none */
+	__u64 length; /* bytes; IOTR_UNKNOWN: none */
 	__u64 user_data;
-	__u64 ring; /* its number; 0: unknown */
+	__u64 ring; /* number given to the ring when it is first seen; 0: unknown */
 	__s32 result; /* negative errno */
 	__s32 fd; /* valid when has_fd */
 	__u8 has_fd;
 	__u8 sqe_flags; /* IOSQE_* */
-	__u8 async; /* handed to a worker */
+	__u8 async; /* 1: the kernel handed it to a worker thread */
 	__u8 pad[5];
 };
 
-#define IOTR_UNIX_NAME 108 /* bytes of a Unix socket's address at most */
+#define IOTR_UNIX_NAME 108 /* maximum length in bytes of a Unix socket's address */
 
 /*
- * A socket and its two ends. IPv4 addresses are the first four bytes. An end that is all zero is
- * not known, or there is none.
+ * A socket and its two addresses. An IPv4 address is in the first four bytes. An address that is all
+ * zero is not known, or there is none.
  */
 struct iotr_socket {
 	__u8 local[16];
@@ -183,38 +195,38 @@ struct iotr_socket {
 struct iotr_net_record {
 	struct iotr_record head;
 	struct iotr_socket socket;
-	__u64 size; /* IOTR_UNKNOWN */
-	__u64 bytes;
+	__u64 size; /* bytes asked for; IOTR_UNKNOWN: not known */
+	__u64 bytes; /* bytes sent or received */
 	__u32 flags; /* MSG_*, valid when has_flags */
 	__u16 error; /* positive errno */
 	__u8 has_flags;
 	__u8 pad;
 };
 
-/* A row of the CONN stream. A CLOSE without latency was one of many: it has no result either. */
+/* A row of the CONN stream. A CLOSE without latency closed many sockets at once, and has no result either. */
 struct iotr_conn_record {
 	struct iotr_record head;
-	struct iotr_socket socket; /* its ends */
+	struct iotr_socket socket; /* its addresses */
 	__s64 result; /* return value, negative errno */
-	__s32 domain; /* AF_*, as type and protocol of the socket, or asked for; valid when has_socket */
+	__s32 domain; /* AF_*; domain, type and protocol of the socket, or as asked for; valid when has_socket */
 	__s32 type; /* SOCK_* */
 	__s32 protocol; /* IPPROTO_*, -1: not known */
 	__s32 fd; /* valid when has_fd */
-	__s32 argument; /* backlog of LISTEN, how of SHUTDOWN */
+	__s32 argument; /* `backlog` of LISTEN, `how` of SHUTDOWN */
 	__u8 has_fd;
-	__u8 local_length; /* of the names of Unix sockets, as in sun_path */
+	__u8 local_length; /* bytes of local_name, which is as in sun_path; so is remote_length */
 	__u8 remote_length;
 	__u8 has_socket;
 	char local_name[IOTR_UNIX_NAME];
 	char remote_name[IOTR_UNIX_NAME];
 };
 
-/* A row of the CACHE stream. Of RECLAIM, all but the count is unknown. */
+/* A row of the CACHE stream. RECLAIM has only the count. */
 struct iotr_cache_record {
 	struct iotr_record head;
 	struct iotr_file file;
-	__u64 index; /* pages; IOTR_UNKNOWN */
-	__u64 size;  /* of the file, in pages; IOTR_UNKNOWN */
+	__u64 index; /* first page in the file; IOTR_UNKNOWN: not known */
+	__u64 size;  /* of the file, in pages; IOTR_UNKNOWN: not known */
 	__u64 count; /* pages */
 };
 
@@ -223,15 +235,15 @@ struct iotr_pagefault_record {
 	struct iotr_record head;
 	struct iotr_file file;
 	__u64 address;
-	__u64 index; /* pages; IOTR_UNKNOWN */
+	__u64 index; /* page in the file; IOTR_UNKNOWN: not known */
 	__u8 write;
 	__u8 major;
 	__u8 pad[6];
 };
 
 /*
- * A name: text below the name `parent`, or below nothing when that is 0. The same id is sent
- * again, with the same meaning, when the kernel side forgot that it had sent it.
+ * A name: one component of a path below the name `parent`, or a path without a parent when that is 0.
+ * The same id is sent again, with the same meaning, when the kernel side has overwritten its mark.
  */
 struct iotr_name_record {
 	__u64 id;
@@ -245,16 +257,19 @@ struct iotr_name_record {
 };
 
 enum {
-	IOTR_NAME_TRANSIENT = 1, /* argument of one call: used by one row, then never again */
+	IOTR_NAME_TRANSIENT = 1, /* path argument of one call: used by one row at most */
 	IOTR_NAME_DELETED = 2,	 /* the file has been unlinked */
 	IOTR_NAME_DIRECTORY = 4,
-	IOTR_NAME_CUT = 8,	 /* deeper than the walk goes: the parents are unknown */
+	IOTR_NAME_CUT = 8,	 /* the walk upwards ended here at its limit: the parents are unknown */
+	IOTR_NAME_GONE = 16,	 /* withdraws a transient name, which no row will use */
 };
+
+#define IOTR_NAME_LOST (~0ULL) /* instead of a name's id: its text could not be read, or the ring was full */
 
 _Static_assert(sizeof(struct iotr_record) == 72, "hole in the record head");
 _Static_assert(sizeof(struct iotr_file) == 24, "hole in the file identity");
 _Static_assert(sizeof(struct iotr_vfs_record) == 160, "hole in the vfs record");
-_Static_assert(sizeof(struct iotr_block_record) == 136, "hole in the block record");
+_Static_assert(sizeof(struct iotr_block_record) == 144, "hole in the block record");
 _Static_assert(sizeof(struct iotr_epoll_record) == 120, "hole in the epoll record");
 _Static_assert(sizeof(struct iotr_sockopt_record) == 168, "hole in the sockopt record");
 _Static_assert(sizeof(struct iotr_drop_record) == 120, "hole in the drop record");

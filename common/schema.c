@@ -2,10 +2,13 @@
 #include "schema.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-/* Takes the name as text: some, as errno, are macros of the library. */
+/*
+ * Converts the name to text before it can be expanded: some names, such as errno, are macros of the C library.
+ */
 #define COLUMN(stream, name, type, unit, doc) { #name, IOTR_TYPE_##type, unit, doc },
 #define OPERATION(stream, id, text) text,
 
@@ -16,9 +19,15 @@
 IOTR_STREAMS(TABLES)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define FACTS(id, process, file, latency, size, error)                                          \
+	id##_FACTS = (process) * IOTR_FACT_PROCESS | (file) * IOTR_FACT_FILE |                  \
+		     (latency) * IOTR_FACT_LATENCY | (size) * IOTR_FACT_SIZE |                  \
+		     (error) * IOTR_FACT_ERROR,
+enum { IOTR_STREAM_FACTS(FACTS) };
+
 #define SCHEMA(id, name, flag, folder, doc)                                                     \
 	[IOTR_##id] = { flag, folder, doc, name##_operations, LENGTH(name##_operations),        \
-			name##_columns, LENGTH(name##_columns) },
+			name##_columns, LENGTH(name##_columns), id##_FACTS },
 
 const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA) };
 

@@ -14,7 +14,7 @@ const char *const iotr_format_names[IOTR_FORMAT_COUNT] = {
 #define OFFSET(member) offsetof(struct iotr_session_spec, member)
 #define SIZE(member)   sizeof(((struct iotr_session_spec *)0)->member)
 
-/* A list is an array of its own and a count; all else is a value in its place. */
+/* A list is a pointer to an array, and a count; any other filter is one member. */
 #define LIST(name, array, count)                                                                \
 	{                                                                                       \
 		name, OFFSET(array), SIZE(array[0]), OFFSET(count), true                        \
@@ -27,7 +27,7 @@ const char *const iotr_format_names[IOTR_FORMAT_COUNT] = {
 static const struct {
 	const char *name;
 	size_t offset;
-	size_t size; /* of the value, or of an element of the list */
+	size_t size; /* of the member, or of an element of the list */
 	size_t count;
 	bool list;
 } filters[IOTR_SPEC_FILTER_COUNT] = {
@@ -63,6 +63,18 @@ int iotr_spec_filter_find(const char *name)
 static void *member(const struct iotr_session_spec *spec, size_t offset)
 {
 	return (char *)spec + offset;
+}
+
+bool iotr_spec_filter_given(const struct iotr_session_spec *spec, enum iotr_spec_filter filter)
+{
+	const char *value = member(spec, filters[filter].offset);
+
+	if (filters[filter].list)
+		return *(size_t *)member(spec, filters[filter].count);
+	for (size_t i = 0; i < filters[filter].size; i++)
+		if (value[i])
+			return true;
+	return false;
 }
 
 static void list_set(struct iotr_session_spec *spec, enum iotr_spec_filter filter, void *array, size_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a session is asked to be: the values that `Start` carries, parsed and checked. Plain data,
- * owned by whoever filled it in; no pointers but the strings and arrays it owns.
+ * The definition of a session: the parameters of `Start`, parsed and checked. Plain data that owns its strings
+ * and arrays and contains no other pointers.
  */
 #pragma once
 
@@ -13,37 +13,40 @@
 #include "events.h"
 
 enum {
-	IOTR_SESSIONS_MAX = 64,       /* bits of the mask in a record */
-	IOTR_SESSION_NAME_MAX = 64,   /* bytes, without the NUL: [A-Za-z0-9_.-], not starting with '.' or '-' */
-	IOTR_FILTER_VALUES_MAX = 256, /* values of one list filter of one session */
+	IOTR_SESSIONS_MAX = 64,       /* bits of a record's session mask */
+	IOTR_SESSION_NAME_MAX = 64,   /* in bytes without the NUL; [A-Za-z0-9_.-], the first neither '.' nor '-' */
+	IOTR_FILTER_VALUES_MAX = 256, /* limit of the values of one list filter */
 	IOTR_KEEP_SEGMENTS_MAX = 1000000,
-	IOTR_COMMAND_MAX = 15,        /* bytes of a command name the kernel keeps */
-	IOTR_UNIT_MAX = 255,	      /* bytes of a unit's name */
-	IOTR_SAMPLE_MAX = 1000000000, /* one in so many, at most */
+	IOTR_COMMAND_MAX = 15,        /* in bytes, as the kernel truncates longer command names */
+	IOTR_UNIT_MAX = 255,	      /* in bytes */
+	IOTR_SAMPLE_MAX = 1000000000, /* largest N for recording one in N events */
 };
 
-/* Limits below these, and rotation more often, would be a mistake. */
-#define IOTR_SIZE_MIN		     (64ULL << 10)  /* bytes, of max_size and rotate_size */
+/* Lower limits of parameters: smaller values would be a mistake. */
+#define IOTR_SIZE_MIN		     (64ULL << 10)  /* in bytes, for max_size and rotate_size */
 #define IOTR_ROTATE_INTERVAL_MIN_NS  100000000ULL
-#define IOTR_KEEP_SIZE_MIN	     (1ULL << 20) /* the manifest, which grows with the streams, and some segments */
+/* In bytes: room for the manifest, which grows with the streams, and some segments. */
+#define IOTR_KEEP_SIZE_MIN	     (1ULL << 20)
 #define IOTR_ROTATE_SIZE_DEFAULT     (128ULL << 20)
-#define IOTR_ROTATE_INTERVAL_DEFAULT 86400000000000ULL /* ns: a day */
+#define IOTR_ROTATE_INTERVAL_DEFAULT 86400000000000ULL /* one day in ns */
 
-/* Of the files. */
+/* Format of the files with rows. */
 enum iotr_format {
 	IOTR_FORMAT_CSV,
 	IOTR_FORMAT_JSONL,
 	IOTR_FORMAT_COUNT,
 };
 
-/* By which they are asked for, and the endings of the files' names. */
+/* Values of the parameter, which are also the endings of the files' names. */
 extern const char *const iotr_format_names[IOTR_FORMAT_COUNT];
 
-/* Bytes that a flight recorder may be given. */
+/* Range of a flight recorder's memory in bytes. */
 #define IOTR_FLIGHT_RECORDER_MIN (1ULL << 20)
 #define IOTR_FLIGHT_RECORDER_MAX (4ULL << 30)
 
-/* Which snapshots a session takes; what is not given is as the daemon is configured. */
+/*
+ * Which snapshots a session takes; parameters that were not given are taken from the daemon's configuration.
+ */
 enum {
 	IOTR_SNAPSHOTS_SYSTEM = 1,
 	IOTR_SNAPSHOTS_PROCESS = 2,
@@ -53,67 +56,71 @@ enum {
 };
 
 struct iotr_snapshots {
-	uint32_t given;		/* bits above */
-	bool system;		/* at the start */
-	uint64_t process_ns;	/* at the start, and then so far apart; 0: never */
-	uint64_t filesystem_ns; /* likewise */
-	char root[PATH_MAX];	/* of the file system's, absolute */
-	uint32_t depth;		/* levels below it */
+	uint32_t given;		/* bits from above */
+	bool system;		/* at the start of the session */
+	uint64_t process_ns;	/* at the start, and then at this interval; 0: never */
+	uint64_t filesystem_ns; /* the same */
+	char root[PATH_MAX];	/* of the walk of the file system, absolute */
+	uint32_t depth;		/* number of levels below the root */
 };
 
-#define IOTR_SNAPSHOTS_INTERVAL_MIN 1000000000ULL /* ns */
+#define IOTR_SNAPSHOTS_INTERVAL_MIN 1000000000ULL /* in ns */
 #define IOTR_SNAPSHOTS_DEPTH_MAX    65535
 
-/* Operations of one stream. */
+/* Set of operations of one stream. */
 struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
 };
 
 struct iotr_session_spec {
 	char name[IOTR_SESSION_NAME_MAX + 1];
-	uint32_t streams; /* bit per enum iotr_stream, at least one */
+	uint32_t streams; /* bit per enum iotr_stream, at least one is set */
 
-	/* Filters: an empty one lets everything pass; several must all pass. */
+	/* Filters: an empty one lets everything pass; a row must pass all of them. */
 	uint32_t *pids;            /* processes (tgid) */
 	size_t pid_count;
-	bool tree;                 /* and the descendants of pids, from now on */
-	char (*commands)[16];      /* exact command names, NUL padded to 16 bytes */
+	bool tree;                 /* also descendants of pids, from now on */
+	char (*commands)[16];      /* exact names of commands, padded with NULs to 16 bytes */
 	size_t command_count;
 	uint32_t *uids;
 	size_t uid_count;
 	uint32_t *devices;         /* kernel encoding: major << 20 | minor */
 	size_t device_count;
+	/* So many at the end of the list were found for others that the user named: see disk_files(). */
+	size_t device_found;
 	struct iotr_operations operations[IOTR_STREAM_COUNT]; /* all empty: no filter */
 	uint64_t min_latency_ns;   /* 0: no filter */
 	uint64_t min_size;         /* bytes, 0: no filter */
 	bool errors;               /* only operations that failed */
-	char (*cgroups)[PATH_MAX]; /* below the mount of cgroup v2, or as in /proc/PID/cgroup; and all below */
+	/* Relative to the mount of cgroup v2, or as in /proc/PID/cgroup; includes all cgroups below. */
+	char (*cgroups)[PATH_MAX];
 	size_t cgroup_count;
-	char (*units)[IOTR_UNIT_MAX + 1]; /* of systemd, with their ending */
+	char (*units)[IOTR_UNIT_MAX + 1]; /* of systemd, with the ending of their kind */
 	size_t unit_count;
-	char (*paths)[PATH_MAX];   /* absolute: files, or folders with all below */
+	char (*paths)[PATH_MAX];   /* absolute: files, or folders with everything below them */
 	size_t path_count;
-	uint32_t sample[IOTR_STREAM_COUNT]; /* one in so many events; 0 and 1: all */
-	bool pseudo_fs;            /* pseudo file systems too */
+	uint32_t sample[IOTR_STREAM_COUNT]; /* one in so many events is recorded; 0 and 1: all */
+	bool pseudo_fs;            /* also operations on pseudo file systems */
 
-	uint64_t duration_ns;      /* 0: until stopped */
-	uint64_t max_size;         /* bytes of all files, before compression; 0: no limit */
+	uint64_t duration_ns;      /* 0: until it is stopped */
+	uint64_t max_size;         /* bytes of all files before compression; 0: no limit */
 	uint64_t max_events;       /* rows of all streams; 0: no limit */
-	uint64_t rotate_size;      /* bytes of a segment; 0: any */
-	uint64_t rotate_interval_ns; /* 0: never by time */
+	uint64_t rotate_size;      /* bytes of a segment; 0: no limit */
+	uint64_t rotate_interval_ns; /* 0: no rotation by time */
 	enum iotr_format format;
-	bool compress;             /* closed segments, to gzip */
-	unsigned int keep_segments; /* closed ones of each stream; 0: all */
+	bool compress;             /* compress closed segments with gzip */
+	unsigned int keep_segments; /* number of closed segments kept of each stream; 0: all */
 	uint64_t keep_size;        /* bytes of all files together; 0: no limit */
-	char output[PATH_MAX];     /* absolute; "" for the default place */
-	bool anonymize;            /* names as keyed hashes */
-	uint64_t flight_recorder;  /* bytes of memory that rows are kept in; 0: they go to files */
+	char output[PATH_MAX];     /* absolute; "": the default folder */
+	bool anonymize;            /* replace names by keyed hashes */
+	bool anonymize_host;       /* use the host's key, not one of the session's own */
+	uint64_t flight_recorder;  /* bytes of memory in which rows are kept; 0: they are written to files */
 	struct iotr_snapshots snapshots;
 };
 
-/* The filters by the name of their parameter: parts of the spec that can be taken by themselves. */
+/* Filters by the names of their parameters: the parts of a spec that can be copied separately. */
 enum iotr_spec_filter {
-	IOTR_SPEC_PIDS, /* this order is that in which they are shown */
+	IOTR_SPEC_PIDS, /* filters are displayed in this order */
 	IOTR_SPEC_TREE,
 	IOTR_SPEC_COMMANDS,
 	IOTR_SPEC_UIDS,
@@ -130,15 +137,18 @@ enum iotr_spec_filter {
 	IOTR_SPEC_FILTER_COUNT,
 };
 
-/* Name of the parameter; and the filter of such a name, or -1. */
+/* Name of the filter's parameter; and the filter of that name, or -1. */
 const char *iotr_spec_filter_name(enum iotr_spec_filter filter);
 int iotr_spec_filter_find(const char *name);
 
-/* Makes a filter of `to` what it is in `from`, or empty where that is NULL. -ENOMEM. */
+/* Whether the filter is set: an empty one lets everything pass. */
+bool iotr_spec_filter_given(const struct iotr_session_spec *spec, enum iotr_spec_filter filter);
+
+/* Copies a filter from `from`, or clears it if that is NULL. -ENOMEM. */
 int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
 			  enum iotr_spec_filter filter);
 
-/* A copy that owns what it has; on -ENOMEM it is to be released too. */
+/* Makes a copy that owns its strings and arrays; it must be released even on -ENOMEM. */
 int iotr_session_spec_copy(struct iotr_session_spec *to, const struct iotr_session_spec *from);
 
 static inline void iotr_operations_add(struct iotr_operations *operations, unsigned int operation)
@@ -160,8 +170,8 @@ static inline bool iotr_operations_any(const struct iotr_operations *operations)
 	return any;
 }
 
-/* Releases what the spec owns and clears it; takes an all-zero spec too. */
+/* Releases what the spec owns and clears it; takes an all-zero spec as well. */
 void iotr_session_spec_done(struct iotr_session_spec *spec);
 
-/* Whether the bytes are a name that a session may have. */
+/* Whether the text is a valid name of a session. */
 bool iotr_session_name_valid(const char *name);

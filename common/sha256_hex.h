@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A SHA-256 as manifests have it. Any thread. */
+/* Formats a SHA-256 as manifests contain it. Any thread. */
 #pragma once
 
 #include <nettle/sha2.h>
@@ -7,7 +7,7 @@
 
 enum { SHA256_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
 
-/* Of what went into the hash, which begins anew. */
+/* Formats the digest of the data hashed so far, and resets the hash. */
 static inline void sha256_hex(struct sha256_ctx *hash, char text[SHA256_HEX_SIZE])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bpf/tasks.bpf.c tells of each thread of the machine: a head, and of the first thread of a
- * process, whose tid is the tgid, all the rest. Kernel and host agree on this layout.
+ * Records of bpf/tasks.bpf.c, one for each thread of the machine: a head, and, for the first thread of a
+ * process, whose tid is the tgid, everything else. BPF programs and host share this layout.
  */
 #pragma once
 
@@ -10,22 +10,22 @@
 struct iotr_task_head {
 	__u32 tgid;
 	__u32 tid;
-	__u64 cpu_ns; /* of this thread; the first one adds those that ended */
+	__u64 cpu_ns; /* of this thread; for the first thread, plus that of threads that ended */
 };
 
 enum {
-	IOTR_TASK_KERNEL = 1, /* flag: a thread of the kernel */
+	IOTR_TASK_KERNEL = 1, /* flag: a kernel thread */
 };
 
 struct iotr_task {
 	struct iotr_task_head head;
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
-	__u64 cgroup_id; /* v2 */
+	__u64 cgroup_id; /* in cgroup v2 */
 	__u64 vm_pages;
 	__s64 rss_pages;
 	__u32 ppid;
 	__u32 uid;
-	__u32 state; /* as the kernel has it, with the exit state */
+	__u32 state; /* the kernel's value, including the exit state */
 	__u32 flags;
 	char command[16];
 };

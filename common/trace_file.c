@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #define INPUT_SIZE  (64 * 1024)
-#define WINDOW_GZIP (MAX_WBITS + 16) /* zlib's word for "gzip alone" */
+#define WINDOW_GZIP (MAX_WBITS + 16) /* zlib's value for "gzip only" */
 
 static int open_regular(int folder_fd, const char *name, uint64_t *size)
 {
-	/* O_NONBLOCK: a FIFO would wait for a writer, and is turned away below. */
+	/* O_NONBLOCK, as opening a FIFO would wait for a writer; it is refused below. */
 	int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status;
 
@@ -84,7 +84,7 @@ static int inflate_error(int result)
 	return result == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
 }
 
-/* 1 when there is input, 0 at the end of the file between two members. */
+/* Returns 1 if there is input, 0 at the end of the file between two members. */
 static int fill_input(struct trace_file *file)
 {
 	ssize_t got;
@@ -108,7 +108,7 @@ static ssize_t read_gzip(struct trace_file *file, char *buffer, size_t size)
 	while (file->stream.avail_out == size) {
 		int r = fill_input(file);
 
-		/* A file without a single member is no gzip. */
+		/* A file without any member is not gzip. */
 		if (!r && !file->size)
 			return -ENODATA;
 		if (r <= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of a trace, read from its beginning in bounded memory, whether it is plain or gzip of
- * one or several members. The folder may be anybody's: symbolic links are not followed, and what
- * is no regular file is not opened. One thread per object.
+ * Reads a file of a trace from its beginning in bounded memory, whether it is plain text or gzip with one or
+ * more members. The folder may belong to any user: symbolic links are not followed, and only regular files are
+ * opened. One thread per object.
  */
 #pragma once
 
@@ -15,24 +15,24 @@
 struct trace_file {
 	int fd;
 	bool gzip;
-	uint64_t size; /* on disk, in bytes, as it was when opened */
-	/* Of gzip. */
+	uint64_t size; /* bytes on disk when it was opened */
+	/* For gzip. */
 	z_stream stream;
 	uint8_t *input;
-	bool between; /* members: nothing of the next one has come */
+	bool between; /* between two members: no byte of the next one was read */
 };
 
 /*
- * Opens `name` in the folder; gzip when it ends in .gz. 0, or a negative errno: -ELOOP for a
- * symbolic link, -EINVAL for what is neither that nor a regular file, -ENOENT and others.
+ * Opens `name` in the folder; as gzip if it ends in .gz. Returns 0, or a negative errno: -ELOOP for a symbolic
+ * link, -EINVAL for any other file that is not regular, -ENOENT and others.
  */
 int trace_file_open(int folder_fd, const char *name, struct trace_file *file);
 
 /*
- * The next bytes of the text, 0 at its end, or a negative errno: -ENODATA for gzip that ends too
- * early, -EBADMSG for what is no gzip or whose sums are wrong.
+ * Reads the next bytes of the text. Returns their number, 0 at the end, or a negative errno: -ENODATA if gzip
+ * ends too early, -EBADMSG if it is not gzip or a checksum is wrong.
  */
 ssize_t trace_file_read(struct trace_file *file, char *buffer, size_t size);
 
-/* Takes one that could not be opened, too. */
+/* Takes a file that could not be opened, too. */
 void trace_file_close(struct trace_file *file);

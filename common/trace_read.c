@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#define PIECE (256 * 1024) /* stays in the processor's cache between reading, hashing and scanning */
+#define PIECE (256 * 1024) /* fits into the processor's cache, as each piece is read, hashed and scanned */
 
 static int read_all(struct trace_file *file, struct trace_scan *scan, struct trace_read *read,
 		    struct sha256_ctx *hash)

@@ -15,14 +15,14 @@ struct unit {
 	uint64_t factor;
 };
 
-/* Largest first: formatting takes the first that fits. */
+/* Largest first: the first unit that is not greater than the value is used. */
 static const struct unit time_units[] = {
 	{ "d", 86400000000000 }, { "h", 3600000000000 }, { "m", 60000000000 }, { "s", 1000000000 },
 	{ "ms", 1000000 },	 { "us", 1000 },	 { "ns", 1 },
 };
 
 static const struct unit more_time_units[] = {
-	{ "min", 60000000000 }, { "sec", 1000000000 }, { "\xc2\xb5s", 1000 }, /* the micro sign */
+	{ "min", 60000000000 }, { "sec", 1000000000 }, { "\xc2\xb5s", 1000 }, /* micro sign */
 };
 
 static const struct unit size_units[] = {
@@ -51,7 +51,7 @@ static int parse_digits(const char **text, uint64_t *number)
 	return 0;
 }
 
-/* The digits behind a decimal point as a part of `factor`; what is below one is cut off. */
+/* Parses the digits after a decimal point as a fraction of `factor`, rounded down. */
 static int parse_fraction(const char **text, uint64_t factor, uint64_t *part)
 {
 	*part = 0;
@@ -75,7 +75,7 @@ static size_t skip_number(const char *text)
 	return strspn(text, "0123456789.");
 }
 
-/* "12.5" times a factor. Leaves `*text` behind the number. */
+/* Parses "12.5" and multiplies it by the factor. Sets `*text` to the end of the number. */
 static int parse_scaled(const char **text, uint64_t factor, uint64_t *ret)
 {
 	uint64_t whole, part;
@@ -136,7 +136,7 @@ int iotr_parse_duration(const char *text, uint64_t *ns)
 	return 0;
 }
 
-/* K, KB and KiB, in any case, are one unit. */
+/* K, KB and KiB, in any case, mean the same. */
 static int find_size_unit(const char *name, uint64_t *factor)
 {
 	static const char letters[] = "bkmgtpe";
@@ -230,7 +230,7 @@ static const struct unit *fitting(const struct unit *units, size_t count, uint64
 	return &units[count - 1];
 }
 
-/* One decimal below 100, none where the unit is the smallest. */
+/* One decimal for values below 100; none for the smallest unit. */
 static void format_scaled(char *text, size_t size, uint64_t value, const struct unit *unit,
 			  const char *space)
 {
@@ -253,7 +253,7 @@ char *iotr_format_duration(char *text, size_t size, uint64_t ns)
 		format_scaled(text, size, ns, unit, "");
 		return text;
 	}
-	rest = ns % unit->factor / unit[1].factor; /* a minute and more: two units */
+	rest = ns % unit->factor / unit[1].factor; /* from one minute on, two units are shown */
 	if (rest)
 		snprintf(text, size, "%llu%s %llu%s", (unsigned long long)(ns / unit->factor),
 			 unit->name, (unsigned long long)rest, unit[1].name);

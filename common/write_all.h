@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* All bytes, or a negative errno. */
+/* Writes all bytes. Returns 0 or a negative errno. */
 static inline int write_all(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;

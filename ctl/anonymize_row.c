@@ -6,13 +6,13 @@
 #include "anonymize.h"
 #include "verb.h"
 
-/* A field as it stands in the row, and what it says. */
+/* A field: its bytes in the row, and its unescaped text. */
 struct field {
 	const char *raw;
 	size_t raw_length;
 	const char *text;
 	size_t length;
-	bool is_text; /* of JSON: no number, no null */
+	bool is_text; /* JSON only: a string, neither a number nor null */
 };
 
 static bool find_privacy(const struct anonymize_known *known, const char *name, enum iotr_privacy *privacy)
@@ -47,7 +47,10 @@ bool anonymize_rows_init(struct anonymize_rows *rows, struct iotr_anonymizer *an
 
 /* ---- CSV ---- */
 
-/* Behind the quoted field that begins here, whose text goes to `scratch`. NULL: it has no end. */
+/*
+ * Parses the quoted field that begins here and unquotes it into `scratch`. Returns the position after it, or
+ * NULL if it has no end.
+ */
 static const char *take_quoted(const char *at, const char *end, char *scratch, struct field *field)
 {
 	char *to = scratch;
@@ -108,7 +111,10 @@ static ssize_t csv_row(const struct anonymize_rows *rows, const char *row, size_
 
 /* ---- JSON ---- */
 
-/* Behind the text that begins here. Escaped are quotes and backslashes, nothing else. */
+/*
+ * Parses the string that begins here and returns the position after it. Only quotes and backslashes are
+ * escaped.
+ */
 static const char *take_text(const char *at, const char *end, char *scratch, struct field *field)
 {
 	char *to = scratch;
@@ -139,7 +145,7 @@ static const char *take_value(const struct anonymize_rows *rows, const char *at,
 	return at;
 }
 
-/* Behind {"name": or ,"name": */
+/* Skips {"name": or ,"name": and returns the position after it. */
 static const char *skip_key(const char *at, const char *end, bool first, const char *name)
 {
 	size_t length = strlen(name);

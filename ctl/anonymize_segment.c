@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A file of rows, read and written line by line. */
+/* Rewrites a file of rows line by line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,15 +17,15 @@
 #define MODE	0640
 #define OUT_SIZE (256 * 1024)
 
-/* What one segment needs. */
+/* State while one segment is rewritten. */
 struct work {
 	struct anonymize_rows rows;
 	struct trace_file source;
-	const char *path; /* of the segment, for complaints */
+	const char *path; /* of the segment, for error messages */
 	char *lines;	  /* TRACE_ROW_MAX bytes */
 	size_t used;
 	char *out;
-	gzFile target; /* plain, too */
+	gzFile target; /* also used for uncompressed output */
 	struct sha256_ctx hash;
 	struct anonymize_written *written;
 };
@@ -75,7 +75,7 @@ static int put_line(struct work *work, const char *line, size_t length)
 	return put(work, columns->header, columns->header_size);
 }
 
-/* The whole lines of what is there; the rest moves to the front. */
+/* Writes the complete lines of the buffer; the rest moves to its front. */
 static int put_lines(struct work *work)
 {
 	char *at = work->lines, *end = work->lines + work->used, *feed;
@@ -142,7 +142,7 @@ static gzFile open_target(int folder_fd, const char *name, bool gzip)
 	return target;
 }
 
-/* Under its name when it is whole. */
+/* Renames the output to its final name only when it is complete. */
 static int write_target(struct work *work, int to_fd, const char *file)
 {
 	char part[NAME_MAX + sizeof(PART)];

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Snapshots of a trace: tables of known columns become new ones, what else there is stays behind. */
+/*
+ * Rewrites the snapshots of a trace: tables with known columns are anonymised, everything else is left out.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 
 enum { HEADER_MAX = 1024, COLUMNS_MAX = 32 };
 
-/* A snapshot's file as if it were a segment of a stream. */
+/* A snapshot's file, described like a segment of a stream. */
 struct snapshot_table {
 	const char *names[COLUMNS_MAX];
 	char header[HEADER_MAX];
@@ -21,7 +23,7 @@ struct snapshot_table {
 	struct verify_segment segment;
 };
 
-/* Of FOLDER/NAME.csv or .csv.gz: the columns, and the name. NULL: it is no table. */
+/* The columns of a table FOLDER/NAME.csv or .csv.gz, and its name. NULL: it is not a table. */
 static const struct iotr_snapshot_schema *schema_of(const char *path, const char **name)
 {
 	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++) {

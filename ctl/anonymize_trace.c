@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The segments of a trace, one after the other, and a manifest that tells of the new ones. */
+/* Rewrites the segments of a trace one after the other, and a manifest that describes the new ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define FOLDER_MODE   0750
 #define MANIFEST_MODE 0640
 
-/* The member of the manifest that describes the stream, and what its segments are there. */
+/* The member of the manifest that describes the stream and contains the sums over its segments. */
 static struct json_object *stream_of(struct verify_trace *trace, const struct verify_segment *segment)
 {
 	return member_of(member_of(trace->json, "streams"), segment->stream->flag);
@@ -29,7 +29,7 @@ static void set_number(struct json_object *object, const char *key, uint64_t num
 	json_object_object_add(object, key, json_object_new_uint64(number));
 }
 
-/* `bytes` of a stream is what its rows take. */
+/* Replaces the sizes. A stream's `bytes` counts rows without headers. */
 static void update(struct json_object *object, struct json_object *stream,
 		   const struct verify_segment *segment, const struct anonymize_written *written)
 {
@@ -80,7 +80,7 @@ static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *
 	int code;
 
 	if (from < 0 || to < 0)
-		return EXIT_FAILED; /* verify has read it: it went away since */
+		return EXIT_FAILED; /* verify has read it, so it was removed since */
 	verify_segment_file(from, segment, file, sizeof(file));
 	code = anonymize_segment(anonymizer, segment, &known, file, from, to, &written);
 	if (code != EXIT_DONE)
@@ -93,7 +93,7 @@ static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *
 	return EXIT_DONE;
 }
 
-/* The segment that an element of the manifest is about; it has been read before. */
+/* The segment that an element of the manifest describes; verify has read it before. */
 static const struct verify_segment *segment_of(struct verify_trace *trace, struct json_object *object)
 {
 	char path[sizeof(((struct verify_segment *)0)->path) + 16];
@@ -103,47 +103,70 @@ static const struct verify_segment *segment_of(struct verify_trace *trace, struc
 	return verify_find(trace, path);
 }
 
-static int write_manifest(int to_fd, struct json_object *manifest)
+static int write_file(int to_fd, const struct iovec pieces[MANIFEST_PIECES])
 {
-	size_t size;
-	const char *text = json_object_to_json_string_length(manifest,
-							     JSON_C_TO_STRING_PRETTY |
-								     JSON_C_TO_STRING_SPACED |
-								     JSON_C_TO_STRING_NOSLASHESCAPE,
-							     &size);
 	_cleanup_close_ int fd = openat(to_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 					MANIFEST_MODE);
-	int r = fd < 0 ? -errno : !text ? -ENOMEM : write_all(fd, text, size);
+	int r = fd < 0 ? -errno : 0;
 
+	for (size_t i = 0; !r && i < MANIFEST_PIECES; i++)
+		r = write_all(fd, pieces[i].iov_base, pieces[i].iov_len);
 	if (!r && renameat(to_fd, TEMPORARY, to_fd, MANIFEST) < 0)
 		r = -errno;
+	return r;
+}
+
+static int write_manifest(int to_fd, struct json_object *manifest, struct manifest_segments *segments)
+{
+	struct iovec pieces[MANIFEST_PIECES];
+	int r = manifest_pieces(manifest, segments, pieces) ? write_file(to_fd, pieces) : -ENOMEM;
+
 	if (!r)
 		return EXIT_DONE;
 	complain(NULL, MANIFEST ": %s", strerror(-r));
 	return EXIT_FAILED;
 }
 
-int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
-		    struct anonymize_totals *totals)
+/* Rewrites all segments one after the other. Their descriptions in the manifest contain no names. */
+static int all_segments(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
+			struct manifest_segments *segments, struct anonymize_totals *totals)
 {
-	struct json_object *segments = member_of(trace->json, "segments");
-	_cleanup_json_ struct json_object *manifest = NULL;
+	struct json_object *object;
 	int code = EXIT_DONE;
 
-	for (size_t i = 0; code == EXIT_DONE && i < count_of(segments); i++) {
-		struct json_object *object = json_object_array_get_idx(segments, i);
+	manifest_reader_rewind(&trace->reader);
+	while (code == EXIT_DONE && manifest_reader_next(&trace->reader, &object) > 0) {
 		const struct verify_segment *segment = segment_of(trace, object);
 
 		if (segment && segment->state != VERIFY_REMOVED)
 			code = one_segment(anonymizer, trace, segment, object, to_fd, totals);
+		manifest_segments_add_json(segments, object);
+		json_object_put(object);
 	}
-	if (code == EXIT_DONE)
-		code = anonymize_snapshots(anonymizer, trace, to_fd, totals);
+	return code;
+}
+
+/* Writes the rest: snapshots, and the manifest with the segments that have been written. */
+static int finish(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
+		  struct manifest_segments *segments, struct anonymize_totals *totals)
+{
+	_cleanup_json_ struct json_object *manifest = NULL;
+	int code = anonymize_snapshots(anonymizer, trace, to_fd, totals);
+
 	if (code != EXIT_DONE)
 		return code;
 	if (iotr_anonymize_manifest(anonymizer, trace->json, &manifest) < 0) {
 		complain(NULL, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	return write_manifest(to_fd, manifest);
+	return write_manifest(to_fd, manifest, segments);
+}
+
+int anonymize_trace(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
+		    struct anonymize_totals *totals)
+{
+	_cleanup_(manifest_segments_done) struct manifest_segments segments = { 0 };
+	int code = all_segments(anonymizer, trace, to_fd, &segments, totals);
+
+	return code == EXIT_DONE ? finish(anonymizer, trace, to_fd, &segments, totals) : code;
 }

@@ -23,7 +23,7 @@ static void set_of_caught(sigset_t *set)
 		sigaddset(set, caught[i]);
 }
 
-/* In the child: never returns. */
+/* Runs in the child and never returns. */
 static void run_command(char **argv, int release, int outcome, const sigset_t *mask)
 {
 	int error;
@@ -31,7 +31,7 @@ static void run_command(char **argv, int release, int outcome, const sigset_t *m
 
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (read(release, &go, 1) != 1)
-		_exit(EXIT_FAILURE); /* it was not let go */
+		_exit(EXIT_FAILURE); /* it was not released, so it must not run */
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(outcome, &error, sizeof(error)) < 0)
@@ -75,7 +75,7 @@ int child_release(struct child *child)
 
 	if (write(child->release, "g", 1) < 0)
 		return -errno;
-	do /* exec closes the other end */
+	do /* a successful exec closes the child's end of the pipe */
 		n = read(child->outcome, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	return n == sizeof(error) ? -error : 0;
@@ -92,8 +92,10 @@ static bool has_ended(struct child *child, int *code)
 	return true;
 }
 
-/* A terminal gives its signals to the whole foreground group, the command included; what was sent
- * to us alone is passed on. */
+/*
+ * A terminal sends its signals to the whole foreground process group, which includes the command; only signals
+ * sent to this process alone are passed on.
+ */
 static void pass_signals(struct child *child)
 {
 	struct signalfd_siginfo info;
@@ -121,6 +123,19 @@ int child_wait(struct child *child, int watched, void (*on_hangup)(void *userdat
 		pass_signals(child);
 	}
 	return code;
+}
+
+bool child_interrupted(struct child *child, int milliseconds)
+{
+	struct pollfd pollfd = { .fd = child->signals, .events = POLLIN };
+	struct signalfd_siginfo info;
+	bool came = false;
+
+	if (poll(&pollfd, 1, milliseconds) <= 0)
+		return false;
+	while (read(child->signals, &info, sizeof(info)) == sizeof(info))
+		came |= info.ssi_signo != SIGCHLD;
+	return came;
 }
 
 void child_done(struct child *child)

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command that waits until it is let go, so that a session can be started for it first. One
+ * A command whose start is held back until it is released, so that a session can be started for it first. One
  * thread; signals meant for the command are passed on to it.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct child {
 	pid_t pid;
-	int release; /* writing lets it go, closing ends it */
-	int outcome; /* tells the error number of an exec that failed */
-	int signals; /* readable when the child ended or a signal came */
+	int release; /* writing releases the child, closing ends it */
+	int outcome; /* delivers the error number of an exec that failed */
+	int signals; /* readable when the child has ended or a signal has come */
 };
 
 #define CHILD_NONE ((struct child){ .pid = -1, .release = -1, .outcome = -1, .signals = -1 })
 
-/* Forks; the child waits. argv is the command's. */
+/* Forks a child that waits. `argv` is the command's. */
 int child_new(char **argv, struct child *child);
-/* Lets it go. 0, or the -errno of its exec, after which it has ended. */
+/* Releases the child. Returns 0, or the -errno of its exec; the child has ended then. */
 int child_release(struct child *child);
-/* Until the command ends: its exit code as a shell tells it. `watched`, when it is not -1, is a
- * socket; `on_hangup` is called once when its other end is closed. */
+/*
+ * Waits until the command ends and returns its exit code in the shell's convention. `watched`, unless it is
+ * -1, is a socket; `on_hangup` is called once when its other end is closed.
+ */
 int child_wait(struct child *child, int watched, void (*on_hangup)(void *userdata), void *userdata);
-/* A child that still waits ends without running its command. */
+/* After the command has ended: waits that long for a signal, and returns whether one came. */
+bool child_interrupted(struct child *child, int milliseconds);
+
+/* Releases the struct. A child that still waits ends without running its command. */
 void child_done(struct child *child);

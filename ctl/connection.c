@@ -23,14 +23,25 @@ int connection_open(const char *path, struct connection *connection)
 	return 0;
 }
 
+/*
+ * The last connection stays open until the program ends: as long as it is open, the daemon treats this process
+ * as its client, and output that is still to be printed makes no rows.
+ */
 void connection_close(struct connection *connection)
 {
-	closep(&connection->fd);
+	static int last = -1;
+
+	if (connection->fd >= 0) {
+		closep(&last);
+		last = take_fd(&connection->fd);
+	}
 	iotr_buffer_done(&connection->in);
-	connection->fd = -1;
 }
 
-/* A daemon that turned us away has closed its end, and its reply says why: not an error here. */
+/*
+ * A daemon that refused the connection has closed its end; as its reply gives the reason, that is not an error
+ * here.
+ */
 static int send_all(struct connection *connection, struct iotr_buffer *out)
 {
 	while (out->length) {

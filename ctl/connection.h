@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The client's end of the control socket: calls out, replies in, blocking. One thread; whoever
- * holds the connection releases it.
+ * The client's end of the control socket: sends calls, receives replies, blocking. One thread; released by its
+ * owner.
  */
 #pragma once
 
@@ -20,13 +20,15 @@ struct connection {
 int connection_open(const char *path, struct connection *connection);
 void connection_close(struct connection *connection);
 
-/* Sends a call; `more`: several replies are welcome. `parameters` stay the caller's. */
+/* Sends a call; `more` asks for several replies. The caller keeps `parameters`. */
 int connection_send(struct connection *connection, const char *method,
 		    struct json_object *parameters, bool more);
 
-/* Whether a reply is here already, so that receiving does not wait. */
+/* Whether a reply has arrived already, so that receiving it does not wait. */
 bool connection_pending(struct connection *connection);
 
-/* The next reply. -ECONNRESET: the daemon closed the connection. -EINTR: a signal came.
- * -EBADMSG: that was no reply. */
+/*
+ * Receives the next reply. -ECONNRESET: the daemon closed the connection. -EINTR: a signal came. -EBADMSG: the
+ * message was not a reply.
+ */
 int connection_receive(struct connection *connection, struct json_object **reply);

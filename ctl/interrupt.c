@@ -14,7 +14,7 @@ static void on_interrupt(int number)
 	came = 1;
 }
 
-/* No restart: what waits for the daemon ends. */
+/* Without SA_RESTART, so that waiting for the daemon ends with -EINTR. */
 void interrupt_catch(void)
 {
 	struct sigaction action = { .sa_handler = on_interrupt };
@@ -28,7 +28,9 @@ bool interrupt_came(void)
 	return came;
 }
 
-/* Blocked until the sleep, so that none comes between the look and the sleep. */
+/*
+ * The signals are blocked until ppoll() unblocks them, so that none is missed between the check and the sleep.
+ */
 void interrupt_sleep(uint64_t ns)
 {
 	struct timespec time = { .tv_sec = (time_t)(ns / 1000000000),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "help.h"
 #include "output.h"
 #include "protocol.h"
 #include "verb.h"
@@ -19,7 +20,7 @@ static const struct option_group version_option = { "Version", version_row, 1 };
 
 static const struct option_group *const main_groups[] = { &version_option, NULL };
 
-static char complaint[2 * PATH_MAX]; /* the last one */
+static char complaint[2 * PATH_MAX]; /* the last error message */
 
 void complain(const char *hint, const char *format, ...)
 {
@@ -33,19 +34,22 @@ void complain(const char *hint, const char *format, ...)
 	put_text(stderr, complaint);
 	fputc('\n', stderr);
 	if (hint)
-		fprintf(stderr, "%s\n", hint);
+		put_line(stderr, "%s", hint);
 }
 
-int complain_usage(const struct context *context, const char *format, ...)
+int complain_usage_of(const struct context *context, const char *parameter, const char *format, ...)
 {
 	const char *verb = context->verb ? context->verb->name : "";
+	const char *space = *verb ? " " : "";
 	va_list arguments;
 
-	fprintf(stderr, "iotracectl%s%s: ", *verb ? " " : "", verb);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "\nTry 'iotracectl %s%s--help'.\n", verb, *verb ? " " : "");
+	put_line(stderr, "iotracectl%s%s: %s", space, verb, complaint);
+	fprintf(stderr, "Try 'iotracectl %s%s--help'.\n", verb, space);
+	if (context->wants_json)
+		print_json_usage(parameter, complaint);
 	return EXIT_USAGE;
 }
 
@@ -55,40 +59,13 @@ void take_name(struct json_object *parameters, int argc, char **argv)
 		json_object_object_add(parameters, "name", json_object_new_string(argv[0]));
 }
 
-static int print_help(void)
-{
-	puts("Usage: iotracectl [OPTION...] VERB [ARGUMENT...]\n"
-	     "\n"
-	     "Controls iotracerd, which records what the I/O of this machine does.\n"
-	     "\n"
-	     "Verbs (each has a --help of its own):");
-	for (size_t i = 0; i < verb_count; i++)
-		printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
-	options_print_help(&global_options);
-	puts("\n"
-	     "Exit codes: 0 done, 1 failed, 2 usage, 3 daemon not reachable, 4 not permitted,\n"
-	     "5 no such session, 6 done in part.");
-	return EXIT_DONE;
-}
-
-static int print_verb_help(const struct verb *verb)
-{
-	printf("Usage: iotracectl %s%s%s\n\n", verb->name, *verb->synopsis ? " " : "",
-	       verb->synopsis);
-	printf("%c%s.\n", verb->summary[0] - 'a' + 'A', verb->summary + 1);
-	for (const struct option_group *const *group = verb->groups; group && *group; group++)
-		options_print_help(*group);
-	options_print_help(&global_options);
-	return EXIT_DONE;
-}
-
 static int print_version(void)
 {
 	puts("iotracectl " IOTRACER_VERSION);
 	return EXIT_DONE;
 }
 
-static int check_count(const struct context *context, int count, char **argv)
+static int check_count(const struct context *context, int count, char **words)
 {
 	const struct verb *verb = context->verb;
 
@@ -97,53 +74,67 @@ static int check_count(const struct context *context, int count, char **argv)
 				      verb->synopsis);
 	if (verb->arguments_max >= 0 && count > verb->arguments_max)
 		return complain_usage(context, "'%s' is one argument too many",
-				      argv[verb->arguments_max]);
+				      words[verb->arguments_max]);
 	return EXIT_DONE;
 }
 
-static int run_verb(struct context *context, int argc, char **argv)
+static int run_verb(struct context *context, int count, char **words)
 {
 	_cleanup_json_ struct json_object *parameters = json_object_new_object();
 	const struct verb *verb = context->verb;
-	static char name[64];
-	int first, code;
+	int code;
 
-	snprintf(name, sizeof(name), "iotracectl %s", verb->name);
-	argv[0] = name; /* getopt begins its complaints with it */
-	code = options_parse(context, verb->groups, verb->ends_options_early, argc, argv,
-			     parameters, &first);
+	code = options_parse(context, verb->groups, verb->ends_options_early, &count, words,
+			     parameters);
 	if (code != EXIT_DONE)
 		return code;
-	if (context->help)
-		return print_verb_help(verb);
-	code = check_count(context, argc - first, argv + first);
+	if (context->help) {
+		help_print_verb(verb);
+		return EXIT_DONE;
+	}
+	code = check_count(context, count, words);
 	if (code != EXIT_DONE)
 		return code;
-	code = verb->run(context, parameters, argc - first, argv + first);
+	code = verb->run(context, parameters, count, words);
 	if (context->json && code != EXIT_DONE && code != EXIT_PARTLY && *complaint && !json_printed())
 		print_json_failure(complaint);
 	return code;
 }
 
-static int run(int argc, char **argv)
+/* Whether --json is among the words: an error may come before it is parsed. */
+static bool asks_for_json(int count, char **words)
 {
-	struct context context = { .socket = IOTR_SOCKET_PATH };
-	int first, code;
+	for (int i = 0; i < count && strcmp(words[i], "--"); i++)
+		if (!strcmp(words[i], "--json"))
+			return true;
+	return false;
+}
 
-	code = options_parse(&context, main_groups, true, argc, argv, NULL, &first);
+static int run(int count, char **words)
+{
+	struct context context = {
+		.socket = IOTR_SOCKET_PATH,
+		.wants_json = asks_for_json(count, words),
+	};
+	int code = options_parse(&context, main_groups, true, &count, words, NULL);
+
 	if (code != EXIT_DONE)
 		return code;
 	if (context.version)
 		return print_version();
-	if (first == argc)
-		return context.help ? print_help() : complain_usage(&context, "a verb is missing");
-	context.verb = verb_find(argv[first]);
+	if (!count && !context.help)
+		return complain_usage(&context, "a verb is missing: 'iotracectl help' shows them");
+	if (!count) {
+		help_print();
+		return EXIT_DONE;
+	}
+	context.verb = verb_find(words[0]);
 	if (!context.verb)
-		return complain_usage(&context, "there is no verb '%s'", argv[first]);
-	return run_verb(&context, argc - first, argv + first);
+		return verb_unknown(&context, words[0]);
+	return run_verb(&context, count - 1, words + 1);
 }
 
-/* A reader that went away is no failure of ours; a full disk is. */
+/* A closed pipe is not a failure of this program, but a full disk is. */
 static int finish_output(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -157,5 +148,5 @@ static int finish_output(int code)
 int main(int argc, char **argv)
 {
 	verbs_prepare();
-	return finish_output(run(argc, argv));
+	return finish_output(run(argc - 1, argv + 1));
 }

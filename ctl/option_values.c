@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "nearest.h"
 #include "schema.h"
 #include "session_options.h"
 #include "units.h"
@@ -30,7 +31,8 @@ static struct json_object *list_of(struct json_object *parameters, const char *n
 static int refuse(const struct context *context, const struct option_row *row, const char *value,
 		  const char *what)
 {
-	return complain_usage(context, "--%s: '%s' is %s", row->name, value, what);
+	return complain_usage_of(context, row->parameter ?: row->name, "--%s: '%s' is %s", row->name,
+				 value, what);
 }
 
 typedef int parser(struct context *context, const struct option_row *row, const char *value,
@@ -72,7 +74,50 @@ static int set_text(struct context *context, const struct option_row *row, const
 	return EXIT_DONE;
 }
 
-/* Runs `add` over the parts between commas. */
+/*
+ * Refuses `value`, which is `what` (such as "not one of") those in the list; suggests the most similar one.
+ */
+static int refuse_choice(const struct context *context, const struct option_row *row,
+			 const char *value, const char *what, const char *list)
+{
+	struct iotr_nearest nearest = { .word = value };
+	_cleanup_free_ char *copy = strdup(list);
+	char *rest = copy, *part;
+
+	while ((part = strsep(&rest, ",")))
+		iotr_nearest_try(&nearest, part + strspn(part, " "));
+	return complain_usage_of(context, row->parameter ?: row->name, "--%s: '%s' is %s %s%s%s%s",
+				 row->name, value, what, list,
+				 nearest.best ? "; did you mean '" : "", nearest.best ?: "",
+				 nearest.best ? "'?" : "");
+}
+
+static void list_add(char *list, size_t size, const char *word)
+{
+	size_t at = strlen(list);
+
+	snprintf(list + at, size - at, "%s%s", at ? ", " : "", word);
+}
+
+/* Sets one of the choices in `row->value`. */
+static int set_choice(struct context *context, const struct option_row *row, const char *value,
+		      struct json_object *parameters)
+{
+	_cleanup_free_ char *copy = strdup(row->value);
+	char *rest = copy, *part, list[256] = "";
+
+	while ((part = strsep(&rest, "|"))) {
+		if (!strcmp(part, value)) {
+			json_object_object_add(parameters, row->parameter,
+					       json_object_new_string(value));
+			return EXIT_DONE;
+		}
+		list_add(list, sizeof(list), part);
+	}
+	return refuse_choice(context, row, value, "not one of", list);
+}
+
+/* Calls `add` for each part between commas. */
 static int each_part(struct context *context, const struct option_row *row, const char *value,
 		     struct json_object *list,
 		     int (*add)(const struct context *context, const struct option_row *row,
@@ -162,7 +207,7 @@ static int set_size(struct context *context, const struct option_row *row, const
 			    "no size: write 4096, 64K, 128M or 1.5G");
 }
 
-/* "off" is 0. True: it was that. */
+/* If the value is "off", sets 0 and returns true. */
 static bool set_off(const struct option_row *row, const char *value, struct json_object *parameters)
 {
 	if (strcmp(value, "off"))
@@ -198,7 +243,7 @@ static int set_count(struct context *context, const struct option_row *row, cons
 	return set_quantity(context, row, value, parameters, parse_count, "not a whole number");
 }
 
-/* The path made absolute. */
+/* Makes the path absolute. */
 static int full_path(const struct context *context, const struct option_row *row, const char *value,
 		     char *path, size_t size)
 {
@@ -223,7 +268,7 @@ static int add_item(struct context *context, const struct option_row *row, const
 	return add_text(context, row, value, list_of(parameters, row->parameter));
 }
 
-/* One of its kind, or one more of a list. */
+/* Sets the path, or adds it to the option's list. */
 static int take_path(struct context *context, const struct option_row *row, const char *value,
 		     struct json_object *parameters)
 {
@@ -241,7 +286,7 @@ static int add_sample(struct context *context, const struct option_row *row, con
 {
 	const char *equals = strchr(value, '='), *share = value;
 	struct json_object *sample = NULL;
-	char stream[32];
+	char stream[32], list[256] = "";
 	uint64_t number;
 
 	if (row->members) {
@@ -252,8 +297,11 @@ static int add_sample(struct context *context, const struct option_row *row, con
 	} else {
 		return refuse(context, row, value, "not STREAM=N, as in cache=10");
 	}
-	if (iotr_stream_find(stream) < 0)
-		return refuse(context, row, value, "of no stream that there is");
+	if (iotr_stream_find(stream) < 0) {
+		for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+			list_add(list, sizeof(list), iotr_schemas[i].flag);
+		return refuse_choice(context, row, stream, "no stream: there are", list);
+	}
 	if (iotr_parse_number(share, INT64_MAX, &number) < 0)
 		return refuse(context, row, value, "not one in a number of events");
 	if (!json_object_object_get_ex(parameters, row->parameter, &sample)) {
@@ -265,13 +313,16 @@ static int add_sample(struct context *context, const struct option_row *row, con
 }
 
 static int add_filter(const struct context *context, const struct option_row *row, const char *part,
-		      struct json_object *list)
+		      struct json_object *parameters)
 {
-	const char *parameter = filter_parameter(part);
+	const char *parameter = filter_parameter(part), *name;
+	char list[512] = "";
 
+	for (size_t i = 0; !parameter && (name = filter_option(i)); i++)
+		list_add(list, sizeof(list), name);
 	if (!parameter)
-		return refuse(context, row, part, "no filter");
-	json_object_array_add(list, json_object_new_string(parameter));
+		return refuse_choice(context, row, part, "no filter: there are", list);
+	json_object_array_add(parameters, json_object_new_string(parameter));
 	return EXIT_DONE;
 }
 
@@ -356,7 +407,7 @@ static int take_version(struct context *context, const struct option_row *row, c
 	return EXIT_DONE;
 }
 
-/* "2" is seconds here. */
+/* A number without a unit, such as "2", is in seconds here. */
 static int take_interval(struct context *context, const struct option_row *row, const char *value,
 			 struct json_object *parameters)
 {
@@ -373,9 +424,22 @@ static int take_interval(struct context *context, const struct option_row *row, 
 	return EXIT_DONE;
 }
 
+static int take_key(struct context *context, const struct option_row *row, const char *value,
+		    struct json_object *parameters)
+{
+	bool host = value && !strcmp(value, "host");
+
+	if (value && !host && strcmp(value, "session") != 0)
+		return refuse(context, row, value, "neither session nor host");
+	json_object_object_add(parameters, row->parameter, json_object_new_boolean(true));
+	json_object_object_add(parameters, "anonymize_host", json_object_new_boolean(host));
+	return EXIT_DONE;
+}
+
 static parser *const parsers[] = {
 	[OPTION_SWITCH] = set_switch,
 	[OPTION_TEXT] = set_text,
+	[OPTION_CHOICE] = set_choice,
 	[OPTION_TEXTS] = add_texts,
 	[OPTION_NUMBERS] = add_numbers,
 	[OPTION_NUMBER] = set_number,
@@ -398,6 +462,7 @@ static parser *const parsers[] = {
 	[OPTION_HELP] = take_help,
 	[OPTION_VERSION] = take_version,
 	[OPTION_INTERVAL] = take_interval,
+	[OPTION_KEY] = take_key,
 };
 _Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The command line. getopt_long() is not used: it accepts the beginning of an option's name, so that a typing
+ * error may do what nobody asked for, and it cannot suggest a similar option.
+ */
 #include "options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "option_values.h"
 #include "verb.h"
 
-enum { ROWS_MAX = 64, ROW_FIRST = 256 };
+enum { NAME_MAX_BYTES = 64 };
 
 static const struct option_row global_rows[] = {
 	{ .name = "socket",
@@ -25,95 +29,137 @@ const struct option_group global_options = {
 	sizeof(global_rows) / sizeof(global_rows[0]),
 };
 
-/* Rows of all groups as getopt wants them; its value leads back to the row. */
-struct table {
-	const struct option_row *rows[ROWS_MAX];
-	struct option options[ROWS_MAX + 1];
-	size_t count;
-};
+/* Calls `body` for each row of the global options and of the groups. */
+#define FOR_EACH_ROW(row, groups_)                                                                 \
+	for (const struct option_group *const *_at = (groups_), *_group = &global_options; _group; \
+	     _group = _at ? *_at++ : NULL)                                                         \
+		for (const struct option_row *row = _group->rows;                                  \
+		     row < _group->rows + _group->count; row++)
 
-static int argument_of(const struct option_row *row)
+static const struct option_row *find_row(const struct option_group *const *groups, const char *name)
 {
-	if (row->kind == OPTION_INTERVAL)
-		return optional_argument;
-	return row->value ? required_argument : no_argument;
-}
-
-static void add_group(struct table *table, const struct option_group *group)
-{
-	for (size_t i = 0; i < group->count && table->count < ROWS_MAX; i++) {
-		const struct option_row *row = &group->rows[i];
-
-		table->rows[table->count] = row;
-		table->options[table->count] = (struct option){
-			.name = row->name,
-			.has_arg = argument_of(row),
-			.val = ROW_FIRST + (int)table->count,
-		};
-		table->count++;
-	}
-}
-
-static int usage_hint(const struct context *context)
-{
-	fprintf(stderr, "Try 'iotracectl %s%s--help'.\n", context->verb ? context->verb->name : "",
-		context->verb ? " " : "");
-	return EXIT_USAGE;
-}
-
-int options_parse(struct context *context, const struct option_group *const *groups,
-		  int stop_at_argument, int argc, char **argv, struct json_object *parameters,
-		  int *first)
-{
-	struct table table = { 0 };
-	int value, r = EXIT_DONE;
-
-	add_group(&table, &global_options);
-	for (; groups && *groups; groups++)
-		add_group(&table, *groups);
-
-	optind = 0; /* getopt begins anew */
-	while (r == EXIT_DONE && (value = getopt_long(argc, argv, stop_at_argument ? "+h" : "h",
-						      table.options, NULL)) >= 0) {
-		if (value == '?')
-			return usage_hint(context);
-		if (value == 'h') {
-			context->help = true;
-			continue;
-		}
-		const struct option_row *row = table.rows[value - ROW_FIRST];
-
-		r = option_take(context, row, optarg, parameters);
-	}
-	*first = optind;
-	return r;
+	FOR_EACH_ROW (row, groups)
+		if (!strcmp(row->name, name))
+			return row;
+	return NULL;
 }
 
 const struct option_row *options_find(const struct option_group *const *groups,
 				      const char *parameter)
 {
-	for (; groups && *groups; groups++)
-		for (size_t i = 0; i < (*groups)->count; i++) {
-			const struct option_row *row = &(*groups)->rows[i];
-
-			if (row->parameter && row->kind != OPTION_STREAM &&
-			    row->kind != OPTION_STREAMS && !strcmp(row->parameter, parameter))
-				return row;
-		}
+	FOR_EACH_ROW (row, groups)
+		if (row->parameter && row->kind != OPTION_STREAM && row->kind != OPTION_STREAMS &&
+		    !strcmp(row->parameter, parameter))
+			return row;
 	return NULL;
 }
 
-void options_print_help(const struct option_group *group)
+/* Whether the option's value may be omitted. */
+static bool is_optional(const struct option_row *row)
 {
-	printf("\n%s:\n", group->title);
-	for (size_t i = 0; i < group->count; i++) {
-		const struct option_row *row = &group->rows[i];
-		bool optional = row->kind == OPTION_INTERVAL;
-		char left[64];
+	return row->kind == OPTION_INTERVAL || row->kind == OPTION_KEY;
+}
 
-		snprintf(left, sizeof(left), "--%s%s%s%s", row->name,
-			 optional ? "[=" : row->value ? " " : "", row->value ?: "",
-			 optional ? "]" : "");
-		printf("  %-26s %s\n", left, row->help);
+char *options_describe(const struct option_row *row, char *text, size_t size)
+{
+	bool optional = is_optional(row);
+
+	snprintf(text, size, "--%s%s%s%s", row->name, optional ? "[=" : row->value ? " " : "",
+		 row->value ?: "", optional ? "]" : "");
+	return text;
+}
+
+/* Writes the verbs that have the option, as in "start and record"; "" if none has it. */
+static void name_owners(char *text, size_t size, const char *name)
+{
+	size_t at = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < verb_count && at < size; i++)
+		if (find_row(verbs[i].groups, name))
+			at += (size_t)snprintf(text + at, size - at, "%s'%s'", at ? ", " : "",
+					       verbs[i].name);
+}
+
+static int refuse_unknown(const struct context *context, const struct option_group *const *groups,
+			  const char *dashes, const char *name)
+{
+	struct iotr_nearest nearest = { .word = name };
+	char owners[256];
+
+	FOR_EACH_ROW (row, groups)
+		iotr_nearest_try(&nearest, row->name);
+	name_owners(owners, sizeof(owners), name);
+	if (*owners)
+		return complain_usage_of(context, name, "there is no option '%s%s' here: %s %s it",
+					 dashes, name, owners, strchr(owners, ',') ? "have" : "has");
+	if (nearest.best && !strncmp(nearest.best, name, strlen(name)))
+		return complain_usage_of(context, name,
+					 "there is no option '%s%s': did you mean '--%s'? "
+					 "Options are written in full",
+					 dashes, name, nearest.best);
+	if (nearest.best)
+		return complain_usage_of(context, name,
+					 "there is no option '%s%s': did you mean '--%s'?", dashes,
+					 name, nearest.best);
+	return complain_usage_of(context, name, "there is no option '%s%s'", dashes, name);
+}
+
+struct words {
+	int count;
+	char **at;
+};
+
+/* `word` is an option; if it needs a value, that may be the next word, which is removed then. */
+static int take_option(struct context *context, const struct option_group *const *groups,
+		       const char *word, struct words *next, struct json_object *parameters)
+{
+	bool long_one = word[1] == '-';
+	const char *dashes = long_one ? "--" : "-", *value;
+	const struct option_row *row;
+	char name[NAME_MAX_BYTES], usage[128];
+
+	word += strlen(dashes);
+	value = long_one ? strchr(word, '=') : NULL;
+	snprintf(name, sizeof(name), "%.*s", value ? (int)(value - word) : (int)strlen(word), word);
+	row = find_row(groups, long_one ? name : !strcmp(name, "h") ? "help" : "");
+	if (!row)
+		return refuse_unknown(context, groups, dashes, name);
+	if (value && !row->value)
+		return complain_usage_of(context, row->name, "--%s takes no value", row->name);
+	if (value) {
+		value++;
+	} else if (row->value && !is_optional(row)) {
+		if (!next->count)
+			return complain_usage_of(context, row->name, "--%s needs a value: %s", row->name,
+						 options_describe(row, usage, sizeof(usage)));
+		value = *next->at++;
+		next->count--;
 	}
+	return option_take(context, row, value, parameters);
+}
+
+int options_parse(struct context *context, const struct option_group *const *groups,
+		  bool stop_at_argument, int *count, char **words, struct json_object *parameters)
+{
+	struct words next = { *count, words };
+	int kept = 0, r = EXIT_DONE;
+
+	while (next.count && r == EXIT_DONE) {
+		char *word = *next.at;
+		bool is_option = word[0] == '-' && word[1];
+
+		if (!is_option && stop_at_argument)
+			break;
+		next.at++, next.count--;
+		if (!strcmp(word, "--"))
+			break;
+		if (is_option)
+			r = take_option(context, groups, word, &next, parameters);
+		else
+			words[kept++] = word;
+	}
+	memmove(words + kept, next.at, ((size_t)next.count + 1) * sizeof(*words));
+	*count = kept + next.count;
+	return r;
 }

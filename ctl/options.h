@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Options as rows: from them come the parser, the help, and the parameters of the call. An option
- * given twice adds to a list and replaces a single value. One thread.
+ * Tables of options, used by the parser, the help, and for the parameters of the call. An option that is given
+ * twice adds to a list and replaces a single value. One thread.
  */
 #pragma once
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct context;
@@ -14,36 +15,38 @@ struct verb;
 enum option_kind {
 	OPTION_SWITCH, /* true */
 	OPTION_TEXT,
+	OPTION_CHOICE,	 /* one of those that `value` lists, as in csv|jsonl */
 	OPTION_TEXTS,	 /* separated by commas */
 	OPTION_NUMBERS,	 /* separated by commas */
 	OPTION_NUMBER,
 	OPTION_NOT,	 /* false */
 	OPTION_ON_OFF,	 /* true or false */
-	OPTION_DURATION, /* as nanoseconds */
-	OPTION_SIZE,	 /* as bytes */
-	OPTION_DURATION_OFF, /* the same, or off: 0 */
+	OPTION_DURATION, /* converted to nanoseconds */
+	OPTION_SIZE,	 /* converted to bytes */
+	OPTION_DURATION_OFF, /* the same, or "off", which is 0 */
 	OPTION_SIZE_OFF,
-	OPTION_COUNT,	 /* a number of things */
+	OPTION_COUNT,	 /* a number above 0 */
 	OPTION_PATH,	 /* made absolute */
-	OPTION_ITEM,	 /* one more of a list, commas and all */
-	OPTION_PATHS,	 /* the same, made absolute */
-	OPTION_SAMPLE,	 /* STREAM=N, or N of the stream that is `members` */
-	OPTION_CLEAR,	 /* names of filters' options, as their parameters */
-	OPTION_STREAM,	 /* adds its own name to the list */
-	OPTION_STREAMS,	 /* adds those of `members` that exist, or all when that is NULL */
-	OPTION_SOCKET,	 /* from here on they say something to the client itself */
+	OPTION_ITEM,	 /* one element of a list; commas are part of it */
+	OPTION_PATHS,	 /* the same, as a path that is made absolute */
+	OPTION_SAMPLE,	 /* STREAM=N, or N for the one stream in `members` */
+	OPTION_CLEAR,	 /* names of filters' options, converted to names of parameters */
+	OPTION_STREAM,	 /* adds its own name to the list of streams */
+	OPTION_STREAMS,	 /* adds the streams in `members` that exist, or all if that is NULL */
+	OPTION_SOCKET,	 /* this kind and those that follow control the client itself */
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
-	OPTION_INTERVAL, /* seconds, or as a duration; may be left out */
+	OPTION_INTERVAL, /* a number of seconds or a duration; may be omitted */
+	OPTION_KEY,	 /* true, and which key to use; the key may be omitted */
 	OPTION_KIND_COUNT,
 };
 
 struct option_row {
 	const char *name;
 	enum option_kind kind;
-	const char *parameter; /* of the call; NULL for what the client keeps */
-	const char *value;     /* what the help calls the argument; NULL: the option takes none */
+	const char *parameter; /* of the call; NULL for options of the client itself */
+	const char *value;     /* name of the argument in the help; NULL: the option takes none */
 	const char *help;
 	const char *members;
 };
@@ -57,15 +60,16 @@ struct option_group {
 extern const struct option_group global_options;
 
 /*
- * Parses argv[1] and following. `*first` is where the arguments that are no options begin.
- * EXIT_DONE, or EXIT_USAGE after complaining.
+ * Removes the options from the words, which end with NULL. The words that are left are moved to the front:
+ * `*count` of them, and the NULL. `stop_at_argument`: everything from the first such word on is left as it is.
+ * Returns EXIT_DONE, or EXIT_USAGE after printing an error.
  */
 int options_parse(struct context *context, const struct option_group *const *groups,
-		  int stop_at_argument, int argc, char **argv, struct json_object *parameters,
-		  int *first);
+		  bool stop_at_argument, int *count, char **words, struct json_object *parameters);
 
 /* The option that sets a parameter, or NULL. */
 const struct option_row *options_find(const struct option_group *const *groups,
 				      const char *parameter);
 
-void options_print_help(const struct option_group *group);
+/* Writes "--pid N,...": the option with its argument. Returns `text`. */
+char *options_describe(const struct option_row *row, char *text, size_t size);

@@ -33,15 +33,28 @@ struct json_object *json_escaped(const char *bytes)
 	return json_object_new_string_len(text, (int)length);
 }
 
-void print_json_failure(const char *what)
+/* Prints the error in the form of a reply of the daemon. */
+static void print_json_error(const char *error, struct json_object *parameters, const char *message)
 {
 	_cleanup_json_ struct json_object *document = json_object_new_object();
-	struct json_object *parameters = json_object_new_object();
 
-	json_object_object_add(parameters, "message", json_escaped(what));
-	json_object_object_add(document, "error", json_object_new_string(IOTR_FAILED));
+	json_object_object_add(parameters, "message", json_escaped(message));
+	json_object_object_add(document, "error", json_object_new_string(error));
 	json_object_object_add(document, "parameters", parameters);
 	print_json(document);
+}
+
+void print_json_failure(const char *what)
+{
+	print_json_error(IOTR_FAILED, json_object_new_object(), what);
+}
+
+void print_json_usage(const char *parameter, const char *what)
+{
+	struct json_object *parameters = json_object_new_object();
+
+	json_object_object_add(parameters, "parameter", parameter ? json_escaped(parameter) : NULL);
+	print_json_error(VARLINK_INVALID_PARAMETER, parameters, what);
 }
 
 bool json_printed(void)
@@ -107,11 +120,31 @@ char *format_count(char *text, size_t size, uint64_t count)
 
 void put_text(FILE *stream, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		putc(c < ' ' || c == 0x7f ? '?' : c, stream);
+	for (size_t left = strlen(text), length; left; text += length, left -= length) {
+		length = escape_character(text, left);
+		/* U+0080 to U+009F: some terminals treat U+009B as ESC and "[". */
+		if (!length || (length == 2 && (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0)) {
+			putc('?', stream);
+			length = length ?: 1;
+		} else {
+			fwrite(text, 1, length, stream);
+		}
 	}
+}
+
+void put_line(FILE *stream, const char *format, ...)
+{
+	_cleanup_free_ char *line = NULL;
+	va_list arguments;
+	int r;
+
+	va_start(arguments, format);
+	r = vasprintf(&line, format, arguments);
+	va_end(arguments);
+	if (r < 0)
+		line = NULL;
+	put_text(stream, line ?: "");
+	putc('\n', stream);
 }
 
 void pictures_begin(void)
@@ -154,7 +187,7 @@ void table_add(struct table *table, enum style style, const char *format, ...)
 		table->cells[table->count++] = cell;
 }
 
-/* Characters, not bytes, of UTF-8. */
+/* The number of characters, not bytes, of UTF-8. */
 static int width_of(const char *text)
 {
 	int width = 0;

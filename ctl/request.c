@@ -8,7 +8,7 @@
 #include "cleanup.h"
 #include "output.h"
 
-/* What an error means to the user. {NAME} stands for a parameter of the error. */
+/* What an error of the protocol means to the user. {NAME} is replaced by that parameter of the error. */
 static const struct explanation {
 	const char *error;
 	enum exit_code code;
@@ -37,7 +37,7 @@ static const struct explanation {
 	  "Look at --socket." },
 };
 
-/* Why there is no connection. */
+/* Explanations of why there is no connection. */
 static const struct {
 	int error;
 	enum exit_code code;
@@ -59,7 +59,7 @@ static const struct explanation *find_explanation(const char *error)
 	return NULL;
 }
 
-/* The template with its {NAME}s replaced, cut to the room there is. */
+/* Replaces each {NAME} in the template, and truncates the result to `size`. */
 static void fill_in(char *text, size_t size, const char *template, struct json_object *parameters)
 {
 	FILE *stream = fmemopen(text, size, "w");
@@ -82,6 +82,19 @@ static void fill_in(char *text, size_t size, const char *template, struct json_o
 	text[size - 1] = '\0';
 }
 
+/*
+ * Parameters that the user does not give as an option: their names mean nothing to him and are not printed.
+ */
+static bool is_word(const char *parameter)
+{
+	static const char *const words[] = { "name", "kind", "streams", "pids", "method" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i], parameter))
+			return true;
+	return false;
+}
+
 static int complain_parameter(const struct context *context, struct json_object *parameters)
 {
 	const char *name = text_of(parameters, "parameter", "");
@@ -91,9 +104,32 @@ static int complain_parameter(const struct context *context, struct json_object 
 
 	if (row)
 		complain(NULL, "--%s: %s", row->name, message);
+	else if (is_word(name))
+		complain(NULL, "%s", message);
 	else
 		complain(NULL, "%s: %s", name, message);
 	return EXIT_USAGE;
+}
+
+/* Prints each finding, which contains file and line. */
+static int complain_configuration(struct json_object *parameters)
+{
+	struct json_object *errors = member_of(parameters, "errors");
+	size_t count = count_of(errors);
+
+	for (size_t i = 0; i < count; i++)
+		complain(i + 1 == count ? "Nothing was changed: the daemon goes on as it was configured." : NULL,
+			 "%s", json_object_get_string(json_object_array_get_idx(errors, i)));
+	return EXIT_FAILED;
+}
+
+void complain_warnings(struct json_object *reply)
+{
+	struct json_object *warnings = member_of(reply, "warnings");
+
+	for (size_t i = 0; i < count_of(warnings); i++)
+		put_line(stderr, "iotracectl: warning: %s",
+			 json_object_get_string(json_object_array_get_idx(warnings, i)));
 }
 
 static int complain_error(const struct context *context, const char *error,
@@ -104,6 +140,12 @@ static int complain_error(const struct context *context, const char *error,
 
 	if (!strcmp(error, VARLINK_INVALID_PARAMETER))
 		return complain_parameter(context, parameters);
+	if (!strcmp(error, IOTR_BAD_CONFIGURATION))
+		return complain_configuration(parameters);
+	if (!strcmp(error, IOTR_NO_SUCH_SESSION) && !*text_of(parameters, "name", "")) {
+		complain("Start one, as with 'iotracectl start --vfs'.", "no session is running");
+		return EXIT_NO_SESSION;
+	}
 	if (!explanation) {
 		complain(NULL, "the daemon answers %s", error);
 		return EXIT_FAILED;
@@ -145,8 +187,7 @@ int request_broken(const struct context *context, int r)
 {
 	const char *what = r == -ECONNRESET ? "the daemon closed the connection" : strerror(-r);
 
-	if (context->json)
-		print_json_failure(what);
+	(void)context;
 	complain("Is iotracerd still running? Its log may say more.", "%s", what);
 	return r == -ECONNRESET ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
@@ -157,8 +198,6 @@ int request_connect(const struct context *context, struct connection *connection
 
 	if (r >= 0)
 		return EXIT_DONE;
-	if (context->json)
-		print_json_failure(strerror(-r));
 	for (size_t i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++)
 		if (obstacles[i].error == -r) {
 			complain(obstacles[i].hint, "cannot reach the daemon at %s: %s",

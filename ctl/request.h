@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A call as a verb makes it: what goes wrong is told to the user here, in words, and comes back as
- * the exit code it means. One thread.
+ * Calls for the verbs: errors are explained to the user here and returned as the matching exit code. One
+ * thread.
  */
 #pragma once
 
@@ -10,30 +10,36 @@
 #include "connection.h"
 #include "verb.h"
 
-/* Connects, or complains. EXIT_DONE or the exit code. */
+/* Connects. Returns EXIT_DONE, or the exit code after printing an error. */
 int request_connect(const struct context *context, struct connection *connection);
 
 /*
- * Calls io.iotracer.METHOD and waits for its reply; `*reply` gets the parameters of the answer.
- * EXIT_DONE, or the exit code after complaining (with --json a document with the error is printed).
+ * Calls io.iotracer.METHOD and waits for its reply, whose parameters are returned in `*reply`. Returns
+ * EXIT_DONE, or the exit code after printing an error (with --json, as a document).
  */
 int request_call(const struct context *context, struct connection *connection, const char *method,
 		 struct json_object *parameters, struct json_object **reply);
 
-/* The same with a connection of its own. */
+/* The same on a new connection. */
 int request(const struct context *context, const char *method, struct json_object *parameters,
 	    struct json_object **reply);
 
-/* Connects, and calls a method that answers more than once. EXIT_DONE, or the exit code after complaining. */
+/*
+ * Connects, and calls a method that replies more than once. Returns EXIT_DONE, or the exit code after printing
+ * an error.
+ */
 int request_more(const struct context *context, struct connection *connection, const char *method,
 		 struct json_object *parameters);
 
-/* The parameters of a reply, or the exit code after complaining about its error. */
+/* Gets the parameters of a reply. If the reply is an error, prints it and returns the exit code. */
 int request_open_reply(const struct context *context, struct json_object *message,
 		       struct json_object **parameters);
 
-/* Complains about a connection that broke. The exit code. */
+/* Prints an error about a broken connection. Returns the exit code. */
 int request_broken(const struct context *context, int r);
 
 /* The name of the error in a reply, or NULL. */
 const char *request_error(struct json_object *message);
+
+/* Prints the warnings of a reply on stderr. */
+void complain_warnings(struct json_object *reply);

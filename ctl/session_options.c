@@ -29,24 +29,27 @@ static const struct option_row filter_rows[] = {
 	{ "pseudo-fs", OPTION_SWITCH, "pseudo_fs", NULL, "pseudo file systems too", NULL },
 };
 
-static const struct option_row output_rows[] = {
+static const struct option_row limit_rows[] = {
 	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after so long, as in 30s",
 	  NULL },
 	{ "max-size", OPTION_SIZE, "max_size", "SIZE", "end before the files hold more, as in 2G",
 	  NULL },
 	{ "max-events", OPTION_COUNT, "max_events", "N", "end after so many rows", NULL },
-	{ "compress", OPTION_TEXT, "compress", "gzip|none", "closed files [gzip]", NULL },
+};
+
+static const struct option_row output_rows[] = {
+	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
+	{ "format", OPTION_CHOICE, "format", "csv|jsonl", "of the files [csv]", NULL },
+	{ "anonymize", OPTION_KEY, "anonymize", "session|host", "names and addresses as hashes, by a key of its own or the host's", NULL },
+	{ "rotate-size", OPTION_SIZE_OFF, "rotate_size", "SIZE|off",
+	  "begin new files before one is larger [128M]", NULL },
+	{ "rotate-interval", OPTION_DURATION_OFF, "rotate_interval_ns", "TIME|off",
+	  "begin new files so often [1d]", NULL },
+	{ "compress", OPTION_CHOICE, "compress", "gzip|none", "closed files [gzip]", NULL },
 	{ "keep-segments", OPTION_COUNT, "keep_segments", "N",
 	  "of each stream, keep the last N closed files", NULL },
 	{ "keep-size", OPTION_SIZE, "keep_size", "SIZE",
 	  "of all files, keep the last so many bytes, as in 10G", NULL },
-	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
-	{ "rotate-size", OPTION_SIZE_OFF, "rotate_size", "SIZE|off",
-	  "begin new files before one is larger; 128M if not given", NULL },
-	{ "rotate-interval", OPTION_DURATION_OFF, "rotate_interval_ns", "TIME|off",
-	  "begin new files so often; each day if not given", NULL },
-	{ "format", OPTION_TEXT, "format", "csv|jsonl", "of the files; csv if not given", NULL },
-	{ "anonymize", OPTION_SWITCH, "anonymize", NULL, "names and addresses as keyed hashes", NULL },
 };
 
 static const struct option_row memory_rows[] = {
@@ -74,7 +77,8 @@ static const struct option_row snapshot_rows[] = {
 
 const struct option_group process_options = GROUP("Processes", process_rows);
 const struct option_group filter_options = GROUP("Filters (all must pass)", filter_rows);
-const struct option_group output_options = GROUP("Limits and output", output_rows);
+const struct option_group limit_options = GROUP("Limits", limit_rows);
+const struct option_group output_options = GROUP("Files", output_rows);
 const struct option_group memory_options = GROUP("Instead of files", memory_rows);
 const struct option_group snapshot_options = GROUP("Snapshots", snapshot_rows);
 
@@ -86,14 +90,32 @@ static const struct option_row set_rows[] = {
 
 enum { SET_COUNT = sizeof(set_rows) / sizeof(set_rows[0]) };
 
-const char *filter_parameter(const char *option)
+static const struct option_row *filter_row(size_t number)
 {
 	static const struct option_group *const groups[] = { &process_options, &filter_options };
 
-	for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++)
-		for (size_t i = 0; i < groups[group]->count; i++)
-			if (!strcmp(groups[group]->rows[i].name, option))
-				return groups[group]->rows[i].parameter;
+	for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++) {
+		if (number < groups[group]->count)
+			return &groups[group]->rows[number];
+		number -= groups[group]->count;
+	}
+	return NULL;
+}
+
+const char *filter_option(size_t number)
+{
+	const struct option_row *row = filter_row(number);
+
+	return row ? row->name : NULL;
+}
+
+const char *filter_parameter(const char *option)
+{
+	const struct option_row *row;
+
+	for (size_t i = 0; (row = filter_row(i)); i++)
+		if (!strcmp(row->name, option))
+			return row->parameter;
 	return NULL;
 }
 

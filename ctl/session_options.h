@@ -4,14 +4,18 @@
 
 #include "options.h"
 
-/* One flag per stream of the catalogue, and those that stand for several. */
+/* One flag for each stream of the catalogue, and those for several streams. */
 const struct option_group *stream_options(void);
+
+/* Name of the filter option of that number, from 0 on, without dashes; NULL: there are no more. */
+const char *filter_option(size_t number);
 
 /* The parameter that a filter's option sets, or NULL. */
 const char *filter_parameter(const char *option);
 
-extern const struct option_group process_options; /* which processes, by number */
+extern const struct option_group process_options; /* selects processes by number */
 extern const struct option_group filter_options;
+extern const struct option_group limit_options;
 extern const struct option_group output_options;
 extern const struct option_group memory_options;
 extern const struct option_group snapshot_options;

@@ -9,7 +9,9 @@
 #include "units.h"
 #include "verb.h"
 
-/* "vfs=10,cache=2" */
+enum { LOSSES_SHOWN = 3 };
+
+/* Prints "vfs=10,cache=2". */
 static void print_shares(struct json_object *shares, FILE *stream)
 {
 	const char *before = "";
@@ -23,7 +25,7 @@ static void print_shares(struct json_object *shares, FILE *stream)
 	}
 }
 
-/* "pids 17,18"; times and sizes readable by the end of the name. */
+/* Prints "pids 17,18"; the end of the name shows which values are durations or sizes. */
 static void print_filter(const char *name, struct json_object *value, FILE *stream)
 {
 	size_t length = strlen(name);
@@ -55,7 +57,7 @@ static void print_filter(const char *name, struct json_object *value, FILE *stre
 	}
 }
 
-/* A filter that lets everything pass is not worth a word. */
+/* A filter that lets everything pass is not printed. */
 static bool filters_something(struct json_object *value)
 {
 	switch (json_object_get_type(value)) {
@@ -139,6 +141,13 @@ static void print_line(struct json_object *session, const char *label, const cha
 	putc('\n', stream);
 }
 
+/* Begins a line about a problem. */
+static void put_bad(FILE *stream, const char *word)
+{
+	fprintf(stream, "  %s%s%s%*s", style(stream, STYLE_BAD), word, style(stream, STYLE_PLAIN),
+		9 - (int)strlen(word), "");
+}
+
 static void print_missing(struct json_object *session, FILE *stream)
 {
 	struct json_object *missing = member_of(session, "missing");
@@ -146,8 +155,7 @@ static void print_missing(struct json_object *session, FILE *stream)
 	for (size_t i = 0; i < count_of(missing); i++) {
 		struct json_object *row = json_object_array_get_idx(missing, i);
 
-		fprintf(stream, "  %smissing%s  ", style(stream, STYLE_BAD),
-			style(stream, STYLE_PLAIN));
+		put_bad(stream, "missing");
 		put_text(stream, text_of(row, "stream", ""));
 		putc(' ', stream);
 		put_text(stream, text_of(row, "operation", ""));
@@ -157,7 +165,7 @@ static void print_missing(struct json_object *session, FILE *stream)
 	}
 }
 
-/* Limits and rotation as "max_events 1000, rotate_size 128 MiB". */
+/* Prints limits and rotation as "max_events 1000, rotate_size 128 MiB". */
 static void print_limits(struct json_object *session, FILE *stream)
 {
 	static const char *const names[] = { "duration_ns",	     "max_size",    "max_events",
@@ -176,7 +184,7 @@ static void print_limits(struct json_object *session, FILE *stream)
 		putc('\n', stream);
 }
 
-/* What is there, after compression, and what is not any more. */
+/* Prints how much there is after compression, and how much was removed. */
 static void print_files(struct json_object *session, FILE *stream)
 {
 	uint64_t waiting = number_of(session, "uncompressed"), removed = session_removed(session);
@@ -203,15 +211,37 @@ static void print_disk_errors(struct json_object *session, FILE *stream)
 		struct json_object *error = json_object_array_get_idx(errors, i);
 		const char *to = text_of(error, "to", NULL);
 
-		fprintf(stream, "  %sdisk%s     ", style(stream, STYLE_BAD),
-			style(stream, STYLE_PLAIN));
+		put_bad(stream, "disk");
 		put_text(stream, text_of(error, "error", "?"));
 		fprintf(stream, ", from %s to %s, %llu rows lost\n", text_of(error, "from", "?"),
 			to ?: "now", (unsigned long long)number_of(error, "lost"));
 	}
 }
 
-/* What a flight recorder holds. */
+/* Prints the last few losses, each with its time. */
+static void print_losses(struct json_object *session, FILE *stream)
+{
+	struct json_object *losses = member_of(session, "losses");
+	size_t count = count_of(losses);
+	char rows[32];
+
+	for (size_t i = count > LOSSES_SHOWN ? count - LOSSES_SHOWN : 0; i < count; i++) {
+		struct json_object *loss = json_object_array_get_idx(losses, i);
+
+		put_bad(stream, "lost");
+		fprintf(stream, "%s rows of ", format_count(rows, sizeof(rows), number_of(loss, "rows")));
+		put_text(stream, text_of(loss, "stream", "?"));
+		fputs(" in ", stream);
+		put_text(stream, text_of(loss, "cause", "?"));
+		fputs(", from ", stream);
+		put_text(stream, text_of(loss, "from", "?"));
+		fputs(" to ", stream);
+		put_text(stream, text_of(loss, "to", "?"));
+		putc('\n', stream);
+	}
+}
+
+/* Prints the use of a flight recorder's memory. */
 static void print_memory(struct json_object *session, FILE *stream)
 {
 	struct json_object *memory = member_of(session, "flight_recorder");
@@ -235,7 +265,7 @@ static void print_cost(struct json_object *session, FILE *stream)
 			(double)number_of(writer, "cpu_ns_per_s") / 1e7);
 }
 
-/* "max_size in 5m": if it goes on like that. */
+/* Prints "max_size in 5m": when the limit is reached at the present rate. */
 static void print_quota(struct json_object *remaining, const char *key, FILE *stream)
 {
 	char name[32], time[32];
@@ -260,7 +290,7 @@ static void print_remaining(struct json_object *session, FILE *stream)
 	print_quota(remaining, "keep_size", stream);
 }
 
-/* "snapshot  filesystem: running, 12,345 rows" */
+/* Prints "snapshot  filesystem: running, 12,345 rows". */
 static void print_snapshots(struct json_object *session, FILE *stream)
 {
 	struct json_object *snapshots = member_of(session, "snapshots");
@@ -298,6 +328,7 @@ void print_session(struct json_object *session, FILE *stream)
 	}
 	putc('\n', stream);
 	print_started(session, stream);
+	print_line(session, "no start", "start_error", stream);
 	print_line(session, "output", "output", stream);
 	print_memory(session, stream);
 	print_remaining(session, stream);
@@ -308,6 +339,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_limits(session, stream);
 	print_files(session, stream);
 	print_disk_errors(session, stream);
+	print_losses(session, stream);
 	print_line(session, "manifest", "manifest_error", stream);
 	print_snapshots(session, stream);
 	print_missing(session, stream);

@@ -15,10 +15,8 @@ static uint64_t lost_of(struct json_object *stream)
 	if (!json_object_is_type(lost, json_type_object))
 		return json_object_get_uint64(lost);
 	json_object_object_foreach(lost, cause, count)
-	{
-		(void)cause;
-		sum += json_object_get_uint64(count);
-	}
+		if (strcmp(cause, "names")) /* these rows are present, only their names are missing */
+			sum += json_object_get_uint64(count);
 	return sum;
 }
 
@@ -38,7 +36,7 @@ static uint64_t sum_streams(struct json_object *session,
 	return sum;
 }
 
-/* Or kept, where nothing is written. */
+/* Rows written, or kept in memory by a flight recorder. */
 static uint64_t written_of(struct json_object *stream)
 {
 	return number_of(stream, "written") + number_of(stream, "kept");
@@ -81,7 +79,10 @@ char *join_streams(struct json_object *session, char *text, size_t size)
 	return text;
 }
 
-/* "3 (queue 2, disk 1)": each loss under the name of where it happened. */
+/*
+ * Writes "3 (queue 2, disk 1, names 5)": losses by where they happened. Lost names are not lost rows, so the
+ * sum excludes them.
+ */
 static void format_lost(char *text, size_t size, struct json_object *stream)
 {
 	struct json_object *lost = member_of(stream, "lost");
@@ -91,7 +92,7 @@ static void format_lost(char *text, size_t size, struct json_object *stream)
 	const char *comma = " (";
 
 	at = (size_t)snprintf(text, size, "%s", format_count(count, sizeof(count), sum));
-	if (!sum || !json_object_is_type(lost, json_type_object))
+	if (!json_object_is_type(lost, json_type_object))
 		return;
 	json_object_object_foreach(lost, cause, value)
 	{
@@ -103,7 +104,7 @@ static void format_lost(char *text, size_t size, struct json_object *stream)
 				       format_count(count, sizeof(count), number));
 		comma = ", ";
 	}
-	if (at < size)
+	if (at < size && *comma == ',')
 		snprintf(text + at, size - at, ")");
 }
 
@@ -128,10 +129,10 @@ static void add_lost(struct table *table, struct json_object *stream, const char
 
 	(void)key;
 	format_lost(text, sizeof(text), stream);
-	table_add(table, lost_of(stream) ? STYLE_BAD : STYLE_PLAIN, "%s", text);
+	table_add(table, strcmp(text, "0") ? STYLE_BAD : STYLE_PLAIN, "%s", text);
 }
 
-/* What is shown of a stream, where it has it. */
+/* Columns of the table, each shown if the streams have it. */
 static const struct column {
 	const char *head;
 	const char *key;
@@ -152,6 +153,11 @@ static void print_missed(struct json_object *streams, FILE *out)
 	{
 		uint64_t missed = number_of(stream, "missed");
 
+		uint64_t unfollowed = number_of(stream, "unfollowed");
+
+		if (unfollowed)
+			fprintf(out, "  %s: there was no room to follow %s processes, whose rows are missing\n", flag,
+				format_count(count, sizeof(count), unfollowed));
 		if (missed)
 			fprintf(out,
 				"  %s: the kernel left out our programs %s times, since it had preempted them; "
@@ -160,7 +166,7 @@ static void print_missed(struct json_object *streams, FILE *out)
 	}
 }
 
-/* All streams of a session have the same columns: those of the first. */
+/* The columns are those of the first stream, as all streams of a session have the same. */
 static struct table begin_table(struct json_object *first, const struct column *shown[])
 {
 	struct table table = { .columns = 1, .indent = 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A verb of the client: one row in verbs.c, one function in verb_NAME.c. Options are parsed before
- * the function runs; what it returns is the exit code. One thread.
+ * The verbs of the client: each has one row in verbs.c and one function in verb_NAME.c. Options are parsed
+ * before the function runs; its return value is the exit code. One thread.
  */
 #pragma once
 
@@ -15,33 +15,35 @@ enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_UNREACHABLE = 3, /* no daemon */
+	EXIT_UNREACHABLE = 3, /* the daemon does not run */
 	EXIT_DENIED = 4,
 	EXIT_NO_SESSION = 5,
-	EXIT_PARTLY = 6, /* done, but for what was said */
+	EXIT_PARTLY = 6, /* done, except for what was printed */
 };
 
-/* What was asked for, borrowed by everything that carries it out. */
+/* What the command line asked for; borrowed by the functions that do it. */
 struct context {
 	const char *socket;
 	bool json;
+	bool wants_json; /* the same, valid while the command line is still being parsed */
 	bool help;
 	bool version;
-	uint64_t interval_ns;	 /* between two looks; 0: one look is enough */
-	const struct verb *verb; /* NULL before it is known */
+	uint64_t interval_ns;	 /* time between two updates; 0: only one is shown */
+	const struct verb *verb; /* NULL until it is known */
 };
 
 struct verb {
 	const char *name;
-	/* `parameters` holds what the options said, by the names of the protocol. */
+	/* `parameters` contains the values of the options, by their names in the protocol. */
 	int (*run)(struct context *context, struct json_object *parameters, int argc, char **argv);
+	const char *group; /* the group in which the help lists it */
 	const char *synopsis;
 	const char *summary;
 	const struct option_group *const
-		*groups; /* ended by NULL; NULL: none but the global ones */
+		*groups; /* NULL ends the list; a NULL list: only the global options */
 	int arguments_min;
 	int arguments_max;	 /* -1: any number */
-	bool ends_options_early; /* what follows the first argument is not ours */
+	bool ends_options_early; /* words after the first argument are not options of the client */
 };
 
 int verb_anonymize(struct context *context, struct json_object *parameters, int argc, char **argv);
@@ -60,21 +62,28 @@ int verb_streams(struct context *context, struct json_object *parameters, int ar
 int verb_doctor(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_reload(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_verify(struct context *context, struct json_object *parameters, int argc, char **argv);
+int verb_help(struct context *context, struct json_object *parameters, int argc, char **argv);
 int verb_version(struct context *context, struct json_object *parameters, int argc, char **argv);
 
 extern const struct verb verbs[];
 extern const size_t verb_count;
 
-/* Before the table is used: gives the verbs that start sessions a flag per stream. */
+/* Must be called before the table is used: gives the verbs that start sessions a flag per stream. */
 void verbs_prepare(void);
-/* NULL: there is none of that name. */
+/* Returns NULL if there is none of that name. */
 const struct verb *verb_find(const char *name);
+/* Prints an error about an unknown verb. Returns EXIT_USAGE. */
+int verb_unknown(const struct context *context, const char *name);
 
-/* Says on stderr what failed; `hint` says what to do about it, or is NULL. */
+/* Prints an error on stderr; `hint` says what to do about it, or is NULL. */
 void complain(const char *hint, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a command line that cannot be understood: EXIT_USAGE. */
-int complain_usage(const struct context *context, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/*
+ * The same for a command line that cannot be understood; returns EXIT_USAGE. `parameter` is the part at fault
+ * for readers of JSON, by its name in the protocol or as it was written; NULL: not known.
+ */
+int complain_usage_of(const struct context *context, const char *parameter, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+#define complain_usage(context, ...) complain_usage_of(context, NULL, __VA_ARGS__)
 
-/* Takes NAME, when there is one, into the parameter "name". */
+/* Moves the argument NAME, if it was given, to the parameter "name". */
 void take_name(struct json_object *parameters, int argc, char **argv);

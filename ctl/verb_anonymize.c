@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@
 DEFINE_CLEANUP(DIR *, closedir);
 DEFINE_CLEANUP(struct iotr_anonymizer *, iotr_anonymizer_free);
 
-/* What verify found wrong, on stderr: a damaged trace is not to become one that looks whole. */
+/*
+ * Prints what verify found to be wrong on stderr. A damaged trace is refused, as its copy would look intact.
+ */
 static int refuse_damaged(const char *path, const struct verify_report *report)
 {
 	struct json_object *list = report->lists[VERIFY_WRONG];
@@ -46,7 +49,7 @@ static bool has_open_segment(const struct verify_trace *trace)
 	return false;
 }
 
-/* Reads all of the trace, and says why it cannot be anonymised. */
+/* Reads the whole trace, and prints why it cannot be anonymised. */
 static int check(const char *path, struct verify_trace *trace, struct verify_report *report)
 {
 	bool read = verify_manifest_read(trace, report);
@@ -68,11 +71,15 @@ static int check(const char *path, struct verify_trace *trace, struct verify_rep
 
 static int load_key(struct json_object *parameters, struct iotr_anonymizer **ret)
 {
-	const char *path = text_of(parameters, "key", IOTR_ANONYMIZE_KEY_PATH);
+	const char *path = text_of(parameters, "key", "");
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
-	char message[512];
-	int r = iotr_anonymize_key_read(path, key, message, sizeof(message));
+	char message[512] = "no random numbers";
+	int r;
 
+	if (*path)
+		r = iotr_anonymize_key_read(path, key, message, sizeof(message));
+	else
+		r = getrandom(key, sizeof(key), 0) == sizeof(key) ? 0 : -EIO;
 	if (r < 0) {
 		complain(r == -ENOENT ? "iotracerd makes it when it first starts; --key names another." :
 			 r == -EACCES ? "Root may read it." : NULL,
@@ -96,7 +103,7 @@ static bool is_empty(int fd)
 	return folder;
 }
 
-/* A descriptor, or -1. */
+/* Returns a descriptor, or -1. */
 static int make_output(const char *path)
 {
 	_cleanup_close_ int fd = -1;
@@ -114,7 +121,7 @@ static int make_output(const char *path)
 	return take_fd(&fd);
 }
 
-/* Files that the manifest does not know: nobody can tell what they hold. */
+/* Files that the manifest does not know: their content is unknown, so they are left out. */
 static struct json_object *find_left_out(struct verify_trace *trace)
 {
 	struct json_object *left_out = json_object_new_array();

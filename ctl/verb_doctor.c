@@ -8,7 +8,7 @@
 #include "request.h"
 #include "verb.h"
 
-/* What came of trying the operation, for who reads it. */
+/* Adds the result of trying the operation, in words for people. */
 static void add_test(struct table *table, struct json_object *check)
 {
 	const char *test = text_of(check, "test", "");
@@ -24,7 +24,7 @@ static void add_test(struct table *table, struct json_object *check)
 		table_add(table, STYLE_PLAIN, "%s", *test ? "not tried" : "");
 }
 
-/* Operations, which have a stream before their name, stand behind all else. */
+/* Prints the checks of operations, whose names begin with a stream and a dot, or all others. */
 static void print_checks(struct json_object *checks, bool operations)
 {
 	struct table table = { .columns = operations ? 4 : 3 };
@@ -46,7 +46,7 @@ static void print_checks(struct json_object *checks, bool operations)
 	table_done(&table);
 }
 
-/* Whether an operation that has a hook gave no row. */
+/* Whether an operation that has a hook gave no row although one had to come. */
 static bool anything_silent(struct json_object *checks)
 {
 	for (size_t i = 0; i < count_of(checks); i++)
@@ -65,7 +65,7 @@ int verb_doctor(struct context *context, struct json_object *parameters, int arg
 	if (code != EXIT_DONE)
 		return code;
 	checks = member_of(reply, "checks");
-	if (!checks) /* the daemon ends, and with it what it was asked */
+	if (!checks) /* the daemon ended during the self-test */
 		return request_broken(context, -ECONNRESET);
 	if (context->json) {
 		print_json(reply);

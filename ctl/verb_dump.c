@@ -8,7 +8,7 @@
 #include "units.h"
 #include "verb.h"
 
-/* Rows of that time had gone before the call; it is told how far back they go. */
+/* Reports that some rows of the requested span had been overwritten, and how far back the others go. */
 static void complain_span(struct json_object *dump)
 {
 	uint64_t from = number_of(dump, "from_mono_ns"), to = number_of(dump, "to_mono_ns");
@@ -33,8 +33,8 @@ int verb_dump(struct context *context, struct json_object *parameters, int argc,
 	if (context->json) {
 		print_json(reply);
 	} else {
-		printf("%s: dumped into %s\n", text_of(dump, "name", "?"),
-		       text_of(dump, "output", "?"));
+		put_line(stdout, "%s: dumped into %s", text_of(dump, "name", "?"),
+			 text_of(dump, "output", "?"));
 		print_session_streams(dump, stdout);
 	}
 	if (member_of(parameters, "last_ns") && !json_object_get_boolean(member_of(dump, "whole")))

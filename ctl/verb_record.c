@@ -7,8 +7,10 @@
 #include "child.h"
 #include "cleanup.h"
 #include "output.h"
+#include "record_snapshots.h"
 #include "request.h"
 #include "session_output.h"
+#include "unit_names.h"
 #include "units.h"
 #include "verb.h"
 
@@ -16,13 +18,14 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 struct recording {
 	const struct context *context;
-	struct context quiet; /* the same, but the one JSON document is printed at the end */
+	struct context quiet; /* a copy that prints no JSON, as the only document is printed at the end */
 	struct connection connection;
 	struct child child;
-	struct json_object *session; /* as it ended, or as far as it is known */
-	bool ends_by_itself;	     /* it has a limit */
+	struct json_object *session; /* its last status, as far as it is known */
+	bool ends_by_itself;	     /* the session has a limit */
 	bool daemon_gone;
 	struct timespec begin;
+	uint64_t elapsed_ns; /* duration of the command, once it has ended */
 };
 
 static void recording_done(struct recording *recording)
@@ -55,6 +58,8 @@ static int start_session(struct recording *recording, struct json_object *parame
 			    &reply);
 	if (code == EXIT_DONE)
 		recording->session = json_object_get(member_of(reply, "session"));
+	unit_names_check(reply);
+	complain_warnings(reply);
 	return code;
 }
 
@@ -67,7 +72,7 @@ static void on_daemon_gone(void *userdata)
 		 "the daemon has ended, and session %s with it", name_of(recording));
 }
 
-/* A session that is gone although nothing should have ended it is a failure. */
+/* If the session is gone although it had no limit, that is a failure. */
 static int take_last_status(struct recording *recording, struct json_object *message)
 {
 	_cleanup_json_ struct json_object *reply = NULL;
@@ -131,13 +136,13 @@ static void summarise(const struct recording *recording, int command_code)
 		print_json(document);
 		return;
 	}
-	fprintf(stderr, "iotracectl: %s: recorded %s into %s\n", name_of(recording),
-		iotr_format_duration(duration, sizeof(duration), elapsed_ns(recording)),
-		text_of(recording->session, "output", "?"));
+	put_line(stderr, "iotracectl: %s: recorded %s into %s", name_of(recording),
+		 iotr_format_duration(duration, sizeof(duration), recording->elapsed_ns),
+		 text_of(recording->session, "output", "?"));
 	print_session_streams(recording->session, stderr);
 }
 
-/* Runs the command in its session. The exit code. */
+/* Runs the command in its session. Returns the exit code. */
 static int run(struct recording *recording, const char *command)
 {
 	bool partly = complain_missing(recording->session);
@@ -153,7 +158,11 @@ static int run(struct recording *recording, const char *command)
 	}
 	command_code =
 		child_wait(&recording->child, recording->connection.fd, on_daemon_gone, recording);
+	recording->elapsed_ns = elapsed_ns(recording);
+	if (!recording->daemon_gone)
+		record_snapshots_wait(&recording->connection, name_of(recording), &recording->child);
 	code = stop_session(recording);
+	record_snapshots_complain(recording->session);
 	summarise(recording, command_code);
 	if (code != EXIT_DONE)
 		return EXIT_FAILED;

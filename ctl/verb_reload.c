@@ -12,5 +12,6 @@ int verb_reload(struct context *context, struct json_object *parameters, int arg
 	(void)argc, (void)argv;
 	if (code == EXIT_DONE && context->json)
 		print_json(reply);
+	complain_warnings(reply);
 	return code;
 }

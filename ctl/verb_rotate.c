@@ -22,6 +22,6 @@ int verb_rotate(struct context *context, struct json_object *parameters, int arg
 	}
 	closed = member_of(reply, "closed");
 	for (size_t i = 0; i < count_of(closed); i++)
-		puts(json_object_get_string(json_object_array_get_idx(closed, i)));
+		put_line(stdout, "%s", json_object_get_string(json_object_array_get_idx(closed, i)));
 	return EXIT_DONE;
 }

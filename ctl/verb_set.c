@@ -5,6 +5,7 @@
 #include "output.h"
 #include "request.h"
 #include "session_output.h"
+#include "unit_names.h"
 #include "verb.h"
 
 int verb_set(struct context *context, struct json_object *parameters, int argc, char **argv)
@@ -18,6 +19,8 @@ int verb_set(struct context *context, struct json_object *parameters, int argc, 
 	code = request(context, "Set", parameters, &reply);
 	if (code != EXIT_DONE)
 		return code;
+	unit_names_check(reply);
+	complain_warnings(reply);
 	if (context->json)
 		print_json(reply);
 	else

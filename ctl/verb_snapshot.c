@@ -19,7 +19,7 @@ static bool is_kind(const char *word)
 	return false;
 }
 
-/* [KIND] [NAME]: a first word that is no kind is a session's name. */
+/* Parses [KIND] [NAME]: a first word that is not a kind is a session's name. */
 static int take_arguments(const struct context *context, struct json_object *parameters, int argc,
 			  char **argv)
 {
@@ -36,7 +36,7 @@ static int take_arguments(const struct context *context, struct json_object *par
 	return EXIT_DONE;
 }
 
-/* On a terminal, a line that is written over. */
+/* Shows progress on a terminal, in a line that is overwritten each time. */
 static void show_progress(struct json_object *progress)
 {
 	char count[32];
@@ -54,7 +54,7 @@ static void clear_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
-/* Whether the snapshot is all that was to be told. */
+/* Prints the snapshot. Returns whether it is complete. */
 static bool print_snapshot(struct json_object *snapshot, const char *output)
 {
 	const char *path = text_of(snapshot, "path", NULL), *message = text_of(snapshot, "message", NULL);
@@ -93,7 +93,7 @@ static int print_reply(const struct context *context, struct json_object *reply)
 	return code;
 }
 
-/* Replies with progress, then the last one. EXIT_DONE and `*last`, or the exit code. */
+/* Receives replies with progress, then the last one. Returns EXIT_DONE and `*last`, or the exit code. */
 static int receive(const struct context *context, struct connection *connection,
 		   struct json_object **last)
 {

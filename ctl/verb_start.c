@@ -5,6 +5,7 @@
 #include "output.h"
 #include "request.h"
 #include "session_output.h"
+#include "unit_names.h"
 #include "verb.h"
 
 int verb_start(struct context *context, struct json_object *parameters, int argc, char **argv)
@@ -22,11 +23,13 @@ int verb_start(struct context *context, struct json_object *parameters, int argc
 		return code;
 
 	session = member_of(reply, "session");
+	unit_names_check(reply);
+	complain_warnings(reply);
 	if (context->json)
 		print_json(reply);
 	else
-		printf("%s: recording %s into %s\n", text_of(session, "name", "?"),
-		       join_streams(session, streams, sizeof(streams)),
-		       text_of(session, "output", "memory"));
+		put_line(stdout, "%s: recording %s into %s", text_of(session, "name", "?"),
+			 join_streams(session, streams, sizeof(streams)),
+			 text_of(session, "output", "memory"));
 	return complain_missing(session) ? EXIT_PARTLY : EXIT_DONE;
 }

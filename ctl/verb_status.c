@@ -61,11 +61,11 @@ struct watch {
 	struct context *context;
 	struct json_object *parameters;
 	struct connection connection;
-	const char *name; /* of the session, or NULL */
-	bool drawn;	  /* at least once */
+	const char *name; /* of the session that is watched, or NULL: all sessions */
+	bool drawn;	  /* something was shown before */
 };
 
-/* The session that is watched, and no other, has come to its end. */
+/* Whether the one session that is watched has ended. */
 static bool has_ended(const struct watch *watch, struct json_object *reply)
 {
 	struct json_object *sessions = member_of(reply, "sessions");
@@ -85,7 +85,7 @@ static void draw(struct watch *watch, struct json_object *reply)
 	print_status(reply, watch->name);
 }
 
-/* Whether that is the error of a session that was there before: somebody stopped it. */
+/* Whether the error is that a session shown before does not exist any more: somebody stopped it. */
 static bool was_stopped(const struct watch *watch, struct json_object *message)
 {
 	const char *error = request_error(message);
@@ -93,7 +93,7 @@ static bool was_stopped(const struct watch *watch, struct json_object *message)
 	return watch->drawn && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
 }
 
-/* One block. EXIT_DONE and `*last`, or the exit code. */
+/* Shows one status. Returns EXIT_DONE and `*last`, or the exit code. */
 static int show_next(struct watch *watch, bool *last)
 {
 	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;

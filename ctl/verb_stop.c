@@ -11,8 +11,8 @@ static void print_stopped(struct json_object *session)
 {
 	const char *output = text_of(session, "output", NULL);
 
-	printf("%s: stopped%s%s\n", text_of(session, "name", "?"), output ? ", files are in " : "",
-	       output ?: "");
+	put_line(stdout, "%s: stopped%s%s", text_of(session, "name", "?"),
+		 output ? ", files are in " : "", output ?: "");
 	print_session_streams(session, stdout);
 }
 

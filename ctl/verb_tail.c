@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "interrupt.h"
 #include "output.h"
 #include "request.h"
+#include "schema.h"
 #include "verb.h"
 
-/* Columns that have a place of their own, or that only a file needs. */
+/* Columns that are shown elsewhere in the line, or that are useful only in a file. */
 static bool has_place(const char *column)
 {
 	static const char *const names[] = { "timestamp", "operation", "pid", "tid",
@@ -22,7 +24,7 @@ static bool has_place(const char *column)
 	return false;
 }
 
-/* Before the first row; a session that is refused has none. */
+/* Prints the heading before the first row, so that none is printed if the session is refused. */
 static void print_head(void)
 {
 	static bool done;
@@ -60,6 +62,57 @@ static void print_row(struct json_object *row)
 	putchar('\n');
 }
 
+static enum iotr_type type_of(int stream, const char *name)
+{
+	const struct iotr_schema *schema = &iotr_schemas[stream];
+
+	for (size_t i = 0; i < schema->column_count; i++)
+		if (!strcmp(schema->columns[i].name, name))
+			return schema->columns[i].type;
+	return IOTR_TYPE_TEXT;
+}
+
+/* The value in rows of JSON lines: numbers are numbers, unknown values are null, everything else is text. */
+static struct json_object *typed(enum iotr_type type, struct json_object *value)
+{
+	const char *text = json_object_get_string(value) ?: "";
+	char *end;
+
+	if (!*text)
+		return NULL;
+	errno = 0;
+	if (type == IOTR_TYPE_U64 && *text != '-') {
+		uint64_t number = strtoull(text, &end, 10);
+
+		return errno || *end ? json_object_get(value) : json_object_new_uint64(number);
+	}
+	if (type == IOTR_TYPE_S64) {
+		int64_t number = strtoll(text, &end, 10);
+
+		return errno || *end ? json_object_get(value) : json_object_new_int64(number);
+	}
+	if (type == IOTR_TYPE_MS) {
+		double number = strtod(text, &end);
+
+		return errno || *end ? json_object_get(value) : json_object_new_double_s(number, text);
+	}
+	return json_object_get(value);
+}
+
+/* The daemon sends every column as text; columns that this client does not know remain text. */
+static void give_types(struct json_object *row)
+{
+	struct json_object *columns = member_of(row, "columns"), *typed_columns;
+	int stream = iotr_stream_find(text_of(row, "stream", ""));
+
+	if (stream < 0 || !json_object_is_type(columns, json_type_object))
+		return;
+	typed_columns = json_object_new_object();
+	json_object_object_foreach(columns, name, value)
+		json_object_object_add(typed_columns, name, typed(type_of(stream, name), value));
+	json_object_object_add(row, "columns", typed_columns);
+}
+
 static void print_reply(const struct context *context, struct json_object *parameters)
 {
 	struct json_object *row = member_of(parameters, "row");
@@ -68,6 +121,7 @@ static void print_reply(const struct context *context, struct json_object *param
 	if (context->json && row) {
 		if (skipped)
 			json_object_object_add(row, "skipped", json_object_new_uint64(skipped));
+		give_types(row);
 		print_json(row);
 		return;
 	}
@@ -77,14 +131,14 @@ static void print_reply(const struct context *context, struct json_object *param
 		print_row(row);
 }
 
-/* One reply. EXIT_DONE and `*last`, or the exit code. */
+/* Shows one reply. Returns EXIT_DONE and `*last`, or the exit code. */
 static int show_next(const struct context *context, struct connection *connection, bool *last)
 {
 	_cleanup_json_ struct json_object *message = NULL, *parameters = NULL;
 	int r, code;
 
 	if (!connection_pending(connection) && (fflush(stdout) || ferror(stdout))) {
-		*last = true; /* nobody reads on; main tells apart why */
+		*last = true; /* nobody reads the output any more; main() distinguishes the causes */
 		return EXIT_DONE;
 	}
 	r = connection_receive(connection, &message);

@@ -71,7 +71,7 @@ static void draw(const struct context *context, struct json_object *reply)
 	print_top(reply);
 }
 
-/* One reply. EXIT_DONE and `*last`, or the exit code. */
+/* Shows one reply. Returns EXIT_DONE and `*last`, or the exit code. */
 static int show_next(const struct context *context, struct connection *connection, bool *last)
 {
 	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
@@ -92,7 +92,7 @@ static int show_next(const struct context *context, struct connection *connectio
 	return EXIT_DONE;
 }
 
-/* Without a stream: what programs do to files. */
+/* If no stream was chosen, selects vfs: what programs do to files. */
 static void choose_streams(struct json_object *parameters)
 {
 	struct json_object *streams;

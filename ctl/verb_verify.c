@@ -22,7 +22,21 @@ static void check(struct verify_trace *trace, struct verify_report *report)
 
 static uint64_t problems(const struct verify_report *report)
 {
-	return report->counts[VERIFY_WRONG] + (report->strict ? report->counts[VERIFY_LOSS] : 0);
+	uint64_t sum = 0;
+
+	for (enum verify_weight weight = 0; weight < VERIFY_WEIGHTS; weight++)
+		sum += verify_fails(report, weight) ? report->counts[weight] : 0;
+	return sum;
+}
+
+/* Number of missing rows according to the manifest, independent of the state of the files. */
+static uint64_t rows_missing(const struct verify_trace *trace)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < trace->stream_count; i++)
+		rows += trace->streams[i].lost;
+	return rows;
 }
 
 static const char *verdict(const struct verify_trace *trace, const struct verify_report *report)
@@ -44,6 +58,8 @@ static void print_summary(const char *path, const struct verify_trace *trace,
 	if (problems(report))
 		printf(", %" PRIu64 " %s", problems(report),
 		       problems(report) == 1 ? "problem" : "problems");
+	if (rows_missing(trace))
+		printf(", %s rows lost", format_count(rows, sizeof(rows), rows_missing(trace)));
 	printf("; read %zu segments, %s rows, ", trace->segment_count,
 	       format_count(rows, sizeof(rows), trace->rows_read));
 	if (trace->snapshots_read)
@@ -57,7 +73,8 @@ static void print_document(const char *path, const struct verify_trace *trace,
 			   const struct verify_report *report)
 {
 	static const char *const names[] = {
-		[VERIFY_NOTE] = "notes", [VERIFY_LOSS] = "losses", [VERIFY_WRONG] = "problems" };
+		[VERIFY_NOTE] = "notes", [VERIFY_CAVEAT] = "caveats", [VERIFY_LOSS] = "losses",
+		[VERIFY_WRONG] = "problems" };
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 
 	json_object_object_add(document, "path", json_escaped(path));
@@ -73,6 +90,7 @@ static void print_document(const char *path, const struct verify_trace *trace,
 	}
 	json_object_object_add(document, "segments", json_object_new_uint64(trace->segment_count));
 	json_object_object_add(document, "rows", json_object_new_uint64(trace->rows_read));
+	json_object_object_add(document, "rows_lost", json_object_new_uint64(rows_missing(trace)));
 	json_object_object_add(document, "snapshots", json_object_new_uint64(trace->snapshots_read));
 	json_object_object_add(document, "bytes", json_object_new_uint64(trace->bytes_read));
 	json_object_object_add(document, "stored_bytes", json_object_new_uint64(trace->stored_read));

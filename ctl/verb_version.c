@@ -6,7 +6,7 @@
 #include "output.h"
 #include "verb.h"
 
-/* Without a daemon there is still a version to tell: NULL, and no complaint. */
+/* The client's own version is shown even without a daemon: returns NULL then, and prints no error. */
 static struct json_object *ask_daemon(const char *socket)
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;

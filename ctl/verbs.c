@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "anonymize_key.h"
+#include "nearest.h"
 #include "session_options.h"
 
 static const struct option_row all_row[] = {
@@ -56,9 +57,10 @@ static const struct option_row snapshot_rows[] = {
 	  .value = "DIR",
 	  .help = "folder for the files, empty or new" },
 	{ .name = "anonymize",
-	  .kind = OPTION_SWITCH,
+	  .kind = OPTION_KEY,
 	  .parameter = "anonymize",
-	  .help = "names as keyed hashes" },
+	  .value = "session|host",
+	  .help = "names as hashes, by a key of their own or the host's" },
 };
 static const struct option_group snapshot_option = { "Snapshot", snapshot_rows, 4 };
 
@@ -66,7 +68,7 @@ static const struct option_row strict_row[] = {
 	{ .name = "strict",
 	  .kind = OPTION_SWITCH,
 	  .parameter = "strict",
-	  .help = "a loss that the manifest tells of is a failure too" },
+	  .help = "fails also where rows were removed, names lost, hooks missing, programs left out" },
 };
 static const struct option_group strict_option = { "Judgement", strict_row, 1 };
 
@@ -75,7 +77,7 @@ static const struct option_row key_row[] = {
 	  .kind = OPTION_PATH,
 	  .parameter = "key",
 	  .value = "FILE",
-	  .help = "[" IOTR_ANONYMIZE_KEY_PATH "]" },
+	  .help = "by this key, as " IOTR_ANONYMIZE_KEY_PATH ", and not by a new one" },
 };
 static const struct option_group key_option = { "Key", key_row, 1 };
 
@@ -108,10 +110,10 @@ static const struct option_row top_rows[] = {
 	  .value = "TIME",
 	  .help = "between two looks [1s]" },
 	{ .name = "sort",
-	  .kind = OPTION_TEXT,
+	  .kind = OPTION_CHOICE,
 	  .parameter = "sort",
-	  .value = "WHAT",
-	  .help = "rows, bytes or latency [bytes]" },
+	  .value = "rows|bytes|latency",
+	  .help = "the greatest of these first [bytes]" },
 	{ .name = "lines",
 	  .kind = OPTION_NUMBER,
 	  .parameter = "count",
@@ -120,12 +122,13 @@ static const struct option_row top_rows[] = {
 };
 static const struct option_group top_options = { "View", top_rows, 3 };
 
-/* Those of the streams are made at run time, and stand first. */
+/* The group of the streams is made at run time and comes first. */
 static const struct option_group *start_groups[] = { NULL, &process_options, &filter_options,
-						     &output_options, &memory_options, &snapshot_options,
-						     NULL };
+						     &limit_options, &output_options, &memory_options,
+						     &snapshot_options, NULL };
 static const struct option_group *record_groups[] = { NULL, &name_option, &filter_options,
-						      &output_options, &snapshot_options, NULL };
+						      &limit_options, &output_options,
+						      &snapshot_options, NULL };
 static const struct option_group *top_groups[] = { NULL, &process_options, &filter_options,
 						   &top_options, NULL };
 static const struct option_group *const set_groups[] = { &clear_option, &process_options,
@@ -138,36 +141,51 @@ static const struct option_group *const snapshot_groups[] = { &snapshot_option, 
 static const struct option_group *const verify_groups[] = { &strict_option, NULL };
 static const struct option_group *const anonymize_groups[] = { &key_option, NULL };
 
+/* Groups of verbs in the help; verbs of one group are adjacent in the table. */
+#define SESSIONS "Sessions"
+#define LOOK	 "What happens now"
+#define TRACES	 "Traces that were taken"
+#define MACHINE	 "Daemon and machine"
+
 const struct verb verbs[] = {
 	{ .name = "start",
 	  .run = verb_start,
-	  .synopsis = "[NAME] STREAMS [FILTERS] [OUTPUT]",
-	  .summary = "begin a session",
+	  .group = SESSIONS,
+	  .synopsis = "[NAME] STREAMS [FILTERS] [LIMITS] [FILES]",
+	  .summary = "begin a session; without a name it is 'default'",
 	  .groups = start_groups,
 	  .arguments_max = 1 },
 	{ .name = "stop",
 	  .run = verb_stop,
+	  .group = SESSIONS,
 	  .synopsis = "NAME | --all",
 	  .summary = "end sessions; their files are then complete",
 	  .groups = stop_groups,
 	  .arguments_max = 1 },
 	{ .name = "record",
 	  .run = verb_record,
-	  .synopsis = "STREAMS [FILTERS] [OUTPUT] -- COMMAND [ARGUMENT...]",
+	  .group = SESSIONS,
+	  .synopsis = "STREAMS [FILTERS] [LIMITS] [FILES] -- COMMAND [ARGUMENT...]",
 	  .summary = "record a command and its descendants until it ends",
 	  .groups = record_groups,
 	  .arguments_min = 1,
 	  .arguments_max = -1,
 	  .ends_options_early = true },
-	{ .name = "list", .run = verb_list, .synopsis = "", .summary = "show the sessions" },
+	{ .name = "list",
+	  .run = verb_list,
+	  .group = SESSIONS,
+	  .synopsis = "",
+	  .summary = "show the sessions" },
 	{ .name = "status",
 	  .run = verb_status,
+	  .group = SESSIONS,
 	  .synopsis = "[NAME] [--watch[=TIME]]",
 	  .summary = "show what sessions wrote, lost and cost",
 	  .groups = status_groups,
 	  .arguments_max = 1 },
 	{ .name = "set",
 	  .run = verb_set,
+	  .group = SESSIONS,
 	  .synopsis = "NAME FILTERS",
 	  .summary = "change filters of a session that runs",
 	  .groups = set_groups,
@@ -175,42 +193,49 @@ const struct verb verbs[] = {
 	  .arguments_max = 1 },
 	{ .name = "rotate",
 	  .run = verb_rotate,
+	  .group = SESSIONS,
 	  .synopsis = "[NAME]",
 	  .summary = "close the files of a session, or of all, and begin new ones",
 	  .arguments_max = 1 },
-	{ .name = "tail",
-	  .run = verb_tail,
-	  .synopsis = "[NAME] [--stream STREAM,...]",
-	  .summary = "show rows as they are written",
-	  .groups = tail_groups,
-	  .arguments_max = 1 },
-	{ .name = "top",
-	  .run = verb_top,
-	  .synopsis = "[STREAMS] [FILTERS]",
-	  .summary = "show which processes do what to which files, until Ctrl-C",
-	  .groups = top_groups },
 	{ .name = "dump",
 	  .run = verb_dump,
+	  .group = SESSIONS,
 	  .synopsis = "NAME [--last TIME] [--output DIR]",
 	  .summary = "write what a flight recorder holds to files",
 	  .groups = dump_groups,
 	  .arguments_min = 1,
 	  .arguments_max = 1 },
+	{ .name = "tail",
+	  .run = verb_tail,
+	  .group = LOOK,
+	  .synopsis = "[NAME] [--stream STREAM,...]",
+	  .summary = "show rows as they are written, of NAME or the one session that runs",
+	  .groups = tail_groups,
+	  .arguments_max = 1 },
+	{ .name = "top",
+	  .run = verb_top,
+	  .group = LOOK,
+	  .synopsis = "[STREAMS] [FILTERS]",
+	  .summary = "show which processes do what to which files, until Ctrl-C",
+	  .groups = top_groups },
 	{ .name = "snapshot",
 	  .run = verb_snapshot,
+	  .group = LOOK,
 	  .synopsis = "[system|process|filesystem|all] [NAME] [--root DIR] [--depth N] [--output DIR] [--anonymize]",
 	  .summary = "tell of the machine, its processes and its files as they are now",
 	  .groups = snapshot_groups,
 	  .arguments_max = 2 },
 	{ .name = "verify",
 	  .run = verb_verify,
+	  .group = TRACES,
 	  .synopsis = "DIR [--strict]",
-	  .summary = "check the files of a session, or of snapshots, against the manifest",
+	  .summary = "check that no row of a session, or file of snapshots, is missing or wrong",
 	  .groups = verify_groups,
 	  .arguments_min = 1,
 	  .arguments_max = 1 },
 	{ .name = "anonymize",
 	  .run = verb_anonymize,
+	  .group = TRACES,
 	  .synopsis = "DIR OUT [--key FILE]",
 	  .summary = "write a trace anew with names and addresses as keyed hashes",
 	  .groups = anonymize_groups,
@@ -218,18 +243,28 @@ const struct verb verbs[] = {
 	  .arguments_max = 2 },
 	{ .name = "streams",
 	  .run = verb_streams,
+	  .group = MACHINE,
 	  .synopsis = "",
 	  .summary = "show what can be recorded, and through which hooks" },
 	{ .name = "doctor",
 	  .run = verb_doctor,
+	  .group = MACHINE,
 	  .synopsis = "",
 	  .summary = "show what this kernel lets the daemon do, and try it" },
 	{ .name = "reload",
 	  .run = verb_reload,
+	  .group = MACHINE,
 	  .synopsis = "",
 	  .summary = "have the daemon read its configuration anew" },
+	{ .name = "help",
+	  .run = verb_help,
+	  .group = MACHINE,
+	  .synopsis = "[VERB]",
+	  .summary = "show what there is, or what a verb takes",
+	  .arguments_max = 1 },
 	{ .name = "version",
 	  .run = verb_version,
+	  .group = MACHINE,
 	  .synopsis = "",
 	  .summary = "show the versions of client and daemon" },
 };
@@ -242,6 +277,19 @@ const struct verb *verb_find(const char *name)
 		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
 	return NULL;
+}
+
+int verb_unknown(const struct context *context, const char *name)
+{
+	struct iotr_nearest nearest = { .word = name };
+
+	for (size_t i = 0; i < verb_count; i++)
+		iotr_nearest_try(&nearest, verbs[i].name);
+	if (nearest.best)
+		return complain_usage_of(context, "verb", "there is no verb '%s': did you mean '%s'?",
+					 name, nearest.best);
+	return complain_usage_of(context, "verb",
+				 "there is no verb '%s': 'iotracectl help' shows them", name);
 }
 
 void verbs_prepare(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verify: a trace on disk against its manifest. Nothing in the folder is trusted: not the
- * manifest's values, nor what its paths lead to. One thread.
+ * The verb verify: compares a trace on disk with its manifest. Nothing in the folder is trusted, neither the
+ * manifest's values nor what its paths lead to. One thread.
  */
 #pragma once
 
@@ -10,40 +10,50 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "manifest_text.h"
+#include "sha256_hex.h"
 #include "trace_read.h"
 
 enum verify_weight {
-	VERIFY_NOTE,  /* worth to know */
-	VERIFY_LOSS,  /* rows are missing, and the manifest says so: a problem of --strict */
-	VERIFY_WRONG, /* not what the manifest says */
+	VERIFY_NOTE,   /* worth knowing */
+	/* No row is known to be missing, but something that could be there is not: fails with --strict. */
+	VERIFY_CAVEAT,
+	VERIFY_LOSS,   /* rows are missing, and the manifest says so */
+	VERIFY_WRONG,  /* the trace differs from its manifest */
 	VERIFY_WEIGHTS,
 };
 
-/* What was found, told as it is found, or kept for one JSON document. */
+/* Findings: printed as they are found, or collected for one JSON document. */
 struct verify_report {
-	struct json_object *lists[VERIFY_WEIGHTS]; /* with --json, else NULL */
+	struct json_object *lists[VERIFY_WEIGHTS]; /* with --json, otherwise NULL */
 	uint64_t counts[VERIFY_WEIGHTS];
 	bool strict;
 	bool terminal; /* progress is shown on stderr */
 	uint64_t bytes_total, bytes_done;
-	const char *file; /* that is read now */
+	const char *file; /* the file that is being read */
 	struct timespec begin, shown;
 };
 
 void verify_report_init(struct verify_report *report, bool json, bool strict);
 void verify_report_done(struct verify_report *report);
 
-/* What an error of trace_file.h says of the file. */
+/* What an error of trace_file.h means for the file. */
 const char *verify_file_error(int error);
 
-/* `file` is a path within the folder. */
+/* Whether a finding of this weight means that the trace is not complete. */
+bool verify_fails(const struct verify_report *report, enum verify_weight weight);
+
+/* Adds a finding. `file` is a path within the folder. */
 void verify_say(struct verify_report *report, enum verify_weight weight, const char *file,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* So many bytes more of text have been read. */
+/* Adds to the number of bytes of text that have been read. */
 void verify_progress(struct verify_report *report, uint64_t bytes);
 void verify_progress_end(struct verify_report *report);
 double verify_seconds(const struct verify_report *report);
+
+/* The member of `lost` that counts lost names, not rows. */
+#define VERIFY_LOST_NAMES "names"
 
 enum verify_state { VERIFY_OPEN, VERIFY_CLOSED, VERIFY_COMPRESSED, VERIFY_REMOVED };
 
@@ -53,73 +63,83 @@ struct verify_stream {
 	struct trace_columns columns;
 	const char **names;
 	char *header;
-	bool described; /* columns are known */
-	uint64_t emitted, written, lost, removed, missed;
-	bool unknown;	/* a crash took what was emitted after the last row */
-	uint64_t rows;	/* of its segments that are not removed, by the manifest */
+	bool described; /* its columns are known */
+	struct json_object *lost_by; /* number of lost rows by the cause of their loss */
+	uint64_t emitted, written, removed, missed, unfollowed;
+	uint64_t lost;	/* rows lost for any cause */
+	uint64_t lost_names; /* rows that are present but whose file name was lost */
+	bool unknown;	/* a crash lost an unknown number of rows after the last one */
+	uint64_t rows;	/* rows of the segments that are not removed, according to the manifest */
 };
 
 struct verify_segment {
 	struct verify_stream *stream;
-	char name[128]; /* within the stream's folder, without .gz and .part */
-	char path[256]; /* the same with the folder */
+	char name[80]; /* file name in the stream's folder, without .gz and .part */
+	char path[152]; /* the same with the stream's folder */
 	enum verify_format { VERIFY_CSV, VERIFY_JSONL } format;
 	enum verify_state state;
 	uint64_t rows, bytes;
-	const char *sha256; /* NULL: the manifest has none */
+	char sha256[SHA256_HEX_SIZE]; /* "": missing in the manifest */
 	bool has_times;
 	uint64_t first_ns, last_ns;
 };
 
-/* The manifest; strings are borrowed from `json`. */
+/* The manifest; its strings are borrowed from `json`. */
 struct verify_trace {
 	int folder_fd;
-	struct json_object *json;
+	struct json_object *json; /* without the elements of `segments`, of which there may be very many */
+	struct manifest_reader reader; /* reads the elements of `segments` */
 	bool running;
 	struct verify_stream *streams;
 	size_t stream_count;
 	struct verify_segment *segments; /* sorted by path */
 	size_t segment_count;
-	uint64_t rows_read, bytes_read, stored_read; /* what was checked */
-	uint64_t snapshots_read;		     /* files of them */
+	uint64_t rows_read, bytes_read, stored_read; /* amount that was checked */
+	uint64_t snapshots_read;		     /* number of files of snapshots */
 };
 
-/* The folder of a trace; -1, which has been said. */
+/* Opens the folder of a trace. Returns -1 on an error, which has been printed. */
 int verify_open(const char *path);
 
-/* Reads the manifest; false when there is none that can be understood, which has been said. */
+/* Loads the manifest, with a reader for its segments. An error has been printed. */
+int verify_load(struct verify_trace *trace, struct verify_report *report);
+
+/* Parses the manifest. Returns false if it cannot be understood, which has been reported. */
 bool verify_manifest_read(struct verify_trace *trace, struct verify_report *report);
 void verify_trace_done(struct verify_trace *trace);
 
-/* What is a text, else NULL. */
+/* The member if it is a string, otherwise NULL. */
 const char *verify_text(struct json_object *object, const char *key);
 
-/* All that the manifest tells of: the next three. */
+/* Checks everything that the manifest describes: the next three. */
 void verify_contents(struct verify_trace *trace, struct verify_report *report);
 
-/* Sums and losses of the manifest. */
+/* Checks the sums and reports the losses of the manifest. */
 void verify_counts(struct verify_trace *trace, struct verify_report *report);
 
-/* The file of one segment. */
+/* Checks the file of one segment. */
 void verify_segment(struct verify_trace *trace, struct verify_segment *segment,
 		    struct verify_report *report);
 
-/* Its name: that of the segment, or that with .gz or .part. False: it is not there. */
+/* Finds its file name: the segment's, or that with .gz or .part. False: there is no such file. */
 bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size);
 
-/* Files of snapshots; bytes of their text by the manifest; whether one is told of, and whether a folder is of them. */
+/*
+ * Snapshots: verify_snapshots() checks their files; the others return the bytes of their text according to the
+ * manifest, whether the manifest contains the path, and whether the folder is one of snapshots.
+ */
 void verify_snapshots(struct verify_trace *trace, struct verify_report *report);
 uint64_t verify_snapshots_bytes(const struct verify_trace *trace);
 bool verify_knows_snapshot(const struct verify_trace *trace, const char *path);
 bool verify_is_snapshot_folder(const char *name);
 
-/* Files that the manifest does not know. */
+/* Reports files that the manifest does not contain. */
 void verify_folder(struct verify_trace *trace, struct verify_report *report);
 
-/* The segment whose file this is: its path without .gz and .part. NULL: none. */
+/* Finds the segment by the path of its file without .gz and .part. NULL: none. */
 struct verify_segment *verify_find(struct verify_trace *trace, const char *path);
 
-/* Takes .part and .gz off a name; which there were. */
+/* Removes .part and .gz from a name; returns which there were. */
 struct verify_endings {
 	bool part, gz;
 } verify_strip(char *name);

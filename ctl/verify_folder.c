@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What lies in the folder of a trace that its manifest does not know. */
+/* Finds files in the folder of a trace that its manifest does not contain. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,10 @@ static void look_at_snapshots(const struct verify_trace *trace, const char *name
 	}
 }
 
-/* Where a session went on after the daemon's end, its output folder being given. */
+/*
+ * Whether the folder is a trace of its own: a session with an output folder continues in a new folder inside
+ * it after a restart of the daemon.
+ */
 static bool is_trace(const struct verify_trace *trace, const char *name)
 {
 	char path[NAME_MAX + sizeof("/" MANIFEST)];

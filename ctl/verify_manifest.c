@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The manifest of a trace as plain data, every value checked before it is believed. */
+/* Parses the manifest of a trace into plain data; every value is checked before it is used. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,10 @@
 
 #define MANIFEST      "manifest.json"
 #define SCHEMA	      1
-#define MANIFEST_MAX  (64 * 1024 * 1024)
-#define DEPTH_MAX     32
 #define COLUMNS_MAX   256
-#define COLUMN_MAX    64  /* bytes of a name */
+#define COLUMN_MAX    64  /* bytes of a column's name */
 #define STREAMS_MAX   64
-#define WORD_MAX      64  /* bytes of a folder's name, and of a stream's */
+#define WORD_MAX      64  /* bytes of the name of a folder or stream */
 
 static bool wrong(struct verify_report *report, const char *where, const char *what)
 {
@@ -23,48 +22,9 @@ static bool wrong(struct verify_report *report, const char *where, const char *w
 	return false;
 }
 
-/* ---- from the file ---- */
-
-static struct json_object *parse(const char *text, size_t size, struct verify_report *report)
-{
-	_cleanup_(json_tokener_freep) struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
-	struct json_object *json = tokener ? json_tokener_parse_ex(tokener, text, (int)size) : NULL;
-
-	if (json_object_is_type(json, json_type_object))
-		return json;
-	wrong(report, "", "it is not JSON, or damaged");
-	json_object_put(json);
-	return NULL;
-}
-
-static struct json_object *load(int folder_fd, struct verify_report *report)
-{
-	_cleanup_free_ char *text = NULL;
-	struct trace_file file;
-	size_t size = 0;
-	ssize_t got = 0;
-	int r = trace_file_open(folder_fd, MANIFEST, &file);
-
-	if (r < 0) {
-		wrong(report, "", r == -ENOENT ? "there is none: this is no trace" : verify_file_error(r));
-		return NULL;
-	}
-	if (file.size < MANIFEST_MAX)
-		text = malloc(file.size + 1);
-	while (text && size <= file.size &&
-	       (got = trace_file_read(&file, text + size, file.size + 1 - size)) > 0)
-		size += (size_t)got;
-	trace_file_close(&file);
-	if (!text || got < 0) {
-		wrong(report, "", text ? strerror((int)-got) : "it is larger than 64 MiB");
-		return NULL;
-	}
-	return parse(text, size, report);
-}
-
 /* ---- values ---- */
 
-/* A number of something. What is missing is `otherwise`, where that is allowed. */
+/* Gets a count. A missing one is 0, unless it is `needed`. */
 static bool count(struct json_object *object, const char *key, bool needed, uint64_t *ret,
 		  struct verify_report *report, const char *where)
 {
@@ -87,7 +47,10 @@ const char *verify_text(struct json_object *object, const char *key)
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
-/* Letters, digits, '_', '-' and '.', the first no '.': never a path that leads elsewhere. */
+/*
+ * Whether the text consists of letters, digits, '_', '-' and '.', the first not a '.': so it cannot be a path
+ * that leads elsewhere.
+ */
 static bool is_word(const char *word)
 {
 	size_t length = word ? strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -146,8 +109,12 @@ static bool take_lost(struct verify_stream *stream, struct json_object *lost,
 		(void)value;
 		if (!count(lost, key, true, &rows, report, stream->flag))
 			return false;
-		stream->lost += rows;
+		if (!strcmp(key, VERIFY_LOST_NAMES))
+			stream->lost_names = rows;
+		else
+			stream->lost += rows;
 	}
+	stream->lost_by = lost;
 	return true;
 }
 
@@ -166,6 +133,7 @@ static bool take_stream(struct verify_stream *stream, const char *flag, struct j
 	       count(object, "written", true, &stream->written, report, flag) &&
 	       count(object, "removed", false, &stream->removed, report, flag) &&
 	       count(object, "missed", false, &stream->missed, report, flag) &&
+	       count(object, "unfollowed", false, &stream->unfollowed, report, flag) &&
 	       take_lost(stream, member_of(object, "lost"), report);
 }
 
@@ -175,7 +143,7 @@ static bool take_streams(struct verify_trace *trace, struct verify_report *repor
 	bool good = json_object_is_type(streams, json_type_object);
 	size_t streams_there = good ? (size_t)json_object_object_length(streams) : 0;
 
-	/* A folder that was made for snapshots has none. */
+	/* A folder that was made for snapshots has no streams. */
 	if (!good || (!streams_there && !count_of(member_of(trace->json, "snapshots"))) ||
 	    streams_there > STREAMS_MAX)
 		return wrong(report, "", "there are no streams in it");
@@ -215,7 +183,7 @@ struct verify_endings verify_strip(char *name)
 	return endings;
 }
 
-/* FOLDER/NAME, with the folder of the stream, and nothing else. */
+/* Accepts only FOLDER/NAME with the folder of the stream. */
 static bool take_path(struct verify_segment *segment, const char *path)
 {
 	const char *folder = segment->stream->folder;
@@ -275,7 +243,7 @@ static bool take_segment(struct verify_trace *trace, struct json_object *object,
 	    !count(object, "bytes", true, &segment->bytes, report, segment->path) ||
 	    !take_times(segment, object, report))
 		return false;
-	segment->sha256 = verify_text(object, "sha256");
+	snprintf(segment->sha256, sizeof(segment->sha256), "%s", verify_text(object, "sha256") ?: "");
 	if (segment->state != VERIFY_REMOVED) {
 		segment->stream->rows += segment->rows;
 		report->bytes_total += segment->bytes;
@@ -300,23 +268,41 @@ static void sort_segments(struct verify_trace *trace, struct verify_report *repo
 			wrong(report, segments[i].path, "it is there twice");
 }
 
+/* Makes room for one more segment, whose fields are 0. */
+static bool grow(struct verify_trace *trace, size_t *room, struct verify_report *report)
+{
+	size_t wanted = *room + *room / 4 + 64;
+	struct verify_segment *segments;
+
+	if (trace->segment_count == *room) {
+		segments = reallocarray(trace->segments, wanted, sizeof(*segments));
+		if (!segments)
+			return wrong(report, "", strerror(ENOMEM));
+		trace->segments = segments;
+		*room = wanted;
+	}
+	memset(&trace->segments[trace->segment_count], 0, sizeof(*trace->segments));
+	return true;
+}
+
 static void take_segments(struct verify_trace *trace, struct verify_report *report)
 {
-	struct json_object *segments = member_of(trace->json, "segments");
-	size_t there = json_object_is_type(segments, json_type_array) ?
-			       json_object_array_length(segments) : 0;
+	struct json_object *object;
+	size_t room = 0;
+	int r = 0;
 
-	if (!json_object_is_type(segments, json_type_array)) {
+	if (!trace->reader.list) {
 		wrong(report, "", "it has no list of segments");
 		return;
 	}
-	trace->segments = calloc(there + 1, sizeof(*trace->segments));
-	for (size_t i = 0; trace->segments && i < there; i++)
-		take_segment(trace, json_object_array_get_idx(segments, i), report);
+	while (grow(trace, &room, report) && (r = manifest_reader_next(&trace->reader, &object)) > 0) {
+		take_segment(trace, object, report);
+		json_object_put(object);
+	}
+	if (r < 0)
+		wrong(report, "segments", "it is not JSON, or damaged");
 	if (trace->segments)
 		sort_segments(trace, report);
-	else
-		wrong(report, "", strerror(ENOMEM));
 }
 
 struct verify_segment *verify_find(struct verify_trace *trace, const char *path)
@@ -345,8 +331,7 @@ bool verify_manifest_read(struct verify_trace *trace, struct verify_report *repo
 {
 	uint64_t schema;
 
-	trace->json = load(trace->folder_fd, report);
-	if (!trace->json)
+	if (verify_load(trace, report) < 0)
 		return false;
 	if (!count(trace->json, "schema_version", true, &schema, report, "trace"))
 		return false;
@@ -367,5 +352,6 @@ void verify_trace_done(struct verify_trace *trace)
 	}
 	free(trace->streams);
 	free(trace->segments);
+	manifest_reader_done(&trace->reader);
 	json_object_put(trace->json);
 }

@@ -53,10 +53,15 @@ static void keep(struct json_object *list, const char *file, const char *what)
 	json_object_array_add(list, object);
 }
 
+bool verify_fails(const struct verify_report *report, enum verify_weight weight)
+{
+	return weight >= (report->strict ? VERIFY_CAVEAT : VERIFY_LOSS);
+}
+
 static void print(const struct verify_report *report, enum verify_weight weight, const char *file,
 		  const char *what)
 {
-	bool bad = weight == VERIFY_WRONG || (report->strict && weight == VERIFY_LOSS);
+	bool bad = verify_fails(report, weight);
 
 	fputs(bad ? style(stdout, STYLE_BAD) : "", stdout);
 	put_text(stdout, file);

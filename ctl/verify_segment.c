@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The file of one segment against what the manifest says of it. */
+/* Compares the file of one segment with its description in the manifest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "cleanup.h"
 #include "verify.h"
 
-/* Under which its file may lie, the likeliest first. */
+/* Endings that the file's name may have, the likeliest first. */
 static const char *const endings[] = { "", ".gz", ".part" };
 enum { PLAIN, GZIP, PART, ENDINGS };
 
@@ -23,7 +23,7 @@ static bool is_there(int folder_fd, const char *name, size_t ending, char *file,
 	return !fstatat(folder_fd, file, &status, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Fills in the file's name. Its ending, or ENDINGS. */
+/* Writes the file's name. Returns the index of its ending, or ENDINGS. */
 static size_t find_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size)
 {
 	for (size_t ending = PLAIN; ending < ENDINGS; ending++)
@@ -60,7 +60,7 @@ static void check_rows(const struct verify_segment *segment, const struct trace_
 			   scan->first_outside, scan->outside_rows);
 }
 
-/* Of a segment that is finished. Where the end was not read, the rest is no news. */
+/* Checks a finished segment. If the scan stopped before the end, the sums say nothing. */
 static void check_sums(const struct verify_segment *segment, const struct trace_scan *scan,
 		       const struct trace_read *read, struct verify_report *report)
 {
@@ -81,13 +81,13 @@ static void check_sums(const struct verify_segment *segment, const struct trace_
 		verify_say(report, VERIFY_WRONG, segment->path,
 			   "it has %" PRIu64 " rows, the manifest says %" PRIu64, scan->rows,
 			   segment->rows);
-	if (!segment->sha256)
+	if (!*segment->sha256)
 		verify_say(report, VERIFY_WRONG, segment->path, "the manifest has no SHA-256 of it");
 	else if (strcmp(read->sha256, segment->sha256))
 		verify_say(report, VERIFY_WRONG, segment->path, "its SHA-256 is not the manifest's");
 }
 
-/* Of one that is being written: what is there by now, which is at least what the manifest knows. */
+/* Checks a segment that is being written: it has at least the rows that the manifest knows. */
 static void check_open(const struct verify_segment *segment, const struct trace_scan *scan,
 		       struct verify_report *report)
 {
@@ -139,7 +139,7 @@ static void check_removed(const struct verify_segment *segment, size_t ending,
 			  struct verify_report *report)
 {
 	if (ending == ENDINGS)
-		verify_say(report, VERIFY_LOSS, segment->path, "retention removed it");
+		verify_say(report, VERIFY_CAVEAT, segment->path, "it was removed to keep within limits");
 	else
 		verify_say(report, VERIFY_WRONG, segment->path,
 			   "it is there, and the manifest says that it was removed");

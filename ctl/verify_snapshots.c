@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of snapshots: their text is as the manifest says. */
+/* Compares the text of snapshots' files with the manifest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ bool verify_is_snapshot_folder(const char *name)
 	return false;
 }
 
-/* FOLDER/FILE, the folder being one of snapshots. */
+/* Accepts only FOLDER/FILE with a folder of snapshots. */
 static bool path_good(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -36,7 +36,10 @@ static bool path_good(const char *path)
 	return verify_is_snapshot_folder(folder);
 }
 
-/* Bytes of the file's text, or a negative errno, and their SHA-256. What is more than `most` is not read. */
+/*
+ * Returns the size of the file's text in bytes, or a negative errno, and the SHA-256. Stops reading after more
+ * than `most` bytes.
+ */
 static int64_t read_text(struct trace_file *file, int64_t most, char sha256[SHA256_HEX_SIZE],
 			 struct verify_report *report)
 {
@@ -55,7 +58,7 @@ static int64_t read_text(struct trace_file *file, int64_t most, char sha256[SHA2
 	return n < 0 ? n : bytes;
 }
 
-/* The same of a file by its path. */
+/* The same for a file given by its path. */
 static int64_t read_file(struct verify_trace *trace, const char *path, int64_t most,
 			 char sha256[SHA256_HEX_SIZE], struct verify_report *report)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A trace as a whole. */
+/* Checks a whole trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

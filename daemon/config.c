@@ -4,20 +4,25 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "log.h"
 #include "protocol.h"
 #include "units.h"
 
-enum { SECTION_MAX = 64 };
+#define OTHERS_WRITE 022
+
+enum { SECTION_MAX = 64, SIZE_MAX_FILE = 64 * 1024 };
 
 static const struct config defaults = {
 	.log_level = LOG_INFO,
@@ -38,9 +43,9 @@ static const struct config defaults = {
 struct setting {
 	const char *section;
 	const char *key;
-	/* NULL, or what is wrong with the value */
+	/* Returns NULL, or what is wrong with the value. */
 	const char *(*parse)(const char *value, void *field);
-	size_t offset; /* of the field in struct config */
+	size_t offset; /* offset of the field in struct config */
 	size_t size;
 };
 
@@ -64,7 +69,7 @@ static const char *parse_directory(const char *value, void *field)
 	return NULL;
 }
 
-/* "off" is 0. */
+/* The word "off" gives 0. */
 static const char *parse_interval(const char *value, void *field)
 {
 	uint64_t ns = 0;
@@ -149,12 +154,39 @@ static const struct setting settings[] = {
 	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },
 };
 
-/* A file being read, for the words of a warning. */
+/* The receiver of findings about what cannot be understood, with its argument. */
+struct audience {
+	config_critic critic;
+	void *userdata;
+};
+
+static void vtell(const struct audience *audience, enum config_finding finding, const char *format, va_list arguments)
+{
+	_cleanup_free_ char *sentence = NULL;
+
+	if (vasprintf(&sentence, format, arguments) < 0)
+		sentence = NULL;
+	else
+		audience->critic(finding, sentence, audience->userdata);
+}
+
+static void __attribute__((format(printf, 3, 4)))
+tell(const struct audience *audience, enum config_finding finding, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vtell(audience, finding, format, arguments);
+	va_end(arguments);
+}
+
+/* The file that is being read; a warning names its path and line. */
 struct reader {
+	const struct audience *audience;
 	const char *path;
 	unsigned line;
 	char section[SECTION_MAX];
-	bool skip; /* a section nobody knows: said once */
+	bool skip; /* the section is unknown and its lines are ignored; one warning was given */
 	struct config *config;
 };
 
@@ -184,16 +216,16 @@ static void read_section(struct reader *reader, char *text)
 
 	reader->skip = true;
 	if (text[length - 1] != ']' || length - 2 >= sizeof(reader->section)) {
-		log_warning("%s:%u: '%s' is not a section, ignored up to the next one",
-			    reader->path, reader->line, text);
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: '%s' is not a section", reader->path, reader->line,
+		     text);
 		return;
 	}
 	text[length - 1] = '\0';
 	strcpy(reader->section, text + 1);
 	reader->skip = !section_known(reader->section);
 	if (reader->skip && strncmp(reader->section, "X-", 2))
-		log_warning("%s:%u: there is no section [%s], ignored", reader->path, reader->line,
-			    reader->section);
+		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: there is no section [%s]", reader->path,
+		     reader->line, reader->section);
 }
 
 static const struct setting *find_setting(const char *section, const char *key)
@@ -204,7 +236,7 @@ static const struct setting *find_setting(const char *section, const char *key)
 	return NULL;
 }
 
-/* An empty value brings the default back. */
+/* An empty value restores the default. */
 static void apply(struct reader *reader, const struct setting *setting, const char *value)
 {
 	void *field = (char *)reader->config + setting->offset;
@@ -215,8 +247,8 @@ static void apply(struct reader *reader, const struct setting *setting, const ch
 	else
 		memcpy(field, (const char *)&defaults + setting->offset, setting->size);
 	if (wrong)
-		log_warning("%s:%u: %s=%s: %s, ignored", reader->path, reader->line, setting->key,
-			    value, wrong);
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: %s=%s: %s", reader->path, reader->line,
+		     setting->key, value, wrong);
 }
 
 static void read_assignment(struct reader *reader, char *text)
@@ -226,13 +258,13 @@ static void read_assignment(struct reader *reader, char *text)
 	const char *key;
 
 	if (!equals) {
-		log_warning("%s:%u: '%s' is not KEY=VALUE, ignored", reader->path, reader->line,
-			    text);
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: '%s' is not KEY=VALUE", reader->path, reader->line,
+		     text);
 		return;
 	}
 	if (!*reader->section) {
-		log_warning("%s:%u: '%s' stands before any section, ignored", reader->path,
-			    reader->line, text);
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: '%s' stands before any section", reader->path,
+		     reader->line, text);
 		return;
 	}
 	*equals = '\0';
@@ -241,8 +273,8 @@ static void read_assignment(struct reader *reader, char *text)
 	if (setting)
 		apply(reader, setting, strip(equals + 1));
 	else
-		log_warning("%s:%u: [%s] has no key %s, ignored", reader->path, reader->line,
-			    reader->section, key);
+		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: [%s] has no key %s", reader->path, reader->line,
+		     reader->section, key);
 }
 
 static void read_line(struct reader *reader, char *line)
@@ -304,14 +336,58 @@ static int read_lines(struct reader *reader, FILE *file)
 	return ferror(file) ? -EIO : 0;
 }
 
-static int read_file(const char *path, struct config *config)
+/* Returns NULL, or why the content of the file must not be trusted. */
+static const char *distrust(const struct stat *status)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	struct reader reader = { .path = path, .config = config };
+	if (!S_ISREG(status->st_mode))
+		return "it is no regular file";
+	if (status->st_uid && status->st_uid != geteuid())
+		return "it belongs neither to root nor to the daemon's user";
+	if (status->st_mode & OTHERS_WRITE)
+		return "others than its owner may write it";
+	return status->st_size > SIZE_MAX_FILE ? "it is larger than 64 KiB" : NULL;
+}
 
-	if (!file)
+/*
+ * The file decides what root does, hence distrust(). O_NONBLOCK, as opening a FIFO would wait for a writer.
+ */
+static int open_file(const char *path, FILE **ret, const char **why)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
 		return -errno;
-	return read_lines(&reader, file);
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	*why = distrust(&status);
+	if (*why)
+		return -EPERM;
+	*ret = fdopen(fd, "r");
+	if (!*ret)
+		return -ENOMEM;
+	take_fd(&fd);
+	return 0;
+}
+
+/* If `*why` is set, it explains the failure better than the error number. */
+static int read_file(const char *path, const struct audience *audience, struct config *config,
+		     const char **why)
+{
+	struct reader reader = { .audience = audience, .path = path, .config = config };
+	_cleanup_fclose_ FILE *file = NULL;
+	int r = open_file(path, &file, why);
+
+	return r < 0 ? r : read_lines(&reader, file);
+}
+
+static void read_drop_in(const char *path, const struct audience *audience, struct config *config)
+{
+	const char *why = NULL;
+	int r = read_file(path, audience, config, &why);
+
+	if (r < 0)
+		tell(audience, CONFIG_WRONG, "%s: %s", path, why ?: strerror(-r));
 }
 
 static int is_drop_in(const struct dirent *entry)
@@ -319,11 +395,11 @@ static int is_drop_in(const struct dirent *entry)
 	return !fnmatch("*.conf", entry->d_name, FNM_PERIOD);
 }
 
-static void read_drop_ins(const char *path, struct config *config)
+static void read_drop_ins(const char *path, const struct audience *audience, struct config *config)
 {
 	_cleanup_free_ struct dirent **entries = NULL;
 	_cleanup_free_ char *folder = NULL;
-	int count, r;
+	int count;
 
 	if (asprintf(&folder, "%s.d", path) < 0) {
 		folder = NULL;
@@ -336,22 +412,39 @@ static void read_drop_ins(const char *path, struct config *config)
 
 		if (asprintf(&file, "%s/%s", folder, entry->d_name) < 0)
 			continue;
-		r = read_file(file, config);
-		if (r < 0)
-			log_warning("%s: %s, ignored", file, strerror(-r));
+		read_drop_in(file, audience, config);
 	}
 	if (count < 0 && errno != ENOENT)
-		log_warning("%s: %m, ignored", folder);
+		tell(audience, CONFIG_WRONG, "%s: %s", folder, strerror(errno));
+}
+
+int config_examine(const char *path, bool required, struct config *config, config_critic critic,
+		   void *userdata)
+{
+	const struct audience audience = { critic, userdata };
+	const char *why = NULL;
+	int r;
+
+	*config = defaults;
+	r = read_file(path, &audience, config, &why);
+	if (r < 0 && (required || r != -ENOENT)) {
+		tell(&audience, CONFIG_REFUSED, "%s: %s", path, why ?: strerror(-r));
+		return r;
+	}
+	read_drop_ins(path, &audience, config);
+	return 0;
+}
+
+static void log_finding(enum config_finding finding, const char *sentence, void *userdata)
+{
+	(void)userdata;
+	if (finding == CONFIG_REFUSED)
+		log_error("%s", sentence);
+	else
+		log_warning("%s, ignored", sentence);
 }
 
 int config_load(const char *path, bool required, struct config *config)
 {
-	int r;
-
-	*config = defaults;
-	r = read_file(path, config);
-	if (r < 0 && (required || r != -ENOENT))
-		return r;
-	read_drop_ins(path, config);
-	return 0;
+	return config_examine(path, required, config, log_finding, NULL);
 }

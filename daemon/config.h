@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * iotracerd.conf and its drop-ins, FILE.d/NAME.conf in the order of their names: INI as systemd
- * reads it. What cannot be understood is logged with file and line and ignored. Main thread only.
+ * iotracerd.conf and its drop-ins, FILE.d/NAME.conf in the order of their names: INI as systemd reads it. What
+ * cannot be understood is logged with file and line and ignored. Main thread only.
+ *
+ * Only a regular file of at most 64 KiB is read that belongs to root or to the daemon's user and that nobody
+ * else may write. For any other main file the result is -EPERM, and the log says why. A drop-in that is
+ * refused is skipped; the others apply.
  */
 #pragma once
 
@@ -21,12 +25,25 @@ struct config {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
-	struct iotr_snapshots snapshots; /* of sessions that do not say */
-	char country[3];		 /* two letters; "": from the time zone */
-	bool resume; /* sessions go on after the daemon's end */
-	struct iotr_share max_use;   /* of the log folder's file system, by all traces in it */
-	struct iotr_share keep_free; /* of it, by whatever */
+	struct iotr_snapshots snapshots; /* for sessions that do not specify their own */
+	char country[3];		 /* two letters; "": derived from the time zone */
+	bool resume; /* sessions continue after a restart of the daemon */
+	struct iotr_share max_use;   /* limit for all traces in the log folder together, of its file system */
+	struct iotr_share keep_free; /* what stays free of that file system, whoever uses the rest */
 };
 
-/* The defaults, then what the files say. A file that is not there is -ENOENT only if `required`. */
+/* Sets the defaults, then applies the files. A missing file is an error (-ENOENT) only if `required`. */
 int config_load(const char *path, bool required, struct config *config);
+
+/*
+ * The same, but what cannot be understood goes to `critic` instead of the log: one sentence for each finding,
+ * with file and line.
+ */
+enum config_finding {
+	CONFIG_UNKNOWN, /* an unknown section or key */
+	CONFIG_WRONG,	/* a value or a drop-in that cannot be used and is ignored */
+	CONFIG_REFUSED, /* the main file is refused and not read, which is also an error */
+};
+typedef void (*config_critic)(enum config_finding finding, const char *sentence, void *userdata);
+int config_examine(const char *path, bool required, struct config *config, config_critic critic,
+		   void *userdata);

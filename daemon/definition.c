@@ -44,7 +44,7 @@ static struct json_object *operation_array(const struct iotr_session_spec *spec)
 	return array;
 }
 
-/* Texts of a list whose elements are of that size. */
+/* An array of strings from a list whose elements are `size` bytes each. */
 static struct json_object *text_array(const void *texts, size_t size, size_t count)
 {
 	struct json_object *array = json_object_new_array();
@@ -86,7 +86,7 @@ struct json_object *definition_filters(const struct iotr_session_spec *spec)
 	add_array(filters, "uids", u32_array(spec->uids, spec->uid_count));
 	add_array(filters, "cgroups", text_array(spec->cgroups, sizeof(*spec->cgroups), spec->cgroup_count));
 	add_array(filters, "units", text_array(spec->units, sizeof(*spec->units), spec->unit_count));
-	add_array(filters, "devices", device_array(spec->devices, spec->device_count));
+	add_array(filters, "devices", device_array(spec->devices, spec->device_count - spec->device_found));
 	add_array(filters, "paths", text_array(spec->paths, sizeof(*spec->paths), spec->path_count));
 	add_array(filters, "operations", operation_array(spec));
 	if (spec->min_latency_ns)
@@ -101,7 +101,7 @@ struct json_object *definition_filters(const struct iotr_session_spec *spec)
 	return filters;
 }
 
-/* Limits that are set, rotation (0: never), and the format. */
+/* Adds the limits that are set, rotation in any case (0: never), and the format. */
 void definition_add_limits(struct json_object *object, const struct iotr_session_spec *spec)
 {
 	const struct {
@@ -160,6 +160,8 @@ struct json_object *definition_describe(const struct iotr_session_spec *spec)
 	definition_add_limits(definition, spec);
 	if (spec->anonymize)
 		add_flag(definition, "anonymize", true);
+	if (spec->anonymize_host)
+		add_flag(definition, "anonymize_host", true);
 	if (spec->flight_recorder) {
 		add_u64(definition, "flight_recorder", spec->flight_recorder);
 		return definition;

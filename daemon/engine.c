@@ -7,13 +7,18 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "engine_errand.h"
 #include "engine_resume.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "probes/control_page.h"
+#include "probes/own.h"
+#include "snapshot/snapshot.h"
 
-#define BOTH_ENDS (1U << PROBES_ENTERS | 1U << PROBES_EXITS) /* of system calls */
+#define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands (engine_errand.h) */
+#define BOTH_ENDS (1U << PROBES_ENTERS | 1U << PROBES_EXITS) /* of system calls: entry and exit */
 
-/* Groups of programs that a stream needs. */
+/* Groups of programs that each stream needs. */
 static const uint32_t groups_of_stream[IOTR_STREAM_COUNT] = {
 	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
 	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
@@ -32,7 +37,7 @@ uint32_t stream_groups(enum iotr_stream stream)
 	return groups_of_stream[stream];
 }
 
-#define RELEASE_US 1000000 /* after the last session that wanted a hook */
+#define RELEASE_US 1000000 /* Hooks stay attached for this long after the last session that needed them. */
 
 int engine_fail(struct engine_error *error, int r, const char *parameter, const char *message)
 {
@@ -63,6 +68,19 @@ static int level_find(const char *name, enum probes_level *ret)
 const char *level_name(enum probes_level level)
 {
 	return level == PROBES_FUNCTION ? "function" : "tracepoint";
+}
+
+void engine_own(struct engine *engine, pid_t process, bool own)
+{
+	if (own)
+		own_add(engine->probes, process);
+	else
+		own_remove(engine->probes, process);
+}
+
+static void on_snapshot_process(pid_t process, bool begins, void *userdata)
+{
+	engine_own(userdata, process, begins);
 }
 
 static int consumer_start(struct engine *engine)
@@ -110,6 +128,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	r = consumer_start(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
+	snapshot_watch(on_snapshot_process, engine);
 	r = snapshots_new(engine, &engine->snapshots);
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
@@ -120,12 +139,17 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	return 0;
 }
 
-void engine_free(struct engine *engine)
+bool engine_free(struct engine *engine)
 {
+	bool ended;
+
 	if (!engine)
-		return;
+		return true;
+	snapshot_watch(NULL, NULL);
 	selftest_abort(engine);
 	engine_resume_end(engine);
+	errands_end(engine, clocks_mono_ns() + ERRANDS_NS);
+	snapshot_removals_end(clocks_mono_ns() + ERRANDS_NS);
 	engine_notice_done(engine);
 	dumps_end(engine);
 	for (size_t i = 0; i < engine->ended_count; i++)
@@ -136,12 +160,13 @@ void engine_free(struct engine *engine)
 	snapshots_free(engine->snapshots);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
-	if (engine->abandoned)
-		storage_stop(engine->storage);
-	else
-		storage_free(engine->storage);
+	ended = engine->abandoned ? storage_stop(engine->storage) : storage_free(engine->storage);
+	if (!ended)
+		log_error("a segment that is compressed lies on a disk that does not answer: the daemon ends without it");
+	ended &= !engine->hung;
 	sd_event_unref(engine->event);
 	free(engine);
+	return ended;
 }
 
 /* ---- which programs are attached ---- */
@@ -197,7 +222,9 @@ static int release_due(sd_event_source *source, uint64_t now, void *userdata)
 	return 0;
 }
 
-/* Hooks stay a moment, so that sessions in a row do not pay for attaching again. */
+/*
+ * Hooks stay attached for a while, so that sessions that follow one another do not attach them anew each time.
+ */
 void groups_release_later(struct engine *engine)
 {
 	engine->release = sd_event_source_disable_unref(engine->release);

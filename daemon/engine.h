@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The data plane as the control plane sees it: sessions that run, what they wrote and lost, and
- * which hooks carry them. Main thread only. Nothing here parses JSON; errors come as a negative
- * errno with a sentence for the user in struct engine_error.
+ * The data plane as the control plane sees it: running sessions, what they wrote and lost, and the hooks that
+ * serve them. Main thread only. Nothing here parses JSON; errors are a negative errno with a sentence for the
+ * user in struct engine_error.
  */
 #pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "rights.h"
 #include "session.h"
 #include "units.h"
 
 struct engine;
 
-/* What traces may take of the log folder's file system: see pipeline/storage.h. */
+/* Limits of the disk space that traces may use of the log folder's file system: see pipeline/storage.h. */
 struct engine_storage {
 	struct iotr_share max_use;
 	struct iotr_share keep_free;
 };
 
 struct engine_config {
-	const char *log_dir;   /* sessions without an output folder go to LOG_DIR/NAME/START */
+	const char *log_dir;   /* a session without an output folder uses LOG_DIR/NAME/START */
 	const char *state_dir;
 	const char *level;     /* "auto", "function" or "tracepoint" */
-	const struct iotr_snapshots *snapshots; /* of sessions that do not say; may change */
-	const char *country;   /* two letters, "": from the time zone; may change */
-	bool resume;	       /* sessions that ran when the last daemon ended go on */
+	const struct iotr_snapshots *snapshots; /* for sessions that do not specify their own; may change */
+	const char *country;   /* two letters, "": derived from the time zone; may change */
+	const gid_t *readers;  /* group that may read the content of the log folder; NULL: root alone */
+	bool resume;	       /* sessions that ran when the last daemon ended continue */
 	struct engine_storage storage;
 };
 
@@ -38,118 +41,143 @@ struct engine_error {
 	char message[512];
 };
 
-/* Loads what the kernel lets us load. Fails only when nothing at all can be traced. */
+/* Loads the programs that this kernel accepts. Fails only if nothing at all can be traced. */
 int engine_new(const struct engine_config *config, sd_event *event, struct engine **ret,
 	       struct engine_error *error);
 
-/* From now on. */
+/* Sets new limits, which apply from now on. */
 void engine_set_storage(struct engine *engine, const struct engine_storage *limits);
 
-/* Stops every session (all rows written, files closed), detaches, frees. Takes NULL. */
-void engine_free(struct engine *engine);
+/*
+ * Whether the operations of a process make no rows, because it belongs to iotracer. Calls are counted: each
+ * one with `own` true needs one with false.
+ */
+void engine_own(struct engine *engine, pid_t process, bool own);
 
 /*
- * How a start went: called once, on the main loop, in engine_stop() of that session or engine_free(),
- * or before engine_start() returns. On success `session`, the handler's, is an object like one of
- * engine_status(); its "missing" array names what this kernel cannot give
- * ({"stream","operation","reason"}), empty when all is there. Else the error is as for engine_start(),
- * or -EINVAL/-ENOTEMPTY/-EACCES/...: output folder; -ECANCELED: it was stopped before.
+ * Stops every session (all rows written, files closed), detaches the hooks, frees the engine. Takes NULL.
+ * Returns false if threads that wait for a disk were left behind, after at most a minute and a half; the log
+ * names their sessions.
+ */
+bool engine_free(struct engine *engine);
+
+/*
+ * The result of a start. It is called once, on the main loop, in engine_stop() of that session or
+ * engine_free(), or before engine_start() returns. On success `session`, which the handler owns, is an object
+ * like one of engine_status(); its "missing" array names what this kernel cannot record
+ * ({"stream","operation","reason"}) and is empty if nothing is missing. On failure the error is one of
+ * engine_start(), or -EINVAL/-ENOTEMPTY/-EACCES/... for the output folder, or -ECANCELED if the session was
+ * stopped before it ran.
  */
 typedef void (*engine_start_handler)(int result, struct json_object *session,
 				     const struct engine_error *error, void *userdata);
 
 /*
- * Starts a session; the spec is copied. The name is taken, and the session to be seen, from now on;
- * its folder and files are opened beside the main loop, and then the handler is called. -EEXIST: the
- * name runs already; -ENOSPC: 64 run already; -EOPNOTSUPP: none of the streams has a hook here;
- * -EINVAL: a filter. The handler is not called then.
+ * Starts a session; the spec and its owner are copied. A folder that the spec names is made and written with
+ * the owner's rights. The name is taken, and the session visible, from now on; a thread opens its folder and
+ * files, and then the handler is called. -EEXIST: a session of that name runs already; -ENOSPC: 64 run
+ * already; -EOPNOTSUPP: none of the streams has a hook on this kernel; -EINVAL: a filter. On these errors the
+ * handler is not called.
  */
-int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+int engine_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
 		 engine_start_handler handler, void *userdata, struct engine_error *error);
 
 /*
- * What ends after the call, because it waits for the disk, tells its result to a handler: once, on
- * the main loop, in engine_free(), or before the call returns. The value is the handler's.
+ * The result of a request that waits for the disk and so may end after the call. The handler is called once:
+ * on the main loop, in engine_free(), or before the call returns. It owns the value.
  */
 typedef void (*engine_handler)(int result, struct json_object *value, void *userdata);
 
-/* Filters of a running session that are to be other ones: a bit for each enum iotr_spec_filter. */
+/*
+ * Filters of a running session to replace: `given` and `cleared` have a bit for each enum iotr_spec_filter.
+ */
 struct engine_change {
-	struct iotr_session_spec spec; /* has those given */
+	struct iotr_session_spec spec; /* the new values of the filters in `given` */
 	uint32_t given;
 	uint32_t cleared;
 };
 
 /*
- * Changes filters of a running session: what begins from some instant on is judged by the new
- * ones, what began before by the old ones, and no row is lost or written twice. -ENOENT; -ENOSPC:
- * 64 run, and a change needs a place more; -EINVAL. `*ret`: its status.
+ * Changes filters of a running session. Operations that begin after some instant are judged by the new
+ * filters, those that began before it by the old ones, and no row is lost or written twice. -ENOENT; -ENOSPC:
+ * 64 sessions run, and a change needs one more slot; -EINVAL.
+ *
+ * A thread looks at paths that are given, as their disk may hang. When it is done, or before the call returns
+ * if there are no paths, the handler is called with the result and the session's status, which it owns. It is
+ * not called when the call fails, in engine_free(), or after engine_set_cancel(), after which nothing is
+ * changed any more. `*ret` is NULL if the handler was called before the return.
  */
+struct engine_setting;
+typedef void (*engine_set_handler)(int result, struct json_object *session,
+				   const struct engine_error *error, void *userdata);
 int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
-	       struct json_object **ret, struct engine_error *error);
+	       engine_set_handler handler, void *userdata, struct engine_setting **ret,
+	       struct engine_error *error);
+void engine_set_cancel(struct engine_setting *setting);
 
 /*
- * Ends a session; every row is on disk at the handler's call, with its final status. Of one that is
- * still starting nothing is left then. -ENOENT.
+ * Ends a session. When the handler is called, every row is on disk; the value is the final status. A session
+ * that was still starting leaves nothing behind. -ENOENT.
  */
 int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 
 /*
- * Ends the segments of all streams of the session that have rows. The value: array of the paths
- * just closed. -ENOENT, also while it starts or ends, -EOPNOTSUPP where its rows are in memory: the handler is
- * not called.
+ * Ends the current segments of all streams of the session that have rows. The value is an array of the paths
+ * just closed. -ENOENT, also while the session starts or ends; -EOPNOTSUPP if its rows are kept in memory. On
+ * these errors the handler is not called.
  */
 int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata);
 
 /*
- * Writes the rows that a flight recorder holds, of operations that ended within the last `last_ns`
- * (0: all of them), to files in a folder: `output`, or LOG_DIR/NAME/TIME when that is "". Rows that
- * ended before the call are all there, later ones are not waited for. It is written beside the main
- * loop, to its end even when it was let go of; then `handler` is called on the main loop, with what
- * was written (whose owner it becomes), or with NULL and a sentence.
+ * Writes the rows of a flight recorder whose operations ended within the last `last_ns` (0: all rows) to files
+ * in a folder: `output`, with the caller's rights, or LOG_DIR/NAME/TIME if `output` is "". All rows of
+ * operations that ended before the call are included; the dump does not wait for later ones. A thread writes
+ * it, to the end even after engine_dump_forget(). Then `handler` is called on the main loop with a description
+ * of what was written, which it owns, or with NULL and the error: its `parameter` is "output" if the folder is
+ * at fault.
  *
- * -ENOENT, also while it starts or ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it is being written;
- * -EINVAL/-ENOTEMPTY/-EACCES/...: output folder.
+ * -ENOENT, also while the session starts or ends; -EOPNOTSUPP: the session writes files; -EBUSY: a dump of it
+ * is being written.
  */
 struct engine_dump;
-typedef void (*engine_dump_handler)(struct json_object *result, const char *message, void *userdata);
+typedef void (*engine_dump_handler)(struct json_object *result, const struct engine_error *error, void *userdata);
 int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
-		    engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    const struct rights *caller, engine_dump_handler handler, void *userdata, struct engine_dump **ret,
 		    struct engine_error *error);
 
-/* The handler is not called any more; not to be used after the handler was called. */
+/* The handler will not be called any more. Must not be used after the handler was called. */
 void engine_dump_forget(struct engine_dump *dump);
 
 /*
- * Sums up the rows of a flight recorder whose operations ended from `*since_ns` (CLOCK_MONOTONIC)
- * until now, which it becomes. -ENOENT. `*ret`: a new object, see the method Top.
+ * Sums up the rows of a flight recorder whose operations ended between `*since_ns` (CLOCK_MONOTONIC) and now;
+ * `*since_ns` is set to now. `*ret` is a new object, see the method Top. -ENOENT.
  */
 struct engine_look {
 	const char *order; /* from engine_look_order() */
-	uint64_t count;	   /* most that are told */
+	uint64_t count;	   /* how many entries the result has at most */
 };
 
 int engine_look(struct engine *engine, const char *name, const struct engine_look *look,
 		uint64_t *since_ns, struct json_object **ret);
 
-/* "rows", "bytes" or "latency" as a constant, NULL: there is no such order. */
+/* Returns "rows", "bytes" or "latency" as a constant, or NULL if there is no such order. */
 const char *engine_look_order(const char *name);
 
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);
 
-/* New object: what the daemon costs, see the method Status. */
+/* New object: the resources that the daemon uses, see the method Status. */
 int engine_cost(struct engine *engine, struct json_object **ret);
 
 /* New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. */
 int engine_streams(struct engine *engine, struct json_object **ret);
 
 /*
- * Checks: {"check","ok":bool,"detail"}: capabilities, level, hooks per stream and operation. A
- * self-test of less than three seconds tries the hooks with I/O of its own; those it can try have
- * "test" ("rows", "none": no row came although it had to; "unsure": none came, but none had to;
- * "untried") and "rows" besides. The handler is called once, on the main loop, and takes the array;
- * engine_doctor_free() before or after that. Calls at the same time share one self-test.
+ * An array of checks, {"check","ok":bool,"detail"}: capabilities, level, hooks per stream and operation. A
+ * self-test of less than three seconds tries the hooks with I/O of its own; checks of what it can try have two
+ * more members, "rows" and "test": "rows"; "none": no row came although one had to; "unsure": no row came, but
+ * none had to; or "untried". The handler is called once, on the main loop, and owns the array;
+ * engine_doctor_free() may be called before or after that. Calls at the same time share one self-test.
  */
 struct engine_doctor;
 typedef void (*engine_doctor_handler)(struct json_object *checks, void *userdata);
@@ -158,11 +186,11 @@ int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void
 void engine_doctor_free(struct engine_doctor *doctor);
 
 /*
- * Live rows: calls `row` on the main loop for each row formatted while the tail lives (bounded;
- * `skipped` counts rows dropped since the last call). `row`: {"stream": "vfs", "columns": {...}}
- * with every column by name as a string; the callback takes ownership. The session's end is told
- * by row == NULL, after which the tail must still be freed. stream_mask 0: all streams. -ENOENT;
- * -EOPNOTSUPP: the session's rows are kept unformatted, in memory.
+ * Live rows: `row` is called on the main loop for each row that is formatted while the tail exists. The buffer
+ * is bounded; `skipped` counts the rows dropped since the last call. `row` is {"stream": "vfs", "columns":
+ * {...}} with every column by name as a string; the callback takes ownership. A NULL row reports the end of
+ * the session; the tail must still be freed then. stream_mask 0: all streams. -ENOENT; -EOPNOTSUPP: the
+ * session's rows are kept unformatted, in memory.
  */
 struct engine_tail;
 typedef void (*engine_tail_handler)(struct json_object *row, uint64_t skipped, void *userdata);
@@ -171,23 +199,26 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 void engine_tail_free(struct engine_tail *tail);
 
 /*
- * Snapshots that somebody asked for: into the session's folder, or, without a name, into `output`
- * or LOG_DIR/snapshots/TIME. The handler is called on the main loop some times a second with
- * `progress`, {"kind","rows","skipped"}, and once with `*done`, {"output","snapshots"}, after
- * which it must still be freed (from the handler too); it takes ownership. `error` is valid then:
- * not empty when no snapshot was taken at all. Freeing it before cancels.
- * -ENOENT: no such session, or it starts or ends; -ENOTEMPTY and others with error->parameter "output": the folder;
- * -EINVAL, "anonymize": the session has its names in the clear.
+ * Snapshots on request: into the session's folder, or, without a session's name, into `output` or
+ * LOG_DIR/snapshots/TIME. The handler is called on the main loop some times a second with `progress`,
+ * {"kind","rows","skipped"}, and once at the end with `done`, {"output","snapshots"}; it takes ownership of
+ * both. The snapshot must still be freed after that, which the handler itself may do; freeing it earlier
+ * cancels it. `error` is valid in the last call: its message is not empty if no snapshot was taken at all; if
+ * its parameter is "output", the folder is the cause, and `done` is NULL.
+ *
+ * -ENOENT: no such session, or it starts or ends; -EINVAL, "anonymize": the session records names in the
+ * clear.
  */
 struct engine_snapshot;
 struct engine_snapshot_request {
 	const char *name;   /* of a session, or NULL */
 	uint32_t kinds;	    /* bit per enum snapshot_kind: system, process, filesystem; 0: all */
-	const char *root;   /* NULL, and a negative depth: as configured */
+	const char *root;   /* NULL, or a negative depth: as configured */
 	int64_t depth;
-	const char *output; /* NULL: the default place */
-	bool anonymize;	    /* as a session that is anonymised has it in any case */
-	uint32_t owner_uid;
+	const char *output; /* NULL: the default folder */
+	bool anonymize_host; /* with the key of the host, not one of this folder alone */
+	bool anonymize;	    /* names are hashed; implied for a session that is anonymised */
+	const struct rights *caller; /* whose rights are used to read, and to write to `output`; copied */
 };
 typedef void (*engine_snapshot_handler)(struct json_object *progress, struct json_object *done,
 					const struct engine_error *error, void *userdata);
@@ -196,5 +227,5 @@ int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_requ
 			struct engine_snapshot **ret, struct engine_error *error);
 void engine_snapshot_free(struct engine_snapshot *snapshot); /* takes NULL */
 
-/* Kind by its name, -ENOENT. */
+/* Returns the kind of that name, or -ENOENT. */
 int engine_snapshot_kind(const char *name);

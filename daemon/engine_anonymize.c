@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sessions whose names are hashed: the key, and what their status may tell. */
+/* Sessions whose names are hashed: the key, and what their status may disclose. */
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "engine_internal.h"
 #include "log.h"
 
-/* At the first start, so that it is there for what was recorded before anybody thought of it. */
+/*
+ * Makes the host's key at the daemon's first start, so that it exists even for traces that were recorded in
+ * the clear and are to be anonymised later.
+ */
 void anonymize_prepare(const char *state_dir)
 {
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
@@ -19,8 +23,13 @@ void anonymize_prepare(const char *state_dir)
 	explicit_bzero(key, sizeof(key));
 }
 
-int anonymize_key(const char *state_dir, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct engine_error *error)
+int anonymize_key(const char *state_dir, bool host, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE],
+		  struct engine_error *error)
 {
+	if (!host && getrandom(key, IOTR_ANONYMIZE_KEY_SIZE, 0) != IOTR_ANONYMIZE_KEY_SIZE)
+		return engine_fail(error, -EIO, "", "no random numbers for a key");
+	if (!host)
+		return 0;
 	if (iotr_anonymize_key_ensure(state_dir, key, error->message, sizeof(error->message)) < 0)
 		return engine_fail(error, -EIO, "", NULL);
 	return 0;
@@ -41,7 +50,10 @@ void session_anonymize_done(struct session *session)
 	explicit_bzero(session->anonymize_key, sizeof(session->anonymize_key));
 }
 
-/* Name and folder are what a session is reached by; its filters would tell names that its rows do not. */
+/*
+ * Hides the names in the filters, which the rows hide, too. The session's name and folder stay readable, as
+ * users need them to address it.
+ */
 struct json_object *anonymize_filters(const struct session *session, struct json_object *filters)
 {
 	_cleanup_json_ struct json_object *clear = filters;
@@ -49,13 +61,13 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 
 	if (!session->spec.anonymize)
 		return TAKE(clear);
-	if (!session->anonymizer) /* the key is still being read, and nothing may be told */
+	if (!session->anonymizer) /* the key is still being read, and no name may be disclosed */
 		return json_object_new_object();
 	iotr_anonymize_json(session->anonymizer, clear, "definition.filters", &shown);
 	return shown;
 }
 
-/* What hangs or is missing is told by its path. */
+/* Hides the paths in an entry: it names those that hang or are missing. */
 struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry)
 {
 	_cleanup_json_ struct json_object *clear = entry;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the BPF programs take of the machine, from the kernel's statistics of them. These cost each
- * run of each program some tens of nanoseconds, and switching them interrupts all CPUs for a moment,
- * so they are on for a tenth of a second in ten, and only while sessions run.
+ * CPU time that the BPF programs use, from the kernel's statistics. These cost some tens of nanoseconds for
+ * each run of each program, and switching them interrupts all CPUs for a moment, so they are enabled for a
+ * tenth of a second in every ten seconds, and only while sessions run.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -18,13 +18,13 @@
 struct bpf_cost {
 	struct engine *engine;
 	sd_event_source *timer;
-	int statistics; /* descriptor that keeps them on, or -1 */
-	int error;	/* why they cannot be had, as a positive errno */
+	int statistics; /* descriptor that keeps the statistics enabled, or -1 */
+	int error;	/* why they are not available, as a positive errno */
 	uint64_t begin_ns;
 	struct probes_runs begin;
-	uint64_t end_ns; /* of the last window; 0: there was none */
+	uint64_t end_ns; /* end of the last window; 0: there was none */
 	uint64_t window_ns;
-	struct probes_runs runs; /* in it */
+	struct probes_runs runs; /* in the last window */
 };
 
 static void window_open(struct bpf_cost *cost)
@@ -48,7 +48,10 @@ static void window_close(struct bpf_cost *cost)
 	cost->runs.ns = end.ns - cost->begin.ns;
 }
 
-/* After now, not after the event that is handled: reading the statistics takes its time. */
+/*
+ * The time is relative to now, not to the event that is being handled, as reading the statistics takes a
+ * while.
+ */
 static int again(struct bpf_cost *cost, uint64_t after_us)
 {
 	sd_event_source_set_time(cost->timer, clocks_mono_ns() / 1000 + after_us);

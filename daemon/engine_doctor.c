@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the kernel lets the daemon do, and whether it does it: checks as JSON. */
+/* Checks, as JSON, of what the kernel lets the daemon do, and whether the hooks really give rows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 struct engine_doctor {
 	struct engine *engine;
-	engine_doctor_handler handler; /* NULL: was called */
+	engine_doctor_handler handler; /* NULL once it was called */
 	void *userdata;
-	size_t attached; /* programs, when it was asked */
-	sd_event_source *at_once; /* where there is no self-test to wait for */
-	struct engine_error error; /* why */
+	size_t attached; /* number of programs that were attached when the check was requested */
+	sd_event_source *at_once; /* answers at the next turn of the loop when there is no self-test to wait for */
+	struct engine_error error; /* why there is no self-test */
 	struct engine_doctor *next;
 };
 
@@ -86,7 +86,7 @@ static void check_operations(const struct engine *engine, const struct selftest 
 		}
 }
 
-/* `selftest` NULL: there was none, for the reason given. */
+/* `selftest` is NULL if there was none, for the reason given. */
 static void answer(struct engine_doctor *doctor, const struct selftest *selftest, const char *reason)
 {
 	struct json_object *checks = json_object_new_array();

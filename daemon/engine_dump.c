@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Dumps of flight recorders. The main thread takes a view of the memory and makes the folder; a
- * thread of low priority hands the rows to a writer, which makes files of them as it does of a
- * session's, and tells the main loop when all is done.
+ * Dumps of flight recorders. The main thread takes a view of the memory; a thread of low priority makes the
+ * folder, passes the rows to a writer, which writes them to files as it does for a session, and notifies the
+ * main loop at the end.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,40 +20,86 @@
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/thread.h"
 #include "schema.h"
+#include "thread.h"
 
 #define QUEUE_BYTES  (1024 * 1024)
-#define PAUSE_US     1000 /* until a full queue is looked at again */
-#define NICE	     10	  /* of the threads of a dump: it goes on where the machine is busy */
+#define ENDS_NS	     10000000000ULL /* time that the daemon's end gives to the dumps */
+#define PAUSE_US     1000 /* until a full queue is tried again */
+#define NICE	     10	  /* of the threads of a dump: other work of the machine comes first */
 
 struct engine_dump {
 	struct engine_dump *next;
 	struct engine *engine;
 	struct session *session; /* NULL once it has ended */
-	engine_dump_handler handler; /* NULL: nobody waits */
+	engine_dump_handler handler; /* NULL: nobody waits for the result */
 	void *userdata;
 	sd_event_source *source;
-	int done; /* eventfd: the thread has ended */
+	int done; /* eventfd: written when the thread ends */
 	pthread_t thread;
 	bool started;
-	_Atomic bool hurry; /* what finds no room is lost */
+	_Atomic bool hurry; /* do not wait for room in the queue any more: rows that find none are lost */
 	char name[IOTR_SESSION_NAME_MAX + 1];
-	char output[PATH_MAX];
+	char named[PATH_MAX]; /* the folder that was asked for, or "" */
+	struct rights rights; /* with which the folder and its files are written */
 	uint64_t last_ns;
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
-	bool whole;		 /* nothing that was asked for had been overwritten */
+	bool whole;		 /* no row of the requested span had been overwritten */
 	struct recorder_view *view;
+	struct json_object *missing; /* operations that its session cannot record; NULL: none */
 	struct writer_config config;
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* a copy: the session may end meanwhile */
+	char *log_dir;
+	struct storage *storage;
+	bool compress;
+	/* These belong to the thread; the main thread reads them after it has ended. */
+	char output[PATH_MAX];
 	int folder;
-	/* The thread's; the main thread reads them when it has ended. */
 	uint64_t rows[IOTR_STREAM_COUNT];
 	struct writer_counts counts[IOTR_STREAM_COUNT];
-	int error;
+	int result;
+	struct engine_error error;
 };
 
-/* ---- the thread ---- */
+/* ---- the thread: it may outlive the daemon's engine, so it shares nothing with it but the storage ---- */
+
+static int open_folder(struct engine_dump *dump)
+{
+	struct engine_error *error = &dump->error;
+	const struct rights *own = rights_use(&dump->rights);
+
+	if (*dump->named) {
+		memcpy(dump->output, dump->named, sizeof(dump->output));
+		dump->folder = output_create(dump->output, NULL, error->message, sizeof(error->message));
+	} else {
+		dump->folder = output_create_default(dump->log_dir, dump->name, time(NULL), dump->output, NULL,
+						     error->message, sizeof(error->message));
+	}
+	rights_use(own);
+	return dump->folder < 0 ? engine_fail(error, dump->folder, "output", NULL) : 0;
+}
+
+/* Retention treats its files like those of a session: they are counted, compressed and removed. */
+static int open_trace(struct engine_dump *dump)
+{
+	const struct trace_config config = {
+		.folder_fd = dump->folder,
+		.path = dump->output,
+		.rights = &dump->rights,
+		.streams = dump->config.streams,
+		.compress = dump->compress,
+	};
+	int r = storage_add(dump->storage, &config, &dump->config.trace);
+
+	return r < 0 ? engine_fail(&dump->error, r, "", "out of memory") : 0;
+}
+
+static int fail_to_write(struct engine_dump *dump, int r)
+{
+	snprintf(dump->error.message, sizeof(dump->error.message), "cannot write in %.300s: %s", dump->output,
+		 strerror(-r));
+	return r;
+}
 
 static void feed(struct engine_dump *dump, struct writer *writer)
 {
@@ -69,38 +116,58 @@ static void feed(struct engine_dump *dump, struct writer *writer)
 	writer_queue_wake(writer);
 }
 
-static void finish(struct engine_dump *dump, struct writer *writer)
+static int finish(struct engine_dump *dump, struct writer *writer)
 {
 	const char *reason = atomic_load(&dump->hurry) ? "shutdown" : "dump";
+	int r;
 
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		writer_report(writer, stream,
 			      &(struct writer_probes){ .emitted = dump->rows[stream] });
-	dump->error = writer_stop(writer, reason, NULL);
+	r = writer_stop(writer, reason, NULL);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		writer_counts(writer, stream, &dump->counts[stream]);
+	return r;
 }
 
-/* The writer's thread, begun here, takes over the low priority. */
+static int write_rows(struct engine_dump *dump)
+{
+	struct writer *writer = NULL;
+	int r;
+
+	dump->config.output_fd = dump->folder;
+	r = writer_new(&dump->config, &writer);
+	if (r < 0)
+		return r;
+	if (dump->missing)
+		writer_missing(writer, dump->missing);
+	feed(dump, writer);
+	r = finish(dump, writer);
+	writer_free(writer);
+	return r;
+}
+
+/* The writer's thread is created here and so inherits the low priority. */
 static void *dump_run(void *userdata)
 {
 	struct engine_dump *dump = userdata;
-	struct writer *writer = NULL;
+	int r;
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-	dump->error = writer_new(&dump->config, &writer);
-	if (!dump->error) {
-		feed(dump, writer);
-		finish(dump, writer);
+	dump->result = open_folder(dump);
+	if (dump->result >= 0)
+		dump->result = open_trace(dump);
+	if (dump->result >= 0) {
+		r = write_rows(dump);
+		dump->result = r < 0 ? fail_to_write(dump, r) : 0;
 	}
-	writer_free(writer);
 	eventfd_write(dump->done, 1);
 	return NULL;
 }
 
 /* ---- the result ---- */
 
-/* Which rows they are: for the answer, and for the manifest. */
+/* Adds the time span of the rows: for the reply, and for the manifest. */
 static void add_span(struct json_object *object, const struct engine_dump *dump)
 {
 	if (dump->last_ns)
@@ -119,7 +186,7 @@ static struct json_object *stream_result(const struct engine_dump *dump, enum io
 
 	add_u64(object, "emitted", dump->rows[stream]);
 	add_u64(object, "written", counts->written);
-	add_lost(object, &(struct probes_loss){ 0 }, counts->lost_queue, counts->lost_disk);
+	add_lost(object, &(struct probes_loss){ 0 }, counts->lost_queue, counts->lost_disk, counts->lost_names);
 	add_u64(object, "bytes", counts->bytes);
 	add_u64(object, "segments", counts->segments);
 	return object;
@@ -156,37 +223,39 @@ static void dump_free(struct engine_dump *dump)
 		dump->session->dump = NULL;
 	sd_event_source_disable_unref(dump->source);
 	recorder_view_free(dump->view);
+	json_object_put(dump->missing);
 	json_object_put(dump->config.definition);
 	json_object_put(dump->config.hooks);
 	closep(&dump->folder);
 	closep(&dump->done);
 	explicit_bzero(dump->anonymize_key, sizeof(dump->anonymize_key));
+	free(dump->log_dir);
 	free(dump);
 }
 
 static int dump_done(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct engine_dump *dump = userdata;
-	char message[PATH_MAX + 128];
 
 	(void)source;
 	(void)fd;
 	(void)events;
 	pthread_join(dump->thread, NULL);
 	dump->started = false;
-	snprintf(message, sizeof(message), "cannot write in %s: %s", dump->output,
-		 strerror(-dump->error));
-	if (dump->error)
-		log_error("dump of session %s: %s", dump->name, message);
+	if (dump->result < 0)
+		log_error("dump of session %s: %s", dump->name, dump->error.message);
 	else
 		log_info("session %s dumped into %s", dump->name, dump->output);
 	if (dump->handler)
-		dump->handler(dump->error ? NULL : result(dump), message, dump->userdata);
+		dump->handler(dump->result < 0 ? NULL : result(dump), &dump->error, dump->userdata);
 	dump_free(dump);
 	return 0;
 }
 
-/* The frame of its manifest: the session's, with the span, and what the session counts by now. */
+/*
+ * Prepares the frame of the dump's manifest: the session's, with the span and with the session's counts so
+ * far.
+ */
 static void describe(struct engine_dump *dump)
 {
 	struct session *session = dump->session;
@@ -198,24 +267,28 @@ static void describe(struct engine_dump *dump)
 			json_object_object_add(counts, iotr_schemas[stream].flag,
 					       recorder_stream_status(session, stream));
 	json_object_object_add(span, "session", counts);
+	json_object_object_add(span, "losses", session_losses(session, LOSSES_MAX));
 	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);
+	/* The thread gets its own copy, as JSON reference counts are not atomic. */
+	if (json_object_array_length(session->missing))
+		json_object_deep_copy(session->missing, &dump->missing, NULL);
 	dump->config.hooks = hooks_describe(dump->engine, session->spec.streams);
 	dump->config.output = dump->output;
-	dump->config.output_fd = dump->folder;
 	dump->config.streams = session->spec.streams;
 	dump->config.queue_size = QUEUE_BYTES;
 	dump->config.format = session->spec.format;
 	dump->config.session = dump->name;
 	dump->config.level = level_name(probes_level(dump->engine->probes));
-	dump->config.owner_uid = session->owner_uid;
+	dump->config.owner_uid = session->owner.uid;
+	dump->config.rights = &dump->rights;
 	if (!session->anonymizer)
 		return;
 	memcpy(dump->anonymize_key, session->anonymize_key, sizeof(dump->anonymize_key));
 	dump->config.anonymize_key = dump->anonymize_key;
 }
 
-/* What ended before this call is in the memory by the time that the view is taken. */
+/* Drains the rings first, so that rows of all operations that ended before this call are in the memory. */
 static int take_view(struct engine_dump *dump)
 {
 	struct recorder_memory memory;
@@ -230,19 +303,6 @@ static int take_view(struct engine_dump *dump)
 	dump->whole = !memory.overwritten || memory.reaches_ns <= since;
 	dump->from_ns = since > memory.reaches_ns ? since : memory.reaches_ns;
 	return r;
-}
-
-static int open_folder(struct engine_dump *dump, const char *output, struct engine_error *error)
-{
-	if (*output) {
-		snprintf(dump->output, sizeof(dump->output), "%s", output);
-		dump->folder = output_create(dump->output, error->message, sizeof(error->message));
-	} else {
-		dump->folder = output_create_default(dump->engine->config.log_dir, dump->name,
-						     time(NULL), dump->output, error->message,
-						     sizeof(error->message));
-	}
-	return dump->folder < 0 ? engine_fail(error, dump->folder, "output", NULL) : 0;
 }
 
 static int start_thread(struct engine_dump *dump)
@@ -260,47 +320,26 @@ static int start_thread(struct engine_dump *dump)
 	return r;
 }
 
-/* Its files count as those of a session, and are compressed and removed like them. */
-static int open_trace(struct engine_dump *dump)
+static int dump_start(struct engine_dump *dump, struct engine_error *error)
 {
-	const struct trace_config config = {
-		.folder_fd = dump->folder,
-		.path = dump->output,
-		.streams = dump->config.streams,
-		.compress = dump->session->spec.compress,
-	};
-
-	return storage_add(dump->engine->storage, &config, &dump->config.trace);
-}
-
-static int dump_start(struct engine_dump *dump, const char *output, struct engine_error *error)
-{
-	int r = take_view(dump);
+	int r = dump->log_dir ? take_view(dump) : -ENOMEM;
 
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
-	r = open_folder(dump, output, error);
-	if (r < 0)
-		return r;
 	describe(dump);
-	r = open_trace(dump);
-	if (r < 0)
-		return engine_fail(error, r, "", "out of memory");
 	r = start_thread(dump);
-	if (r < 0)
-		trace_free(dump->config.trace);
 	return r < 0 ? engine_fail(error, r, "", "cannot start a thread for the dump") : 0;
 }
 
 int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
-		    engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    const struct rights *caller, engine_dump_handler handler, void *userdata, struct engine_dump **ret,
 		    struct engine_error *error)
 {
 	struct session *session = engine_find(engine, name);
 	struct engine_dump *dump;
 	int r;
 
-	if (!session || !session_runs(session)) /* one that ends is freed without asking its dumps */
+	if (!session || !session_runs(session)) /* a session that ends is freed without regard to a dump of it */
 		return -ENOENT;
 	if (!session->recorder)
 		return -EOPNOTSUPP;
@@ -311,11 +350,15 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 		return -ENOMEM;
 	*dump = (struct engine_dump){ .next = engine->dumps, .engine = engine, .session = session,
 				      .handler = handler, .userdata = userdata, .done = -1,
-				      .last_ns = last_ns, .folder = -1 };
+				      .last_ns = last_ns, .folder = -1, .storage = engine->storage,
+				      .compress = session->spec.compress };
+	dump->log_dir = strdup(engine->config.log_dir);
 	snprintf(dump->name, sizeof(dump->name), "%s", name);
+	snprintf(dump->named, sizeof(dump->named), "%s", output);
+	dump->rights = *output ? *caller : engine->log_rights;
 	engine->dumps = dump;
 	session->dump = dump;
-	r = dump_start(dump, output, error);
+	r = dump_start(dump, error);
 	if (r < 0)
 		dump_free(dump);
 	else
@@ -335,10 +378,35 @@ void dump_detach(struct session *session)
 	session->dump = NULL;
 }
 
+static bool dump_ends(const struct engine_dump *dump, uint64_t until_ns)
+{
+	struct pollfd done = { .fd = dump->done, .events = POLLIN };
+	uint64_t now = clocks_mono_ns();
+
+	return !dump->started || poll(&done, 1, now < until_ns ? (int)((until_ns - now) / 1000000) : 0) > 0;
+}
+
+/* Everything that the dump has is left to its thread. */
+static void dump_leave_behind(struct engine_dump *dump)
+{
+	log_error("dump of session %s: its disk does not answer, and the daemon ends without it", dump->name);
+	dump->engine->hung = dump->engine->abandoned = true;
+	dump->engine->dumps = dump->next;
+	if (dump->session)
+		dump->session->dump = NULL;
+	sd_event_source_disable_unref(dump->source);
+	pthread_detach(dump->thread);
+}
+
 void dumps_end(struct engine *engine)
 {
+	uint64_t until_ns = clocks_mono_ns() + ENDS_NS;
+
 	for (struct engine_dump *dump = engine->dumps; dump; dump = dump->next)
 		atomic_store(&dump->hurry, true);
 	while (engine->dumps)
-		dump_free(engine->dumps);
+		if (dump_ends(engine->dumps, until_ns))
+			dump_free(engine->dumps);
+		else
+			dump_leave_behind(engine->dumps);
 }

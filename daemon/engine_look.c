@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who does what: rows of a flight recorder since the last look, summed up. */
+/* Summaries for the method Top: rows of a flight recorder since the last call, summed up by who caused them. */
 #include <errno.h>
 #include <string.h>
 

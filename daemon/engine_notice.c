@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What writers tell the main loop through one eventfd: that work is done, that a session has
- * reached a limit, that a manifest is on disk after all. And every few seconds they are told how much
- * the probes have emitted and lost, so that the manifest of a session that crashes is not stale.
+ * Notifications of the main loop through one eventfd: a writer has finished work, a session has reached a
+ * limit, a delayed manifest is on disk. In the other direction, writers get the counts of the BPF programs
+ * every few seconds, so that the manifest of a session that crashes is not stale.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "engine_errand.h"
 #include "engine_open.h"
 #include "log.h"
 #include "pipeline/clocks.h"
 
 #define REPORT_US 5000000
-#define STARTS_NS 2000000000ULL /* that the end of the daemon leaves to sessions that are starting */
+/* Time that the daemon's end gives to writers for their last rows; systemd waits for 90 s. */
+#define ENDS_NS	  45000000000ULL
+#define STARTS_NS 2000000000ULL /* time that the daemon's end gives to sessions that are starting */
 
 void engine_leave(struct engine *engine, struct writer *writer)
 {
@@ -28,7 +31,7 @@ void engine_leave(struct engine *engine, struct writer *writer)
 	writer_free(writer);
 }
 
-static void see_to_left(struct engine *engine)
+static void close_left(struct engine *engine)
 {
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->left[i] && writer_finished(engine->left[i])) {
@@ -37,7 +40,7 @@ static void see_to_left(struct engine *engine)
 		}
 }
 
-static void see_to(struct session *session)
+static void handle_notice(struct session *session)
 {
 	const char *limit = NULL;
 
@@ -56,21 +59,22 @@ static void see_to(struct session *session)
 		session_end(session, limit);
 }
 
-static void see_to_all(struct engine *engine)
+static void handle_notices(struct engine *engine)
 {
 	eventfd_t value;
 
 	eventfd_read(engine->notice, &value);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
-			see_to(engine->sessions[i]);
-	see_to_left(engine);
+			handle_notice(engine->sessions[i]);
+	close_left(engine);
+	errands_see_to(engine);
 }
 
 static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	(void)source, (void)fd, (void)events;
-	see_to_all(userdata);
+	handle_notices(userdata);
 	return 0;
 }
 
@@ -89,7 +93,7 @@ void engine_await_starts(struct engine *engine, uint64_t until_ns)
 
 	while (any_starts(engine) && (now = clocks_mono_ns()) < until_ns) {
 		poll(&pollfd, 1, (int)((until_ns - now) / 1000000) + 1);
-		see_to_all(engine);
+		handle_notices(engine);
 	}
 }
 
@@ -136,10 +140,38 @@ int engine_notice_init(struct engine *engine)
 					  REPORT_US, REPORT_US / 4, on_report, engine);
 }
 
-/* All end at once, so that a slow disk is waited for once. */
+/*
+ * The disk may take the rest later, or never; at the next start the session's note causes recovery of its
+ * folder.
+ */
+static void leave_behind(struct session *session)
+{
+	log_error("session %s: its disk does not answer, and the daemon ends without it; "
+		  "what was not written by now is missing in %s", session->spec.name, session->output);
+	session->engine->hung = session->engine->abandoned = true;
+	session->left_behind = true;
+	session->writer = NULL;
+}
+
+static void finish_session(struct session *session, uint64_t until_ns)
+{
+	if (session->writer && !writer_finish_until(session->writer, until_ns))
+		leave_behind(session);
+	session_finish(session);
+}
+
+static void finish_left(struct engine *engine, struct writer *writer, uint64_t until_ns)
+{
+	if (writer && !writer_finish_until(writer, until_ns))
+		engine->hung = engine->abandoned = true;
+	else
+		writer_free(writer);
+}
+
+/* All sessions end at once, so that the time limits for a slow disk do not add up. */
 void engine_notice_done(struct engine *engine)
 {
-	uint64_t until_ns = clocks_mono_ns() + STARTS_NS;
+	uint64_t until_ns = clocks_mono_ns() + STARTS_NS, end_ns = clocks_mono_ns() + ENDS_NS;
 
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i])
@@ -148,12 +180,9 @@ void engine_notice_done(struct engine *engine)
 		if (engine->sessions[i] && engine->sessions[i]->opening)
 			session_await_opening(engine->sessions[i], until_ns);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
-		if (engine->sessions[i]) {
-			if (engine->sessions[i]->writer)
-				writer_finish(engine->sessions[i]->writer);
-			session_finish(engine->sessions[i]);
-		}
-		writer_free(engine->left[i]);
+		if (engine->sessions[i])
+			finish_session(engine->sessions[i], end_ns);
+		finish_left(engine, engine->left[i], end_ns);
 	}
 	sd_event_source_disable_unref(engine->reports);
 	sd_event_source_disable_unref(engine->notices);

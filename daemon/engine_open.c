@@ -12,41 +12,69 @@
 #include "cleanup.h"
 #include "definition.h"
 #include "engine_resume.h"
+#include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/thread.h"
+#include "thread.h"
+
+#define PAUSE_FIRST_S 1 /* before a session that continues tries its disk again; doubled each time */
+#define PAUSE_MAX_S   30
 
 enum state { OPENING, DONE, ABANDONED };
 
-/* The thread shares nothing with the session, which may be gone when the disk answers. */
+/* The thread shares nothing with the session, which may be freed before the disk answers. */
 struct opening {
 	_Atomic int state;
 	_Atomic bool cancelled;
+	pthread_mutex_t lock; /* protects `trouble`, and the pauses between tries */
+	pthread_cond_t cancel;
+	char trouble[sizeof(((struct engine_error *)NULL)->message)]; /* why it tries again, "": no reason yet */
 	pthread_t thread;
 	int notice;
 	struct storage *storage;
 	char *log_dir, *state_dir;
+	struct rights log_rights, rights; /* `rights` are those with which the session's files are made */
 	char named[PATH_MAX];  /* the folder that was asked for, or "" */
-	struct running_note before; /* of the session that it goes on from; its output may be "" */
-	bool limited;		    /* all traces together */
+	struct running_note before; /* note of the session that it continues; its output may be "" */
+	bool limited;		    /* there is a limit for all traces together */
 	time_t started;
-	bool anonymize;
+	bool anonymize, host_key;
 	bool in_memory; /* a flight recorder */
+	struct iotr_session_spec filters; /* only the paths of the session's filters */
 	struct running_note note;
 	struct trace_config trace_config;
 	struct writer_config config; /* owns its objects */
-	/* What is open by now. */
+	/* What has been opened so far. */
+	struct paths_found *paths;
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE];
 	char output[PATH_MAX];
 	int folder;
 	struct trace *trace;
 	struct writer *writer;
 	int result;
-	struct recover_extent extent; /* of sessions before, where limits count it */
+	struct recover_extent extent; /* of previous sessions, if the limits include them */
 	struct engine_error error;
 };
 
+static struct opening *opening_allocate(void)
+{
+	struct opening *opening = calloc(1, sizeof(*opening));
+	pthread_condattr_t attributes;
+
+	if (!opening)
+		return NULL;
+	opening->folder = -1;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&opening->cancel, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&opening->lock, NULL);
+	return opening;
+}
+
 static void opening_free(struct opening *opening)
 {
+	pthread_cond_destroy(&opening->cancel);
+	pthread_mutex_destroy(&opening->lock);
 	free(opening->log_dir);
 	free(opening->state_dir);
 	running_note_done(&opening->note);
@@ -54,6 +82,8 @@ static void opening_free(struct opening *opening)
 	json_object_put(opening->config.definition);
 	json_object_put(opening->config.hooks);
 	closep(&opening->folder);
+	paths_found_free(opening->paths);
+	iotr_session_spec_done(&opening->filters);
 	explicit_bzero(opening->anonymize_key, sizeof(opening->anonymize_key));
 	free(opening);
 }
@@ -62,7 +92,12 @@ DEFINE_CLEANUP(struct opening *, opening_free);
 
 /* ---- the thread ---- */
 
-/* A folder that the user named must still be the one it was: a disk may not be mounted. */
+static bool is_continuation(const struct opening *opening)
+{
+	return opening->before.output[0];
+}
+
+/* The previous output folder must be the same inode: its disk may not be mounted. */
 static bool is_there(const struct opening *opening)
 {
 	struct stat status;
@@ -71,9 +106,24 @@ static bool is_there(const struct opening *opening)
 	       status.st_ino == opening->before.inode;
 }
 
-/* Below a folder that was named, which has files by now; else where every session begins. */
+/*
+ * From now on, if the daemon is killed, the new folder may be left behind empty; this note lets recovery
+ * remove it.
+ */
+static void note_ahead(const char *path, void *userdata)
+{
+	struct opening *opening = userdata;
+
+	session_note_ahead(opening->state_dir, &opening->note, path);
+}
+
+/*
+ * A session that continues makes a new folder: inside the folder that the user named, which contains files by
+ * now, otherwise in the default place.
+ */
 static int folder_again(struct opening *opening)
 {
+	const struct output_maker maker = { note_ahead, opening };
 	struct engine_error *error = &opening->error;
 	char parent[PATH_MAX];
 	char *slash;
@@ -87,27 +137,32 @@ static int folder_again(struct opening *opening)
 		return -EINVAL;
 	*slash = '\0';
 	return output_create_default(parent, slash + 1, opening->started, opening->output,
-				     error->message, sizeof(error->message));
+				     &maker, error->message, sizeof(error->message));
 }
 
 static int make_folder(struct opening *opening)
 {
+	const struct output_maker maker = { note_ahead, opening };
 	struct engine_error *error = &opening->error;
 
-	if (opening->named[0] && opening->before.output[0])
+	if (opening->named[0] && is_continuation(opening))
 		return folder_again(opening);
 	if (!opening->named[0])
 		return output_create_default(opening->log_dir, opening->note.name, opening->started,
-					     opening->output, error->message,
+					     opening->output, &maker, error->message,
 					     sizeof(error->message));
 	memcpy(opening->output, opening->named, sizeof(opening->output));
-	return output_create(opening->output, error->message, sizeof(error->message));
+	return output_create(opening->output, &maker, error->message, sizeof(error->message));
 }
 
-/* A disk that held this up may have let it be cancelled meanwhile. */
+/* The session may have been cancelled while the disk delayed this. */
 static int open_folder(struct opening *opening)
 {
+	const struct rights *own = rights_use(&opening->rights);
+
+	opening->config.own_folder = false;
 	opening->folder = make_folder(opening);
+	rights_use(own);
 	if (opening->folder < 0)
 		return engine_fail(&opening->error, opening->folder, "output", NULL);
 	opening->config.own_folder = strcmp(opening->output, opening->named) != 0;
@@ -123,30 +178,34 @@ static int open_trace(struct opening *opening)
 	return r < 0 ? engine_fail(&opening->error, r, "", "out of memory") : 0;
 }
 
-/* What a session is to last counts from its first row on, which comes about now. */
-static void write_note(struct opening *opening)
+/*
+ * The duration counts from the session's first row, which comes about now; but a session that continues keeps
+ * its end. Returns 0, or a negative errno if there is no note.
+ */
+static int write_note(struct opening *opening)
 {
 	struct running_note *note = &opening->note;
 
-	if (note->ends_ns)
+	if (note->ends_ns && !is_continuation(opening))
 		note->ends_ns += clocks_realtime_ns() - note->started_ns;
-	session_note(opening->state_dir, note, opening->folder);
+	return session_note(opening->state_dir, note, opening->folder);
 }
 
 static int open_writer(struct opening *opening)
 {
 	struct engine_error *error = &opening->error;
-	int r;
+	int r, noted;
 
 	opening->config.output_fd = opening->folder;
 	opening->config.trace = opening->trace;
 	opening->config.anonymize_key = opening->anonymize ? opening->anonymize_key : NULL;
-	write_note(opening);
+	noted = write_note(opening);
 	r = writer_new(&opening->config, &opening->writer);
+	if (r >= 0 && noted < 0)
+		session_note_failed(opening->state_dir, &opening->note, noted);
 	if (r >= 0)
 		return 0;
-	opening->trace = NULL; /* went with the writer */
-	running_remove(opening->state_dir, opening->note.id);
+	opening->trace = NULL; /* writer_new() has freed it */
 	snprintf(error->message, sizeof(error->message), "cannot write in %.300s: %s",
 		 opening->output, strerror(-r));
 	return engine_fail(error, r, "output", NULL);
@@ -159,16 +218,25 @@ static int open_files(struct opening *opening)
 	if (r >= 0)
 		r = open_trace(opening);
 	if (r >= 0)
-		return open_writer(opening);
-	if (opening->config.own_folder)
+		r = open_writer(opening);
+	if (r >= 0)
+		return 0;
+	if (opening->config.own_folder) {
+		const struct rights *own = rights_use(&opening->rights);
+
 		rmdir(opening->output);
+		rights_use(own);
+	}
+	closep(&opening->folder);
+	opening->folder = -1;
+	running_remove(opening->state_dir, opening->note.id);
 	return r;
 }
 
-/* ---- limits: they are of all the sessions that one goes on from, together ---- */
+/* ---- limits: they apply to a session and all that it continues, together ---- */
 
-/* False: nothing is left. */
-static bool lessen(uint64_t *limit, uint64_t used)
+/* Returns false if nothing of the limit is left. */
+static bool reduce(uint64_t *limit, uint64_t used)
 {
 	if (*limit && used >= *limit)
 		return false;
@@ -176,7 +244,7 @@ static bool lessen(uint64_t *limit, uint64_t used)
 	return true;
 }
 
-static void tell_before(struct opening *opening)
+static void describe_before(struct opening *opening)
 {
 	struct json_object *before = json_object_new_object();
 
@@ -185,42 +253,132 @@ static void tell_before(struct opening *opening)
 	json_object_object_add(opening->config.definition, "before", before);
 }
 
-/* Where nobody can tell what there was, the limits begin anew. */
-static int take_off(struct opening *opening)
+/* If the previous rows cannot be read and so not counted, the limits begin anew. */
+static int reduce_limits(struct opening *opening)
 {
 	struct engine_error *error = &opening->error;
 	struct writer_config *config = &opening->config;
 	int r;
 
-	if (!opening->before.output[0] || !(config->max_size || config->max_events))
+	if (!is_continuation(opening) || !(config->max_size || config->max_events))
 		return 0;
-	r = session_set_right(opening->state_dir, opening->limited, &opening->before,
-			      &opening->cancelled, &opening->extent);
-	if (r < 0)
-		return r == -ECANCELED ? r : 0;
-	tell_before(opening);
-	if (!lessen(&config->max_events, opening->extent.rows))
-		return engine_fail(error, -EDQUOT, "max_events", "it had reached its limit");
-	if (!lessen(&config->max_size, opening->extent.bytes))
-		return engine_fail(error, -EDQUOT, "max_size", "it had reached its limit");
+	r = session_set_right(opening->state_dir, &opening->log_rights, opening->limited,
+			      &opening->before, &opening->cancelled, &opening->extent);
+	if (r == -ECANCELED || (r != -EIO && disk_may_mend(r)))
+		return engine_fail(error, r, "", strerror(-r));
+	if (r < 0) {
+		session_not_right(&opening->before, r);
+		return 0;
+	}
+	describe_before(opening);
+	if (!reduce(&config->max_events, opening->extent.rows))
+		return engine_fail(error, -EOVERFLOW, "max_events", "it had reached its limit");
+	if (!reduce(&config->max_size, opening->extent.bytes))
+		return engine_fail(error, -EOVERFLOW, "max_size", "it had reached its limit");
 	return 0;
+}
+
+/* ---- retries: a disk that fails now may accept data later ---- */
+
+/* The message may contain names from filters, which must not be disclosed if the session hashes names. */
+static void tell_trouble(struct opening *opening, int r)
+{
+	const struct engine_error *error = &opening->error;
+	const char *text = *error->message && !opening->anonymize ? error->message : strerror(-r);
+
+	pthread_mutex_lock(&opening->lock);
+	if (strcmp(opening->trouble, text)) {
+		snprintf(opening->trouble, sizeof(opening->trouble), "%s", text);
+		log_warning("session %s does not go on yet, and tries again: %s", opening->note.name, text);
+	}
+	pthread_mutex_unlock(&opening->lock);
+}
+
+/* Returns false if the opening was cancelled. */
+static bool pause_for(struct opening *opening, unsigned int seconds)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	pthread_mutex_lock(&opening->lock);
+	while (!r && !atomic_load(&opening->cancelled))
+		r = pthread_cond_timedwait(&opening->cancel, &opening->lock, &until);
+	pthread_mutex_unlock(&opening->lock);
+	return !atomic_load(&opening->cancelled);
+}
+
+/*
+ * Repeats the step until it succeeds. Only for a session that continues, until it is cancelled or its duration
+ * is over.
+ */
+static int try_step(struct opening *opening, int (*step)(struct opening *opening))
+{
+	unsigned int seconds = PAUSE_FIRST_S;
+	int r = step(opening);
+
+	while (disk_may_mend(r) && is_continuation(opening)) {
+		tell_trouble(opening, r);
+		if (!pause_for(opening, seconds))
+			return -ECANCELED;
+		seconds = 2 * seconds < PAUSE_MAX_S ? 2 * seconds : PAUSE_MAX_S;
+		opening->error = (struct engine_error){ 0 };
+		if (opening->note.ends_ns && opening->note.ends_ns <= clocks_realtime_ns())
+			return engine_fail(&opening->error, -ETIME, "", "its duration is over");
+		r = step(opening);
+	}
+	return r;
 }
 
 /* ---- all of it ---- */
 
-static int open_all(struct opening *opening)
+/*
+ * The key of anonymisation, kept in the note: a session that continues uses the previous one, so that hashes
+ * stay the same.
+ */
+static int take_key(struct opening *opening)
 {
+	struct running_note *note = &opening->note;
 	int r = 0;
 
-	if (opening->anonymize)
-		r = anonymize_key(opening->state_dir, opening->anonymize_key, &opening->error);
-	if (r < 0 || opening->in_memory)
+	if (!opening->anonymize)
+		return 0;
+	if (opening->before.has_key && !opening->host_key)
+		memcpy(opening->anonymize_key, opening->before.anonymize_key, IOTR_ANONYMIZE_KEY_SIZE);
+	else
+		r = anonymize_key(opening->state_dir, opening->host_key, opening->anonymize_key,
+				  &opening->error);
+	if (r < 0 || opening->host_key)
 		return r;
-	r = take_off(opening);
-	return r < 0 ? r : open_files(opening);
+	note->has_key = true;
+	memcpy(note->anonymize_key, opening->anonymize_key, IOTR_ANONYMIZE_KEY_SIZE);
+	return 0;
 }
 
-/* Nobody takes it. */
+static int find_paths(struct opening *opening)
+{
+	struct filter_error why;
+	int r = 0;
+
+	if (opening->filters.path_count)
+		r = paths_find(&opening->filters, &opening->paths, &why);
+	return r < 0 ? filters_fail(&opening->error, r, &why) : 0;
+}
+
+static int open_all(struct opening *opening)
+{
+	int r = try_step(opening, find_paths);
+
+	if (r >= 0)
+		r = try_step(opening, take_key);
+	if (r < 0 || opening->in_memory)
+		return r;
+	r = try_step(opening, reduce_limits);
+	return r < 0 ? r : try_step(opening, open_files);
+}
+
+/* Frees everything that was opened, when the opening was abandoned. */
 static void discard(struct opening *opening)
 {
 	if (opening->writer) {
@@ -271,7 +429,8 @@ static void set_configs(struct opening *opening, const struct session *session)
 		.level = level_name(probes_level(engine->probes)),
 		.definition = definition_describe(spec),
 		.hooks = hooks_describe(engine, spec->streams),
-		.owner_uid = session->owner_uid,
+		.owner_uid = session->owner.uid,
+		.rights = &opening->rights,
 		.format = spec->format,
 		.max_size = spec->max_size,
 		.max_events = spec->max_events,
@@ -279,10 +438,11 @@ static void set_configs(struct opening *opening, const struct session *session)
 		.rotate_interval_ns = spec->rotate_interval_ns,
 		.notice = engine->notice,
 	};
-	if (opening->before.output[0])
+	if (is_continuation(opening))
 		add_string(opening->config.definition, "resumes", opening->before.output);
 	opening->trace_config = (struct trace_config){
 		.path = opening->output,
+		.rights = &opening->rights,
 		.streams = spec->streams,
 		.compress = spec->compress,
 		.keep_size = spec->keep_size,
@@ -293,19 +453,24 @@ static void set_configs(struct opening *opening, const struct session *session)
 int opening_new(const struct session *session, const struct running_note *before,
 		struct opening **ret)
 {
-	_cleanup_(opening_freep) struct opening *opening = calloc(1, sizeof(*opening));
+	_cleanup_(opening_freep) struct opening *opening = opening_allocate();
 	int r;
 
 	if (!opening)
 		return -ENOMEM;
-	opening->folder = -1;
 	opening->notice = session->engine->notice;
 	opening->storage = session->engine->storage;
 	opening->started = session->started.tv_sec;
+	opening->log_rights = session->engine->log_rights;
+	opening->rights = *session_writes_as(session);
 	opening->limited = engine_storage_limited(session->engine);
 	opening->anonymize = session->spec.anonymize;
+	opening->host_key = session->spec.anonymize_host;
 	opening->in_memory = session->recorder;
 	r = set_places(opening, session, before);
+	if (r < 0)
+		return r;
+	r = iotr_spec_filter_take(&opening->filters, &session->spec, IOTR_SPEC_PATHS);
 	if (r < 0)
 		return r;
 	session_describe(session, &opening->note);
@@ -319,7 +484,18 @@ int opening_new(const struct session *session, const struct running_note *before
 
 void opening_cancel(struct opening *opening)
 {
+	pthread_mutex_lock(&opening->lock);
 	atomic_store(&opening->cancelled, true);
+	pthread_cond_signal(&opening->cancel);
+	pthread_mutex_unlock(&opening->lock);
+}
+
+void opening_describe_trouble(struct opening *opening, struct json_object *status)
+{
+	pthread_mutex_lock(&opening->lock);
+	if (opening->trouble[0])
+		add_string(status, "start_error", opening->trouble);
+	pthread_mutex_unlock(&opening->lock);
 }
 
 bool opening_done(const struct opening *opening)
@@ -351,7 +527,9 @@ int opening_take(struct opening *opening, struct session *session, int *folder_f
 		strcpy(session->note, opening->note.id);
 		strcpy(session->folder, opening->note.output);
 		session->inode = opening->note.inode;
+		session->ends_ns = opening->writer ? opening->note.ends_ns : 0;
 		session->before = opening->extent;
+		session->paths = TAKE(opening->paths);
 		session->trace = opening->trace;
 		session->writer = opening->writer;
 	}

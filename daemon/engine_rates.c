@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What happens a second: rows and bytes of each stream, CPU time. While sessions run, counters are
- * looked at each second and the last two looks are kept; a rate is over the time since the one that
- * is at least half a second old, so over 0.5 to 1.5 seconds, or since the beginning.
+ * Rates per second: rows and bytes of each stream, CPU time. While sessions run, counters are sampled every
+ * second and the last two samples are kept. A rate is taken over the time since the newer sample that is at
+ * least half a second old, so over 0.5 to 1.5 seconds, or since the beginning.
  */
 #include <time.h>
 
 #include "engine_internal.h"
 #include "pipeline/clocks.h"
+#include "probes/control_page.h"
 #include "schema.h"
 
 #define TICK_US	 1000000
-#define FRESH_NS 500000000ULL /* too young to make a rate of */
-#define LEAST_NS 1000000ULL   /* a time that a rate can be over */
+#define FRESH_NS 500000000ULL /* a younger sample is not used as the base of a rate */
+#define LEAST_NS 1000000ULL   /* least time that a rate can be taken over */
 
 static struct rate_sample sample_session(const struct session *session)
 {
@@ -87,6 +88,9 @@ static int tick(sd_event_source *source, uint64_t now, void *userdata)
 		runs |= session != NULL;
 	}
 	turn(&engine->rates, sample_daemon());
+	losses_tick(engine);
+	control_page_modules(engine->probes);
+	clocks_measure(); /* even while no writer does: a dump needs the clock readings of now */
 	if (!runs)
 		return 0;
 	sd_event_source_set_time_relative(source, TICK_US);
@@ -120,7 +124,7 @@ static void add_cpu(struct json_object *object, const struct rate_sample *now,
 		per_second(now->cpu_ns - base->cpu_ns, now->mono_ns - base->mono_ns));
 }
 
-/* What is left of a limit, as KEY, and for how long that is, as KEY_ns, when things go on as now. */
+/* Adds what is left of a limit as KEY, and, at the present rate, the time until it is reached as KEY_ns. */
 static void add_left(struct json_object *object, const char *key, uint64_t limit, uint64_t used,
 		     uint64_t rate)
 {
@@ -135,7 +139,7 @@ static void add_left(struct json_object *object, const char *key, uint64_t limit
 		add_u64(object, name, (uint64_t)((double)left * 1e9 / (double)rate));
 }
 
-/* How far the limits of a session are, and where it begins to remove its oldest files. */
+/* What is left of the session's limits, and of the size from which its oldest files are removed. */
 static struct json_object *remaining(const struct session *session, const struct rate_sample *now,
 				     const struct rate_sample *base)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flight recorders: how much memory they may have, and what they say of themselves. */
+/* Flight recorders: the limit of their memory, and their status. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -41,11 +41,13 @@ int session_open_recorder(struct session *session, struct engine_error *error)
 			 iotr_format_size(there, sizeof(there), left));
 		return engine_fail(error, -EINVAL, "flight_recorder", NULL);
 	}
-	/* Files are what a dump writes, all at once. */
+	/* A dump writes its files all at once, so rotation makes no sense. */
 	session->spec.rotate_size = 0;
 	session->spec.rotate_interval_ns = 0;
 	session->spec.compress = false;
 	r = recorder_new(size, session->spec.streams, &session->recorder);
+	if (r >= 0)
+		r = losses_new(session->spec.name, &session->losses);
 	return r < 0 ? engine_fail(error, r, "", "out of memory") : 0;
 }
 
@@ -77,8 +79,9 @@ struct json_object *recorder_stream_status(const struct session *session, enum i
 	add_u64(object, "emitted", loss.emitted);
 	add_u64(object, "kept", counts.kept);
 	add_u64(object, "overwritten", counts.overwritten);
-	add_lost(object, &loss, counts.lost, 0);
+	add_lost(object, &loss, counts.lost, 0, counts.lost_names);
 	add_u64(object, "missed", session_missed(session, stream));
+	add_u64(object, "unfollowed", session_unfollowed(session));
 	add_u64(object, "pending", loss.emitted > known ? loss.emitted - known : 0);
 	return object;
 }

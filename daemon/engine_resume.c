@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What outlives the daemon: a note of each session that runs; at the next start sessions go on
- * from their notes, and a thread of low priority sets right the folders of those that were killed.
+ * Sessions continue after the daemon: there is a note for each running session; at the next start sessions are
+ * started again from their notes, and a thread of low priority recovers the folders of those that were killed.
  */
 #include "engine_resume.h"
 
@@ -20,30 +20,32 @@
 #include "log.h"
 #include "pipeline/clocks.h"
 #include "pipeline/recover.h"
-#include "pipeline/thread.h"
 #include "running.h"
+#include "thread.h"
 
-#define NICE	  10 /* recovery is in no hurry */
+#define NICE	  10 /* low priority for recovery */
 #define SECOND_NS 1000000000ULL
-#define STARTS_NS SECOND_NS /* so long the daemon waits for sessions that go on, before it serves */
+#define END_NS	  (5 * SECOND_NS) /* time that the daemon's end gives to recovery after cancelling it */
+#define STARTS_NS SECOND_NS /* time that the daemon waits for sessions that continue, before it accepts clients */
 
 struct resume {
 	char state_dir[PATH_MAX];
+	struct rights log_rights;
 	struct storage *storage;
-	bool limited; /* all traces together, by MaxUse= or KeepFree= */
+	bool limited; /* MaxUse= or KeepFree= limits all traces together */
 	pthread_t thread;
-	_Atomic bool cancel;
-	pthread_mutex_t lock; /* for all below */
+	_Atomic bool cancel, done;
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
-	unsigned int starting; /* sessions whose notes may still be moved to the others */
-	bool more;	       /* one was */
+	unsigned int starting; /* sessions that are being started, whose notes may still move to STATE/recover */
+	bool more;	       /* a note has moved there since the thread last looked */
 };
 
-/* A session that is to go on, while it starts. */
+/* A session that continues, while it starts. */
 struct resumption {
 	struct engine *engine;
 	char name[IOTR_SESSION_NAME_MAX + 1];
-	char id[RUNNING_ID_MAX]; /* of its note */
+	char id[RUNNING_ID_MAX]; /* of the previous session's note */
 };
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -53,7 +55,7 @@ static uint64_t nanoseconds(const struct timespec *time)
 
 /* ---- notes ---- */
 
-/* The path without symbolic links, as nobody may lead us elsewhere later. */
+/* Stores the path without symbolic links, so that nobody can redirect it later. */
 static int find_folder(int folder_fd, struct running_note *note)
 {
 	char link[64];
@@ -75,47 +77,73 @@ void session_describe(const struct session *session, struct running_note *note)
 {
 	*note = (struct running_note){
 		.started_ns = nanoseconds(&session->started),
-		.owner_uid = session->owner_uid,
+		.owner = session->owner,
 		.streams = session->spec.streams,
 		.definition = definition_note(&session->spec),
 	};
+	if (session->anonymizer && !session->spec.anonymize_host) {
+		note->has_key = true;
+		memcpy(note->anonymize_key, session->anonymize_key, IOTR_ANONYMIZE_KEY_SIZE);
+	}
 	strcpy(note->name, session->spec.name);
 	strcpy(note->output, session->folder);
 	note->inode = session->inode;
 	if (session->spec.duration_ns)
-		note->ends_ns = note->started_ns + session->spec.duration_ns;
+		note->ends_ns = session->ends_ns ?: note->started_ns + session->spec.duration_ns;
 }
 
-static void note_failed(const char *state_dir, const struct running_note *note, int r)
+void session_note_failed(const char *state_dir, const struct running_note *note, int error)
 {
 	log_warning("session %s will not be found again after a crash: no note in %s: %s", note->name,
-		    state_dir, strerror(-r));
+		    state_dir, strerror(-error));
 }
 
-void session_note(const char *state_dir, struct running_note *note, int folder_fd)
+int session_note(const char *state_dir, struct running_note *note, int folder_fd)
 {
 	int r = find_folder(folder_fd, note);
 
-	if (r >= 0)
-		r = running_write(state_dir, note);
-	if (r < 0)
-		note_failed(state_dir, note, r);
+	return r < 0 ? r : running_write(state_dir, note);
 }
 
-/* Without a look at its folder, whose disk may hang. */
+/*
+ * The path in the note must be as find_folder() will find it. An error is not reported here, as the note that
+ * follows will report it.
+ */
+void session_note_ahead(const char *state_dir, struct running_note *note, const char *path)
+{
+	char parent[PATH_MAX], real[PATH_MAX];
+	const struct rights *before;
+	char *slash;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	while ((slash = strrchr(parent, '/')) && !slash[1])
+		*slash = '\0';
+	if (!slash)
+		return;
+	*slash = '\0';
+	if (!realpath(*parent ? parent : "/", real) ||
+	    snprintf(note->output, sizeof(note->output), "%s/%s", real[1] ? real : "", slash + 1) >=
+		    (int)sizeof(note->output))
+		return;
+	before = rights_use(NULL); /* the note is written with the daemon's own rights */
+	running_write(state_dir, note);
+	rights_use(before);
+}
+
+/* Does not look at the session's folder, as its disk may hang. */
 void session_note_again(struct session *session)
 {
 	const char *state_dir = session->engine->config.state_dir;
 	struct running_note note;
 	int r;
 
-	if (!session->note[0]) /* it has no files */
+	if (!session->note[0]) /* a session without files has no note */
 		return;
 	session_describe(session, &note);
 	r = running_write(state_dir, &note);
 	if (r < 0)
-		note_failed(state_dir, &note, r);
-	if (note.id[0]) /* else the one that is there is better than none */
+		session_note_failed(state_dir, &note, r);
+	if (note.id[0]) /* otherwise the old note stays valid, which is better than none */
 		strcpy(session->note, note.id);
 	running_note_done(&note);
 }
@@ -128,9 +156,12 @@ void session_forget(struct session *session)
 	session->note[0] = '\0';
 }
 
-/* ---- sessions go on ---- */
+/* ---- sessions continue ---- */
 
-/* So many more are starting, or fewer: one that is not any more has its note among the others. */
+/*
+ * Adds to the number of sessions that are starting; a negative number also means that a note has moved to
+ * STATE/recover.
+ */
 static void recover_more(struct resume *resume, int starting)
 {
 	if (!resume)
@@ -152,9 +183,11 @@ static bool filters_processes(const struct running_note *note)
 	return json_object_object_get_ex(json_object_object_get(note->definition, "filters"), "pids", NULL);
 }
 
-/* NULL, or why it does not go on. */
+/* Returns NULL, or why the session does not continue. */
 static const char *refusal(const struct engine *engine, const struct running_note *note)
 {
+	if (!note->inode)
+		return "it had not begun";
 	if (!engine->config.resume)
 		return "Resume=no";
 	if (engine_find(engine, note->name))
@@ -166,7 +199,10 @@ static const char *refusal(const struct engine *engine, const struct running_not
 	return NULL;
 }
 
-/* A note is moved when its session runs again: killed in between, the later one is taken. */
+/*
+ * The note moves only when its session runs again: if the daemon is killed in between, the newer of the two
+ * notes counts.
+ */
 static void move_note(struct engine *engine, const char *id)
 {
 	int r = running_move(engine->config.state_dir, id);
@@ -181,7 +217,7 @@ static void refuse(const char *name, int r, const struct engine_error *error)
 		  *error->parameter ? ": " : "", *error->message ? error->message : strerror(-r));
 }
 
-/* One that is starting when the daemon ends goes on after it. */
+/* A session that is still starting when the daemon ends keeps its note and continues at the next start. */
 static void on_started(int result, struct json_object *session, const struct engine_error *error,
 		       void *userdata)
 {
@@ -229,7 +265,7 @@ static int begin_again(struct engine *engine, const struct running_note *note,
 	strcpy(resumption->name, note->name);
 	strcpy(resumption->id, note->id);
 	recover_more(engine->resume, 1);
-	r = session_start(engine, &spec, note->owner_uid, note, on_started, resumption, error);
+	r = session_start(engine, &spec, &note->owner, note, on_started, resumption, error);
 	if (r < 0) {
 		recover_more(engine->resume, -1);
 		free(resumption);
@@ -255,13 +291,18 @@ static void resume_session(struct engine *engine, const struct running_note *not
 	}
 }
 
-/* ---- folders are set right ---- */
+/* ---- recovery of folders ---- */
 
-/* What may be otherwise next time. */
+bool disk_may_mend(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EROFS || error == -EIO;
+}
+
+/* Whether the error may be gone at the next start. */
 static bool may_help_to_wait(int error)
 {
-	return error == -ECANCELED || error == -ENOSPC || error == -EDQUOT || error == -EROFS ||
-	       error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+	return error == -ECANCELED || disk_may_mend(error) || error == -ENOMEM || error == -EMFILE ||
+	       error == -ENFILE;
 }
 
 static int find_key(const char *state_dir, const struct running_note *note, struct recover_config *config,
@@ -272,14 +313,25 @@ static int find_key(const char *state_dir, const struct running_note *note, stru
 	if (!has(note, "anonymize"))
 		return 0;
 	config->anonymize_key = key;
+	if (note->has_key) {
+		memcpy(key, note->anonymize_key, IOTR_ANONYMIZE_KEY_SIZE);
+		return 0;
+	}
 	if (!iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)))
 		return 0;
-	log_warning("the files of session %s, which was killed, are left as they are: %s", note->name, message);
+	log_warning("session %s: %s", note->name, message);
 	return -EIO;
 }
 
-int session_set_right(const char *state_dir, bool limited, const struct running_note *note,
-		      _Atomic bool *cancel, struct recover_extent *extent)
+void session_not_right(const struct running_note *note, int error)
+{
+	if (error != -ECANCELED)
+		log_warning("the files of session %s, which was killed, are left as they are in %s: %s", note->name,
+			    note->output, strerror(-error));
+}
+
+int session_set_right(const char *state_dir, const struct rights *log, bool limited,
+		      const struct running_note *note, _Atomic bool *cancel, struct recover_extent *extent)
 {
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 	struct recover_config config = {
@@ -287,7 +339,8 @@ int session_set_right(const char *state_dir, bool limited, const struct running_
 		.inode = note->inode,
 		.session = note->name,
 		.streams = note->streams,
-		.owner_uid = note->owner_uid,
+		.owner_uid = note->owner.uid,
+		.rights = running_writes_as(note, log),
 		.definition = note->definition,
 		.retention = limited || has(note, "keep_segments") || has(note, "keep_size"),
 		.cancel = cancel,
@@ -301,15 +354,29 @@ int session_set_right(const char *state_dir, bool limited, const struct running_
 	if (r > 0)
 		log_notice("session %s was killed; its files are whole again in %s", note->name,
 			   note->output);
-	if (r < 0 && r != -ECANCELED)
-		log_warning("the files of session %s, which was killed, are left as they are in %s: %s",
-			    note->name, note->output, strerror(-r));
 	return r < 0 || !extent ? r : recover_extent(&config, extent);
+}
+
+/* The session was killed before its folder contained anything; the folder may not even exist. */
+static int remove_unused(struct resume *resume, const struct running_note *note)
+{
+	const struct rights *before = rights_use(running_writes_as(note, &resume->log_rights));
+	int r = recover_remove_empty(note->output);
+
+	rights_use(before);
+	return r;
 }
 
 static int recover_one(struct resume *resume, const struct running_note *note)
 {
-	return session_set_right(resume->state_dir, resume->limited, note, &resume->cancel, NULL);
+	int r;
+
+	if (!note->inode)
+		return remove_unused(resume, note);
+	r = session_set_right(resume->state_dir, &resume->log_rights, resume->limited, note, &resume->cancel, NULL);
+	if (r < 0)
+		session_not_right(note, r);
+	return r;
 }
 
 static bool wants_gzip(const struct running_note *note)
@@ -320,7 +387,7 @@ static bool wants_gzip(const struct running_note *note)
 	       strcmp(json_object_get_string(value) ?: "", "none");
 }
 
-/* From now on it is one of the traces that have ended; one that was given up stays as it is. */
+/* From now on storage treats the folder as a trace that has ended; one that was cancelled stays as it is. */
 static void hand_over(struct resume *resume, const struct running_note *note, int result)
 {
 	if (result != -ECANCELED)
@@ -336,7 +403,8 @@ static void recover_all(struct resume *resume)
 	for (ssize_t i = 0; i < count; i++) {
 		int r = atomic_load(&resume->cancel) ? -ECANCELED : recover_one(resume, &notes[i]);
 
-		hand_over(resume, &notes[i], r);
+		if (notes[i].inode)
+			hand_over(resume, &notes[i], r);
 		if (!may_help_to_wait(r))
 			running_remove(resume->state_dir, notes[i].id);
 		running_note_done(&notes[i]);
@@ -344,7 +412,7 @@ static void recover_all(struct resume *resume)
 	free(notes);
 }
 
-/* Waits for further notes. False: none will come. */
+/* Waits for further notes. Returns false if there will be none. */
 static bool wait_for_more(struct resume *resume)
 {
 	bool more;
@@ -362,10 +430,11 @@ static void *recover_run(void *argument)
 {
 	struct resume *resume = argument;
 
-	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
+	setpriority(PRIO_PROCESS, 0, NICE); /* on Linux this affects the calling thread alone */
 	do
 		recover_all(resume);
 	while (wait_for_more(resume));
+	atomic_store(&resume->done, true);
 	return NULL;
 }
 
@@ -384,6 +453,7 @@ static struct resume *resume_new(const struct engine *engine)
 		return NULL;
 	pthread_mutex_init(&resume->lock, NULL);
 	pthread_cond_init(&resume->changed, NULL);
+	resume->log_rights = engine->log_rights;
 	resume->storage = engine->storage;
 	resume->limited = engine_storage_limited(engine);
 	snprintf(resume->state_dir, sizeof(resume->state_dir), "%s", engine->config.state_dir);
@@ -395,7 +465,7 @@ static void start_recovery(struct engine *engine)
 	int r = -ENOMEM;
 
 	if (engine->resume) {
-		engine->resume->more = false; /* it looks at all there is */
+		engine->resume->more = false; /* the thread begins with all notes that are there */
 		r = thread_start(&engine->resume->thread, recover_run, engine->resume);
 	}
 	if (r >= 0)
@@ -424,12 +494,31 @@ void engine_resume(struct engine *engine)
 	start_recovery(engine);
 }
 
+static bool recovery_ends(struct resume *resume, uint64_t until_ns)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	while (!atomic_load(&resume->done) && clocks_mono_ns() < until_ns)
+		nanosleep(&moment, NULL);
+	if (!atomic_load(&resume->done)) {
+		pthread_detach(resume->thread);
+		return false;
+	}
+	pthread_join(resume->thread, NULL);
+	return true;
+}
+
 void engine_resume_end(struct engine *engine)
 {
 	if (!engine->resume)
 		return;
 	atomic_store(&engine->resume->cancel, true);
 	recover_more(engine->resume, 0);
-	pthread_join(engine->resume->thread, NULL);
+	if (!recovery_ends(engine->resume, clocks_mono_ns() + END_NS)) {
+		log_error("a folder that is set right lies on a disk that does not answer: the daemon ends without it");
+		engine->hung = engine->abandoned = true;
+		engine->resume = NULL; /* the thread still uses it, as long as it runs */
+		return;
+	}
 	resume_free(TAKE(engine->resume));
 }

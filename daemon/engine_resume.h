@@ -1,33 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions outlive the daemon. Main thread. */
+/* Continues sessions after a restart of the daemon, and recovers folders. Main thread. */
 #pragma once
 
 #include "engine_internal.h"
 
 /*
- * Sessions that ran when the daemon ended, however it did, go on (unless the configuration says
- * no), each in a new folder; those that were killed are set right in a thread of their own. When this
- * returns, they run, but for those whose disk takes its time.
+ * Sessions that ran when the daemon ended, for whatever reason, continue (unless the configuration forbids
+ * it), each in a new folder; a thread recovers the folders of those that were killed. When this returns, the
+ * sessions run, except for those whose disk takes too long.
  */
 void engine_resume(struct engine *engine);
 
-/* Ends that thread; what it has not done is left to the next start. */
+/* Ends that thread; the notes it has not dealt with are left to the next start. */
 void engine_resume_end(struct engine *engine);
 
 /*
- * Sets right what the session left that the note tells of, and counts it, unless `extent` is NULL. 0, 1 or
- * a negative errno as of recover_folder(), which is logged but for -ECANCELED. `limited`:
- * engine_storage_limited(). Any thread.
+ * Recovers the folder of the note's session, and counts its rows and bytes, unless `extent` is NULL. Returns
+ * 0, 1 or a negative errno as recover_folder() does. `limited`: engine_storage_limited(); `log`: the rights
+ * that are used below the log folder. Any thread.
  */
-int session_set_right(const char *state_dir, bool limited, const struct running_note *note,
-		      _Atomic bool *cancel, struct recover_extent *extent);
+int session_set_right(const char *state_dir, const struct rights *log, bool limited,
+		      const struct running_note *note, _Atomic bool *cancel, struct recover_extent *extent);
 
-/* What a note tells of a session, as far as it is known yet; with running_note_done(). */
+/* Logs that a folder could not be recovered, unless the error is -ECANCELED. */
+void session_not_right(const struct running_note *note, int error);
+
+/* Whether the error says that the disk is full or fails, so that a later try may succeed. */
+bool disk_may_mend(int error);
+
+/* Fills in a note from what is known of a session so far; release it with running_note_done(). */
 void session_describe(const struct session *session, struct running_note *note);
 
 /*
- * Notes a session whose folder is open, before the first file is in it; a failure is logged. Any thread.
+ * Writes the note of a session whose folder is open, before its first file is made. Returns 0 or a negative
+ * errno. Any thread.
  */
-void session_note(const char *state_dir, struct running_note *note, int folder_fd);
-void session_note_again(struct session *session); /* its definition has changed */
-void session_forget(struct session *session); /* at its end */
+int session_note(const char *state_dir, struct running_note *note, int folder_fd);
+
+/* Logs that a running session has no note. */
+void session_note_failed(const char *state_dir, const struct running_note *note, int error);
+
+/*
+ * Writes the note before the folder is made, so that an empty folder can be removed after a crash. Must be
+ * called with the rights of the folder's future owner, which it restores.
+ */
+void session_note_ahead(const char *state_dir, struct running_note *note, const char *path);
+void session_note_again(struct session *session); /* writes the note again after the definition has changed */
+void session_forget(struct session *session); /* removes the note at the session's end */

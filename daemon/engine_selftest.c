@@ -18,9 +18,9 @@
 #include "probes/control_page.h"
 #include "selftest/selftest.h"
 
-#define FOLDER	    "self-test" /* in the state folder */
-#define LATEST_US   (SELFTEST_SECONDS * 1000000ULL + 500000) /* when it is ended by force */
-#define LINGER_US   50000 /* for what ends after the process that began it */
+#define FOLDER	    "self-test" /* below the state folder */
+#define LATEST_US   (SELFTEST_SECONDS * 1000000ULL + 500000) /* after which it is ended by force */
+#define LINGER_US   50000 /* after its process has ended, for operations that end later */
 #define NOTES_MAX   1024
 
 enum { BIT_PROCESS, BIT_OWNER, BITS };
@@ -30,7 +30,7 @@ struct selftest {
 	selftest_handler handler;
 	void *userdata;
 	unsigned int bits[BITS];
-	pid_t pid;	      /* 0: there is none */
+	pid_t pid;	      /* 0: none is running */
 	int pidfd, go, notes; /* -1: closed */
 	bool cut_short;
 	char folder[PATH_MAX];
@@ -121,7 +121,7 @@ static int process_start(struct selftest *selftest, struct engine_error *error)
 	return 0;
 }
 
-/* Kills the process, should it still be there. */
+/* Kills the process if it is still running. */
 static void process_end(struct selftest *selftest)
 {
 	if (!selftest->pid)
@@ -153,7 +153,7 @@ static int bits_find(struct selftest *selftest)
 	size_t found = 0;
 
 	for (unsigned int bit = 0; bit < IOTR_SESSIONS_MAX && found < BITS; bit++)
-		if (!engine->sessions[bit] && !engine->leaving[bit])
+		if (!engine->sessions[bit] && !engine->leaving[bit].session)
 			selftest->bits[found++] = bit;
 	return found == BITS ? 0 : -ENOSPC;
 }
@@ -172,9 +172,9 @@ static int record(struct selftest *selftest)
 	router_tally_set(consumer_router(engine->consumer), engine->selftest_bits, &selftest->tally);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
-	r = control_page_set(engine->probes, selftest->bits[BIT_PROCESS], &process, &why);
+	r = control_page_set(engine->probes, selftest->bits[BIT_PROCESS], &process, NULL, &why);
 	if (r >= 0)
-		r = control_page_set(engine->probes, selftest->bits[BIT_OWNER], &owner, &why);
+		r = control_page_set(engine->probes, selftest->bits[BIT_OWNER], &owner, NULL, &why);
 	return r;
 }
 
@@ -228,7 +228,7 @@ static int on_timer(sd_event_source *source, uint64_t now, void *userdata)
 	return 0;
 }
 
-/* The process has ended; what it began may take a moment longer. */
+/* The process has ended; operations that it began may take a moment longer. */
 static int on_ended(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct selftest *selftest = userdata;
@@ -303,7 +303,7 @@ void selftest_abort(struct engine *engine)
 	finish(engine->selftest);
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 enum selftest_verdict selftest_verdict(const struct selftest *selftest, enum iotr_stream stream,
 				       size_t operation, uint32_t *rows)

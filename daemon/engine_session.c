@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A session's end, from the request to its last row on disk; and rotation. */
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ void session_free(struct session *session)
 	session_snapshots_free(session);
 	session_anonymize_done(session);
 	recorder_free(session->recorder);
+	losses_free(session->losses);
 	json_object_put(session->missing);
+	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);
 	free(session);
 }
@@ -60,19 +63,45 @@ uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 					 session->missed_before[stream];
 }
 
+/* Logs names that were lost since the last report. */
+static void names_log(struct session *session, enum iotr_stream stream)
+{
+	struct writer_counts counts;
+	uint64_t before = session->names_told[stream];
+
+	writer_counts(session->writer, stream, &counts);
+	session->names_told[stream] = counts.lost_names;
+	if (counts.lost_names > before)
+		log_warning("session %s, stream %s: the name of a file, or an argument, was lost in %" PRIu64 " rows",
+			    session->spec.name, iotr_schemas[stream].flag, counts.lost_names - before);
+}
+
+void session_report_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *loss)
+{
+	writer_report(session->writer, stream,
+		      &(struct writer_probes){ .emitted = loss->emitted,
+					       .ring = loss->ring,
+					       .unmatched = loss->unmatched,
+					       .missed = session->missed_told[stream],
+					       .unfollowed = session_unfollowed(session) });
+}
+
 void session_report(struct session *session)
 {
+	uint64_t unfollowed = session_unfollowed(session);
 	struct probes_loss loss;
 
+	if (unfollowed && !session->unfollowed_told)
+		log_warning("session %s: there is no room to follow more processes: what those do that are born from "
+			    "now on is missing", session->spec.name);
+	session->unfollowed_told |= unfollowed;
 	for (size_t stream = 0; session->writer && stream < IOTR_STREAM_COUNT; stream++) {
 		if (!(session->spec.streams >> stream & 1))
 			continue;
 		session_loss(session, stream, &loss);
-		writer_report(session->writer, stream,
-			      &(struct writer_probes){ .emitted = loss.emitted,
-						       .ring = loss.ring,
-						       .unmatched = loss.unmatched,
-						       .missed = session_missed(session, stream) });
+		session->missed_told[stream] = session_missed(session, stream);
+		session_report_stream(session, stream, &loss);
+		names_log(session, stream);
 	}
 }
 
@@ -81,11 +110,11 @@ static void on_stopped(int result, const struct writer_paths *paths, void *userd
 	struct session *session = userdata;
 
 	(void)paths;
-	(void)result; /* the writer has logged it, and tries again */
+	(void)result; /* the writer has logged the error, and tries again */
 	session->written = true;
 }
 
-/* It came to nothing, or was ended before it had begun. */
+/* Whether it failed to start, or was ended before it began. */
 static bool has_failed(const struct session *session)
 {
 	return !session->begun || !strcmp(session->reason, SESSION_FAILED);
@@ -98,12 +127,13 @@ void session_close(struct session *session)
 
 	session->duration = sd_event_source_disable_unref(session->duration);
 	session_snapshots_end(session);
-	place_leave(session);
+	places_give_up(session);
 	control_page_clear(engine->probes, session->place.bit);
 	consumer_drain(engine->consumer);
 	router_detach(consumer_router(engine->consumer), session->place.bit);
 	dump_detach(session);
 	session_report(session);
+	losses_last(session);
 	groups_release_later(engine);
 	consumer_run(engine->consumer, groups_needed(engine));
 	if (session->writer)
@@ -112,7 +142,8 @@ void session_close(struct session *session)
 			    writer_stop_begin(session->writer, session->reason, on_stopped, session);
 	if (r >= 0)
 		return;
-	session->written = true; /* nothing to write, or out of memory: writer_free() stops it */
+	/* There is nothing to write, or no memory for the request: writer_free() stops the writer. */
+	session->written = true;
 	eventfd_write(engine->notice, 1);
 }
 
@@ -130,11 +161,11 @@ void session_end(struct session *session, const char *reason)
 		session_close(session);
 		return;
 	}
-	opening_cancel(session->opening); /* session_opened() follows, when the disk answers */
+	opening_cancel(session->opening); /* session_opened() will be called when the disk answers */
 	session_answer(session, shutdown ? -ESHUTDOWN : -ECANCELED, &error);
 }
 
-/* The oldest goes when there are too many. */
+/* Keeps the last status; the oldest is dropped if there are too many. */
 static void ended_keep(struct engine *engine, struct json_object *status)
 {
 	if (engine->ended_count == ENDED_MAX) {
@@ -145,7 +176,10 @@ static void ended_keep(struct engine *engine, struct json_object *status)
 	engine->ended[engine->ended_count++] = status;
 }
 
-/* One that ends with the daemon goes on after it; a manifest that is not there may be set right. */
+/*
+ * The note stays if the session ends with the daemon, so that it continues; it moves to recovery if the
+ * manifest could not be written; otherwise it is removed.
+ */
 static void note_end(struct session *session)
 {
 	if (has_failed(session)) {
@@ -154,7 +188,7 @@ static void note_end(struct session *session)
 	}
 	if (!strcmp(session->reason, SHUTDOWN))
 		return;
-	if (session->writer && writer_manifest_error(session->writer))
+	if (session->left_behind || (session->writer && writer_manifest_error(session->writer)))
 		running_move(session->engine->config.state_dir, session->note);
 	else
 		session_forget(session);
@@ -178,7 +212,7 @@ void session_finish(struct session *session)
 		waiter->handler(0, json_object_get(status), waiter->userdata);
 		free(waiter);
 	}
-	malloc_trim(0); /* the heaps of its threads go back to the machine */
+	malloc_trim(0); /* return the memory of its threads' heaps to the kernel */
 }
 
 static int session_wait(struct session *session, engine_handler handler, void *userdata)
@@ -246,7 +280,7 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
 	if (!rotation)
 		return -ENOMEM;
 	*rotation = (struct rotation){ handler, userdata };
-	consumer_drain(engine->consumer); /* what happened before the call is in the old segments */
+	consumer_drain(engine->consumer); /* rows of operations that ended before the call go to the old segments */
 	session_report(session);
 	r = writer_rotate_begin(session->writer, on_rotated, rotation);
 	if (r < 0)

@@ -6,18 +6,18 @@
 
 #include "snapshot/snapshot.h"
 
-/* New array: an object for each file, or one without a path where there is none. */
+/* New array: an object for each file, or one without a path if no file was made. */
 struct json_object *snapshot_entries(enum snapshot_kind kind, const struct snapshot_state *state);
 
-/* Copies the entries to the list; one of a path that is there already takes its place. */
+/* Adds copies of the entries to the list; an entry replaces one with the same path. */
 void snapshot_entries_add(struct json_object *list, struct json_object *entries);
 
-/* New object of the last entry of a kind, with its state; NULL when there is none. */
+/* New object from the last entry of a kind, with its state; NULL if there is none. */
 struct json_object *snapshot_last(struct json_object *list, enum snapshot_kind kind);
 
-/* New objects. `state` NULL: it waits. */
+/* New objects. `state` NULL: the snapshot waits for its turn. */
 struct json_object *snapshot_under_way(const struct snapshot_state *state);
 struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snapshot_state *state);
 
-/* Removes the folders that snapshots are in, where they are empty. */
+/* Removes the folders of snapshots, as far as they are empty. */
 void snapshot_folders_remove(int output_fd);

@@ -9,13 +9,13 @@
 #include "json_add.h"
 #include "pipeline/clocks.h"
 
-/* Empty: null. */
+/* An empty text becomes null. */
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
 	json_object_object_add(object, key, *text ? json_object_new_string(text) : NULL);
 }
 
-/* As the timestamp columns have it; 0: not known. */
+/* In the format of the timestamp columns; 0 means unknown. */
 static void add_time(struct json_object *object, const char *key, uint64_t ns)
 {
 	char text[CLOCKS_TEXT_MAX] = "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Orders of snapshots, of sessions and of those who ask: one walk of a file system is under way at a
- * time, and one of the others beside it.
+ * Queue of the snapshots that sessions and users have ordered. One walk of a file system runs at a time, and
+ * beside it one snapshot of another kind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static uint64_t stored_bytes(const struct snapshot_state *state)
 	return bytes;
 }
 
-/* What the order has come to: into the list of its session, and to whoever asked. */
+/* Reports the result of the order to its session's list, and to the request that ordered it. */
 static void order_ended(struct order *order, const struct snapshot_state *state)
 {
 	_cleanup_json_ struct json_object *entries = snapshot_entries(order->kind, state);
@@ -89,14 +89,22 @@ static void order_ended(struct order *order, const struct snapshot_state *state)
 void order_finish(struct order *order, const struct snapshot_state *state)
 {
 	struct engine_snapshot *asked = order->asked;
-	struct session *session = order->session;
+	struct session *session = order->session; /* also of a request into a session's folder */
 
 	order_ended(order, state);
 	order_free(order);
-	if (session)
-		session_snapshots_publish(session);
 	if (asked)
 		asked_lose(asked);
+	else
+		session_snapshots_publish(session, NULL, NULL);
+}
+
+int snapshots_each_process(struct snapshots *all, void (*each)(const struct iotr_task *task, void *userdata),
+			   void *userdata)
+{
+	int r = sampler_ensure(all);
+
+	return r < 0 ? r : sampler_each(all->sampler, each, userdata);
 }
 
 static void on_state(const struct snapshot_state *state, void *userdata)
@@ -131,7 +139,7 @@ void order_cancel(struct order *order)
 	order_finish(order, &state);
 }
 
-/* Its end comes through the handler, or has come when this returns. */
+/* The order is finished in the handler, or before this returns. */
 static void order_start(struct order *order)
 {
 	struct snapshots *all = order->all;
@@ -173,7 +181,7 @@ static void lanes_start_soon(struct snapshots *all)
 	sd_event_source_set_enabled(all->start, SD_EVENT_ONESHOT);
 }
 
-/* Replies go out first. */
+/* The orders start when the loop is idle, so that replies are sent before. */
 int snapshots_new(struct engine *engine, struct snapshots **ret)
 {
 	struct snapshots *all = calloc(1, sizeof(*all));
@@ -206,7 +214,7 @@ void snapshots_free(struct snapshots *all)
 	free(all);
 }
 
-/* The key of whoever it is for; NULL: names stay in the clear. */
+/* The key for the snapshot's names; NULL: names stay in the clear. */
 static const uint8_t *key_of(const struct session *session, const struct engine_snapshot *asked)
 {
 	if (session)
@@ -232,6 +240,8 @@ int order_add(struct snapshots *all, enum snapshot_kind kind, struct session *se
 	order->request.depth = depth;
 	snprintf(order->request.root, sizeof(order->request.root), "%s", root);
 	order->request.anonymize = key;
+	order->request.reads = asked ? asked->caller : session->owner;
+	order->request.writes = session ? *session_writes_as(session) : asked->writes;
 	if (key)
 		memcpy(order->request.anonymize_key, key, IOTR_ANONYMIZE_KEY_SIZE);
 	TAILQ_INSERT_TAIL(lane_of(all, kind), order, entry);

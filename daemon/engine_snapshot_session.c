@@ -8,7 +8,7 @@
 #include "cleanup.h"
 #include "engine_snapshot_private.h"
 
-#define GRACE_MS 250 /* what a session's end leaves to a short snapshot */
+#define GRACE_MS 250 /* time that a session's end gives to a short snapshot */
 
 static const struct order *order_of(const struct session *session, enum snapshot_kind kind)
 {
@@ -49,7 +49,7 @@ static uint64_t interval_us(const struct session *session, enum snapshot_kind ki
 	return (kind == SNAPSHOT_PROCESS ? wanted->process_ns : wanted->filesystem_ns) / 1000;
 }
 
-/* One that is still waited for is not ordered again. */
+/* If the last snapshot of the kind is not done yet, no other one is ordered. */
 static void session_due(sd_event_source *source, struct session *session, enum snapshot_kind kind)
 {
 	if (!order_of(session, kind))
@@ -110,15 +110,16 @@ void session_snapshots_told(struct session *session, struct json_object *entries
 	trace_grown(session->trace, bytes);
 }
 
-void session_snapshots_publish(struct session *session)
+int session_snapshots_publish(struct session *session, writer_handler handler, void *userdata)
 {
 	struct json_object *copy = NULL;
 
-	if (json_object_deep_copy(session->snapshots->list, &copy, NULL) >= 0)
-		writer_snapshots(session->writer, copy);
+	if (json_object_deep_copy(session->snapshots->list, &copy, NULL) < 0)
+		return -ENOMEM;
+	return writer_snapshots(session->writer, copy, handler, userdata);
 }
 
-/* Short ones that are under way get a moment; their state is taken up here, not by the loop. */
+/* Short snapshots that are running get a moment; their result is read here, as the loop does not run. */
 static void session_cancel(struct session *session)
 {
 	FOR_EACH_ORDER (session->engine->snapshots, order, next) {
@@ -144,7 +145,7 @@ void session_snapshots_end(struct session *session)
 	for (size_t i = 0; i < SNAPSHOT_KIND_COUNT; i++)
 		own->timers[i] = sd_event_source_disable_unref(own->timers[i]);
 	session_cancel(session);
-	session_snapshots_publish(session);
+	session_snapshots_publish(session, NULL, NULL);
 	own->ended = true;
 	snapshots_adapt_sampler(session->engine->snapshots);
 }

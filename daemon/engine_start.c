@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A session's beginning. Its name and its place are taken at once; a thread opens what it needs of
- * the disk (engine_open.c), and session_go_on() is where it goes from starting to running, or comes
- * to nothing.
+ * The start of a session. Its name and slot are taken at once; a thread opens what it needs of the disk
+ * (engine_open.c); then session_go_on() makes it run, or fail.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "cleanup.h"
 #include "engine_open.h"
 #include "log.h"
+#include "pipeline/clocks.h"
 #include "probes/control_page.h"
 #include "schema.h"
 
@@ -24,7 +24,19 @@ static int session_due(sd_event_source *source, uint64_t now, void *userdata)
 	return 0;
 }
 
-/* Attaches what is needed and lets the rows flow. */
+/*
+ * Time that the session runs from now on: until the end in its note, however long it took to open its files.
+ */
+static uint64_t lasts_ns(const struct session *session)
+{
+	uint64_t now = clocks_realtime_ns();
+
+	if (!session->ends_ns)
+		return session->spec.duration_ns;
+	return session->ends_ns > now ? session->ends_ns - now : 0;
+}
+
+/* Attaches the hooks and lets the programs emit rows. */
 static int session_flow(struct session *session, struct engine_error *error)
 {
 	struct engine *engine = session->engine;
@@ -40,13 +52,18 @@ static int session_flow(struct session *session, struct engine_error *error)
 	engine_report_soon(engine);
 	consumer_run(engine->consumer, true);
 	groups_attach(engine);
-	r = control_page_set(engine->probes, session->place.bit, &session->spec, &why);
+	session_note_failures(session);
+	control_page_modules(engine->probes);
+	r = control_page_prepare(engine->probes, session->place.bit, &session->spec, session->paths, &why);
 	if (r < 0)
 		return filters_fail(error, r, &why);
+	r = session->spec.tree ? descendants_follow(engine, session->place.bit, &session->spec) : 0;
+	if (r < 0)
+		return engine_fail(error, r, "tree", "cannot look for descendants that live already");
+	control_page_open(engine->probes, session->place.bit, -1);
 	if (session->spec.duration_ns)
 		r = sd_event_add_time_relative(engine->event, &session->duration, CLOCK_MONOTONIC,
-					       session->spec.duration_ns / 1000, 1000, session_due,
-					       session);
+					       lasts_ns(session) / 1000, 1000, session_due, session);
 	rates_begin(session);
 	bpf_cost_run(engine->bpf_cost);
 	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
@@ -94,7 +111,7 @@ static void session_fail(struct session *session, int result, const struct engin
 		session_finish(session);
 }
 
-/* What was opened is the session's; or there is nothing to open. */
+/* Starts to record after everything has been opened, or if there is nothing to open. */
 static int session_begin(struct session *session, int folder_fd, struct engine_error *error)
 {
 	int r = session_anonymize(session, error);
@@ -140,15 +157,14 @@ static int session_new(struct engine *engine, const struct iotr_session_spec *sp
 		return -ENOMEM;
 	session->engine = engine;
 	session->place.bit = bit;
-	session->left.bit = -1;
 	clock_gettime(CLOCK_REALTIME, &session->started);
-	session->missing = missing_describe(engine, spec->streams);
+	session->missing = missing_describe(engine, spec);
 	memcpy(session->output, spec->output, sizeof(session->output));
 	*ret = session;
 	return iotr_session_spec_copy(&session->spec, spec);
 }
 
-/* Memory at once, and a thread for all that is on a disk. */
+/* Allocates memory at once, and starts a thread for all that is on a disk. */
 static int session_open(struct session *session, const struct running_note *before,
 			struct engine_error *error)
 {
@@ -157,19 +173,19 @@ static int session_open(struct session *session, const struct running_note *befo
 
 	if (spec->flight_recorder)
 		r = session_open_recorder(session, error);
-	if (r < 0 || (session->recorder && !spec->anonymize))
+	if (r < 0 || (session->recorder && !spec->anonymize && !spec->path_count))
 		return r;
 	r = opening_new(session, before, &session->opening);
 	return r < 0 ? engine_fail(error, r, "", "cannot begin to open its files") : 0;
 }
 
-int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+int engine_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
 		 engine_start_handler handler, void *userdata, struct engine_error *error)
 {
-	return session_start(engine, spec, owner_uid, NULL, handler, userdata, error);
+	return session_start(engine, spec, owner, NULL, handler, userdata, error);
 }
 
-int session_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+int session_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
 		  const struct running_note *before, engine_start_handler handler, void *userdata,
 		  struct engine_error *error)
 {
@@ -179,6 +195,8 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	if (engine_find(engine, spec->name))
 		return engine_fail(error, -EEXIST, "name", "a session of that name is running");
 	r = check_start(engine, spec, error);
+	if (r >= 0)
+		r = descriptors_check(spec->flight_recorder ? 0 : spec->streams, error);
 	if (r < 0)
 		return r;
 	bit = place_find(engine);
@@ -187,7 +205,8 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, u
 	r = session_new(engine, spec, bit, &session);
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
-	session->owner_uid = owner_uid;
+	session->owner = *owner;
+	session->ends_ns = before ? before->ends_ns : 0;
 	session_snapshots_resolve(engine, &session->spec.snapshots);
 	r = session_open(session, before, error);
 	if (r < 0)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What traces may take of the disk: the configuration as bytes, and what became of it. */
+/* Disk space for traces: the limits of the configuration in bytes, and the present use. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "cleanup.h"
 #include "definition.h"
 #include "engine_internal.h"
+#include "inside.h"
 #include "log.h"
 #include "running.h"
 
@@ -27,7 +30,9 @@ static struct storage_limits limits_of(const struct engine *engine,
 	};
 }
 
-/* Folders of the notes in one place. What finds no memory is taken for a folder like any other. */
+/*
+ * Adds the folders of the notes in one place. A folder for which there is no memory is treated like any other.
+ */
 static void add_noted(const struct engine *engine, enum running_folder place, char ***paths,
 		      size_t *count)
 {
@@ -45,7 +50,7 @@ static void add_noted(const struct engine *engine, enum running_folder place, ch
 	free(notes);
 }
 
-/* Those that engine_resume() will have set right. */
+/* Creates the storage; folders that engine_resume() will have recovered are marked as such. */
 static int new_beside_recovery(struct engine *engine, const struct storage_limits *limits)
 {
 	char **paths = NULL;
@@ -54,7 +59,7 @@ static int new_beside_recovery(struct engine *engine, const struct storage_limit
 
 	add_noted(engine, RUNNING_SESSIONS, &paths, &count);
 	add_noted(engine, RUNNING_RECOVER, &paths, &count);
-	r = storage_new(engine->config.log_dir, limits, (const char *const *)paths,
+	r = storage_new(engine->config.log_dir, &engine->log_rights, limits, (const char *const *)paths,
 			&engine->storage);
 	while (count--)
 		free(paths[count]);
@@ -69,13 +74,30 @@ bool engine_storage_limited(const struct engine *engine)
 	return limits.max_use || limits.keep_free;
 }
 
-/* A percentage of a folder that is not there would be none. */
+/* The log folder is closed to all but root and the group that may read traces. */
+static void make_log_dir(struct engine *engine)
+{
+	const char *path = engine->config.log_dir;
+	const gid_t *readers = engine->config.readers;
+	const struct rights *own;
+	_cleanup_close_ int fd = -1;
+
+	engine->log_rights = (struct rights){ .gid = readers && !geteuid() ? *readers : getegid() };
+	own = rights_use(&engine->log_rights);
+	if (mkdir(path, INSIDE_FOLDER_MODE) < 0 && errno != EEXIST)
+		log_warning("cannot create %s: %m", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && readers)
+		inside_claim(fd, INSIDE_FOLDER_MODE);
+	rights_use(own);
+}
+
+/* The folder is made first, as a percentage of its file system is needed. */
 int engine_storage_new(struct engine *engine)
 {
 	struct storage_limits limits;
 
-	if (mkdir(engine->config.log_dir, 0750) < 0 && errno != EEXIST)
-		log_warning("cannot create %s: %m", engine->config.log_dir);
+	make_log_dir(engine);
 	limits = limits_of(engine, &engine->config.storage);
 	return new_beside_recovery(engine, &limits);
 }

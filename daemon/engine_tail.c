@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Live tails: the writer's tap puts rows in a bounded list, the main loop hands them to the tails.
- * The list is shared with the writer thread, under its lock; all else belongs to the main thread.
+ * Live tails: the writer's tap puts rows into a bounded list, the main loop passes them to the tails. The list
+ * is shared with the writer thread, under its lock; everything else belongs to the main thread.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,15 +19,15 @@ enum { ROWS_MAX = 4096 };
 
 struct live_row {
 	enum iotr_stream stream;
-	char *text; /* a CSV row without its line end */
+	char *text; /* a CSV row without its line feed */
 };
 
 struct tail_hub {
 	struct session *session; /* NULL once it has ended */
 	struct engine_tail *tails;
 	sd_event_source *source;
-	int signal; /* eventfd: rows are there */
-	pthread_mutex_t lock; /* for all below */
+	int signal; /* eventfd: there are rows in the list */
+	pthread_mutex_t lock; /* protects the members below */
 	struct live_row rows[ROWS_MAX];
 	size_t count;
 	uint64_t skipped;
@@ -40,10 +40,10 @@ struct engine_tail {
 	uint64_t skipped;
 	engine_tail_handler handler;
 	void *userdata;
-	bool dead; /* freed inside its own handler */
+	bool dead; /* freed inside its own handler, to be removed later */
 };
 
-/* Writer thread. */
+/* Called on the writer thread. */
 static void tap(enum iotr_stream stream, const char *row, size_t size, void *userdata)
 {
 	struct tail_hub *hub = userdata;
@@ -64,7 +64,7 @@ static void tap(enum iotr_stream stream, const char *row, size_t size, void *use
 	pthread_mutex_unlock(&hub->lock);
 }
 
-/* Takes one field off a CSV row, quotes undone in place. */
+/* Cuts the first field off a CSV row and unquotes it in place. */
 static char *field_take(char **row)
 {
 	char *field = *row, *to = field, *from = field;
@@ -108,7 +108,7 @@ static void tail_give(struct engine_tail *tail, enum iotr_stream stream, struct 
 	tail->handler(json_object_get(row), skipped, tail->userdata);
 }
 
-/* Tails that freed themselves inside a handler go when no handler runs. */
+/* Frees tails that were freed inside a handler, once no handler runs. */
 static void tails_sweep(struct tail_hub *hub)
 {
 	struct engine_tail **at = &hub->tails, *tail;
@@ -226,7 +226,7 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 	return 0;
 }
 
-/* The memory goes at the next turn of the loop: the call may come from inside the handler. */
+/* The memory is freed at the next turn of the loop, as the call may come from inside the handler. */
 void engine_tail_free(struct engine_tail *tail)
 {
 	if (!tail)

@@ -16,7 +16,7 @@ enum { FOLDER_MODE = 0755 };
 static int make_folder(const char *path)
 {
 	if (!mkdir(path, FOLDER_MODE))
-		return chmod(path, FOLDER_MODE) < 0 ? -errno : 0; /* whatever the umask is */
+		return chmod(path, FOLDER_MODE) < 0 ? -errno : 0; /* independent of the umask */
 	return errno == EEXIST ? 0 : -errno;
 }
 

@@ -79,6 +79,6 @@ void log_print(int priority, const char *format, ...)
 			line[i] = '?';
 	line[length++] = '\n';
 	if (write(STDERR_FILENO, line, length) < 0)
-		errno = saved; /* there is nowhere left to say it */
+		errno = saved; /* a failed write cannot be reported anywhere */
 	errno = saved;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon says, a line each on stderr: with a priority the journal understands when the
- * journal reads stderr, else with the program's name. Any thread: a line is one write().
+ * Messages of the daemon, one line each on stderr: if the journal reads stderr, with a priority that it
+ * understands, otherwise with the program's name. Any thread: a line is one write().
  */
 #pragma once
 
 #include <syslog.h>
 
-/* Looks whether the journal reads stderr. Until then lines are plain. */
+/* Checks whether the journal reads stderr. Before this call lines have no priority. */
 void log_open(void);
 
 /* Lines less urgent than this (LOG_ERR ... LOG_DEBUG) are not written; LOG_INFO at first. */

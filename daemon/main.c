@@ -32,7 +32,7 @@ static const char help[] =
 
 enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_PATH };
 
-/* Options whose value is a path, and where it goes. */
+/* Options whose value is a path, and the member that takes it. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -66,7 +66,7 @@ static void show(const char *text)
 	exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Absolute, as the daemon may change its folder. */
+/* Makes the path absolute, as the daemon may change its working directory. */
 static void take_path(struct manager_options *chosen, int number, const char *path)
 {
 	char *field = (char *)chosen + paths[number].offset;
@@ -106,7 +106,7 @@ static void take_option(struct manager_options *chosen, int option)
 	case OPTION_VERSION:
 		show("iotracerd " IOTRACER_VERSION "\n");
 		break;
-	default: /* getopt has said what is wrong */
+	default: /* getopt has printed the error */
 		fputs("Try 'iotracerd --help'.\n", stderr);
 		exit(EXIT_USAGE);
 	}
@@ -131,6 +131,7 @@ int main(int argc, char **argv)
 	r = manager_new(&chosen, &manager);
 	if (r >= 0)
 		r = manager_run(manager);
-	manager_free(manager);
+	if (!manager_free(manager) && r >= 0)
+		r = -ETIMEDOUT;
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -17,6 +18,7 @@
 #include "control/listener.h"
 #include "control/server.h"
 #include "engine.h"
+#include "escape.h"
 #include "instance.h"
 #include "log.h"
 #include "protocol.h"
@@ -30,7 +32,7 @@ struct manager {
 	struct control control;
 	int lock;
 	char socket[PATH_MAX];
-	bool socket_ours; /* made here, so removed here */
+	bool socket_ours; /* created here, so it must be removed here */
 };
 
 DEFINE_CLEANUP(struct manager *, manager_free);
@@ -43,18 +45,12 @@ static uint64_t now_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static int read_config(const struct manager_options *options, struct config *config)
+static const char *config_path(const struct manager_options *options)
 {
-	bool given = *options->config;
-	const char *path = given ? options->config : CONFIG_PATH;
-	int r = config_load(path, given, config);
-
-	if (r < 0)
-		log_error("cannot read %s: %s", path, strerror(-r));
-	return r;
+	return *options->config ? options->config : CONFIG_PATH;
 }
 
-/* The command line stands above the files. */
+/* The command line takes precedence over the files. */
 static void override(char *field, const char *value)
 {
 	if (*value)
@@ -65,7 +61,7 @@ static int load_config(struct manager *manager)
 {
 	const struct manager_options *options = manager->options;
 	struct config *config = &manager->config;
-	int r = read_config(options, config);
+	int r = config_load(config_path(options), *options->config, config);
 
 	if (r < 0)
 		return r;
@@ -79,30 +75,79 @@ static int load_config(struct manager *manager)
 	return (size_t)r < sizeof(manager->socket) ? 0 : -ENAMETOOLONG;
 }
 
-/* What a running daemon can change; the folders wait for the next start. */
-static int reload(void *userdata)
+/* Findings of an examination of the configuration, as JSON; a sentence may contain any byte. */
+struct findings {
+	struct json_object *errors, *warnings;
+};
+
+static void add_escaped(struct json_object *array, const char *text)
 {
+	size_t length = strlen(text);
+	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1);
+	bool quote;
+
+	if (!escaped)
+		return;
+	length = escape_text(text, length, escaped, &quote);
+	json_object_array_add(array, json_object_new_string_len(escaped, (int)length));
+}
+
+static void on_finding(enum config_finding finding, const char *sentence, void *userdata)
+{
+	const struct findings *findings = userdata;
+	bool ignored = finding == CONFIG_UNKNOWN;
+
+	if (ignored)
+		log_warning("%s, ignored", sentence);
+	else
+		log_error("%s", sentence);
+	add_escaped(ignored ? findings->warnings : findings->errors, sentence);
+}
+
+/* -EINVAL: there are errors, and the configuration is not used at all. */
+static int examine_config(const struct manager_options *options, struct config *config,
+			  struct findings *findings)
+{
+	int r = config_examine(config_path(options), *options->config, config, on_finding, findings);
+
+	return r >= 0 && json_object_array_length(findings->errors) ? -EINVAL : r;
+}
+
+/* Applies what can change at run time; changes of the folders apply at the next start. */
+static void apply_config(struct manager *manager, const struct config *fresh)
+{
+	log_set_level(fresh->log_level);
+	manager->config.log_level = fresh->log_level;
+	engine_set_storage(manager->engine,
+			   &(struct engine_storage){ fresh->max_use, fresh->keep_free });
+	manager->config.snapshots = fresh->snapshots;
+	memcpy(manager->config.country, fresh->country, sizeof(fresh->country));
+}
+
+static int reload(void *userdata, struct json_object *errors, struct json_object *warnings)
+{
+	struct findings findings = { errors, warnings };
 	struct manager *manager = userdata;
 	struct config fresh;
 	int r;
 
 	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_usec());
-	r = read_config(manager->options, &fresh);
-	if (r >= 0) {
-		log_set_level(fresh.log_level);
-		manager->config.log_level = fresh.log_level;
-		engine_set_storage(manager->engine, &(struct engine_storage){ fresh.max_use,
-									      fresh.keep_free });
-		manager->config.snapshots = fresh.snapshots;
-		memcpy(manager->config.country, fresh.country, sizeof(fresh.country));
+	r = examine_config(manager->options, &fresh, &findings);
+	if (r >= 0)
+		apply_config(manager, &fresh);
+	if (r >= 0)
 		log_notice("configuration reloaded");
-	}
+	else
+		log_error("configuration not reloaded: nothing is changed");
 	sd_notify(false, "READY=1");
 	return r;
 }
 
-/* A socket handed in may well be served: by us. */
-static int become_only(struct manager *manager, bool inherited)
+/*
+ * Checks whether another daemon serves the socket, and locks the folder. A socket that systemd passed to us
+ * accepts connections already, so it is not checked.
+ */
+static int claim_instance(struct manager *manager, bool inherited)
 {
 	const char *folder = manager->config.runtime_dir;
 	int r = instance_make_folder(folder);
@@ -131,6 +176,7 @@ static int load_engine(struct manager *manager)
 		.snapshots = &manager->config.snapshots,
 		.country = manager->config.country,
 		.resume = manager->config.resume,
+		.readers = manager->control.group == GROUP_NONE ? NULL : &manager->control.group,
 		.storage = { manager->config.max_use, manager->config.keep_free },
 	};
 	struct engine_error error = { 0 };
@@ -190,7 +236,7 @@ static int serve(struct manager *manager, int first, int count)
 		.started_usec = now_usec(),
 		.reload = reload,
 		.userdata = manager,
-		.group = find_group(),
+		.group = manager->control.group,
 	};
 	r = server_new(&manager->control, &manager->server);
 	if (r < 0)
@@ -207,8 +253,11 @@ static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, 
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
+	_cleanup_json_ struct json_object *errors = json_object_new_array();
+	_cleanup_json_ struct json_object *warnings = json_object_new_array();
+
 	(void)source, (void)info;
-	reload(userdata);
+	reload(userdata, errors, warnings);
 	return 0;
 }
 
@@ -221,7 +270,7 @@ static const struct {
 	{ SIGHUP, on_hangup },
 };
 
-/* Blocked before any thread begins, so that all of them leave signals to the loop. */
+/* Signals are blocked before any thread is created, so that only the event loop receives them. */
 static int set_up_loop(struct manager *manager)
 {
 	sigset_t blocked;
@@ -242,10 +291,26 @@ static int set_up_loop(struct manager *manager)
 	return r;
 }
 
+/*
+ * Raises the soft limit of descriptors to the hard limit, as each file of a session and each hook of a program
+ * needs one. This is safe for child processes, which are our own program and can handle large numbers.
+ */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warning("cannot raise the limit of open files: %s", strerror(errno));
+}
+
 static int start(struct manager *manager)
 {
 	int first = 0, inherited, r;
 
+	raise_descriptors();
 	inherited = listener_inherit(&first);
 	if (inherited < 0) {
 		log_error("cannot use the socket handed in: %s", strerror(-inherited));
@@ -254,12 +319,13 @@ static int start(struct manager *manager)
 	r = load_config(manager);
 	if (r < 0)
 		return r;
-	r = become_only(manager, inherited > 0);
+	r = claim_instance(manager, inherited > 0);
 	if (r < 0)
 		return r;
 	r = set_up_loop(manager);
 	if (r < 0)
 		return r;
+	manager->control.group = find_group();
 	r = load_engine(manager);
 	if (r < 0)
 		return r;
@@ -288,7 +354,10 @@ int manager_run(struct manager *manager)
 	int r;
 
 	log_info("version %s, serving on %s", IOTRACER_VERSION, manager->socket);
-	/* Not before: from the first sign of life on, systemd wants more, and loading may take long. */
+	/*
+	 * Not earlier: systemd expects regular signs of life after the first one, and loading the programs may
+	 * take long.
+	 */
 	sd_event_set_watchdog(manager->event, true);
 	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);
 	r = sd_event_loop(manager->event);
@@ -298,17 +367,20 @@ int manager_run(struct manager *manager)
 	return r;
 }
 
-/* Sessions end after their watchers are gone; the lock is let go when all is on disk. */
-void manager_free(struct manager *manager)
+/* Clients are closed before the sessions end; the lock is released when all is on disk. */
+bool manager_free(struct manager *manager)
 {
+	bool ended;
+
 	if (!manager)
-		return;
+		return true;
 	server_free(manager->server);
 	if (manager->socket_ours)
 		unlink(manager->socket);
-	engine_free(manager->engine);
+	ended = engine_free(manager->engine);
 	sd_event_unref(manager->event);
 	if (manager->lock >= 0)
 		close(manager->lock);
 	free(manager);
+	return ended;
 }

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 
-/* From the command line; "" is not given. */
+/* From the command line; "": the option was not given. */
 struct manager_options {
 	char runtime_dir[PATH_MAX];
 	char log_dir[PATH_MAX];
@@ -18,9 +19,12 @@ struct manager_options {
 
 struct manager;
 
-/* The options are borrowed for the manager's life. */
+/* The options must outlive the manager. */
 int manager_new(const struct manager_options *options, struct manager **ret);
-/* Until a signal ends it. */
+/* Runs the loop until a signal ends it. */
 int manager_run(struct manager *manager);
-/* Ends every session, removes the socket. Takes NULL and what is half built. */
-void manager_free(struct manager *manager);
+/*
+ * Ends every session, removes the socket. Takes NULL and a partly initialised manager. False: see
+ * engine_free().
+ */
+bool manager_free(struct manager *manager);

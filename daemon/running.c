@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "anonymize_key.h"
 #include "cleanup.h"
 #include "definition.h"
 #include "json_add.h"
@@ -18,7 +19,7 @@
 #include "schema.h"
 #include "write_all.h"
 
-#define NOTE_MAX    (1024 * 1024) /* bytes: as long as the message that began the session */
+#define NOTE_MAX    (1024 * 1024) /* in bytes, as for the message that started the session */
 #define ENDING	    ".json"
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
@@ -32,6 +33,7 @@ void running_note_done(struct running_note *note)
 {
 	json_object_put(note->definition);
 	note->definition = NULL;
+	explicit_bzero(note->anonymize_key, sizeof(note->anonymize_key));
 }
 
 int running_note_copy(const struct running_note *note, struct running_note *ret)
@@ -41,7 +43,7 @@ int running_note_copy(const struct running_note *note, struct running_note *ret)
 	return json_object_deep_copy(note->definition, &ret->definition, NULL) < 0 ? -ENOMEM : 0;
 }
 
-/* A descriptor, or a negative errno; made where it is missing and `make`. */
+/* Opens the folder, after making it if `make`. Returns a descriptor or a negative errno. */
 static int open_folder(const char *state_dir, enum running_folder folder, bool make)
 {
 	_cleanup_close_ int state = -1;
@@ -60,6 +62,25 @@ static int open_folder(const char *state_dir, enum running_folder folder, bool m
 
 /* ---- as JSON ---- */
 
+static struct json_object *groups_of(const struct rights *rights)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < rights->count; i++)
+		json_object_array_add(array, json_object_new_uint64(rights->groups[i]));
+	return array;
+}
+
+static void add_key(struct json_object *object, const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE])
+{
+	char text[IOTR_ANONYMIZE_KEY_TEXT];
+
+	iotr_anonymize_key_encode(key, text);
+	json_object_object_add(object, "anonymize_key",
+			       json_object_new_string_len(text, 2 * IOTR_ANONYMIZE_KEY_SIZE));
+	explicit_bzero(text, sizeof(text));
+}
+
 static struct json_object *describe(const struct running_note *note)
 {
 	struct json_object *object = json_object_new_object();
@@ -67,10 +88,15 @@ static struct json_object *describe(const struct running_note *note)
 	add_string(object, "name", note->name);
 	add_u64(object, "started_ns", note->started_ns);
 	add_u64(object, "ends_ns", note->ends_ns);
-	add_u64(object, "owner_uid", note->owner_uid);
+	add_u64(object, "owner_uid", note->owner.uid);
+	add_u64(object, "owner_gid", note->owner.gid);
+	if (note->owner.limited)
+		json_object_object_add(object, "owner_groups", groups_of(&note->owner));
 	json_object_object_add(object, "streams", definition_streams(note->streams));
 	add_string(object, "output", note->output);
 	add_u64(object, "inode", note->inode);
+	if (note->has_key)
+		add_key(object, note->anonymize_key);
 	json_object_object_add(object, "definition", json_object_get(note->definition));
 	return object;
 }
@@ -96,6 +122,37 @@ static uint32_t read_streams(struct json_object *array)
 	return streams;
 }
 
+/* Unless the owner is root, his rights are limited to those in the note. */
+static void read_owner(struct json_object *object, struct rights *owner)
+{
+	struct json_object *groups = member(object, "owner_groups", json_type_array);
+	size_t count = groups ? json_object_array_length(groups) : 0;
+
+	owner->uid = (uid_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
+	owner->gid = (gid_t)json_object_get_int64(member(object, "owner_gid", json_type_int));
+	owner->limited = groups || (owner->uid && !geteuid());
+	for (size_t i = 0; i < count && i < RIGHTS_GROUPS_MAX; i++)
+		owner->groups[owner->count++] =
+			(gid_t)json_object_get_int64(json_object_array_get_idx(groups, i));
+}
+
+const struct rights *running_writes_as(const struct running_note *note, const struct rights *log)
+{
+	return json_object_object_get_ex(note->definition, "output", NULL) ? &note->owner : log;
+}
+
+static int read_key(struct json_object *object, struct running_note *note)
+{
+	struct json_object *key = member(object, "anonymize_key", json_type_string);
+	char text[IOTR_ANONYMIZE_KEY_TEXT + 1];
+
+	note->has_key = key != NULL;
+	if (!key)
+		return 0;
+	snprintf(text, sizeof(text), "%.*s\n", 2 * IOTR_ANONYMIZE_KEY_SIZE, json_object_get_string(key));
+	return iotr_anonymize_key_decode(text, note->anonymize_key);
+}
+
 static int understand(struct json_object *object, struct running_note *note)
 {
 	const char *name = json_object_get_string(member(object, "name", json_type_string));
@@ -109,17 +166,19 @@ static int understand(struct json_object *object, struct running_note *note)
 	strcpy(note->output, output);
 	note->started_ns = json_object_get_uint64(member(object, "started_ns", json_type_int));
 	note->ends_ns = json_object_get_uint64(member(object, "ends_ns", json_type_int));
-	note->owner_uid =
-		(uint32_t)json_object_get_int64(member(object, "owner_uid", json_type_int));
+	read_owner(object, &note->owner);
 	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
 	note->streams = read_streams(member(object, "streams", json_type_array));
 	note->definition = json_object_get(definition);
-	return 0;
+	return read_key(object, note);
 }
 
 /* ---- as files ---- */
 
-/* Under another name first: a note is there as a whole or not at all, also after a power failure. */
+/*
+ * The note is written under another name first, so that it is either complete or absent, even after a power
+ * failure.
+ */
 static int write_file(int folder, const char *name, struct json_object *object)
 {
 	_cleanup_close_ int fd = openat(folder, "new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
@@ -137,7 +196,10 @@ static int write_file(int folder, const char *name, struct json_object *object)
 	return r >= 0 && fsync(folder) < 0 ? -errno : r;
 }
 
-/* Sessions that start at the same time have a thread each, and notes are made under one name. */
+/*
+ * Protects the temporary name, as sessions that start at the same time write their notes on threads of their
+ * own.
+ */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 int running_write(const char *state_dir, struct running_note *note)
@@ -220,7 +282,7 @@ static int latest_first(const void *a, const void *b)
 	return one->started_ns < other->started_ns ? 1 : one->started_ns > other->started_ns ? -1 : 0;
 }
 
-/* What the note itself is not to blame for. */
+/* Whether the error is not due to the note itself. */
 static bool may_be_read_later(int error)
 {
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EIO;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "protocol.h"
 #include "schema.h"
 #include "session.h"
@@ -136,7 +137,9 @@ int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint6
 
 	if (!json_object_is_type(value, json_type_int))
 		return argument_refuse(error, "it is not a whole number");
-	number = json_object_get_uint64(value); /* saturates; what is negative becomes 0 */
+	number = json_object_get_uint64(value); /* saturates; a negative value becomes 0 */
+	if (max == INT64_MAX && (json_object_get_int64(value) < 0 || number < min))
+		return argument_refuse(error, "it is less than %llu", (unsigned long long)min);
 	if (json_object_get_int64(value) < 0 || number < min || number > max)
 		return argument_refuse(error, "it is not from %llu to %llu",
 				       (unsigned long long)min, (unsigned long long)max);
@@ -172,6 +175,22 @@ int argument_list(struct json_object *value,
 	return 0;
 }
 
+int argument_no_stream(struct engine_error *error, const char *flag)
+{
+	struct iotr_nearest nearest = { .word = flag };
+	size_t at = 0;
+	char all[256];
+
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
+		iotr_nearest_try(&nearest, iotr_schemas[i].flag);
+		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", at ? ", " : "",
+				       iotr_schemas[i].flag);
+	}
+	return argument_refuse(error, "there is no stream '%.64s'%s%s%s: there are %s", flag,
+			       nearest.best ? ", did you mean '" : "", nearest.best ?: "",
+			       nearest.best ? "'?" : "", all);
+}
+
 static int add_stream(struct json_object *value, void *target, struct engine_error *error)
 {
 	const char *flag = NULL;
@@ -182,7 +201,7 @@ static int add_stream(struct json_object *value, void *target, struct engine_err
 		return r;
 	stream = iotr_stream_find(flag);
 	if (stream < 0)
-		return argument_refuse(error, "there is no stream '%.64s'", flag);
+		return argument_no_stream(error, flag);
 	*(uint32_t *)target |= 1u << stream;
 	return 0;
 }

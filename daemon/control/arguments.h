@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parameters of a call, read by a table of {name, parser}: a name that no row has, a missing one
- * that is required, a value of the wrong type or outside its limits all end in one error that
+ * Parameters of a call, read by a table of {name, parser}. A parameter that is in no row of the table, a
+ * missing one that is required, and a value of the wrong type or outside its limits all give one error that
  * names the parameter. JSON null is the same as absent. Main thread only.
  *
- * Parsers return 0, or -EINVAL with a sentence in error->message; what they store of strings is
- * borrowed from the call's parameters.
+ * Parsers return 0, or -EINVAL with a sentence in error->message; strings that they store are borrowed from
+ * the call's parameters.
  */
 #pragma once
 
@@ -20,24 +20,27 @@
 struct argument {
 	const char *name;
 	int (*parse)(struct json_object *value, void *target, struct engine_error *error);
-	size_t offset; /* in the target, of what the parser fills in */
+	size_t offset; /* of the member of the target that the parser fills in */
 	bool required;
 };
 
-/* Rows are parsed in the order of the table. -EINVAL: see error. */
+/* Parses the rows in the order of the table. -EINVAL: see error. */
 int arguments_read(struct json_object *parameters, const struct argument *rows, size_t count,
 		   void *target, struct engine_error *error);
 
-/* The same for a call, which has its error reply when this fails. */
+/* The same for a call; on failure the error has been replied already. */
 int arguments_read_call(struct call *call, const struct argument *rows, size_t count, void *target);
 
-/* Says what is wrong; -EINVAL. */
+/* Writes the sentence to the error and returns -EINVAL. */
 int argument_refuse(struct engine_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same for the name of a stream that does not exist, with the existing ones and a suggestion. */
+int argument_no_stream(struct engine_error *error, const char *flag);
+
 /*
- * Parsers of single values. Those that can stand in a row fill in a const char *, of a name or an
- * absolute path too, a bool, or a uint64_t that may have any value up to INT64_MAX.
+ * Parsers of single values. Those that can be used in a table fill in a const char * (any string, a session's
+ * name or an absolute path), a bool, or a uint64_t of any value up to INT64_MAX.
  */
 int argument_string(struct json_object *value, void *target, struct engine_error *error);
 int argument_session(struct json_object *value, void *target, struct engine_error *error);
@@ -47,10 +50,10 @@ int argument_count(struct json_object *value, void *target, struct engine_error 
 int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint64_t *ret,
 		    struct engine_error *error);
 
-/* Runs `each` over 1 to IOTR_FILTER_VALUES_MAX values of an array. */
+/* Calls `each` for every element of an array, which must have 1 to IOTR_FILTER_VALUES_MAX elements. */
 int argument_list(struct json_object *value,
 		  int (*each)(struct json_object *value, void *target, struct engine_error *error),
 		  void *target, struct engine_error *error);
 
-/* A list of streams: their bits are added to the uint32_t target. */
+/* An array of streams: adds their bits to the uint32_t target. */
 int argument_streams(struct json_object *value, void *target, struct engine_error *error);

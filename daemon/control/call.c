@@ -25,7 +25,8 @@ int call_new(struct client *client, struct control *control, const char *method,
 	*call = (struct call){
 		.client = client,
 		.control = control,
-		.uid = client_uid(client),
+		.uid = client_caller(client)->uid,
+		.caller = client_caller(client),
 		.method = strdup(method),
 		.parameters = parameters ?: json_object_new_object(),
 	};

@@ -5,19 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "dispatch.h"
 #include "log.h"
 #include "protocol.h"
 
 enum {
 	READ_CHUNK = 64 << 10,
-	CALLS_A_TURN = 32, /* so that one client cannot keep the loop to itself */
+	CALLS_A_TURN = 32, /* so that one client does not block the loop for the others */
 };
+
+#define TURN_NS 1000000 /* for the same reason, no call begins later than this in a turn */
 
 static const uint64_t STALL_USEC = 10000000, IDLE_USEC = 30000000;
 
@@ -26,29 +30,32 @@ struct client {
 	client_gone gone;
 	void *userdata;
 	int fd;
-	uid_t uid;
+	struct rights caller;
+	pid_t process; /* the process that connected */
 
 	struct iotr_buffer in;
 	struct iotr_buffer out;
-	struct call *call; /* left open: later messages wait */
+	struct call *call; /* a call that is kept open: later messages wait */
+	bool waiting;	   /* a complete message is to be handled at the next turn */
+	uint64_t idle_ns;  /* time when something was received or done last, CLOCK_MONOTONIC */
 
 	sd_event_source *io;
-	sd_event_source *turn;	/* once, at the next turn of the loop */
-	sd_event_source *timer; /* for a stalled reader or a half message */
-	uint64_t timer_mark;	/* how far things were when it was set */
-	uint64_t received;	/* bytes, ever */
+	sd_event_source *turn;	/* runs once, at the next turn of the loop */
+	sd_event_source *timer; /* for a client that does not read, or an incomplete message */
+	uint64_t timer_mark;	/* progress at the time when the timer was set */
+	uint64_t received;	/* total number of bytes */
 	uint64_t written;
 
-	bool end;     /* the peer sends no more */
-	bool closing; /* only what is queued is still written */
-	bool broken;  /* nothing is */
+	bool end;     /* the client sends no more */
+	bool closing; /* queued output is still written, then the connection is closed */
+	bool broken;  /* nothing is written any more */
 };
 
 DEFINE_CLEANUP(struct client *, client_free);
 
-uid_t client_uid(const struct client *client)
+const struct rights *client_caller(const struct client *client)
 {
-	return client->uid;
+	return &client->caller;
 }
 
 bool client_behind(const struct client *client)
@@ -68,7 +75,7 @@ void client_send(struct client *client, struct json_object *message)
 	if (iotr_buffer_append_json(&client->out, message) < 0 ||
 	    client->out.length > CLIENT_OUTPUT_MAX) {
 		log_warning("a client of uid %u takes its replies too slowly: cut off",
-			    client->uid);
+			    client->caller.uid);
 		client->broken = true;
 	}
 	client_wake(client);
@@ -79,7 +86,7 @@ static void refuse_message(struct client *client, const char *why)
 	_cleanup_json_ struct json_object *message = json_object_new_object();
 	struct json_object *parameters = json_object_new_object();
 
-	log_debug("a client of uid %u broke the protocol: %s", client->uid, why);
+	log_debug("a client of uid %u broke the protocol: %s", client->caller.uid, why);
 	json_object_object_add(parameters, "message", json_object_new_string(why));
 	json_object_object_add(message, "error", json_object_new_string(IOTR_PROTOCOL_ERROR));
 	json_object_object_add(message, "parameters", parameters);
@@ -111,7 +118,7 @@ static bool input_full(const struct client *client)
 
 static void read_input(struct client *client)
 {
-	static char chunk[READ_CHUNK]; /* one thread */
+	static char chunk[READ_CHUNK]; /* static, as there is only one thread */
 	size_t room = (size_t)IOTR_MESSAGE_MAX + 1 - client->in.length;
 	ssize_t n =
 		recv(client->fd, chunk, room < sizeof(chunk) ? room : sizeof(chunk), MSG_DONTWAIT);
@@ -174,7 +181,10 @@ static uint32_t wanted_events(const struct client *client)
 	return events;
 }
 
-/* Until when something must move: output first, then a half message. */
+/*
+ * Sets the time by which progress is needed: of the output if any is queued, otherwise of an incomplete
+ * message.
+ */
 static void set_timer(struct client *client)
 {
 	const struct control *control = client->control;
@@ -188,7 +198,7 @@ static void set_timer(struct client *client)
 		return;
 	}
 	if (client->timer_mark == mark)
-		return; /* nothing moved since it was set */
+		return; /* no progress since the timer was set */
 	client->timer_mark = mark;
 	sd_event_source_set_time_relative(client->timer,
 					  stalled ? (control->stall_usec ?: STALL_USEC)
@@ -196,23 +206,45 @@ static void set_timer(struct client *client)
 	sd_event_source_set_enabled(client->timer, SD_EVENT_ONESHOT);
 }
 
-/* Does whatever can be done now: calls in order, one at a time. The client may be gone after. */
+uint64_t client_idle_since(const struct client *client)
+{
+	int unread = 0;
+
+	/* Input in the socket that was not read yet may be a call, so the connection is not idle. */
+	if (client->call || client->out.length || client->waiting ||
+	    (ioctl(client->fd, FIONREAD, &unread) == 0 && unread))
+		return UINT64_MAX;
+	return client->idle_ns;
+}
+
+void client_close(struct client *client)
+{
+	client->gone(client, client->userdata);
+	client_free(client);
+}
+
+/* Handles what can be handled now: calls in order, one at a time. May free the client. */
 static void proceed(struct client *client)
 {
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 	const char *text;
 	size_t length;
 
+	client->idle_ns = clock_ns(CLOCK_MONOTONIC);
 	end_call(client);
 	write_output(client);
-	for (int left = CALLS_A_TURN; left && next_message(client, &text, &length); left--)
+	for (int left = CALLS_A_TURN; left && next_message(client, &text, &length); left--) {
 		handle_message(client, text, length);
+		if (clock_ns(CLOCK_MONOTONIC) >= end)
+			break;
+	}
 	write_output(client);
 
-	if (next_message(client, &text, &length)) {
+	client->waiting = next_message(client, &text, &length);
+	if (client->waiting) {
 		client_wake(client);
 	} else if (finished(client)) {
-		client->gone(client, client->userdata);
-		client_free(client);
+		client_close(client);
 		return;
 	}
 	sd_event_source_set_io_events(client->io, wanted_events(client));
@@ -227,7 +259,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
 	if (events & EPOLLIN)
 		read_input(client);
 	else if (events & (EPOLLHUP | EPOLLERR))
-		client->broken = true; /* nobody is left to read a reply */
+		client->broken = true; /* nobody will read a reply */
 	proceed(client);
 	return 0;
 }
@@ -244,7 +276,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	struct client *client = userdata;
 
 	(void)source, (void)usec;
-	log_warning("a client of uid %u %s: cut off", client->uid,
+	log_warning("a client of uid %u %s: cut off", client->caller.uid,
 		    client->out.length ? "does not take its replies" : "sent half a message");
 	client->broken = true;
 	proceed(client);
@@ -272,7 +304,16 @@ static int add_sources(struct client *client)
 	return sd_event_source_set_enabled(client->timer, SD_EVENT_OFF);
 }
 
-int client_new(struct control *control, int fd, uid_t uid, client_gone gone, void *userdata,
+/* Returns 0 if the process is not known. */
+static pid_t process_of(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? 0 : peer.pid;
+}
+
+int client_new(struct control *control, int fd, const struct rights *caller, client_gone gone, void *userdata,
 	       struct client **ret)
 {
 	_cleanup_(client_freep) struct client *client = calloc(1, sizeof(*client));
@@ -285,19 +326,22 @@ int client_new(struct control *control, int fd, uid_t uid, client_gone gone, voi
 		.gone = gone,
 		.userdata = userdata,
 		.fd = fd,
-		.uid = uid,
+		.caller = *caller,
 		.timer_mark = UINT64_MAX,
+		.idle_ns = clock_ns(CLOCK_MONOTONIC),
 	};
 	r = add_sources(client);
 	if (r < 0) {
-		client->fd = -1; /* still the caller's */
+		client->fd = -1; /* the caller keeps the descriptor */
 		return r;
 	}
+	client->process = process_of(fd);
+	engine_own(control->engine, client->process, true);
 	*ret = TAKE(client);
 	return 0;
 }
 
-/* The last word of a call that was left open. */
+/* Sends the last reply of a call that was kept open. */
 static void end_open_call(struct call *call)
 {
 	if (call->more)
@@ -320,6 +364,8 @@ void client_free(struct client *client)
 	sd_event_source_disable_unref(client->timer);
 	iotr_buffer_done(&client->in);
 	iotr_buffer_done(&client->out);
+	if (client->process)
+		engine_own(client->control->engine, client->process, false);
 	if (client->fd >= 0)
 		close(client->fd);
 	free(client);

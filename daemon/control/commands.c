@@ -30,7 +30,7 @@ static const char *name_of(struct json_object *session)
 }
 
 struct choice {
-	const char *name; /* NULL: none given */
+	const char *name; /* NULL: not given */
 	bool all;
 };
 
@@ -43,13 +43,13 @@ static const struct argument stop_arguments[] = {
 	{ .name = "all", .parse = argument_flag, .offset = offsetof(struct choice, all) },
 };
 
-/* The results of several requests to the engine, which come when they come, for one reply. */
+/* Collects the results of several asynchronous requests to the engine for one reply. */
 struct gathering {
-	struct call *call; /* NULL: the client has gone */
-	const char *key;   /* of the reply */
+	struct call *call; /* NULL: the client has disconnected */
+	const char *key;   /* member of the reply that holds the results */
 	struct json_object *results;
-	size_t pending; /* and one while requests are being made */
-	int error;	/* the first */
+	size_t pending; /* open requests, plus one while requests are being made */
+	int error;	/* the first error */
 };
 
 static void gathering_free(struct gathering *gathering)
@@ -58,7 +58,7 @@ static void gathering_free(struct gathering *gathering)
 	free(gathering);
 }
 
-/* The call is at its end: what is still under way has nobody to be told to. */
+/* The call has ended: results of requests that are still open are dropped. */
 static void gathering_forget(void *state)
 {
 	struct gathering *gathering = state;
@@ -118,7 +118,7 @@ static int stop_one(struct call *call, const char *name, struct gathering *gathe
 	return r;
 }
 
-/* The first failure is what is told, after all the others were stopped too. */
+/* Stops all sessions even if one fails; the first failure is reported. */
 static int stop_all(struct call *call, struct gathering *gathering)
 {
 	_cleanup_json_ struct json_object *sessions = NULL;
@@ -155,7 +155,7 @@ static int stop(struct call *call)
 	return 0;
 }
 
-/* Sessions by the name given, or all; the reply is sent when there is none of that name. */
+/* Finds the named session, or all. If there is none of that name, the error is replied. */
 static int find_sessions(struct call *call, const char *name, struct json_object **ret)
 {
 	int r = engine_status(call->control->engine, name, ret);
@@ -264,7 +264,7 @@ static int rotate(struct call *call)
 	return 0;
 }
 
-/* Methods that hand through one array of the engine. */
+/* Handles a method whose reply is one array from the engine. */
 static int hand_through(struct call *call, const char *key,
 			int (*get)(struct engine *engine, struct json_object **ret))
 {
@@ -307,16 +307,28 @@ static int doctor(struct call *call)
 	return r;
 }
 
+static void reply_bad_configuration(struct call *call, struct json_object *errors)
+{
+	struct json_object *parameters = json_object_new_object();
+
+	json_object_object_add(parameters, "errors", json_object_get(errors));
+	call_error(call, IOTR_BAD_CONFIGURATION, parameters);
+}
+
 static int reload(struct call *call)
 {
+	_cleanup_json_ struct json_object *errors = json_object_new_array();
+	_cleanup_json_ struct json_object *warnings = json_object_new_array();
 	struct control *control = call->control;
 	int r;
 
 	if (arguments_read_call(call, NULL, 0, NULL) < 0)
 		return 0;
-	r = control->reload ? control->reload(control->userdata) : 0;
-	if (r >= 0)
-		call_reply(call, NULL);
+	r = control->reload ? control->reload(control->userdata, errors, warnings) : 0;
+	if (json_object_array_length(errors))
+		reply_bad_configuration(call, errors);
+	else if (r >= 0)
+		reply_value(call, "warnings", TAKE(warnings));
 	return r;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io.iotracer: what the daemon can be told. The interface is described in io.iotracer.varlink. */
+/* Methods of io.iotracer; io.iotracer.varlink describes the interface. */
 #pragma once
 
 #include "dispatch.h"
 
 extern const struct interface command_interface;
 
-/* Text of io.iotracer.varlink, part of the program. */
+/* The text of io.iotracer.varlink, compiled into the program. */
 extern const char io_iotracer_varlink[];

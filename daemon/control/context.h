@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What every part of the control plane is given: the engine it drives and the loop it lives on.
- * Filled in once by whoever builds the daemon, borrowed by the server; main thread only.
+ * What every part of the control plane has access to: the engine and the event loop. Filled in once by the
+ * manager, borrowed by the server; main thread only.
  */
 #pragma once
 
@@ -15,15 +15,21 @@ struct control {
 	struct engine *engine;
 	uint64_t started_usec; /* CLOCK_MONOTONIC */
 
-	/* Reads the configuration anew. 0 or -errno; it has logged what was wrong. */
-	int (*reload)(void *userdata);
+	/*
+	 * Reads the configuration anew and applies it if all of it is valid; otherwise returns -EINVAL and
+	 * changes nothing. Appends a sentence for each error, and for each setting that is ignored, to the
+	 * JSON arrays; they have been logged.
+	 */
+	int (*reload)(void *userdata, struct json_object *errors, struct json_object *warnings);
 	void *userdata;
 
-	/* Whose members may connect, beside root; GROUP_NONE: no such group here. */
+	/*
+	 * Group whose members may connect, beside root; GROUP_NONE: there is no such group on this machine.
+	 */
 	gid_t group;
 
-	uint64_t stall_usec; /* a reader that takes nothing for so long is cut off; 0: 10 s */
-	uint64_t idle_usec;  /* a message that stays half sent for so long is dropped; 0: 30 s */
+	uint64_t stall_usec; /* a client that does not read for so long is disconnected; 0: 10 s */
+	uint64_t idle_usec;  /* a client whose message stays incomplete for so long is disconnected; 0: 30 s */
 };
 
 #define GROUP_NONE ((gid_t)-1)

@@ -65,7 +65,10 @@ static void run(struct call *call)
 		call_reply(call, NULL);
 }
 
-/* An optional member of one type; false is told from absent by nobody. -EBADMSG: another type. */
+/*
+ * Gets an optional member of one type. A flag that is false is the same as an absent one. -EBADMSG: it has
+ * another type.
+ */
 static int get_member(struct json_object *message, const char *name, enum json_type type,
 		      struct json_object **ret)
 {
@@ -89,7 +92,10 @@ struct envelope {
 	bool more, oneway, upgrade;
 };
 
-/* What the message says, borrowed from it; or in words what is wrong with it. */
+/*
+ * Fills in the envelope, whose members are borrowed from the message. Returns NULL, or what is wrong with the
+ * message.
+ */
 static const char *open_envelope(struct json_object *message, struct envelope *envelope)
 {
 	struct json_object *method;

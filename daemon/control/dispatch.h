@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a message to the handler of its method. Interfaces are tables of methods; a handler that
- * fails without having replied has its error number told to the client. Main thread only.
+ * Passes a message to the handler of its method. Interfaces are tables of methods; if a handler fails without
+ * having replied, its error number is reported to the client. Main thread only.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 struct method {
 	const char *name;
-	int (*handler)(struct call *call); /* 0, or -errno when it did not reply itself */
+	int (*handler)(struct call *call); /* returns 0, or -errno if it has not replied itself */
 };
 
 struct interface {
@@ -22,12 +22,12 @@ struct interface {
 	size_t method_count;
 };
 
-/* All there are, ended by NULL. */
+/* All interfaces; NULL ends the list. */
 extern const struct interface *const interfaces[];
 
 /*
- * Handles one message. `*ret`: the call, done or left open; the caller owns it. -EBADMSG: it is
- * not a Varlink call and `*why` says so in words; nothing was replied.
+ * Handles one message. `*ret` is the call, finished or kept open; the caller owns it. -EBADMSG: the message is
+ * not a Varlink call, `*why` says why in words, and nothing was replied.
  */
 int dispatch_message(struct client *client, struct control *control, const char *text,
 		     size_t length, struct call **ret, const char **why);

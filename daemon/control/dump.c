@@ -13,7 +13,8 @@
 
 struct dump {
 	struct call *call;
-	struct engine_dump *source; /* NULL once it is over */
+	const char *output;	    /* borrowed from the call */
+	struct engine_dump *source; /* NULL once it has ended */
 };
 
 struct dump_choice {
@@ -22,7 +23,7 @@ struct dump_choice {
 	const char *output;
 };
 
-/* Whoever asked is gone; the files are written all the same. */
+/* The client has disconnected; the files are written nevertheless. */
 static void dump_free(void *state)
 {
 	struct dump *dump = state;
@@ -32,15 +33,17 @@ static void dump_free(void *state)
 	free(dump);
 }
 
-static void on_done(struct json_object *result, const char *message, void *userdata)
+static void on_done(struct json_object *result, const struct engine_error *error, void *userdata)
 {
 	struct dump *dump = userdata;
 
 	dump->source = NULL;
 	if (result)
 		reply_value(dump->call, "dump", result);
+	else if (!strcmp(error->parameter, "output"))
+		reply_output(dump->call, dump->output, error->message);
 	else
-		call_failed(dump->call, "%s", message);
+		call_failed(dump->call, "%s", error->message);
 }
 
 static int parse_last(struct json_object *value, void *target, struct engine_error *error)
@@ -58,9 +61,7 @@ static const struct argument dump_arguments[] = {
 static void reply_refused(struct call *call, const struct dump_choice *choice, int r,
 			  const struct engine_error *error)
 {
-	if (!strcmp(error->parameter, "output"))
-		reply_output(call, choice->output, error->message);
-	else if (r == -ENOENT)
+	if (r == -ENOENT)
 		reply_no_such_session(call, choice->name);
 	else if (r == -EOPNOTSUPP)
 		call_invalid(call, "name", "the session is no flight recorder: its rows are in files");
@@ -85,9 +86,10 @@ int dump_call(struct call *call)
 	if (!dump)
 		return -ENOMEM;
 	dump->call = call;
+	dump->output = choice.output;
 	call_keep(call, dump, dump_free);
-	r = engine_dump_new(call->control->engine, choice.name, choice.last_ns, choice.output, on_done,
-			    dump, &dump->source, &error);
+	r = engine_dump_new(call->control->engine, choice.name, choice.last_ns, choice.output, call->caller,
+			    on_done, dump, &dump->source, &error);
 	if (r < 0)
 		reply_refused(call, &choice, r, &error);
 	else

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "filter_fit.h"
+#include "nearest.h"
+#include "disk_files.h"
 #include "schema.h"
 #include "units.h"
 
@@ -18,7 +21,7 @@ enum {
 	MINOR_MAX = (1 << 20) - 1,
 };
 
-/* Makes room for as many values as the list has, and has each one added. */
+/* Allocates room for all elements of the array, and calls `add` for each. */
 static int read_list(struct json_object *value, struct iotr_session_spec *spec, void *array, size_t element,
 		     int (*add)(struct json_object *value, void *spec, struct engine_error *error),
 		     struct engine_error *error)
@@ -77,7 +80,7 @@ int parse_commands(struct json_object *value, void *target, struct engine_error 
 	return read_list(value, spec, &spec->commands, sizeof(*spec->commands), add_command, error);
 }
 
-/* A user by number, also one that no database knows, or by name. */
+/* Finds a user by name, or by number, which no database needs to contain. */
 static int find_user(const char *name, uint32_t *uid, struct engine_error *error)
 {
 	uint64_t number;
@@ -123,7 +126,7 @@ int parse_uids(struct json_object *value, void *target, struct engine_error *err
 	return read_list(value, spec, &spec->uids, sizeof(*spec->uids), add_uid, error);
 }
 
-/* "8:1": taken as it is, for file systems have numbers that no device file does. */
+/* Parses "8:1". The number is used as it is, because some file systems have numbers without a device file. */
 static int parse_device_number(const char *text, uint32_t *device, struct engine_error *error)
 {
 	const char *colon = strchr(text, ':');
@@ -166,14 +169,39 @@ static int add_device(struct json_object *value, void *target, struct engine_err
 	return r;
 }
 
+/*
+ * Adds the device numbers of file systems on the named disks whose files have numbers other than the disk's.
+ */
+static int add_disk_files(struct iotr_session_spec *spec, struct engine_error *error)
+{
+	const size_t named = spec->device_count;
+	uint32_t found[DISK_FILES_MAX], *more;
+	size_t count;
+
+	for (size_t i = 0; i < named; i++) {
+		count = disk_files(spec->devices[i], found);
+		if (!count)
+			continue;
+		more = realloc(spec->devices, (spec->device_count + count) * sizeof(*more));
+		if (!more)
+			return argument_refuse(error, "there is no memory for the list");
+		spec->devices = more;
+		memcpy(more + spec->device_count, found, count * sizeof(*more));
+		spec->device_count += count;
+		spec->device_found += count;
+	}
+	return 0;
+}
+
 int parse_devices(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
+	int r = read_list(value, spec, &spec->devices, sizeof(*spec->devices), add_device, error);
 
-	return read_list(value, spec, &spec->devices, sizeof(*spec->devices), add_device, error);
+	return r < 0 ? r : add_disk_files(spec, error);
 }
 
-/* Sets the operation's bit in those of the streams that have it. */
+/* Sets the operation's bit for each of the streams that has such an operation. */
 static bool set_operation(struct iotr_session_spec *spec, uint32_t streams, const char *name)
 {
 	bool found = false;
@@ -187,6 +215,69 @@ static bool set_operation(struct iotr_session_spec *spec, uint32_t streams, cons
 		found = true;
 	}
 	return found;
+}
+
+/*
+ * Writes "there are READ, WRITE" for these streams, or a reference to the list if there are too many for a
+ * sentence.
+ */
+static void tell_operations(uint32_t streams, char *text, size_t size)
+{
+	size_t at = 0;
+
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		const struct iotr_schema *schema = &iotr_schemas[stream];
+
+		for (size_t i = 0; streams >> stream & 1 && i < schema->operation_count; i++) {
+			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "there are ",
+					       schema->operations[i]);
+			if (at < size)
+				continue;
+			snprintf(text, size, "'iotracectl streams' shows those there are");
+			return;
+		}
+	}
+}
+
+/* Writes "iouring, net": the streams that have such an operation; "": there are none. */
+static void tell_owners(const char *name, char *text, size_t size)
+{
+	size_t at = 0;
+
+	*text = '\0';
+	for (int stream = 0; stream < IOTR_STREAM_COUNT && at < size; stream++)
+		if (iotr_operation_find((enum iotr_stream)stream, name) >= 0)
+			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
+					       iotr_schemas[stream].flag);
+}
+
+/* Explains why the streams have no such operation: others have it, or it is a typing error. */
+static int refuse_operation(struct engine_error *error, uint32_t streams, const char *name)
+{
+	struct iotr_nearest nearest = { .word = name };
+	char owners[128], all[400] = "";
+
+	tell_owners(name, owners, sizeof(owners));
+	if (*owners)
+		return argument_refuse(error, "'%.64s' is an operation of other streams: %s", name, owners);
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t i = 0; streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
+			iotr_nearest_try(&nearest, iotr_schemas[stream].operations[i]);
+	tell_operations(streams, all, sizeof(all));
+	return argument_refuse(error, "no stream of the session has an operation '%.64s'%s%s%s: %s", name,
+			       nearest.best ? ", did you mean '" : "", nearest.best ?: "",
+			       nearest.best ? "'?" : "", all);
+}
+
+/* Refuses the part before the dot, as it is none of the session's streams. */
+static int refuse_stream(struct engine_error *error, const char *text, size_t length)
+{
+	char flag[65];
+
+	snprintf(flag, sizeof(flag), "%.*s", (int)(length > 64 ? 64 : length), text);
+	if (iotr_stream_find(flag) < 0)
+		return argument_no_stream(error, flag);
+	return argument_refuse(error, "'%.64s': the session has no stream '%s'", text, flag);
 }
 
 static int add_operation(struct json_object *value, void *target, struct engine_error *error)
@@ -206,11 +297,9 @@ static int add_operation(struct json_object *value, void *target, struct engine_
 			streams &= ~(1u << stream);
 	}
 	if (!streams)
-		return argument_refuse(error, "'%.64s': the session has no stream '%.*s'", text,
-				       (int)(dot - text > 64 ? 64 : dot - text), text);
+		return refuse_stream(error, text, (size_t)(dot - text));
 	if (!set_operation(spec, streams, dot ? dot + 1 : text))
-		return argument_refuse(error, "no stream of the session has an operation '%.64s'",
-				       dot ? dot + 1 : text);
+		return refuse_operation(error, streams, dot ? dot + 1 : text);
 	return 0;
 }
 
@@ -227,7 +316,7 @@ static bool path_climbs(const char *path)
 	return false;
 }
 
-/* Kinds of units by their endings, and which of them systemd gives a cgroup. */
+/* Kinds of units by the ending of their name, and whether systemd creates a cgroup for them. */
 static const struct {
 	const char *ending;
 	bool cgroup;
@@ -259,7 +348,7 @@ static bool unit_has_cgroup(const char *name)
 	return !unit_has_ending(name) || unit_kinds[unit_kind(name)].cgroup;
 }
 
-/* A path below the mount of cgroup v2, or as in /proc/PID/cgroup. */
+/* A path relative to the mount point of cgroup v2, or as in /proc/PID/cgroup. */
 static int add_cgroup(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -283,7 +372,7 @@ int parse_cgroups(struct json_object *value, void *target, struct engine_error *
 	return read_list(value, spec, &spec->cgroups, sizeof(*spec->cgroups), add_cgroup, error);
 }
 
-/* With its ending; without one it is a service. */
+/* The name of a unit; one without an ending is a service. */
 static int add_unit(struct json_object *value, void *target, struct engine_error *error)
 {
 	static const char allowed[] =
@@ -337,7 +426,7 @@ int parse_paths(struct json_object *value, void *target, struct engine_error *er
 	return read_list(value, spec, &spec->paths, sizeof(*spec->paths), add_path, error);
 }
 
-/* {"cache": 10}: one in 10 */
+/* Parses {"cache": 10}: one event in 10. */
 int parse_sample(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -350,7 +439,7 @@ int parse_sample(struct json_object *value, void *target, struct engine_error *e
 		uint64_t sample;
 
 		if (stream < 0)
-			return argument_refuse(error, "there is no stream '%.64s'", flag);
+			return argument_no_stream(error, flag);
 		if (argument_number(number, 1, IOTR_SAMPLE_MAX, &sample, error) < 0)
 			return argument_refuse(error, "%s: one in N events, N from 1 to %d", flag,
 					       IOTR_SAMPLE_MAX);
@@ -361,8 +450,9 @@ int parse_sample(struct json_object *value, void *target, struct engine_error *e
 
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 {
-	if (!spec->tree || spec->pid_count)
-		return 0;
-	strcpy(error->parameter, "tree");
-	return argument_refuse(error, "it needs pids, whose descendants are meant");
+	if (spec->tree && !spec->pid_count) {
+		strcpy(error->parameter, "tree");
+		return argument_refuse(error, "it needs pids, whose descendants are meant");
+	}
+	return filter_fit(spec, error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Streams and filters, for the tables of Start, Set and Top: see arguments.h. The target begins with a
- * spec that has no such filter yet; `operations` needs its streams.
+ * Streams and filters in the tables of Start, Set and Top: see arguments.h. The target begins with a spec in
+ * which these filters are empty; `operations` needs its streams.
  */
 #pragma once
 
@@ -43,5 +43,5 @@ FILTER_PARSER(sample);
 	{ .name = "sample", .parse = parse_sample },                                            \
 	{ .name = "pseudo_fs", .parse = argument_flag, .offset = SPEC_OFFSET(pseudo_fs) }
 
-/* Whether those that were read fit together. */
+/* Checks whether the filters are compatible with one another and with the streams. */
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error);

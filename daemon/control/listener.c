@@ -34,7 +34,7 @@ static int remove_stale(const char *path)
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-/* Nobody but root may connect before the group is set. */
+/* Until the group is set, only root may connect. */
 static int bind_closed(int fd, const struct sockaddr_un *address)
 {
 	mode_t saved = umask(0177);

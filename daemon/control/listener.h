@@ -9,10 +9,10 @@
 bool listener_is_served(const char *path);
 
 /*
- * A listening socket at the path, 0660 for root and the group, 0600 when that is GROUP_NONE. A
- * socket that was left there is replaced. -ENOTSOCK: something else is there. -ENAMETOOLONG.
+ * Opens a listening socket at the path, with mode 0660 for root and the group, or 0600 if the group is
+ * GROUP_NONE. A stale socket is replaced. -ENOTSOCK: the path is something else. -ENAMETOOLONG.
  */
 int listener_open(const char *path, gid_t group, int *ret);
 
-/* The number of listening sockets that the service manager handed in: `*first` and following. */
+/* Returns the number of listening sockets passed by the service manager: `*first` and following. */
 int listener_inherit(int *first);

@@ -3,39 +3,52 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include "cleanup.h"
 #include "context.h"
 
-static bool in_supplementary_groups(int fd, gid_t group)
+/* The groups at the time of connect(), as for the user and the group. */
+static int take_groups(int fd, struct rights *caller)
 {
-	_cleanup_free_ gid_t *groups = NULL;
-	socklen_t size = 0;
+	socklen_t size = sizeof(caller->groups);
 
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) || errno != ERANGE)
-		return false; /* none, or the kernel does not tell */
-	groups = malloc(size);
-	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
-		return false;
-	for (size_t i = 0; i < size / sizeof(*groups); i++)
-		if (groups[i] == group)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, caller->groups, &size) < 0)
+		return errno == ERANGE ? -E2BIG : -errno;
+	caller->count = size / sizeof(*caller->groups);
+	return 0;
+}
+
+static bool is_in(const struct rights *caller, gid_t group)
+{
+	if (caller->gid == group)
+		return true;
+	for (size_t i = 0; i < caller->count; i++)
+		if (caller->groups[i] == group)
 			return true;
 	return false;
 }
 
-int peer_check(int fd, gid_t group, uid_t *uid)
+/* A daemon that is not root cannot give up rights, so files are made with its own. */
+int peer_check(int fd, gid_t group, struct rights *caller)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
+	int r;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -errno;
-	*uid = peer.uid;
+	*caller = (struct rights){ .uid = peer.uid, .gid = getegid() };
 	if (peer.uid == 0)
 		return 0;
-	if (group != GROUP_NONE && (peer.gid == group || in_supplementary_groups(fd, group)))
-		return 0;
-	return -EPERM;
+	caller->limited = geteuid() == 0;
+	caller->gid = peer.gid;
+	r = take_groups(fd, caller);
+	if (r < 0)
+		return r;
+	if (group == GROUP_NONE || !is_in(caller, group))
+		return -EPERM;
+	if (!caller->limited)
+		caller->gid = getegid();
+	return 0;
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is at the other end of a connection, as the kernel says, and whether they may control the
- * daemon: root, and members of one group. Any thread.
+ * The user at the other end of a connection, from the kernel, and whether he may control the daemon: root may,
+ * and members of one group. Any thread.
  */
 #pragma once
 
 #include <sys/types.h>
 
-/* 0 and `*uid`; -EPERM: known, but may not (`*uid` is set too). `group` may be GROUP_NONE. */
-int peer_check(int fd, gid_t group, uid_t *uid);
+#include "rights.h"
+
+/*
+ * Returns 0, and the rights with which files are made for the user; -EPERM: the user is known but may not
+ * control the daemon (`caller->uid` is set too); -E2BIG: he is in more than RIGHTS_GROUPS_MAX groups. `group`
+ * may be GROUP_NONE.
+ */
+int peer_check(int fd, gid_t group, struct rights *caller);

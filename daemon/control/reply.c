@@ -72,3 +72,12 @@ void reply_value(struct call *call, const char *key, struct json_object *value)
 	json_object_object_add(parameters, key, value);
 	call_reply(call, parameters);
 }
+
+void reply_session(struct call *call, struct json_object *session, struct json_object *warnings)
+{
+	struct json_object *parameters = json_object_new_object();
+
+	json_object_object_add(parameters, "session", session);
+	json_object_object_add(parameters, "warnings", json_object_get(warnings));
+	call_reply(call, parameters);
+}

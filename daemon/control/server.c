@@ -16,7 +16,7 @@
 
 enum { LISTENERS_MAX = 4, ACCEPTS_A_TURN = 16 };
 
-static const uint64_t ACCEPT_PAUSE_USEC = 1000000; /* after running out of descriptors */
+static const uint64_t ACCEPT_PAUSE_USEC = 1000000; /* pause after running out of descriptors */
 
 struct server {
 	struct control *control;
@@ -41,7 +41,65 @@ static void on_gone(struct client *client, void *userdata)
 	*find_slot(userdata, client) = NULL;
 }
 
-/* Says why before closing; a peer that does not read it in time is none of our concern. */
+static bool is_of(const struct client *client, uid_t uid)
+{
+	return client && client_caller(client)->uid == uid;
+}
+
+/* Counts the connections of one user, and of all users except root. */
+static void count(const struct server *server, uid_t uid, size_t *own, size_t *members)
+{
+	*own = *members = 0;
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
+		*own += is_of(server->clients[i], uid);
+		*members += server->clients[i] && !is_of(server->clients[i], 0);
+	}
+}
+
+/*
+ * Returns NULL if no connection is idle. `own`: only the user's connections count. A connection of root is
+ * never closed for another user.
+ */
+static struct client *longest_idle(const struct server *server, uid_t uid, bool own)
+{
+	struct client *found = NULL;
+
+	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
+		struct client *client = server->clients[i];
+
+		if (!client || client_idle_since(client) == UINT64_MAX || (own && !is_of(client, uid)) ||
+		    (uid && is_of(client, 0)))
+			continue;
+		if (!found || client_idle_since(client) < client_idle_since(found))
+			found = client;
+	}
+	return found;
+}
+
+/*
+ * Finds the slot for the user's next connection, after closing an idle one if necessary. NULL: there is no
+ * room.
+ */
+static struct client **make_room(struct server *server, uid_t uid)
+{
+	struct client **slot = find_slot(server, NULL);
+	struct client *idle;
+	size_t own, members;
+	bool too_many;
+
+	count(server, uid, &own, &members);
+	too_many = uid && own >= SERVER_CLIENTS_USER;
+	if (slot && !too_many && !(uid && members >= SERVER_CLIENTS_MAX - SERVER_CLIENTS_ROOT))
+		return slot;
+	idle = longest_idle(server, uid, too_many);
+	if (!idle)
+		return NULL;
+	log_debug("an idle connection of uid %u is closed for one of uid %u", client_caller(idle)->uid, uid);
+	client_close(idle);
+	return find_slot(server, NULL);
+}
+
+/* Sends the reason before closing; if the peer does not read it in time, it is dropped. */
 static void turn_away(int fd, const char *error)
 {
 	_cleanup_json_ struct json_object *message = json_object_new_object();
@@ -57,23 +115,26 @@ static void turn_away(int fd, const char *error)
 void server_adopt(struct server *server, int owned_fd)
 {
 	_cleanup_close_ int fd = owned_fd;
-	struct client **slot = find_slot(server, NULL);
-	uid_t uid = 0;
+	struct client **slot;
+	struct rights caller = { 0 };
+	uid_t uid;
 	int r;
 
-	r = peer_check(fd, server->control->group, &uid);
+	r = peer_check(fd, server->control->group, &caller);
+	uid = caller.uid;
 	if (r < 0) {
-		log_warning("uid %u may not control the daemon: turned away", uid);
+		log_warning("uid %u %s: turned away", uid,
+			    r == -E2BIG ? "is in too many groups" : "may not control the daemon");
 		turn_away(fd, IOTR_PERMISSION_DENIED);
 		return;
 	}
+	slot = make_room(server, uid);
 	if (!slot) {
-		log_warning("%d connections are open: one more of uid %u turned away",
-			    SERVER_CLIENTS_MAX, uid);
+		log_warning("no connection is idle: one more of uid %u turned away", uid);
 		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS);
 		return;
 	}
-	r = client_new(server->control, fd, uid, on_gone, server, slot);
+	r = client_new(server->control, fd, &caller, on_gone, server, slot);
 	if (r < 0)
 		log_error("cannot serve a connection: %s", strerror(-r));
 	else
@@ -93,7 +154,7 @@ static int on_resume(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
-/* Out of descriptors or memory: the socket stays readable, so look away for a while. */
+/* Descriptors or memory have run out: as the socket stays readable, it is not watched for a while. */
 static void pause_listening(struct server *server)
 {
 	log_error("cannot accept a connection: %m");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* org.varlink.service: what the daemon says about itself to any Varlink client. Main thread only.
- */
+/* org.varlink.service: what the daemon reports about itself to any Varlink client. Main thread only. */
 #pragma once
 
 #include "dispatch.h"

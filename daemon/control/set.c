@@ -2,21 +2,34 @@
 #include "set.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
 #include "cleanup.h"
 #include "filter_arguments.h"
+#include "filter_fit.h"
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
 #include "schema.h"
 
-/* The spec comes first: parsers of filters take this for one. */
+/* The spec must be the first member: the parsers of filters use this struct as a spec. */
 struct set_arguments {
 	struct iotr_session_spec spec;
 	const char *name;
 	uint32_t cleared;
+};
+
+/* A change that is in progress; freed when both the call and the change have ended. */
+struct set {
+	struct call *call; /* NULL: it has ended */
+	struct engine_setting *source;
+	struct json_object *warnings; /* an array of sentences */
+	bool pending; /* the engine has not called on_set() yet */
+	uid_t uid;
+	char name[IOTR_SESSION_NAME_MAX + 1];
 };
 
 static int add_cleared(struct json_object *value, void *target, struct engine_error *error)
@@ -46,7 +59,7 @@ static const struct argument set_rows[] = {
 	FILTER_ARGUMENTS,
 };
 
-/* Streams of the session of that name, which names of operations are looked up in; 0: no such session. */
+/* The streams of the named session, in which operations are looked up; 0: there is no such session. */
 static uint32_t streams_of(struct call *call, const char *name)
 {
 	_cleanup_json_ struct json_object *sessions = NULL;
@@ -85,31 +98,98 @@ static void reply_failed(struct call *call, const char *name, int r, const struc
 		call_failed(call, "the filters cannot be changed: %s", reason);
 }
 
+static void set_free(struct set *state)
+{
+	json_object_put(state->warnings);
+	free(state);
+}
+
+/*
+ * If the client disconnects while the change waits for a disk, the change is cancelled. A oneway call is not
+ * cancelled: its client does not wait for a reply.
+ */
+static void set_forget(void *userdata)
+{
+	struct set *state = userdata;
+	bool wanted = state->call->oneway;
+
+	state->call = NULL;
+	if (state->pending && wanted)
+		return;
+	if (state->pending && state->source)
+		engine_set_cancel(state->source);
+	set_free(state);
+}
+
+static void on_set(int result, struct json_object *session, const struct engine_error *error, void *userdata)
+{
+	struct set *state = userdata;
+
+	state->pending = false;
+	if (result >= 0)
+		log_info("filters of session %s changed by uid %u", state->name, state->uid);
+	if (!state->call) {
+		json_object_put(session);
+		set_free(state);
+	} else if (result < 0) {
+		reply_failed(state->call, state->name, result, error);
+	} else {
+		reply_session(state->call, session, state->warnings);
+	}
+}
+
+static struct set *set_new(struct call *call, const char *name)
+{
+	struct set *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	state->call = call;
+	state->uid = call->uid;
+	state->pending = true;
+	snprintf(state->name, sizeof(state->name), "%s", name);
+	call_keep(call, state, set_forget);
+	return state;
+}
+
 static void change(struct call *call, const struct set_arguments *set)
 {
+	_cleanup_json_ struct json_object *warnings = json_object_new_array();
 	struct engine_change change = {
 		.spec = set->spec,
 		.given = given(call->parameters),
 		.cleared = set->cleared,
 	};
-	struct json_object *session = NULL;
 	struct engine_error error = { 0 };
+	struct set *state;
 	int r;
 
 	if (!change.given && !change.cleared) {
 		call_invalid(call, "clear", "no filter is given, and none is to be cleared");
 		return;
 	}
-	r = engine_set(call->control->engine, set->name, &change, &session, &error);
-	if (r < 0) {
-		reply_failed(call, set->name, r, &error);
+	/*
+	 * Each filter is judged independently, and the streams do not change, so checking the new filters
+	 * alone is sufficient.
+	 */
+	if (filter_fit(&set->spec, &error) < 0 || filter_fit_now(&set->spec, warnings, &error) < 0) {
+		call_invalid(call, error.parameter, error.message);
 		return;
 	}
-	log_info("filters of session %s changed by uid %u", set->name, call->uid);
-	reply_value(call, "session", session);
+	state = set_new(call, set->name);
+	if (!state) {
+		call_failed(call, "the filters cannot be changed: out of memory");
+		return;
+	}
+	state->warnings = json_object_get(warnings);
+	r = engine_set(call->control->engine, set->name, &change, on_set, state, &state->source, &error);
+	if (r >= 0)
+		return;
+	state->pending = false;
+	reply_failed(call, set->name, r, &error);
 }
 
-/* The name, when it is one; what else is wrong is told later. */
+/* Returns the session's name if it is valid; other errors are reported later. */
 static const char *name_of(struct call *call)
 {
 	struct json_object *name = NULL;

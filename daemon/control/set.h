@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Set: other filters for a session that runs. Main thread only. */
+/* The method Set: changes the filters of a running session. Main thread only. */
 #pragma once
 
 #include "call.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parameters of Start that are about snapshots: each parser fills in its part of the spec's
- * `snapshots`, and marks it as given. Main thread only.
+ * The parameters of Start for snapshots: each parser fills in its part of the spec's `snapshots` and marks it
+ * as given. Main thread only.
  */
 #pragma once
 

@@ -12,6 +12,7 @@
 
 struct snapshotting {
 	struct call *call;
+	const char *output; /* borrowed from the call; NULL: no folder was named */
 	struct engine_snapshot *source;
 };
 
@@ -34,7 +35,7 @@ static void tell_progress(struct call *call, struct json_object *progress)
 		json_object_put(parameters);
 }
 
-/* The call, and with it the snapshot, is freed by the client after the last reply. */
+/* After the last reply the client frees the call, and with it the snapshot. */
 static void on_snapshot(struct json_object *progress, struct json_object *done,
 			const struct engine_error *error, void *userdata)
 {
@@ -42,6 +43,9 @@ static void on_snapshot(struct json_object *progress, struct json_object *done,
 
 	if (progress) {
 		tell_progress(snapshotting->call, progress);
+	} else if (!strcmp(error->parameter, "output")) {
+		json_object_put(done);
+		reply_output(snapshotting->call, snapshotting->output ?: "", error->message);
 	} else if (*error->message) {
 		json_object_put(done);
 		call_failed(snapshotting->call, "no snapshot was taken: %s", error->message);
@@ -76,7 +80,7 @@ static int parse_depth(struct json_object *value, void *target, struct engine_er
 	return r;
 }
 
-/* Stands behind the name. */
+/* Must come after the name in the table. */
 static int parse_output(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct engine_snapshot_request *request = target;
@@ -84,6 +88,16 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	if (request->name)
 		return argument_refuse(error, "a session has its own folder: give a name or an output");
 	return argument_folder(value, &request->output, error);
+}
+
+/* Must come after "anonymize" in the table. */
+static int parse_anonymize_host(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct engine_snapshot_request *request = target;
+	int r = argument_flag(value, &request->anonymize_host, error);
+
+	request->anonymize |= request->anonymize_host;
+	return r;
 }
 
 #define OFFSET(field) offsetof(struct engine_snapshot_request, field)
@@ -95,6 +109,7 @@ static const struct argument snapshot_arguments[] = {
 	{ .name = "depth", .parse = parse_depth },
 	{ .name = "output", .parse = parse_output },
 	{ .name = "anonymize", .parse = argument_flag, .offset = OFFSET(anonymize) },
+	{ .name = "anonymize_host", .parse = parse_anonymize_host },
 };
 
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,
@@ -102,8 +117,6 @@ static void reply_refused(struct call *call, const struct engine_snapshot_reques
 {
 	if (r == -ENOENT && request->name)
 		reply_no_such_session(call, request->name);
-	else if (!strcmp(error->parameter, "output"))
-		reply_output(call, request->output ?: "", error->message);
 	else
 		call_failed(call, "the snapshot cannot be taken: %s",
 			    *error->message ? error->message : strerror(-r));
@@ -111,7 +124,7 @@ static void reply_refused(struct call *call, const struct engine_snapshot_reques
 
 int snapshot_call(struct call *call)
 {
-	struct engine_snapshot_request request = { .depth = -1, .owner_uid = call->uid };
+	struct engine_snapshot_request request = { .depth = -1, .caller = call->caller };
 	struct engine_error error = { 0 };
 	struct snapshotting *snapshotting;
 	int r;
@@ -124,6 +137,7 @@ int snapshot_call(struct call *call)
 	if (!snapshotting)
 		return -ENOMEM;
 	snapshotting->call = call;
+	snapshotting->output = request.output;
 	call_keep(call, snapshotting, snapshotting_free);
 	r = engine_snapshot_new(call->control->engine, &request, on_snapshot, snapshotting,
 				&snapshotting->source, &error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshot: takes snapshots, and replies when they are taken; with `more` it tells how far they are
- * meanwhile. A client that goes cancels them. Main thread only.
+ * The method Snapshot: takes snapshots, and replies when they are done; with `more` it reports progress
+ * meanwhile. They are cancelled if the client disconnects. Main thread only.
  */
 #pragma once
 

@@ -7,21 +7,24 @@
 #include "cleanup.h"
 #include "context.h"
 #include "engine.h"
+#include "filter_fit.h"
 #include "log.h"
 #include "reply.h"
 #include "start_arguments.h"
 
-/* A session that is asked for; it lives until both the call and the start are over. */
+/* A start that is in progress; freed when both the call and the start have ended. */
 struct start {
-	struct call *call; /* NULL: it is over */
+	struct call *call; /* NULL: it has ended */
 	struct engine *engine;
 	struct iotr_session_spec spec;
-	bool pending; /* the engine has not told yet */
+	struct json_object *warnings; /* an array of sentences */
+	bool pending; /* the engine has not called on_started() yet */
 };
 
 static void start_free(struct start *start)
 {
 	iotr_session_spec_done(&start->spec);
+	json_object_put(start->warnings);
 	free(start);
 }
 
@@ -41,7 +44,7 @@ static void on_started(int result, struct json_object *session, const struct eng
 		return;
 	}
 	log_info("session %s started by uid %u", start->spec.name, start->call->uid);
-	reply_value(start->call, "session", session);
+	reply_session(start->call, session, start->warnings);
 }
 
 static void on_stopped(int result, struct json_object *status, void *userdata)
@@ -50,7 +53,10 @@ static void on_stopped(int result, struct json_object *status, void *userdata)
 	json_object_put(status);
 }
 
-/* A session that nobody would be told of does not begin; who wants no answer does not wait for one. */
+/*
+ * If the client disconnects before the session runs, the session is stopped, as nobody would learn of it. The
+ * client of a oneway call does not wait for a reply, so its session starts nevertheless.
+ */
 static void start_forget(void *state)
 {
 	struct start *start = state;
@@ -69,12 +75,13 @@ static void begin(struct start *start)
 	struct engine_error error = { 0 };
 	int r;
 
-	if (start_arguments_read(call->parameters, &start->spec, &error) < 0) {
+	if (start_arguments_read(call->parameters, &start->spec, &error) < 0 ||
+	    filter_fit_now(&start->spec, start->warnings, &error) < 0) {
 		call_invalid(call, error.parameter, error.message);
 		return;
 	}
 	start->pending = true;
-	r = engine_start(start->engine, &start->spec, call->uid, on_started, start, &error);
+	r = engine_start(start->engine, &start->spec, call->caller, on_started, start, &error);
 	if (r >= 0)
 		return;
 	start->pending = false;
@@ -88,6 +95,7 @@ int start_call(struct call *call)
 	if (!start)
 		return -ENOMEM;
 	start->call = call;
+	start->warnings = json_object_new_array();
 	start->engine = call->control->engine;
 	call_keep(call, start, start_forget);
 	begin(start);

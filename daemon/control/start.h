@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The method Start, which is answered when the session runs. */
+/* The method Start, which replies when the session runs. */
 #pragma once
 
 #include "call.h"

@@ -8,6 +8,7 @@
 #include "filter_arguments.h"
 #include "protocol.h"
 #include "snapshot_arguments.h"
+#include "units.h"
 
 static int parse_name(struct json_object *value, void *target, struct engine_error *error)
 {
@@ -44,13 +45,6 @@ static int parse_keep_segments(struct json_object *value, void *target, struct e
 	return r;
 }
 
-static int parse_keep_size(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	return argument_number(value, IOTR_KEEP_SIZE_MIN, INT64_MAX, &spec->keep_size, error);
-}
-
 static int parse_output(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
@@ -62,28 +56,40 @@ static int parse_output(struct json_object *value, void *target, struct engine_e
 	return r;
 }
 
-/* Sizes and times at which files begin anew: 0 is never. */
-static int parse_least(struct json_object *value, uint64_t least, bool or_never, const char *unit,
+/* Formats a quantity for people: iotr_format_size() or iotr_format_duration(). */
+typedef char *formatter(char *text, size_t size, uint64_t value);
+
+/* A size or duration of at least `least`, or 0 if `or_never` allows it. */
+static int parse_least(struct json_object *value, uint64_t least, bool or_never, formatter *format,
 		       uint64_t *ret, struct engine_error *error)
 {
+	char given[32], wanted[32];
 	uint64_t number;
 	int r = argument_number(value, 0, INT64_MAX, &number, error);
 
 	if (r < 0)
 		return r;
 	if (number < least && (number || !or_never))
-		return argument_refuse(error, "%llu is too little: the least is %llu %s%s",
-				       (unsigned long long)number, (unsigned long long)least, unit,
+		return argument_refuse(error, "%s is too little: the least is %s%s",
+				       format(given, sizeof(given), number),
+				       format(wanted, sizeof(wanted), least),
 				       or_never ? ", or 0 for never" : "");
 	*ret = number;
 	return 0;
+}
+
+static int parse_keep_size(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return parse_least(value, IOTR_KEEP_SIZE_MIN, false, iotr_format_size, &spec->keep_size, error);
 }
 
 static int parse_max_size(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
-	return parse_least(value, IOTR_SIZE_MIN, false, "bytes", &spec->max_size, error);
+	return parse_least(value, IOTR_SIZE_MIN, false, iotr_format_size, &spec->max_size, error);
 }
 
 static int parse_max_events(struct json_object *value, void *target, struct engine_error *error)
@@ -97,7 +103,7 @@ static int parse_rotate_size(struct json_object *value, void *target, struct eng
 {
 	struct iotr_session_spec *spec = target;
 
-	return parse_least(value, IOTR_SIZE_MIN, true, "bytes", &spec->rotate_size, error);
+	return parse_least(value, IOTR_SIZE_MIN, true, iotr_format_size, &spec->rotate_size, error);
 }
 
 static int parse_rotate_interval(struct json_object *value, void *target,
@@ -105,7 +111,7 @@ static int parse_rotate_interval(struct json_object *value, void *target,
 {
 	struct iotr_session_spec *spec = target;
 
-	return parse_least(value, IOTR_ROTATE_INTERVAL_MIN_NS, true, "ns",
+	return parse_least(value, IOTR_ROTATE_INTERVAL_MIN_NS, true, iotr_format_duration,
 			   &spec->rotate_interval_ns, error);
 }
 
@@ -125,21 +131,34 @@ static int parse_format(struct json_object *value, void *target, struct engine_e
 	return argument_refuse(error, "there is no format '%.64s': csv and jsonl exist", name);
 }
 
+/* Must come after "anonymize" in the table. */
+static int parse_anonymize_host(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	int r = argument_flag(value, &spec->anonymize_host, error);
+
+	spec->anonymize |= spec->anonymize_host;
+	return r;
+}
+
 static int parse_flight_recorder(struct json_object *value, void *target,
 				 struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 	int r = argument_number(value, 0, INT64_MAX, &spec->flight_recorder, error);
+	char least[32], most[32];
 
 	if (r < 0)
 		return r;
 	if (spec->flight_recorder < IOTR_FLIGHT_RECORDER_MIN ||
 	    spec->flight_recorder > IOTR_FLIGHT_RECORDER_MAX)
-		return argument_refuse(error, "a flight recorder has from 1 MiB to 4 GiB of memory");
+		return argument_refuse(error, "a flight recorder has from %s to %s of memory",
+				       iotr_format_size(least, sizeof(least), IOTR_FLIGHT_RECORDER_MIN),
+				       iotr_format_size(most, sizeof(most), IOTR_FLIGHT_RECORDER_MAX));
 	return 0;
 }
 
-/* What says how a session writes its files: it has no meaning for one that writes none. */
+/* Parameters of a session's files: not allowed for a flight recorder, which writes none. */
 #define FILE_ARGUMENTS                                                                          \
 	{ .name = "output", .parse = parse_output },                                            \
 	{ .name = "max_size", .parse = parse_max_size },                                        \
@@ -165,7 +184,7 @@ static int refuse_files(struct json_object *parameters, struct engine_error *err
 	return 0;
 }
 
-/* Streams stand before operations, which look at them. */
+/* Streams come before operations, whose parser needs them. */
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
 	STREAMS_ARGUMENT,
@@ -174,6 +193,7 @@ static const struct argument start_arguments[] = {
 	FILE_ARGUMENTS,
 	{ .name = "format", .parse = parse_format },
 	{ .name = "anonymize", .parse = argument_flag, .offset = SPEC_OFFSET(anonymize) },
+	{ .name = "anonymize_host", .parse = parse_anonymize_host },
 	{ .name = "flight_recorder", .parse = parse_flight_recorder },
 	{ .name = "snapshots", .parse = snapshot_arguments_all },
 	{ .name = "snapshot_system", .parse = snapshot_arguments_system },

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parameters of Start as the definition of a session, every limit of session.h checked. Users
- * and devices are looked up here, on this machine. Main thread only.
+ * Converts the parameters of Start into the definition of a session and checks every limit of session.h. Users
+ * and devices are looked up on this machine. Main thread only.
  */
 #pragma once
 
 #include "arguments.h"
 #include "session.h"
 
-/* Names of the parameters, by their numbers from 0 on; NULL: there are no more. */
+/* Name of the parameter of that number, from 0 on; NULL: there are no more. */
 const char *start_arguments_name(size_t number);
 
-/* `spec` is filled in and the caller's to release, also on error. -EINVAL: see error. */
+/* Fills in `spec`, which the caller releases, even on an error. -EINVAL: see error. */
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
 			 struct engine_error *error);

@@ -2,6 +2,7 @@
 #include "tail.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 struct tail {
 	struct call *call;
 	struct engine_tail *source;
-	uint64_t skipped; /* not yet told */
+	uint64_t skipped; /* rows not reported to the client yet */
 };
 
 struct tail_choice {
@@ -69,20 +70,34 @@ static bool is_running(struct json_object *session)
 	return !state || strcmp(json_object_get_string(state), "running") == 0;
 }
 
-/* The session that runs, when it is the only one; the reply is sent when it is not. */
+static void refuse_several(struct call *call, const char *names)
+{
+	char message[512];
+
+	snprintf(message, sizeof(message), "several sessions run: name one of %s", names);
+	call_invalid(call, "name", message);
+}
+
+/* Finds the session to use if exactly one is running; otherwise the error is replied. */
 static int find_only(struct call *call, struct json_object *sessions, const char **name)
 {
 	struct json_object *value = NULL;
-	size_t running = 0;
+	char names[384] = "";
+	size_t running = 0, at = 0;
 
 	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
 		struct json_object *session = json_object_array_get_idx(sessions, i);
 
-		if (is_running(session) && json_object_object_get_ex(session, "name", &value))
-			running++, *name = json_object_get_string(value);
+		if (!is_running(session) || !json_object_object_get_ex(session, "name", &value))
+			continue;
+		*name = json_object_get_string(value);
+		if (at < sizeof(names))
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", running ? ", " : "",
+					       *name);
+		running++;
 	}
 	if (running > 1)
-		call_invalid(call, "name", "several sessions run: name one of them");
+		refuse_several(call, names);
 	else if (!running)
 		reply_no_such_session(call, "");
 	return running == 1 ? 0 : -ENOENT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tail: rows of one session as they are written, a reply each, until the session ends or the
- * client goes. A reader that is behind loses rows and is told how many. Main thread only.
+ * The method Tail: rows of one session as they are written, a reply for each, until the session ends or the
+ * client disconnects. A client that does not read fast enough loses rows and gets their number. Main thread
+ * only.
  */
 #pragma once
 

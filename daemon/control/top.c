@@ -11,10 +11,11 @@
 #include "cleanup.h"
 #include "engine.h"
 #include "filter_arguments.h"
+#include "filter_fit.h"
 #include "protocol.h"
 #include "reply.h"
 
-#define MEMORY		(16ULL << 20) /* bytes; some 70,000 rows an interval */
+#define MEMORY		(16ULL << 20) /* bytes; enough for some 70,000 rows per interval */
 #define INTERVAL_NS	1000000000ULL
 #define INTERVAL_MIN_NS 100000000ULL
 #define INTERVAL_MAX_NS 3600000000000ULL
@@ -22,9 +23,9 @@
 #define COUNT_MAX	1000
 
 struct top {
-	struct call *call; /* NULL: it is over */
+	struct call *call; /* NULL: it has ended */
 	struct engine *engine;
-	char name[IOTR_SESSION_NAME_MAX + 1]; /* of the session; "" while there is none */
+	char name[IOTR_SESSION_NAME_MAX + 1]; /* of its session; "" while there is none */
 	bool starting;
 	uint64_t interval_ns;
 	struct engine_look look;
@@ -32,7 +33,7 @@ struct top {
 	sd_event_source *timer;
 };
 
-/* The spec comes first: parsers of streams and filters take this for one. */
+/* The spec must be the first member: the parsers of streams and filters use this struct as a spec. */
 struct top_arguments {
 	struct iotr_session_spec spec;
 	uint64_t interval_ns;
@@ -61,11 +62,11 @@ static int parse_sort(struct json_object *value, void *target, struct engine_err
 	order = engine_look_order(name);
 	if (!order)
 		return argument_refuse(error, "the order is rows, bytes or latency");
-	((struct top_arguments *)target)->look.order = order; /* the parameter does not last */
+	((struct top_arguments *)target)->look.order = order; /* the parameter is freed before the order is used */
 	return 0;
 }
 
-/* Its own, and of those of Start what defines the rows. */
+/* Its own parameters, and those of Start that select rows. */
 static const struct argument top_rows[] = {
 	{ .name = "interval_ns", .parse = parse_interval },
 	{ .name = "count", .parse = parse_count },
@@ -86,7 +87,7 @@ static void stop_session(const struct top *top)
 		engine_stop(top->engine, top->name, on_stopped, NULL);
 }
 
-/* One that is starting is freed when that is over, which is when it is stopped. */
+/* If the session is still starting, on_started() stops it and frees this. */
 static void top_free(void *state)
 {
 	struct top *top = state;
@@ -99,15 +100,18 @@ static void top_free(void *state)
 		free(top);
 }
 
-/* A reader that is behind gets the next one. */
+/* A reply that the client has no room for is dropped; it gets the next one. */
 static int on_interval(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct top *top = userdata;
 	struct json_object *reply = NULL;
+	int r;
 
 	(void)usec;
-	if (engine_look(top->engine, top->name, &top->look, &top->since_ns, &reply) < 0) {
-		*top->name = '\0';
+	r = engine_look(top->engine, top->name, &top->look, &top->since_ns, &reply);
+	if (r < 0) {
+		if (r == -ENOENT) /* otherwise the session is still to be stopped when the call ends */
+			*top->name = '\0';
 		call_reply(top->call, NULL);
 		return 0;
 	}
@@ -152,14 +156,14 @@ static void on_started(int result, struct json_object *status, const struct engi
 
 static int start_session(struct top *top, struct iotr_session_spec *spec, struct engine_error *error)
 {
-	static unsigned int number; /* so that no name is ever another's */
+	static unsigned int number; /* so that no name is used twice */
 	int r;
 
 	top->starting = true;
 	do {
 		snprintf(spec->name, sizeof(spec->name), "top-%u", ++number);
 		strcpy(top->name, spec->name);
-		r = engine_start(top->engine, spec, top->call->uid, on_started, top, error);
+		r = engine_start(top->engine, spec, top->call->caller, on_started, top, error);
 	} while (r == -EEXIST);
 	if (r < 0) {
 		top->starting = false;
@@ -170,13 +174,16 @@ static int start_session(struct top *top, struct iotr_session_spec *spec, struct
 
 static int read_arguments(struct call *call, struct top_arguments *arguments, struct engine_error *error)
 {
+	_cleanup_json_ struct json_object *warnings = json_object_new_array(); /* warnings are not part of the reply */
 	int r = arguments_read(call->parameters, top_rows, sizeof(top_rows) / sizeof(top_rows[0]),
 			       arguments, error);
 
-	return r < 0 ? r : filter_arguments_fit(&arguments->spec, error);
+	if (r >= 0)
+		r = filter_arguments_fit(&arguments->spec, error);
+	return r < 0 ? r : filter_fit_now(&arguments->spec, warnings, error);
 }
 
-/* The call has its error when there is no session. */
+/* On failure the error has been replied. */
 static void start(struct top *top)
 {
 	struct top_arguments arguments = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Top: who does what, a reply each interval. Behind it is a session of its own, a flight recorder
- * that ends with the call; when somebody stops it, the call ends. Main thread only.
+ * The method Top: who does what, a reply for each interval. It uses a session of its own, a flight recorder
+ * that ends with the call; if somebody stops that session, the call ends. Main thread only.
  */
 #pragma once
 

@@ -54,7 +54,7 @@ size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], cha
 
 	if (socket->family == AF_INET)
 		return text_v4(end, out);
-	if (address_version(socket) == 4) /* the other end may be any address: zero in both */
+	if (address_version(socket) == 4) /* the other end may be the wildcard address, zero in both families */
 		return text_v4(end + 12, out);
 	if (!inet_ntop(AF_INET6, end, text, sizeof(text)))
 		return 0;

@@ -14,16 +14,19 @@ enum {
 	ADDRESS_UNIX_MAX = ESCAPE_MAX(IOTR_UNIX_NAME) + 1,
 };
 
-/* 4, 6, or 0 for sockets that are not of IP. IPv4 addresses of an IPv6 socket make it 4. */
+/*
+ * The IP version: 4, 6, or 0 for sockets that are not of IP. An IPv6 socket with IPv4-mapped
+ * addresses counts as 4.
+ */
 unsigned int address_version(const struct iotr_socket *socket);
 
-/* Whether the end is known: it has an address or a port. `end` is one of the socket's. */
+/* Whether this end is known, that is, has an address or a port. `end` is one of the two of the socket. */
 bool address_known(const struct iotr_socket *socket, const uint8_t end[16], uint16_t port);
 
 /* Whether the kind of socket has ports at all. */
 bool address_has_ports(const struct iotr_socket *socket);
 
-/* Writes at most ADDRESS_MAX bytes without a NUL and returns how many; as RFC 5952 has it. */
+/* Writes the address as RFC 5952 has it, at most ADDRESS_MAX bytes without a NUL, and returns how many. */
 size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], char *out);
 
 /*
@@ -32,7 +35,7 @@ size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], cha
  */
 size_t address_unix(const char *name, size_t length, char *out, bool *quote);
 
-/* Names, NULL where there is none. The protocol is that of an IP socket. */
+/* Names of these constants, NULL for a value without a name. A protocol is that of an IP socket. */
 const char *address_domain(int32_t domain);
 const char *address_type(int32_t type);
 const char *address_protocol(int32_t protocol);

@@ -12,7 +12,8 @@
 #define END(id, name, flag, folder, doc)      [IOTR_##id] = id##_END,
 
 static const cells_filler fillers[IOTR_STREAM_COUNT] = { IOTR_STREAMS(FILLER) };
-static const size_t ends[IOTR_STREAM_COUNT] = { IOTR_STREAMS(END) }; /* of a stream's own columns */
+/* Indices after the last of a stream's own columns */
+static const size_t ends[IOTR_STREAM_COUNT] = { IOTR_STREAMS(END) };
 
 static void measure_operations(struct cells *cells)
 {
@@ -128,7 +129,7 @@ static struct cell cell_operation(const struct cells *cells, const struct iotr_r
 {
 	const struct iotr_schema *schema = &iotr_schemas[head->stream];
 
-	if (head->operation >= schema->operation_count) /* newer than the catalogue */
+	if (head->operation >= schema->operation_count) /* not in the catalogue */
 		return cell_number(CELL_U64, head->operation);
 	return cell_bytes(schema->operations[head->operation],
 			  cells->operation_lengths[head->stream][head->operation], false);
@@ -159,7 +160,7 @@ static void fill_task_end(struct cells *cells, const struct row *row, struct cel
 _Static_assert(FIRST_command - FIRST_operation == 3 && LAST_cpu_id - LAST_ppid == 3,
 	       "the columns of a task stand together");
 
-/* Of the span at the beginning of a row: a task has one for each operation. */
+/* The id of the span at the beginning of a row; a task has one for each operation. */
 static uint64_t beginning_id(const struct cells_task_slot *task, uint8_t operation)
 {
 	size_t place = CELLS_PLACE_TASK + (task->id + 17U * operation) % CELLS_BEGINNINGS;

@@ -21,26 +21,26 @@ enum cell_kind {
 	CELL_EMPTY,
 	CELL_TEXT, /* escaped already */
 	CELL_U64,
-	CELL_S64, /* of those below zero */
+	CELL_S64, /* a number below zero; all others are CELL_U64 */
 	CELL_HEX,
 	CELL_MS,     /* number is in nanoseconds */
 	CELL_DEVICE, /* number is major << 20 | minor */
 	CELL_TIME,   /* number is in nanoseconds since 1970 */
-	CELL_MONO,   /* and since the machine started: in every row little more than in the last */
+	CELL_MONO,   /* number is in nanoseconds of CLOCK_MONOTONIC, in each row little more than in the last */
 	CELL_LATE,   /* a span: see below */
 	CELL_KIND_COUNT,
 };
 
 /*
- * Columns that mostly show together what they have shown before are a span. In the place of the first
- * of them there is an id, CELL_LATE, under which they are the same cells as ever: who has kept their
- * text needs no cells, and whoever wants them has them filled.
+ * Columns whose values mostly repeat together are a span. Its first cell is CELL_LATE and holds an id: the same
+ * id always stands for the same text of all its columns. A format that has kept that text copies it; one that has not
+ * calls cells_fill_span(), which fills the cells of the span.
  */
 struct cell {
 	uint8_t kind;
 	bool quote;  /* the text holds a comma or a quote */
 	bool steady; /* the number is likely that of the row before: its digits are worth keeping */
-	uint8_t span; /* CELL_LATE: columns from this one */
+	uint8_t span; /* CELL_LATE: number of its columns, this one included */
 	union {
 		uint32_t length; /* of the text */
 		uint32_t which;	 /* enum cells_span */
@@ -48,7 +48,7 @@ struct cell {
 	union {
 		uint64_t number;
 		const char *text;
-		uint64_t id; /* modulo CELLS_PLACES: where to keep the text */
+		uint64_t id; /* of the span; id % CELLS_PLACES is the place where its text is kept */
 	};
 };
 
@@ -62,7 +62,7 @@ enum cells_span {
 	CELLS_SPAN_COUNT,
 };
 
-/* Most columns a stream has. */
+/* The largest number of columns of a stream. */
 #define CELLS_MAX 32
 
 /*
@@ -85,13 +85,13 @@ enum last_column { IOTR_LAST_COLUMNS(CELLS_LAST) LAST_COUNT };
 IOTR_STREAMS(CELLS_STREAM)
 
 enum {
-	CELLS_FLAGS_CACHED = 32, /* decoded flags that are kept */
-	CELLS_FLAGS_SIZE = 112,	 /* bytes of one; a longer one is decoded each time */
+	CELLS_FLAGS_CACHED = 32, /* entries in the cache of decoded flags */
+	CELLS_FLAGS_SIZE = 112,	 /* bytes of an entry's text; a longer one is decoded each time */
 	CELLS_TASKS_CACHED = 64,
 	CELLS_FILES_CACHED = 256,
 	CELLS_RESULTS_CACHED = 512,
-	CELLS_BEGINNINGS = 192, /* of rows: what a task did */
-	/* Where to keep the texts of spans: the low bits of their ids. */
+	CELLS_BEGINNINGS = 192, /* spans at the beginning of rows, by task and operation */
+	/* Places where formats keep the texts of spans; a span's place is its id % CELLS_PLACES. */
 	CELLS_PLACE_TASK = 0,
 	CELLS_PLACE_TASK_END = CELLS_PLACE_TASK + CELLS_BEGINNINGS,
 	CELLS_PLACE_FILE = CELLS_PLACE_TASK_END + CELLS_TASKS_CACHED,
@@ -110,7 +110,7 @@ struct cells_flags {
 	char text[CELLS_FLAGS_SIZE];
 };
 
-/* Who did it, as the end of a record's head has it. */
+/* The task that caused a row, copied from the end of the record's head. */
 struct cells_task {
 	uint64_t cgroup_id;
 	uint32_t pid;
@@ -122,14 +122,17 @@ struct cells_task {
 
 struct cells_task_slot {
 	struct cells_task task;
-	uint64_t id; /* of the span at the end of a row; 0: free */
-	uint32_t cpu; /* where it was */
+	uint64_t id; /* of the span at the end of a row; 0: the slot is free */
+	uint32_t cpu; /* on which the task last was */
 	bool quote;
 	uint8_t length;
 	char text[4 * IOTR_COMMAND_SIZE]; /* the command, escaped */
 };
 
-/* All that the columns of another span depend on. */
+/*
+ * All values that the columns of a file or result span show. The functions of these columns can
+ * read nothing else, so that equal keys mean equal text.
+ */
 struct cells_key {
 	uint64_t words[3];
 };
@@ -139,12 +142,12 @@ struct cells_key_slot {
 	uint64_t id; /* 0: free */
 };
 
-/* What lasts from row to row. */
+/* State that is kept from row to row. */
 struct cells {
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, set by the owner */
-	const struct row *row;	 /* that is being filled, and its task */
+	const struct row *row;	 /* the row that is being filled; the next member is its task */
 	const struct cells_task_slot *task;
-	bool late; /* spans are left for later */
+	bool late; /* spans are only marked, by CELL_LATE */
 	struct disks disks;
 	struct cells_task_slot tasks[CELLS_TASKS_CACHED];
 	struct cells_key_slot files[CELLS_FILES_CACHED];
@@ -153,8 +156,8 @@ struct cells {
 	uint8_t operation_lengths[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
 	const char *fs_type; /* of the last row, and its length */
 	size_t fs_type_length;
-	size_t flags_used; /* of flags_text, in the row that is being filled */
-	char flags_text[3 * FLAGS_TEXT_MAX]; /* and other short texts of that row */
+	size_t flags_used; /* bytes of flags_text that are used for the row that is being filled */
+	char flags_text[3 * FLAGS_TEXT_MAX]; /* decoded flags and other short texts of that row */
 	char pair[2 * NAMES_PATH_MAX + 64]; /* "old -> new" */
 };
 
@@ -167,19 +170,50 @@ void cells_init(struct cells *cells);
 size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
 
 /*
- * The same, but of a span there is only the first cell, which is CELL_LATE: cells_fill_span() fills
- * the span, until the next row. The row must last as long.
+ * The same, but only the first cell of a span is set, to CELL_LATE. cells_fill_span() fills the
+ * span; it may be called until the next row is filled, and the row must stay valid until then.
  */
 size_t cells_fill_late(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
 void cells_fill_span(struct cells *cells, struct cell *cell, size_t column);
 
-/* For the streams' own files; the last two fill what may be spans. */
+/* ---- for the streams' own files ---- */
+
 typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct cell *cell);
 #define CELLS_FILLER(id, name, flag, folder, doc)                                               \
 	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell);
 IOTR_STREAMS(CELLS_FILLER)
+
+/* Functions that fill the spans of vfs. */
 void cells_fill_vfs_file(struct cells *cells, const struct row *row, struct cell *cell);
 void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct cell *cell);
+
+/*
+ * A stream's file says CELLS_RECORD(STREAM, its record), then CELL(STREAM, column, value) for every column of the
+ * catalogue, with a value that is made of `cells`, `row` and `record`, and at last CELLS_FILL(STREAM, stream). A column
+ * that is forgotten does not compile.
+ */
+#define CELLS_RECORD(stream, type) typedef type record_##stream
+#define CELL(stream, column, value) CELL_FROM(record_##stream, record, stream, column, value)
+#define CELLS_FILL(id, name)                                                                      \
+	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell)     \
+	{                                                                                         \
+		const record_##id *from = (const void *)row->record;                              \
+                                                                                                  \
+		IOTR_##id##_COLUMNS(CELL_PUT)                                                     \
+	}
+
+/* Like CELL(), but the value is made of what `from` points to, under the name that `as` gives it. */
+#define CELL_FROM(type, as, stream, column, value)                                                             \
+	static inline struct cell cell_##stream##_##column(struct cells *cells, const struct row *row,         \
+							   const type *as)                                     \
+	{                                                                                                      \
+		(void)cells, (void)row, (void)as;                                                              \
+		return value;                                                                                  \
+	}
+/* To count a list of columns. */
+#define CELLS_ONE(stream, column, type, unit, doc) +1
+
+#define CELL_PUT(stream, column, type, unit, doc) cell[stream##_##column] = cell_##stream##_##column(cells, row, from);
 
 static inline struct cell cell_empty(void)
 {
@@ -191,7 +225,7 @@ static inline struct cell cell_number(enum cell_kind kind, uint64_t number)
 	return (struct cell){ .kind = (uint8_t)kind, .number = number };
 }
 
-/* A number, or nothing when it is IOTR_UNKNOWN. */
+/* A number, or an empty cell for IOTR_UNKNOWN. */
 static inline struct cell cell_known(enum cell_kind kind, uint64_t number)
 {
 	return cell_number(number == IOTR_UNKNOWN ? CELL_EMPTY : kind, number);
@@ -208,6 +242,12 @@ static inline struct cell cell_signed(int64_t number)
 	return cell_number(number < 0 ? CELL_S64 : CELL_U64, (uint64_t)number);
 }
 
+/* Empty where it is not known. */
+static inline struct cell cell_signed_if(bool known, int64_t number)
+{
+	return known ? cell_signed(number) : cell_number(CELL_EMPTY, 0);
+}
+
 static inline struct cell cell_device(uint32_t device)
 {
 	return cell_steady(cell_number(device ? CELL_DEVICE : CELL_EMPTY, device));
@@ -219,7 +259,7 @@ static inline struct cell cell_late(enum cells_span which, uint8_t columns, uint
 	return (struct cell){ .kind = CELL_LATE, .span = columns, .which = which, .id = id };
 }
 
-/* Of what has come to a place: another id than any before. */
+/* A new id for the new content of a place: it differs from all earlier ids. */
 static inline uint64_t cells_next_id(uint64_t id, size_t place)
 {
 	return (id ? id : place) + CELLS_PLACES;
@@ -235,10 +275,16 @@ static inline struct cell cell_bytes(const char *text, size_t length, bool quote
 
 struct cell cell_string(const char *text);
 
+/* The path of the row's file. */
+static inline struct cell cell_path(const struct row *row)
+{
+	return cell_bytes(row->path.text, row->path.length, row->path.quote);
+}
+
 /* old -> new; a side that is unknown is left empty, and so is the cell when both are. */
 struct cell cell_pair(struct cells *cells, const struct row *row);
 
-/* memcmp() of a few words without a call. */
+/* Whether a few words are equal, without a call of memcmp(). */
 static inline bool cells_same(const void *left, const void *right, size_t size)
 {
 	uint64_t difference = 0, words[2];
@@ -271,9 +317,9 @@ static inline uint64_t cells_key_id(struct cells_key_slot *slots, size_t count, 
 	return slot->id;
 }
 
-/* Flags by way of the cache. */
+/* Kinds of flags that cell_flags() decodes, with a cache. */
 enum cells_flags_kind {
-	CELLS_FLAGS_VFS, /* of `kind` */
+	CELLS_FLAGS_VFS, /* whose table is given by `kind` */
 	CELLS_FLAGS_PROTECTION,
 	CELLS_FLAGS_MAPPING,
 	CELLS_FLAGS_BLOCK,

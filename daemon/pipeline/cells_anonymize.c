@@ -75,7 +75,7 @@ static bool has_names(const struct named_columns *named, size_t from, size_t col
 	return false;
 }
 
-/* What is kept of a span is never a name. */
+/* Fills spans that have columns with names now, so that no format keeps a name in the text of a span. */
 static void fill_named(const struct named_columns *named, struct cells *cells, struct cell *cell, size_t count)
 {
 	for (size_t i = 0, next; i < count; i = next) {

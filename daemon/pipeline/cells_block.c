@@ -13,20 +13,19 @@ static struct cell attribution(uint8_t number)
 	return cell_string(attributions[number]);
 }
 
-void cells_fill_block(struct cells *cells, const struct row *row, struct cell *cell)
-{
-	const struct iotr_block_record *record = (const void *)row->record;
+CELLS_RECORD(BLOCK, struct iotr_block_record);
 
-	cell[BLOCK_sector] = cell_known(CELL_U64, record->sector);
-	cell[BLOCK_size] = cell_steady(cell_known(CELL_U64, record->size));
-	cell[BLOCK_device] = cell_device(record->device);
-	cell[BLOCK_disk] = cell_string(disks_name(&cells->disks, record->disk));
-	cell[BLOCK_flags] = cell_flags(cells, CELLS_FLAGS_BLOCK, 0, 0, record->flags);
-	cell[BLOCK_latency_ms] = cell_known(CELL_MS, record->head.latency_ns);
-	cell[BLOCK_queue_latency_ms] = cell_known(CELL_MS, record->queue_latency_ns);
-	cell[BLOCK_error] = cell_steady(cell_number(CELL_U64, record->error));
-	cell[BLOCK_inode] = cell_known(CELL_U64, record->inode);
-	cell[BLOCK_filename] = cell_bytes(row->path.text, row->path.length, row->path.quote);
-	cell[BLOCK_attribution] = attribution(record->attribution);
-	cell[BLOCK_request_id] = cell_known(CELL_U64, record->request_id);
-}
+CELL(BLOCK, sector, cell_known(CELL_U64, record->sector))
+CELL(BLOCK, size, cell_steady(cell_known(CELL_U64, record->size)))
+CELL(BLOCK, device, cell_device(record->device))
+CELL(BLOCK, disk, cell_string(disks_name(&cells->disks, record->disk)))
+CELL(BLOCK, flags, cell_flags(cells, CELLS_FLAGS_BLOCK, 0, 0, record->flags))
+CELL(BLOCK, latency_ms, cell_known(CELL_MS, record->head.latency_ns))
+CELL(BLOCK, queue_latency_ms, cell_known(CELL_MS, record->queue_latency_ns))
+CELL(BLOCK, error, cell_steady(cell_number(CELL_U64, record->error)))
+CELL(BLOCK, inode, cell_known(CELL_U64, record->inode))
+CELL(BLOCK, filename, cell_path(row))
+CELL(BLOCK, attribution, attribution(record->attribution))
+CELL(BLOCK, request_id, cell_known(CELL_U64, record->request_id))
+
+CELLS_FILL(BLOCK, block)

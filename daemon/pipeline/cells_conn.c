@@ -15,18 +15,6 @@ static struct cell unix_name(struct cells *cells, const char *name, size_t lengt
 	return cell_bytes(text, length, quote);
 }
 
-static void fill_ends(struct cells *cells, const struct iotr_conn_record *record, struct cell *cell)
-{
-	const struct iotr_socket *socket = &record->socket;
-
-	cell_end(cells, socket, CELLS_LOCAL, &cell[CONN_local_addr], &cell[CONN_local_port]);
-	cell_end(cells, socket, CELLS_REMOTE, &cell[CONN_remote_addr], &cell[CONN_remote_port]);
-	if (record->local_length)
-		cell[CONN_local_addr] = unix_name(cells, record->local_name, record->local_length);
-	if (record->remote_length)
-		cell[CONN_remote_addr] = unix_name(cells, record->remote_name, record->remote_length);
-}
-
 static struct cell shutdown_how(struct cells *cells, int32_t how)
 {
 	static const char *const names[] = { "SHUT_RD", "SHUT_WR", "SHUT_RDWR" };
@@ -35,30 +23,52 @@ static struct cell shutdown_how(struct cells *cells, int32_t how)
 	return cell_named(cells, named ? names[how] : NULL, how);
 }
 
-void cells_fill_conn(struct cells *cells, const struct row *row, struct cell *cell)
+static struct cell protocol(struct cells *cells, const struct iotr_conn_record *record)
 {
-	const struct iotr_conn_record *record = (const void *)row->record;
-	bool known = record->has_socket;
-
-	cell[CONN_domain] = known ? cell_named(cells, address_domain(record->domain), record->domain) :
-				    cell_empty();
-	cell[CONN_socket_type] = known ? cell_named(cells, address_type(record->type), record->type) :
-					 cell_empty();
-	cell[CONN_protocol] = known && record->protocol >= 0 ?
-				   cell_protocol(cells, record->domain, record->protocol) :
-				   cell_empty();
-	cell[CONN_ip_version] = cell_version(&record->socket);
-	fill_ends(cells, record, cell);
-	cell[CONN_fd] = record->has_fd ? cell_signed(record->fd) : cell_empty();
-	cell[CONN_backlog] = record->head.operation == IOTR_CONN_LISTEN ? cell_signed(record->argument) :
-									  cell_empty();
-	cell[CONN_shutdown_how] = record->head.operation == IOTR_CONN_SHUTDOWN ?
-					  shutdown_how(cells, record->argument) :
-					  cell_empty();
-	if (record->head.operation == IOTR_CONN_CLOSE && !record->head.latency_ns) {
-		cell[CONN_latency_ns] = cell[CONN_return_value] = cell_empty();
-		return;
-	}
-	cell[CONN_latency_ns] = cell_number(CELL_U64, record->head.latency_ns);
-	cell[CONN_return_value] = cell_signed(record->result);
+	if (!record->has_socket || record->protocol < 0)
+		return cell_empty();
+	return cell_protocol(cells, record->domain, record->protocol);
 }
+
+static struct cell local_addr(struct cells *cells, const struct iotr_conn_record *record)
+{
+	if (record->local_length)
+		return unix_name(cells, record->local_name, record->local_length);
+	return cell_address(cells, &record->socket, CELLS_LOCAL);
+}
+
+static struct cell remote_addr(struct cells *cells, const struct iotr_conn_record *record)
+{
+	if (record->remote_length)
+		return unix_name(cells, record->remote_name, record->remote_length);
+	return cell_address(cells, &record->socket, CELLS_REMOTE);
+}
+
+static struct cell named_if(struct cells *cells, bool known, const char *name, int32_t number)
+{
+	return known ? cell_named(cells, name, number) : cell_empty();
+}
+
+/* Whether it is a close by close_range() or by the end of a process: it is recorded before it happens. */
+static bool ends_unseen(const struct iotr_conn_record *record)
+{
+	return record->head.operation == IOTR_CONN_CLOSE && !record->head.latency_ns;
+}
+
+CELLS_RECORD(CONN, struct iotr_conn_record);
+
+CELL(CONN, domain, named_if(cells, record->has_socket, address_domain(record->domain), record->domain))
+CELL(CONN, socket_type, named_if(cells, record->has_socket, address_type(record->type), record->type))
+CELL(CONN, protocol, protocol(cells, record))
+CELL(CONN, ip_version, cell_version(&record->socket))
+CELL(CONN, local_addr, local_addr(cells, record))
+CELL(CONN, local_port, cell_port(&record->socket, CELLS_LOCAL))
+CELL(CONN, remote_addr, remote_addr(cells, record))
+CELL(CONN, remote_port, cell_port(&record->socket, CELLS_REMOTE))
+CELL(CONN, fd, cell_signed_if(record->has_fd, record->fd))
+CELL(CONN, backlog, cell_signed_if(record->head.operation == IOTR_CONN_LISTEN, record->argument))
+CELL(CONN, shutdown_how, record->head.operation == IOTR_CONN_SHUTDOWN ? shutdown_how(cells, record->argument) : cell_empty())
+CELL(CONN, latency_ns, ends_unseen(record) ? cell_empty() : cell_number(CELL_U64, record->head.latency_ns))
+CELL(CONN, return_value, ends_unseen(record) ? cell_empty() : cell_signed(record->result))
+
+CELLS_FILL(CONN, conn)

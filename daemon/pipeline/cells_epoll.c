@@ -11,26 +11,23 @@ static struct cell op_name(int32_t op)
 	return cell_signed(op);
 }
 
-static struct cell signed_if(bool known, int64_t number)
+static struct cell event_mask(struct cells *cells, const struct iotr_epoll_record *record)
 {
-	return known ? cell_signed(number) : cell_empty();
+	if (!record->has_events)
+		return cell_empty();
+	return cell_flags(cells, CELLS_FLAGS_VFS, IOTR_FLAGS_EPOLL, 0, record->events);
 }
 
-void cells_fill_epoll(struct cells *cells, const struct row *row, struct cell *cell)
-{
-	const struct iotr_epoll_record *record = (const void *)row->record;
-	bool ready = record->waits && record->result >= 0;
-	bool ctl = record->head.operation == IOTR_EPOLL_EPOLL_CTL;
+CELLS_RECORD(EPOLL, struct iotr_epoll_record);
 
-	cell[EPOLL_epoll_fd] = signed_if(record->has_epoll, record->epoll_fd);
-	cell[EPOLL_target_fd] = signed_if(record->has_target, record->target_fd);
-	cell[EPOLL_epoll_op] = ctl ? op_name(record->op) : cell_empty();
-	cell[EPOLL_event_mask] = record->has_events ? cell_flags(cells, CELLS_FLAGS_VFS, IOTR_FLAGS_EPOLL,
-								 0, record->events) :
-						      cell_empty();
-	cell[EPOLL_max_events] = signed_if(record->waits, record->max_events);
-	cell[EPOLL_ready_count] = signed_if(ready, record->result);
-	cell[EPOLL_timeout_ms] = signed_if(record->has_timeout, record->timeout_ms);
-	cell[EPOLL_latency_ns] = cell_number(CELL_U64, record->head.latency_ns);
-	cell[EPOLL_return_value] = cell_signed(record->result);
-}
+CELL(EPOLL, epoll_fd, cell_signed_if(record->has_epoll, record->epoll_fd))
+CELL(EPOLL, target_fd, cell_signed_if(record->has_target, record->target_fd))
+CELL(EPOLL, epoll_op, record->head.operation == IOTR_EPOLL_EPOLL_CTL ? op_name(record->op) : cell_empty())
+CELL(EPOLL, event_mask, event_mask(cells, record))
+CELL(EPOLL, max_events, cell_signed_if(record->waits, record->max_events))
+CELL(EPOLL, ready_count, cell_signed_if(record->waits && record->result >= 0, record->result))
+CELL(EPOLL, timeout_ms, cell_signed_if(record->has_timeout, record->timeout_ms))
+CELL(EPOLL, latency_ns, cell_number(CELL_U64, record->head.latency_ns))
+CELL(EPOLL, return_value, cell_signed(record->result))
+
+CELLS_FILL(EPOLL, epoll)

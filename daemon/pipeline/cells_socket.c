@@ -30,20 +30,34 @@ struct cell cell_version(const struct iotr_socket *socket)
 	return version ? cell_number(CELL_U64, version) : cell_empty();
 }
 
-void cell_end(struct cells *cells, const struct iotr_socket *socket, enum cells_end which,
-	      struct cell *address, struct cell *port)
+static const uint8_t *address_at(const struct iotr_socket *socket, enum cells_end which)
 {
-	const uint8_t *end = which == CELLS_LOCAL ? socket->local : socket->remote;
-	uint16_t number = which == CELLS_LOCAL ? socket->local_port : socket->remote_port;
+	return which == CELLS_LOCAL ? socket->local : socket->remote;
+}
+
+static uint16_t port_at(const struct iotr_socket *socket, enum cells_end which)
+{
+	return which == CELLS_LOCAL ? socket->local_port : socket->remote_port;
+}
+
+struct cell cell_address(struct cells *cells, const struct iotr_socket *socket, enum cells_end which)
+{
+	const uint8_t *end = address_at(socket, which);
 	char *text = cells->flags_text + cells->flags_used;
 	size_t length;
 
-	*address = *port = cell_empty();
-	if (!address_known(socket, end, number))
-		return;
+	if (!address_known(socket, end, port_at(socket, which)))
+		return cell_empty();
 	length = address_text(socket, end, text);
 	cells->flags_used += length;
-	*address = cell_bytes(text, length, false);
-	if (address_has_ports(socket))
-		*port = cell_number(CELL_U64, number);
+	return cell_bytes(text, length, false);
+}
+
+struct cell cell_port(const struct iotr_socket *socket, enum cells_end which)
+{
+	uint16_t port = port_at(socket, which);
+
+	if (!address_known(socket, address_at(socket, which), port) || !address_has_ports(socket))
+		return cell_empty();
+	return cell_number(CELL_U64, port);
 }

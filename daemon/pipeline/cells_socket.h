@@ -19,5 +19,5 @@ struct cell cell_protocol(struct cells *cells, int32_t domain, int32_t protocol)
 struct cell cell_version(const struct iotr_socket *socket);
 
 /* Address and port of one end; empty where there is none. */
-void cell_end(struct cells *cells, const struct iotr_socket *socket, enum cells_end which,
-	      struct cell *address, struct cell *port);
+struct cell cell_address(struct cells *cells, const struct iotr_socket *socket, enum cells_end which);
+struct cell cell_port(const struct iotr_socket *socket, enum cells_end which);

@@ -9,16 +9,20 @@ static struct cell name_or_number(const char *name, int32_t number)
 	return name ? cell_string(name) : cell_signed(number);
 }
 
-void cells_fill_sockopt(struct cells *cells, const struct row *row, struct cell *cell)
+static struct cell option_value(struct cells *cells, const struct iotr_sockopt_record *record)
 {
-	const struct iotr_sockopt_record *record = (const void *)row->record;
 	bool quote;
 	size_t length = sockopts_value(record, cells->pair, &quote);
 
-	cell[SOCKOPT_fd] = cell_signed(record->fd);
-	cell[SOCKOPT_level] = name_or_number(sockopts_level(record->level), record->level);
-	cell[SOCKOPT_option_name] = name_or_number(sockopts_name(record->level, record->option),
-						   record->option);
-	cell[SOCKOPT_option_value] = cell_bytes(cells->pair, length, quote);
-	cell[SOCKOPT_return_value] = cell_signed(record->result);
+	return cell_bytes(cells->pair, length, quote);
 }
+
+CELLS_RECORD(SOCKOPT, struct iotr_sockopt_record);
+
+CELL(SOCKOPT, fd, cell_signed(record->fd))
+CELL(SOCKOPT, level, name_or_number(sockopts_level(record->level), record->level))
+CELL(SOCKOPT, option_name, name_or_number(sockopts_name(record->level, record->option), record->option))
+CELL(SOCKOPT, option_value, option_value(cells, record))
+CELL(SOCKOPT, return_value, cell_signed(record->result))
+
+CELLS_FILL(SOCKOPT, sockopt)

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What time it is, and how far CLOCK_REALTIME is from CLOCK_MONOTONIC. Usable from any thread. */
+/*
+ * The current time, and the offset of CLOCK_REALTIME from CLOCK_MONOTONIC. The offset is measured once for the
+ * whole process, at most each second, and measurements are remembered: an instant of CLOCK_MONOTONIC has the
+ * same wall-clock time for every caller, whenever it asks. Usable from any thread.
+ */
 #pragma once
 
 #include <stdint.h>
 
 struct clocks {
-	uint64_t mono_ns;  /* when it was measured */
+	uint64_t mono_ns;  /* when the clocks were read */
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+};
+
+/* Instants of CLOCK_MONOTONIC, from <= instant < until, whose offset is final. */
+struct clocks_span {
+	uint64_t from_ns, until_ns;
+	int64_t offset_ns;
 };
 
 enum { CLOCKS_TEXT_MAX = 40 };
@@ -14,8 +24,17 @@ enum { CLOCKS_TEXT_MAX = 40 };
 uint64_t clocks_mono_ns(void);
 uint64_t clocks_realtime_ns(void);
 
-/* The best of a few measurements: exact to some tens of nanoseconds. */
+/* The clocks now; a wall clock that was set is noticed within a second. */
 struct clocks clocks_measure(void);
+
+/* The span of a past instant; for one before the first measurement, the first span. */
+struct clocks_span clocks_at(uint64_t mono_ns);
+
+/* Whether the span contains this instant. */
+static inline int clocks_covers(const struct clocks_span *span, uint64_t mono_ns)
+{
+	return mono_ns >= span->from_ns && mono_ns < span->until_ns;
+}
 
 /* Nanoseconds since 1970 as the timestamp column has them: YYYY-MM-DD HH:MM:SS.nnnnnnnnn, UTC. */
 char *clocks_format(char text[CLOCKS_TEXT_MAX], uint64_t realtime_ns);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MEMBER_SIZE (1024 * 1024) /* of text */
+#define MEMBER_SIZE (1024 * 1024) /* bytes of text in a member */
 
 struct compressor {
 	struct libdeflate_compressor *deflate;
@@ -44,7 +44,7 @@ void compressor_free(struct compressor *compressor)
 	free(compressor);
 }
 
-/* Exactly so many bytes. */
+/* Reads exactly `size` bytes. */
 static int read_all(int fd, char *data, size_t size, uint64_t offset)
 {
 	while (size) {
@@ -78,11 +78,14 @@ static int write_all(int fd, const char *data, size_t size, uint64_t *written)
 static int write_member(struct compressor *compressor, size_t size, int out,
 			const struct compress_guard *guard)
 {
-	size_t packed = libdeflate_gzip_compress(compressor->deflate, compressor->text, size,
-						 compressor->member, compressor->member_max);
 	uint64_t written;
+	size_t packed;
 	int error;
 
+	guard->computes(guard->userdata, true);
+	packed = libdeflate_gzip_compress(compressor->deflate, compressor->text, size, compressor->member,
+					  compressor->member_max);
+	guard->computes(guard->userdata, false);
 	error = guard->before(guard->userdata, packed);
 	if (error < 0)
 		return error;
@@ -94,7 +97,10 @@ static int write_member(struct compressor *compressor, size_t size, int out,
 int compress_file(struct compressor *compressor, int in, uint64_t size, int out,
 		  const struct compress_guard *guard)
 {
-	for (uint64_t done = 0; done < size;) {
+	uint64_t done = 0;
+
+	/* At least once: a file without any member is not gzip. */
+	do {
 		size_t piece = size - done < MEMBER_SIZE ? (size_t)(size - done) : MEMBER_SIZE;
 		int error = read_all(in, compressor->text, piece, done);
 
@@ -103,6 +109,6 @@ int compress_file(struct compressor *compressor, int in, uint64_t size, int out,
 		if (error < 0)
 			return error;
 		done += piece;
-	}
+	} while (done < size);
 	return 0;
 }

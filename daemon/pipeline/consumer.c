@@ -10,16 +10,20 @@
 #include "pipeline/names.h"
 #include "pipeline/ring.h"
 #include "pipeline/router.h"
-#include "pipeline/thread.h"
+#include "thread.h"
 
-/* Between two looks: the least when the last found rows but few, up to the most while there are none. */
+/*
+ * The pause between two drains: the least after one that found few rows, doubled up to the most
+ * while there are none.
+ */
 #define PAUSE_LEAST_NS 2000000L
 #define PAUSE_MOST_NS  16000000L
-/* For names, in all of a look: rows must not wait for long. */
+/* Pauses to wait for names: their length and their number in one drain, as rows must not wait long. */
 #define NAMES_PAUSE_NS 20000L
 #define NAMES_PAUSES   200
 
-#define BUSY_ROWS 4096	   /* rows of one look after which the next follows at once */
+#define BUSY_ROWS 4096	   /* rows of one drain after which the next follows at once */
+#define NAMES_EVERY 256	   /* rows after which the ring of names is drained, lest it fills while there are many rows */
 
 struct consumer {
 	struct names *names;
@@ -27,19 +31,20 @@ struct consumer {
 	struct ring *rings;
 	size_t ring_count;
 	struct ring name_ring;
-	unsigned int names_pauses; /* that are left in this look */
+	unsigned int names_pauses; /* pauses that are left in this drain */
+	unsigned int rows;	   /* rows since the ring of names was drained */
 	uint64_t *known;
 	size_t known_mask;
 
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* for all below */
+	pthread_mutex_t lock; /* for all members below */
 	pthread_cond_t changed;
 	bool run, end;
 	uint64_t drains_wanted, drains_done;
 };
 
-/* The kernel forgets that it sent a name: its mark is taken away if it is still there. */
+/* Makes the kernel side forget that it sent a name: clears its mark if that is still there. */
 static void forget(uint64_t id, void *userdata)
 {
 	struct consumer *consumer = userdata;
@@ -54,12 +59,7 @@ static int take_name(void *userdata, const void *record, size_t size)
 	return names_add(((struct consumer *)userdata)->names, record, size);
 }
 
-static int take_row(void *userdata, const void *record, size_t size)
-{
-	return router_row(userdata, record, size);
-}
-
-/* False when something was still being written. */
+/* False when a record was still being written. */
 static bool drain_names(struct consumer *consumer)
 {
 	size_t count = 0;
@@ -67,9 +67,21 @@ static bool drain_names(struct consumer *consumer)
 	return ring_read(&consumer->name_ring, take_name, consumer, &count);
 }
 
+static int take_row(void *userdata, const void *record, size_t size)
+{
+	struct consumer *consumer = userdata;
+
+	if (++consumer->rows >= NAMES_EVERY) {
+		consumer->rows = 0;
+		drain_names(consumer);
+	}
+	return router_row(consumer->router, record, size);
+}
+
 /*
- * A row's name was sent before the row, but may stand behind another one that is being written:
- * that takes no time, unless its CPU was taken away meanwhile, as a virtual one is at any moment.
+ * A row's name was sent before the row, but may come in the ring after another record that is still
+ * being written. That takes no time, unless the CPU that writes is preempted meanwhile, as a
+ * virtual CPU is at any moment.
  */
 static void await_names(void *userdata)
 {
@@ -82,7 +94,7 @@ static void await_names(void *userdata)
 	}
 }
 
-/* One look at all rings. False when something was still being written; `rows` says how many came. */
+/* Drains all rings once. False when a record was still being written; `rows` grows by the rows that came. */
 static bool look(struct consumer *consumer, size_t *rows)
 {
 	bool complete = true;
@@ -91,14 +103,14 @@ static bool look(struct consumer *consumer, size_t *rows)
 	router_begin(consumer->router);
 	drain_names(consumer);
 	for (size_t i = 0; i < consumer->ring_count; i++)
-		complete &= ring_read(&consumer->rings[i], take_row, consumer->router, rows);
+		complete &= ring_read(&consumer->rings[i], take_row, consumer, rows);
 	router_end(consumer->router);
 	if (complete)
 		names_cycle_end(consumer->names);
 	return complete;
 }
 
-/* Sleeps until the next look is due. Returns the drains wanted by then, or -1 at the end. */
+/* Sleeps until the next drain is due. Returns the number of drains that were requested by then, or -1 at the end. */
 static int64_t wait_turn(struct consumer *consumer, long pause_ns)
 {
 	struct timespec until;

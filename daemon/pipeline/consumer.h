@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The consumer thread: drains the ring of names, then the row rings, into dictionary and router.
- * No event wakes it: while sessions run it looks every few milliseconds, else it sleeps. The
- * functions are for the main thread. It owns rings, names and router, which live in its thread.
+ * The consumer thread: drains the ring of names, then the row rings, into dictionary and router. No
+ * event wakes it: while sessions run it drains every few milliseconds, otherwise it sleeps. The
+ * functions are for the main thread. It owns rings, names and router, which are used in its thread.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct router;
 struct consumer_config {
 	const int *rings; /* descriptors of the row rings */
 	size_t ring_count;
-	int names;	  /* and of the ring of names */
+	int names;	  /* descriptor of the ring of names */
 	uint64_t *known;  /* marks of names sent */
 	size_t known_count; /* a power of two */
 };
@@ -27,8 +27,8 @@ void consumer_free(struct consumer *consumer); /* takes NULL */
 /* For router_attach() and router_detach(). */
 struct router *consumer_router(struct consumer *consumer);
 
-/* Whether there is anything to look for. */
+/* Whether the rings are to be drained: while sessions run. */
 void consumer_run(struct consumer *consumer, bool run);
 
-/* Returns when all rows have been routed that were in the rings when it was called. */
+/* Returns when all rows that were in the rings at the time of the call have been routed. */
 void consumer_drain(struct consumer *consumer);

@@ -16,7 +16,7 @@ void disks_init(struct disks *disks, const char *folder)
 	disks->folder = folder;
 }
 
-/* DEVNAME=sda */
+/* Reads the name from the line DEVNAME=sda of the device's uevent file. */
 static void read_name(const struct disks *disks, uint32_t device, char name[DISKS_NAME_SIZE])
 {
 	_cleanup_fclose_ FILE *file = NULL;

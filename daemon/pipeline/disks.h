@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of block devices by number, read from sysfs at first use and kept; one that was not found
- * is looked for again. A number that came to mean another disk keeps its old name. One thread at
- * a time. Bounded: DISKS_MAX names, the newest replacing others of the same slot.
+ * is looked for again. A number that came to mean another disk keeps its old name. One thread at a
+ * time. Bounded: DISKS_MAX names, of which the newest replaces the one in its slot.
  */
 #pragma once
 

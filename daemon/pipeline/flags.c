@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A bit, or several: it is there when the bits of `mask` have this value. */
+/* One bit or several: the flag is set when the bits of `mask` have this value. */
 struct flag {
 	uint32_t mask;
 	uint32_t value;
@@ -19,7 +19,7 @@ struct flag_table {
 	uint32_t values;	   /* bits that are one value and not flags; named first */
 	const struct flag *flags;
 	size_t count;
-	const char *zero;	   /* for 0 when nothing else is said */
+	const char *zero;	   /* name of 0 when no flag is named */
 };
 
 #define BIT(bits, name)	   { (bits), (bits), name }
@@ -27,7 +27,7 @@ struct flag_table {
 #define VALUE(mask, value) { (mask), (value), #value }
 #define TABLE(array)	   .flags = array, .count = sizeof(array) / sizeof((array)[0])
 
-/* Of two names that share bits only the one for more of them is given. */
+/* Of two names that share bits, only the one with more bits is given. */
 static const struct flag open_flags[] = {
 	VALUE(O_ACCMODE, O_RDONLY), VALUE(O_ACCMODE, O_WRONLY), VALUE(O_ACCMODE, O_RDWR),
 	NAMED(O_CREAT), NAMED(O_EXCL), NAMED(O_NOCTTY), NAMED(O_TRUNC), NAMED(O_APPEND),
@@ -134,6 +134,65 @@ static const struct flag msg_flags[] = {
 	BIT(0x20000000, "MSG_FASTOPEN"),  BIT(0x40000000, "MSG_CMSG_CLOEXEC"),
 };
 
+/* The mode of access(2), then flags of faccessat2(2). */
+static const struct flag access_flags[] = {
+	{ 7, 0, "F_OK" }, BIT(4, "R_OK"), BIT(2, "W_OK"), BIT(1, "X_OK"),
+	BIT(0x100, "AT_SYMLINK_NOFOLLOW"), BIT(0x200, "AT_EACCESS"), BIT(0x1000, "AT_EMPTY_PATH"),
+};
+
+static const struct flag xattr_flags[] = {
+	BIT(1, "XATTR_CREATE"), BIT(2, "XATTR_REPLACE"),
+	BIT(0x100, "AT_SYMLINK_NOFOLLOW"), BIT(0x1000, "AT_EMPTY_PATH"),
+};
+
+#define FADVICE(number, name) { UINT32_MAX, (number), "POSIX_FADV_" name }
+
+static const struct flag file_advices[] = {
+	FADVICE(0, "NORMAL"),	FADVICE(1, "RANDOM"),	FADVICE(2, "SEQUENTIAL"),
+	FADVICE(3, "WILLNEED"), FADVICE(4, "DONTNEED"), FADVICE(5, "NOREUSE"),
+};
+
+static const struct flag flock_flags[] = {
+	BIT(1, "LOCK_SH"),    BIT(2, "LOCK_EX"),    BIT(8, "LOCK_UN"),	  BIT(4, "LOCK_NB"),
+	BIT(32, "LOCK_MAND"), BIT(64, "LOCK_READ"), BIT(128, "LOCK_WRITE"),
+};
+
+#define MOUNT_MAGIC_MASK 0xffff0000 /* a magic number with which mount(2) once had to be called, and still may be */
+#define MOUNT_MAGIC	 0xc0ed0000
+
+static const struct flag mount_flags[] = {
+	BIT(1 << 0, "MS_RDONLY"),	BIT(1 << 1, "MS_NOSUID"),	BIT(1 << 2, "MS_NODEV"),
+	BIT(1 << 3, "MS_NOEXEC"),	BIT(1 << 4, "MS_SYNCHRONOUS"),	BIT(1 << 5, "MS_REMOUNT"),
+	BIT(1 << 6, "MS_MANDLOCK"),	BIT(1 << 7, "MS_DIRSYNC"),	BIT(1 << 8, "MS_NOSYMFOLLOW"),
+	BIT(1 << 10, "MS_NOATIME"),	BIT(1 << 11, "MS_NODIRATIME"),	BIT(1 << 12, "MS_BIND"),
+	BIT(1 << 13, "MS_MOVE"),	BIT(1 << 14, "MS_REC"),		BIT(1 << 15, "MS_SILENT"),
+	BIT(1 << 16, "MS_POSIXACL"),	BIT(1 << 17, "MS_UNBINDABLE"),	BIT(1 << 18, "MS_PRIVATE"),
+	BIT(1 << 19, "MS_SLAVE"),	BIT(1 << 20, "MS_SHARED"),	BIT(1 << 21, "MS_RELATIME"),
+	BIT(1 << 23, "MS_I_VERSION"),	BIT(1 << 24, "MS_STRICTATIME"), BIT(1 << 25, "MS_LAZYTIME"),
+};
+
+static const struct flag move_mount_flags[] = {
+	BIT(0x01, "MOVE_MOUNT_F_SYMLINKS"),   BIT(0x02, "MOVE_MOUNT_F_AUTOMOUNTS"),
+	BIT(0x04, "MOVE_MOUNT_F_EMPTY_PATH"), BIT(0x10, "MOVE_MOUNT_T_SYMLINKS"),
+	BIT(0x20, "MOVE_MOUNT_T_AUTOMOUNTS"), BIT(0x40, "MOVE_MOUNT_T_EMPTY_PATH"),
+	BIT(0x100, "MOVE_MOUNT_SET_GROUP"),   BIT(0x200, "MOVE_MOUNT_BENEATH"),
+};
+
+static const struct flag umount_flags[] = {
+	BIT(1, "MNT_FORCE"), BIT(2, "MNT_DETACH"), BIT(4, "MNT_EXPIRE"), BIT(8, "UMOUNT_NOFOLLOW"),
+};
+
+static const struct flag open_tree_flags[] = {
+	BIT(1, "OPEN_TREE_CLONE"),	   BIT(O_CLOEXEC, "OPEN_TREE_CLOEXEC"),
+	BIT(0x100, "AT_SYMLINK_NOFOLLOW"), BIT(0x800, "AT_NO_AUTOMOUNT"),
+	BIT(0x1000, "AT_EMPTY_PATH"),	   BIT(0x8000, "AT_RECURSIVE"),
+};
+
+static const struct flag memfd_flags[] = {
+	BIT(0x01, "MFD_CLOEXEC"),     BIT(0x02, "MFD_ALLOW_SEALING"), BIT(0x04, "MFD_HUGETLB"),
+	BIT(0x08, "MFD_NOEXEC_SEAL"), BIT(0x10, "MFD_EXEC"),
+};
+
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
@@ -149,6 +208,15 @@ static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = "0" },
 	[IOTR_FLAGS_SQE] = { TABLE(sqe_flags), .zero = "0" },
 	[IOTR_FLAGS_MSG] = { TABLE(msg_flags), .zero = "0" },
+	[IOTR_FLAGS_ACCESS] = { TABLE(access_flags) },
+	[IOTR_FLAGS_XATTR] = { TABLE(xattr_flags), .zero = "0" },
+	[IOTR_FLAGS_FADVISE] = { TABLE(file_advices), .values = UINT32_MAX },
+	[IOTR_FLAGS_FLOCK] = { TABLE(flock_flags), .zero = "0" },
+	[IOTR_FLAGS_MOUNT] = { TABLE(mount_flags), .zero = "0" },
+	[IOTR_FLAGS_MOVE_MOUNT] = { TABLE(move_mount_flags), .zero = "0" },
+	[IOTR_FLAGS_UMOUNT] = { TABLE(umount_flags), .zero = "0" },
+	[IOTR_FLAGS_OPEN_TREE] = { TABLE(open_tree_flags), .zero = "0" },
+	[IOTR_FLAGS_MEMFD] = { TABLE(memfd_flags), .zero = "0" },
 };
 
 static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = "0" };
@@ -199,6 +267,8 @@ size_t flags_vfs(enum iotr_flag_kind kind, uint32_t file_flags, uint32_t flags, 
 
 	if (kind <= IOTR_FLAGS_NONE || kind >= IOTR_FLAGS_COUNT)
 		return 0;
+	if (kind == IOTR_FLAGS_MOUNT && (flags & MOUNT_MAGIC_MASK) == MOUNT_MAGIC)
+		flags &= ~MOUNT_MAGIC_MASK;
 	if (kind != IOTR_FLAGS_FILE)
 		return decode(&tables[kind], flags, text);
 	length = decode(&tables[kind], file_flags, text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Numbers of flags to names joined by '|'; a bit without a name is kept in hex. Constant tables,
- * usable from any thread; flags_set_block_bits() is called once, before any row is formatted.
+ * Flags as names joined by '|'; a bit without a name is kept in hex. Constant tables, usable from
+ * any thread; flags_set_block_bits() is called once, before any row is formatted.
  */
 #pragma once
 
@@ -20,5 +20,5 @@ size_t flags_protection(uint32_t protection, char *text);
 size_t flags_mapping(uint32_t mapping, char *text);
 size_t flags_block(uint32_t flags, char *text);
 
-/* Names of the bits of a block request's flags, NULL where there is none; kept, not copied. */
+/* Sets the names of the bits of a block request's flags, NULL where there is none; kept, not copied. */
 void flags_set_block_bits(const char *const names[32]);

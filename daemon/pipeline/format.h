@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a file format is: a table of functions that write cells as lines ended by LF, and that know
- * no stream but by its schema. Each stream of a writer has a state of its own; writer thread only.
+ * A file format: a table of functions that write cells as lines that end in LF, and know of a
+ * stream only its schema. Each stream of a writer has a state of its own; writer thread only.
  */
 #pragma once
 
@@ -17,18 +17,18 @@ union format_state {
 };
 
 struct format {
-	/* How it wants the cells of a row to be filled; it takes all of cells_fill() too. */
+	/* Fills the cells of a row as the format prefers; row() takes those of cells_fill() too. */
 	size_t (*fill)(struct cells *cells, const struct row *row, struct cell *cell);
 	void (*init)(union format_state *state, enum iotr_stream stream);
-	/* Most bytes that the line of this row can take. */
+	/* The most bytes that the line of this row can take. */
 	size_t (*bound)(const struct row *row);
 	/*
-	 * Writes a line to `out`, which has room for the bound, and returns its length. `cells` is what
-	 * filled them.
+	 * Writes a line to `out`, which has room for the bound, and returns its length. `cells` is the object
+	 * that filled the cells.
 	 */
 	size_t (*row)(union format_state *state, struct cells *cells, struct cell *cell, size_t count,
 		      char *out);
-	/* What a file begins with, at most FORMAT_CSV_HEADER_MAX bytes; may be nothing. */
+	/* Writes the header of a file, at most FORMAT_CSV_HEADER_MAX bytes; may write nothing. */
 	size_t (*header)(enum iotr_stream stream, char *out);
 };
 

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* The loop over the columns is the hottest of all: what is rare stays out of it. */
+/* The loop over the columns is the hottest code: rare cases are kept out of it. */
 #define INLINE	 __attribute__((always_inline)) static inline
 #define NOINLINE __attribute__((noinline))
 
-#define CELL_SIZE_MAX 40 /* bytes of a cell that is no text, with its comma */
+#define CELL_SIZE_MAX 40 /* bytes of a cell that is not text, with its comma */
 #define FIXED_MAX     (CELLS_MAX * CELL_SIZE_MAX + 3 * FLAGS_TEXT_MAX + 512)
 
 void format_csv_init(struct format_csv *csv)
@@ -45,7 +45,7 @@ NOINLINE static char *write_number(char *out, const struct cell *cell)
 	return format_number(out, cell);
 }
 
-/* By way of the digits that were kept: a copy instead of multiplications. */
+/* Copies the digits of the column's last number when it is the same, which saves multiplications. */
 static inline char *write_steady(struct format_csv_number *kept, char *out, const struct cell *cell)
 {
 	if (kept->number != cell->number || !kept->length) {
@@ -116,7 +116,7 @@ size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *
 
 	for (size_t i = 0; i < count;) {
 		if (cell[i].kind == CELL_LATE) {
-			uint8_t span = cell[i].span; /* it may be filled now */
+			uint8_t span = cell[i].span; /* a copy, as write_span() may fill the cell */
 
 			at = write_span(csv, cells, at, cell, i);
 			i += span;

@@ -39,12 +39,12 @@ struct format_csv {
 
 void format_csv_init(struct format_csv *csv);
 
-/* Most bytes that the line of this row can take. */
+/* The most bytes that the line of this row can take. */
 size_t format_csv_bound(const struct row *row);
 
 /*
- * Writes a line to `out`, which has room for the bound, and returns its length. The cells may be those
- * of cells_fill_late(), and are filled as needed; `cells` is what filled them.
+ * Writes a line to `out`, which has room for the bound, and returns its length. The cells may be those of
+ * cells_fill_late(), and are filled as needed; `cells` is the object that filled them.
  */
 size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *cell, size_t count,
 		      char *out);

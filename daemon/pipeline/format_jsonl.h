@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cells as JSON objects, one a line, with the columns' names as keys and in their order. Numbers
- * are numbers, an unknown value is null, all else is text: the same as in CSV, so bytes that are
+ * are numbers, an unknown value is null, all others are text: the same as in CSV, so bytes that are
  * not UTF-8, control characters and the backslash are \xNN there too, whose backslash JSON writes
  * as two. One object per stream and writer thread.
  */
@@ -21,7 +21,7 @@ enum {
 struct format_jsonl_key {
 	char text[FORMAT_JSONL_KEY_MAX];
 	uint8_t length;
-	bool number; /* the column's values are */
+	bool number; /* the column's values are numbers */
 };
 
 struct format_jsonl {
@@ -32,7 +32,7 @@ struct format_jsonl {
 
 void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream);
 
-/* Most bytes that the line of this row can take. */
+/* The most bytes that the line of this row can take. */
 size_t format_jsonl_bound(const struct row *row);
 
 /* Writes a line to `out`, which has room for the bound, and returns its length. */

@@ -13,9 +13,9 @@ enum {
 	FORMAT_SECOND_NS = 1000000000,
 };
 
-/* The second of the last time that was written. */
+/* The text of the second of the last time that was written. */
 struct format_date {
-	uint64_t second_ns; /* that `text` is of; UINT64_MAX: none */
+	uint64_t second_ns; /* the second that `text` shows; UINT64_MAX: none */
 	char text[CLOCK_DATE_SIZE + DIGITS_SLACK];
 };
 
@@ -38,9 +38,9 @@ static inline char *format_time(struct format_date *date, char *out, uint64_t ns
 	return digits_8(out, fraction % 100000000);
 }
 
-/* The upper digits of the last time of a clock. */
+/* The upper digits of the last time of CLOCK_MONOTONIC. */
 struct format_mono {
-	uint64_t upper; /* that `text` is of; 0: none */
+	uint64_t upper; /* the upper part that `text` shows; 0: none */
 	char text[16];
 	uint8_t length;
 };
@@ -77,7 +77,7 @@ static inline char *format_device(char *out, uint64_t device)
 	return digits_u64(out, device & 0xfffff);
 }
 
-/* All kinds but text and CELL_TIME. */
+/* Writes a cell of any kind but CELL_TEXT and CELL_TIME. */
 static inline char *format_number(char *out, const struct cell *cell)
 {
 	switch (cell->kind) {

@@ -88,7 +88,7 @@ void mailbox_notify(struct mailbox *mailbox)
 		eventfd_write(mailbox->notice, 1);
 }
 
-/* One that nobody collects is its caller's as soon as it is finished. */
+/* A mail without `done` is not collected: it is its caller's again as soon as it is finished. */
 static void answer(struct mailbox *mailbox, struct mail *mail, int result)
 {
 	bool collected = mail->done;

@@ -4,8 +4,8 @@
  * looks into its mailbox between two batches of rows; work is done in the order it was posted.
  *
  * A disk may hold up the writer thread for long, and the main thread must not wait for that: it
- * posts a mail, and takes it back with mailbox_collect() when `notice` tells that it is done.
- * mailbox_call() waits, for those who can.
+ * posts a mail, and takes it back with mailbox_collect() when the eventfd `notice` is signalled.
+ * mailbox_call() waits, for callers that may.
  */
 #pragma once
 
@@ -15,9 +15,9 @@
 
 struct mail {
 	struct mail *next;
-	int (*work)(void *owner, struct mail *mail); /* the other thread */
-	void (*done)(struct mail *mail); /* main thread; the mail is the callee's again */
-	int result;			 /* of the work */
+	int (*work)(void *owner, struct mail *mail); /* called on the other thread */
+	void (*done)(struct mail *mail); /* called on the main thread; the mail is the callee's again */
+	int result;			 /* what `work` returned */
 	bool finished;
 };
 
@@ -27,7 +27,7 @@ struct mail_list {
 };
 
 struct mailbox {
-	pthread_mutex_t lock; /* of the lists */
+	pthread_mutex_t lock; /* protects the lists */
 	pthread_cond_t answered;
 	struct mail_list inbox;
 	struct mail_list outbox;
@@ -42,14 +42,14 @@ void mailbox_done(struct mailbox *mailbox);
 /* Main thread: has mail->work done on the other thread, and mail->done called afterwards. */
 void mailbox_post(struct mailbox *mailbox, struct mail *mail);
 
-/* Main thread: calls `done` of all that is. */
+/* Main thread: calls `done` of all mails whose work is done. */
 void mailbox_collect(struct mailbox *mailbox);
 
 /* Main thread: has the work done and returns what it returned. `done` is not called. */
 int mailbox_call(struct mailbox *mailbox, struct mail *mail);
 
-/* The other thread: does what there is to do. */
+/* The other thread: does the work of all mails in the inbox. */
 void mailbox_serve(struct mailbox *mailbox, void *owner);
 
-/* The other thread: tells the main thread that there is something to see to. */
+/* The other thread: wakes the main thread through `notice`. */
 void mailbox_notify(struct mailbox *mailbox);

@@ -8,10 +8,11 @@
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
+#include "losses.h"
 #include "schema.h"
 #include "sink.h"
 
-#define NS_PER_BYTE 1000 /* a megabyte a second at most, over time */
+#define NS_PER_BYTE 1000 /* limits the manifests' bytes to a megabyte a second, over time */
 
 static void add_string(struct json_object *object, const char *key, const char *value)
 {
@@ -23,7 +24,7 @@ static void add_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-/* As the timestamp column has it. */
+/* Adds a wall-clock time, as the timestamp column has it. */
 static void add_realtime(struct json_object *object, const char *key, uint64_t realtime_ns)
 {
 	char text[CLOCKS_TEXT_MAX];
@@ -146,6 +147,11 @@ void manifest_set_snapshots(struct manifest *manifest, struct json_object *snaps
 	manifest->snapshots = snapshots;
 }
 
+void manifest_set_missing(struct manifest *manifest, struct json_object *missing)
+{
+	json_object_object_add(manifest->constant, "missing", missing);
+}
+
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when)
 {
 	_cleanup_json_ struct json_object *change = json_object_new_object();
@@ -209,13 +215,13 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 
 	add_u64(object, "emitted", stream->emitted);
 	add_u64(object, "missed", stream->missed);
+	add_u64(object, "unfollowed", stream->unfollowed);
 	add_u64(object, "received", stream->received);
 	add_u64(object, "written", atomic_load(&stream->sink->written));
 	add_u64(object, "bytes", atomic_load(&stream->sink->bytes));
-	add_u64(lost, "ring", stream->lost_ring);
-	add_u64(lost, "queue", stream->lost_queue);
-	add_u64(lost, "disk", stream->lost_disk);
-	add_u64(lost, "unmatched", stream->lost_unmatched);
+	for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++)
+		add_u64(lost, loss_names[cause], stream->lost ? stream->lost[cause] : 0);
+	add_u64(lost, "names", stream->lost_names);
 	json_object_object_add(object, "lost", lost);
 	add_u64(object, "removed", atomic_load(&stream->sink->removed));
 }
@@ -240,31 +246,36 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 			continue;
 		add_counts(json_object_object_get(streams, flag), &state->streams[stream]);
 	}
+	if (state->losses)
+		json_object_object_add(object, "losses", json_object_get(state->losses));
 	json_object_object_add(object, "disk_errors", json_object_get(state->disk_errors));
 	if (manifest->snapshots)
 		json_object_object_add(object, "snapshots", json_object_get(manifest->snapshots));
 }
 
-/* One line; it is made once when the segment is complete. */
-static int put_segment(FILE *file, const struct sink *sink, struct segment *segment)
+/* Adds the segment's line, which is made once when the segment is complete. */
+static int put_segment(struct manifest_segments *segments, const struct sink *sink, struct segment *segment)
 {
 	_cleanup_json_ struct json_object *object = NULL;
 	const char *text = segment->text;
 
 	if (!text) {
+		size_t size;
+
 		object = segment_object(sink, segment);
-		text = json_object_to_json_string_ext(
-			object, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+		text = manifest_segment_text(object, &size);
 		if (text && segment->closed && segment->fd < 0)
 			segment->text = strdup(text);
 	}
-	return text && fputs(text, file) >= 0 ? 0 : -ENOMEM;
+	if (!text)
+		return -ENOMEM;
+	manifest_segments_add(segments, text, strlen(text));
+	return 0;
 }
 
-static int put_segments(FILE *file, const struct manifest *manifest,
+static int put_segments(struct manifest_segments *segments, const struct manifest *manifest,
 			const struct manifest_state *state)
 {
-	const char *before = "\n    ";
 	struct segment *segment;
 
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
@@ -273,49 +284,17 @@ static int put_segments(FILE *file, const struct manifest *manifest,
 		if (!(manifest->streams & 1U << stream))
 			continue;
 		sink = state->streams[stream].sink;
-		TAILQ_FOREACH (segment, &sink->segments, entry) {
-			fputs(before, file);
-			if (put_segment(file, sink, segment) < 0)
+		TAILQ_FOREACH (segment, &sink->segments, entry)
+			if (put_segment(segments, sink, segment) < 0)
 				return -ENOMEM;
-			before = ",\n    ";
-		}
 	}
 	return 0;
-}
-
-/* The frame without its closing brace, and the segments behind it. */
-static int put_all(FILE *file, struct json_object *frame, const struct manifest *manifest,
-		   const struct manifest_state *state)
-{
-	size_t size;
-	const char *text = json_object_to_json_string_length(frame, MANIFEST_STYLE, &size);
-
-	if (!text)
-		return -ENOMEM;
-	fwrite(text, 1, size - strlen("\n}"), file);
-	fputs(",\n  \"segments\": [", file);
-	if (put_segments(file, manifest, state) < 0)
-		return -ENOMEM;
-	fputs("\n  ]\n}\n", file);
-	return 0;
-}
-
-static int render(struct json_object *frame, const struct manifest *manifest,
-		  const struct manifest_state *state, char **text, size_t *size)
-{
-	FILE *file = open_memstream(text, size);
-	int error;
-
-	if (!file)
-		return -ENOMEM;
-	error = put_all(file, frame, manifest, state);
-	return fclose(file) ? -ENOMEM : error;
 }
 
 int manifest_write(struct manifest *manifest, const struct manifest_state *state)
 {
 	_cleanup_json_ struct json_object *frame = NULL, *anonymized = NULL;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_(manifest_segments_done) struct manifest_segments segments = { 0 };
 	int error;
 
 	manifest->written_ns = clocks_mono_ns();
@@ -325,9 +304,14 @@ int manifest_write(struct manifest *manifest, const struct manifest_state *state
 	if (manifest->anonymizer &&
 	    iotr_anonymize_manifest(manifest->anonymizer, frame, &anonymized) < 0)
 		return -ENOMEM;
-	error = render(anonymized ?: frame, manifest, state, &text, &manifest->size);
-	return error < 0 ? error : manifest_file_replace(manifest->folder_fd, manifest->trace, text,
-						  manifest->size);
+	error = put_segments(&segments, manifest, state);
+	return error < 0 ? error : manifest_file_replace(manifest->folder_fd, manifest->trace, anonymized ?: frame,
+							 &segments, &manifest->size);
+}
+
+int manifest_sync(const struct manifest *manifest)
+{
+	return manifest_file_sync(manifest->folder_fd);
 }
 
 uint64_t manifest_next_ns(const struct manifest *manifest)

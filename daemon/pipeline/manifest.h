@@ -23,10 +23,10 @@ struct manifest {
 	int folder_fd; /* not owned */
 	struct trace *trace;
 	uint32_t streams;
-	struct json_object *constant; /* what does not change: the frame of each manifest */
+	struct json_object *constant; /* members that do not change, of every manifest */
 	struct clocks start;
 	uint64_t written_ns; /* CLOCK_MONOTONIC; when it was last written, 0: never */
-	size_t size;	     /* bytes that it then had */
+	size_t size;	     /* its bytes then */
 	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct json_object *snapshots; /* array, NULL: none */
 };
@@ -45,37 +45,44 @@ struct manifest_config {
 	struct clocks start;
 };
 
-/* What changes. The arrays are indexed by stream. */
+/* The members that change. The arrays are indexed by stream. */
 struct manifest_stream {
 	const struct sink *sink;
-	uint64_t emitted, received, missed;
-	uint64_t lost_ring, lost_queue, lost_disk, lost_unmatched;
+	uint64_t emitted, received, missed, unfollowed;
+	const uint64_t *lost; /* rows, by enum loss_cause */
+	uint64_t lost_names; /* rows that lack a name, which are no lost rows: see struct row */
 };
 
 struct manifest_state {
 	const struct manifest_stream *streams;
 	struct clocks clocks; /* as last measured */
 	const char *reason;   /* why it ended; NULL: it runs */
-	struct json_object *disk_errors; /* an array; not taken */
+	struct json_object *disk_errors; /* an array; borrowed, as the next */
+	struct json_object *losses;	 /* of losses_describe(); NULL: none */
 };
 
 int manifest_init(struct manifest *manifest, const struct manifest_config *config);
 void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 
-/* Adds the definition, which it owns from now on, to the changes, with the time. -ENOMEM. */
+/* Adds the definition, of which it takes ownership, and the time to the list of changes. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
 
-/* Takes ownership. */
+/* Takes ownership of the object; so does the next function. */
+void manifest_set_missing(struct manifest *manifest, struct json_object *missing);
+
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 
-/* A time of CLOCK_MONOTONIC, as the timestamp column has it. */
+/* Adds a time of CLOCK_MONOTONIC, as the timestamp column has it. */
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,
 		       const struct clocks *clocks);
 int manifest_write(struct manifest *manifest, const struct manifest_state *state);
 
+/* Forces the file, and the folder's name, to the disk. */
+int manifest_sync(const struct manifest *manifest);
+
 /*
- * When it may be written again: the larger it has become, the later, so that thousands of segments
- * do not make each rotation write them all. CLOCK_MONOTONIC.
+ * When it may be written again, CLOCK_MONOTONIC: the larger it has become, the later, so that with
+ * thousands of segments not each rotation writes all of it.
  */
 uint64_t manifest_next_ns(const struct manifest *manifest);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The manifest of an ended session follows what becomes of its segments. */
+/* Updates the manifest of an ended session when its segments are compressed or removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "schema.h"
 #include "storage_private.h"
 
-/* The NNNNNN of FOLDER/PREFIX_NNNNNN.csv. */
+/* The number in FOLDER/PREFIX_NNNNNN.csv. */
 static unsigned int number_of(const char *path)
 {
 	const char *underline = path ? strrchr(path, '_') : NULL;
@@ -25,23 +25,9 @@ static const char *text_of(struct json_object *object, const char *key)
 	return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-static struct json_object *find_segment(struct json_object *manifest,
-					const struct trace_change *change)
+static bool is_of(const struct trace_change *change, struct json_object *segment, unsigned int number)
 {
-	struct json_object *segments = json_object_object_get(manifest, "segments");
-	const char *flag = iotr_schemas[change->stream].flag;
-	size_t count = json_object_is_type(segments, json_type_array)
-			       ? json_object_array_length(segments)
-			       : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *segment = json_object_array_get_idx(segments, i);
-
-		if (number_of(text_of(segment, "path")) == change->number &&
-		    !strcmp(text_of(segment, "stream"), flag))
-			return segment;
-	}
-	return NULL;
+	return change->number == number && !strcmp(text_of(segment, "stream"), iotr_schemas[change->stream].flag);
 }
 
 static void set_u64(struct json_object *object, const char *key, uint64_t value)
@@ -49,7 +35,7 @@ static void set_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-/* The stream has lost these rows to retention. */
+/* Counts the segment's rows as removed by retention. */
 static void add_removed(struct json_object *manifest, const struct trace_change *change,
 			struct json_object *segment)
 {
@@ -63,14 +49,14 @@ static void add_removed(struct json_object *manifest, const struct trace_change 
 			json_object_get_uint64(json_object_object_get(stream, "removed")) + rows);
 }
 
-static void apply(struct json_object *manifest, const struct trace_change *change)
+/* Applies the change to the segment. False: the manifest has it already. */
+static bool apply(struct json_object *manifest, struct json_object *segment, const struct trace_change *change)
 {
-	struct json_object *segment = find_segment(manifest, change);
 	const char *state = change->removed ? "removed" : "compressed";
 	char path[2 * TRACE_NAME_MAX];
 
-	if (!segment || !strcmp(text_of(segment, "state"), state))
-		return;
+	if (!strcmp(text_of(segment, "state"), state))
+		return false;
 	if (change->removed)
 		add_removed(manifest, change, segment);
 	else {
@@ -80,6 +66,7 @@ static void apply(struct json_object *manifest, const struct trace_change *chang
 	}
 	json_object_object_add(segment, "state", json_object_new_string(state));
 	set_u64(segment, "stored_bytes", change->stored);
+	return true;
 }
 
 void trace_drop_untold(struct trace *trace)
@@ -104,24 +91,46 @@ static int collect_changes(struct trace *trace)
 	return 0;
 }
 
+static bool apply_all(const struct trace *trace, struct json_object *manifest, struct json_object *segment)
+{
+	unsigned int number = number_of(text_of(segment, "path"));
+	bool changed = false;
+
+	for (size_t i = 0; i < trace->untold_count; i++)
+		if (is_of(&trace->untold[i], segment, number))
+			changed |= apply(manifest, segment, &trace->untold[i]);
+	return changed;
+}
+
+/* Segments that do not change are copied as text and not made anew, as there may be very many. */
+static int edit_segments(const struct trace *trace, struct json_object *manifest, struct manifest_reader *reader,
+			 struct manifest_segments *segments)
+{
+	struct json_object *segment;
+	int r;
+
+	while ((r = manifest_reader_next(reader, &segment)) > 0) {
+		if (apply_all(trace, manifest, segment))
+			manifest_segments_add_json(segments, segment);
+		else
+			manifest_segments_add(segments, reader->text, reader->size);
+		json_object_put(segment);
+	}
+	return r;
+}
+
 int manifest_edit(struct trace *trace)
 {
 	_cleanup_close_ int folder = trace_open(trace);
-	_cleanup_close_ int file = -1;
+	_cleanup_(manifest_reader_done) struct manifest_reader reader = { 0 };
+	_cleanup_(manifest_segments_done) struct manifest_segments segments = { 0 };
 	_cleanup_json_ struct json_object *manifest = NULL;
 	int error;
 
-	if (folder >= 0)
-		file = openat(folder, MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (file < 0)
-		return -errno;
-	manifest = json_object_from_fd(file);
-	if (!json_object_is_type(manifest, json_type_object))
-		return -EBADMSG;
-	error = collect_changes(trace);
-	for (size_t i = 0; !error && i < trace->untold_count; i++)
-		apply(manifest, &trace->untold[i]);
-	error = error ?: manifest_file_replace_json(folder, trace, manifest);
+	error = folder < 0 ? folder : manifest_file_load(folder, &reader, &manifest);
+	error = error ?: collect_changes(trace);
+	error = error ?: edit_segments(trace, manifest, &reader, &segments);
+	error = error ?: manifest_file_replace(folder, trace, manifest, &segments, NULL);
 	if (!error)
 		trace_drop_untold(trace);
 	return error;

@@ -7,25 +7,33 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 #include "trace.h"
 #include "write_all.h"
 
 #define TEMPORARY_NAME MANIFEST_NAME ".tmp"
-#define MODE	       0640
 
-/* What a failed write left is of no use. */
-static int write_file(int folder_fd, const char *text, size_t size)
+int manifest_file_load(int folder_fd, struct manifest_reader *reader, struct json_object **ret)
+{
+	int fd = inside_open(folder_fd, MANIFEST_NAME, O_RDONLY, MANIFEST_MAX);
+
+	*reader = (struct manifest_reader){ 0 };
+	return fd < 0 ? fd : manifest_reader_init(reader, fd, ret);
+}
+
+/* Removes the temporary file when a write failed. */
+static int write_file(int folder_fd, const struct iovec pieces[MANIFEST_PIECES])
 {
 	_cleanup_close_ int fd = -1;
-	int error;
+	int error = 0;
 
 	if (unlinkat(folder_fd, TEMPORARY_NAME, 0) < 0 && errno != ENOENT)
 		return -errno;
-	fd = openat(folder_fd, TEMPORARY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    MODE);
+	fd = inside_create(folder_fd, TEMPORARY_NAME, O_WRONLY);
 	if (fd < 0)
-		return -errno;
-	error = write_all(fd, text, size);
+		return fd;
+	for (size_t i = 0; !error && i < MANIFEST_PIECES; i++)
+		error = write_all(fd, pieces[i].iov_base, pieces[i].iov_len);
 	if (!error && renameat(folder_fd, TEMPORARY_NAME, folder_fd, MANIFEST_NAME) < 0)
 		error = -errno;
 	if (error < 0)
@@ -33,28 +41,38 @@ static int write_file(int folder_fd, const char *text, size_t size)
 	return error;
 }
 
-int manifest_file_replace(int folder_fd, struct trace *trace, const char *text, size_t size)
+int manifest_file_sync(int folder_fd)
 {
-	struct stat before = { 0 };
-	int error = trace_take(trace, size, TRACE_ROOM_OLDEST);
+	_cleanup_close_ int fd = inside_open(folder_fd, MANIFEST_NAME, O_RDONLY, UINT64_MAX);
+	_cleanup_close_ int above = -1;
 
+	if (fd < 0)
+		return fd;
+	above = openat(folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fsync(fd) < 0 || fsync(folder_fd) < 0 || (above >= 0 && fsync(above) < 0))
+		return -errno;
+	return 0;
+}
+
+int manifest_file_replace(int folder_fd, struct trace *trace, struct json_object *manifest,
+			  const struct manifest_segments *segments, size_t *ret_size)
+{
+	struct iovec pieces[MANIFEST_PIECES];
+	size_t size = manifest_pieces(manifest, segments, pieces);
+	struct stat before = { 0 };
+	int error = size ? trace_take(trace, size, TRACE_ROOM_OLDEST) : -ENOMEM;
+
+	if (ret_size)
+		*ret_size = size;
 	if (error < 0)
 		return error;
 	if (fstatat(folder_fd, MANIFEST_NAME, &before, AT_SYMLINK_NOFOLLOW) < 0)
 		before.st_size = 0;
-	error = write_file(folder_fd, text, size);
+	error = write_file(folder_fd, pieces);
 	trace_settle(trace, size, error < 0 ? 0 : size);
 	if (!error)
 		trace_give(trace, (uint64_t)before.st_size);
 	return error;
-}
-
-int manifest_file_replace_json(int folder_fd, struct trace *trace, struct json_object *manifest)
-{
-	size_t size;
-	const char *text = json_object_to_json_string_length(manifest, MANIFEST_STYLE, &size);
-
-	return text ? manifest_file_replace(folder_fd, trace, text, size) : -ENOMEM;
 }
 
 void manifest_file_remove(int folder_fd)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Types of file systems by device: told by name records, else read from mountinfo, once and again
- * at most once a second while something is unknown. One thread at a time; the types that it
- * returns live as long as it does. Bounded: MOUNTS_TYPES_MAX types and MOUNTS_DEVICES_MAX devices.
+ * Types of file systems by device: learnt from name records, otherwise read from mountinfo, again
+ * at most once a second while a type is unknown. One thread at a time; the types that it returns
+ * live as long as it does. Bounded: MOUNTS_TYPES_MAX types and MOUNTS_DEVICES_MAX devices.
  */
 #pragma once
 

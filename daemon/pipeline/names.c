@@ -16,9 +16,13 @@ int names_new(const struct names_config *config, struct names **ret)
 		names->config.names_max = NAMES_MAX;
 	if (!config->bytes_max)
 		names->config.bytes_max = NAMES_BYTES_MAX;
+	if (!config->waiting_max)
+		names->config.waiting_max = NAMES_WAITING_MAX;
+	if (!config->waiting_bytes_max)
+		names->config.waiting_bytes_max = NAMES_WAITING_BYTES_MAX;
 	TAILQ_INIT(&names->dying);
 	names->epoch = 1;
-	names->room = names->config.names_max + names->config.names_max / 2 + 1;
+	names->room = names->config.names_max + names->config.waiting_max + 1;
 	names->ring = calloc(names->room, sizeof(*names->ring));
 	if (!names->ring || table_init(&names->by_id) < 0 || table_init(&names->by_inode) < 0 ||
 	    mounts_init(&names->mounts, "/proc/self/mountinfo") < 0) {
@@ -105,7 +109,7 @@ static bool too_many(const struct names *names)
 	       names->bytes - names->dying_bytes >= names->config.bytes_max;
 }
 
-/* The clock's hand goes round: what was used since it last came by is spared once. */
+/* Evicts by the CLOCK algorithm: a name that was used since the hand last passed is spared once. */
 static void make_room(struct names *names)
 {
 	while (too_many(names) && names->count > names->dying_count) {
@@ -140,7 +144,7 @@ static bool same_place(const struct name *name, const struct iotr_name_record *r
 	       !memcmp(name->text, record->text, record->length);
 }
 
-/* What is known comes again: it has been forgotten over there, or its file was deleted. */
+/* A known name comes again: the kernel side has forgotten that it sent it, or the file was deleted. */
 static void refresh(struct names *names, struct name *name, const struct iotr_name_record *record)
 {
 	set_dying(names, name, false);
@@ -189,11 +193,11 @@ static int refuse(struct names *names, uint64_t id)
 	return -ENOSPC;
 }
 
-/* Evicted names take room until their cycle ends, but not without bound. */
+/* Whether no name can be added: evicted names take room until their cycle ends, within bounds. */
 static bool is_full(const struct names *names)
 {
 	return names->count == names->room ||
-	       names->bytes >= names->config.bytes_max + names->config.bytes_max / 2;
+	       names->bytes >= names->config.bytes_max + names->config.waiting_bytes_max;
 }
 
 static bool record_valid(const struct iotr_name_record *record, size_t size)
@@ -208,6 +212,10 @@ int names_add(struct names *names, const struct iotr_name_record *record, size_t
 
 	if (!record_valid(record, size))
 		return -EINVAL;
+	if (record->flags & IOTR_NAME_GONE) {
+		names_drop(names, record->id);
+		return 0;
+	}
 	name = table_get(&names->by_id, record->id);
 	if (name && same_place(name, record)) {
 		refresh(names, name, record);

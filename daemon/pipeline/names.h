@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The dictionary of file names: ids that rows carry, resolved to absolute paths. Consumer thread
- * only. It owns all texts; a path it returns is valid until the next call that adds, drops or
- * frees names.
+ * only. It owns all texts; a path it returns is valid until the next call that adds, drops or frees
+ * names.
  *
  * Bounded: NAMES_MAX names and NAMES_BYTES_MAX bytes. The least used are evicted first: the
- * `forget` callback tells the id, so that the kernel side sends the name again when it meets the
- * file again, and the name stays usable until the cycle after the running one has ended, for rows
- * on their way.
+ * `forget` callback gets the id, so that the kernel side sends the name again when it meets the
+ * file again. An evicted name stays usable until the end of the cycle after the current one, for
+ * rows that are still in the rings; as many may be kept so as rows can be in the rings, each with a
+ * name of its own.
  */
 #pragma once
 
@@ -20,6 +21,8 @@
 enum {
 	NAMES_MAX = 65536,
 	NAMES_BYTES_MAX = 12 * 1024 * 1024,
+	NAMES_WAITING_MAX = 262144, /* evicted names that are kept; the next are their bytes */
+	NAMES_WAITING_BYTES_MAX = 64 * 1024 * 1024,
 	NAMES_PATH_MAX = 32768, /* bytes of an escaped path; a longer one loses its front */
 };
 
@@ -30,6 +33,8 @@ struct names_config {
 	void *userdata;
 	uint32_t names_max; /* 0: NAMES_MAX */
 	size_t bytes_max;   /* 0: NAMES_BYTES_MAX */
+	uint32_t waiting_max; /* 0: NAMES_WAITING_MAX */
+	size_t waiting_bytes_max; /* 0: NAMES_WAITING_BYTES_MAX */
 };
 
 struct names_path {
@@ -57,7 +62,7 @@ bool names_resolve(struct names *names, uint64_t id, struct names_path *path);
 /* Path of the name last added for an inode; false when there is none. */
 bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct names_path *path);
 
-/* Asks for a name again, and for its parents: one of them got lost on its way. */
+/* Has the kernel side send a name and its parents again: one of them was lost. */
 void names_resend(struct names *names, uint64_t id);
 
 /* Drops a transient name; others stay. */
@@ -71,7 +76,7 @@ void names_cycle_end(struct names *names);
 
 struct names_counts {
 	uint64_t names;			  /* now in the dictionary */
-	uint64_t bytes;			  /* and what they take */
+	uint64_t bytes;			  /* bytes that they take */
 	uint64_t added, evicted, refused; /* since the beginning */
 };
 

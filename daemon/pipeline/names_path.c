@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "names_private.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +33,53 @@ static bool build_parent(struct names *names, const struct name *name, unsigned 
 	return build(names, parent, depth + 1);
 }
 
+/* A file that has never been in a folder, on a file system that is mounted nowhere: memfd and its like. */
+static bool is_in_no_folder(const struct name *name)
+{
+	return !name->parent && name->length && name->text[0] != '/' &&
+	       (!strcmp(name->fs_type, "tmpfs") || !strcmp(name->fs_type, "hugetlbfs") ||
+		!strcmp(name->fs_type, "secretmem"));
+}
+
+/* Builds the path of a file that has a number instead of a name, as /proc shows it; false for other files. */
+static bool build_numbered(struct path *path, const struct name *name)
+{
+	char text[64];
+
+	if (!strcmp(name->fs_type, "pipefs"))
+		snprintf(text, sizeof(text), "pipe:[%" PRIu64 "]", name->inode);
+	else if (!strcmp(name->fs_type, "sockfs"))
+		snprintf(text, sizeof(text), "socket:[%" PRIu64 "]", name->inode);
+	else if (!strcmp(name->fs_type, "nsfs")) /* the namespace's kind is not known */
+		snprintf(text, sizeof(text), "nsfs:[%" PRIu64 "]", name->inode);
+	else if (!strcmp(name->fs_type, "pidfs"))
+		snprintf(text, sizeof(text), "anon_inode:[pidfd]");
+	else
+		return false;
+	path_set_text(path, text, strlen(text));
+	return true;
+}
+
+/* Builds the path of a file that has a name of its own; the root of a file system has none. */
+static void build_named(struct path *path, const struct name *name)
+{
+	char text[IOTR_NAME_TEXT_MAX + 16];
+	const char *before = is_in_no_folder(name) ? "/" : "";
+
+	if (!strcmp(name->fs_type, "anon_inodefs"))
+		before = "anon_inode:";
+	if (!name->length)
+		before = "/";
+	path_set_text(path, text, (size_t)snprintf(text, sizeof(text), "%s%.*s", before, name->length, name->text));
+}
+
 /* A name without a parent: a root, a file that is in no folder, or the text of a symbolic link. */
 static void build_orphan(struct path *path, const struct name *name)
 {
-	path_set_text(path, name->text, name->length);
-	if (!name->length && !(name->flags & IOTR_NAME_TRANSIENT))
-		path_set(path, "/", 1, false);
+	if (name->flags & IOTR_NAME_TRANSIENT)
+		path_set_text(path, name->text, name->length);
+	else if (!build_numbered(path, name))
+		build_named(path, name);
 }
 
 static bool build_base(struct names *names, const struct name *name, unsigned int depth)
@@ -75,7 +118,7 @@ static void keep_path(struct names *names, struct name *name, char *copy, size_t
 static void cache(struct names *names, struct name *name, bool complete)
 {
 	const struct path *path = &names->path;
-	size_t mark = name->flags & IOTR_NAME_DELETED ? DELETED_LENGTH : 0;
+	size_t mark = name->flags & IOTR_NAME_DELETED || is_in_no_folder(name) ? DELETED_LENGTH : 0;
 	char *copy = malloc(path->length + mark + 1);
 
 	if (!copy)
@@ -88,7 +131,7 @@ static void cache(struct names *names, struct name *name, bool complete)
 	name->path_epoch = complete ? names->epoch : 0;
 }
 
-/* Builds the path, without the mark in names->path, with it in the name. */
+/* Builds the path: in names->path without the mark of a deleted file, in the name with it. */
 static bool build(struct names *names, struct name *name, unsigned int depth)
 {
 	bool complete = build_base(names, name, depth);

@@ -17,17 +17,17 @@ struct name {
 	uint64_t inode;
 	const char *fs_type;
 	char *path;	      /* built at first use */
-	uint64_t path_epoch;  /* of the parents that it was built from */
+	uint64_t path_epoch;  /* `epoch` of the names when the path was built */
 	uint32_t path_length; /* with the mark of a deleted file */
-	uint32_t base_length; /* without: what children continue */
-	uint32_t position;    /* in ring */
+	uint32_t base_length; /* without it: the beginning of the paths of children */
+	uint32_t position;    /* index in `ring` */
 	uint32_t device;
 	uint16_t flags;
 	uint16_t length;
 	bool path_quote;
-	bool used;	  /* since the hand of the clock came by */
-	bool dying;	  /* evicted, but rows may be on their way */
-	uint64_t died_in; /* cycle */
+	bool used;	  /* used since the hand of the CLOCK algorithm last passed */
+	bool dying;	  /* evicted, but rows in the rings may still need it */
+	uint64_t died_in; /* cycle in which it was evicted */
 	TAILQ_ENTRY(name) dying_entry;
 	char text[];
 };
@@ -37,8 +37,8 @@ struct names {
 	struct table by_id;
 	struct table by_inode;
 	struct mounts mounts;
-	struct name **ring; /* all names, in no order: the clock's face */
-	uint32_t room;	    /* of ring */
+	struct name **ring; /* all names, in no order, for the CLOCK algorithm */
+	uint32_t room;	    /* entries that `ring` has room for */
 	uint32_t count;
 	uint32_t dying_count;
 	uint32_t hand;
@@ -46,7 +46,7 @@ struct names {
 	size_t dying_bytes;
 	uint64_t cycle;
 	uint64_t epoch;		  /* counted up when cached paths may have become wrong */
-	TAILQ_HEAD(, name) dying; /* eldest first */
+	TAILQ_HEAD(, name) dying; /* oldest first */
 	struct names_counts counts;
 	struct path path; /* the one that is being built */
 };

@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 
-#define MODE	   0750
 #define SUFFIX_MAX 1000 /* folders that sessions of one name can begin in one second */
 
 DEFINE_CLEANUP(DIR *, closedir);
@@ -41,7 +42,25 @@ static int fail_errno(const struct message *message, const char *path, const cha
 	return fail(message, error, "%s: %s: %s", path, what, strerror(-error));
 }
 
-/* 1 when the folder holds nothing. */
+/* Reports which right the user of this thread lacks, and in which folder. */
+static int fail_create(const struct message *message, const char *path)
+{
+	unsigned int uid = (unsigned int)setfsuid((uid_t)-1);
+	char above[PATH_MAX] = "/";
+	const char *slash = path;
+
+	if (errno != EACCES)
+		return fail_errno(message, path, "cannot be created");
+	while ((slash = strchr(slash + 1, '/'))) {
+		if (faccessat(AT_FDCWD, above, X_OK, AT_EACCESS) < 0)
+			break;
+		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
+	}
+	return fail(message, -EACCES, "%s: cannot be created: user %u may not %s %s", path, uid,
+		    faccessat(AT_FDCWD, above, X_OK, AT_EACCESS) < 0 ? "look into" : "write in", above);
+}
+
+/* 1: the folder is empty, 0: it is not, or a negative errno. */
 static int is_empty(int fd)
 {
 	_cleanup_(closedirp) DIR *folder = NULL;
@@ -76,10 +95,13 @@ static int check(int fd, const char *path, const struct message *message)
 	return 0;
 }
 
-static int open_folder(const char *path, const struct message *message)
+/* Opens the folder. One that was made just now must not be a symbolic link, and gets its final mode. */
+static int open_folder(const char *path, bool made, const struct message *message)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : 0));
 
+	if (fd >= 0 && made)
+		inside_claim(fd, INSIDE_FOLDER_MODE);
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR)
@@ -87,15 +109,27 @@ static int open_folder(const char *path, const struct message *message)
 	return fail_errno(message, path, "cannot be opened");
 }
 
-int output_create(const char *path, char *text, size_t size)
+/* Like mkdir(2), which fails with EEXIST too; tells `maker` first when the path does not exist. */
+static int make(const char *path, const struct output_maker *maker)
+{
+	struct stat status;
+
+	if (maker && lstat(path, &status) < 0 && errno == ENOENT)
+		maker->makes(path, maker->userdata);
+	return mkdir(path, INSIDE_FOLDER_MODE);
+}
+
+int output_create(const char *path, const struct output_maker *maker, char *text, size_t size)
 {
 	struct message message = { text, size };
 	_cleanup_close_ int fd = -1;
+	bool made;
 	int error;
 
-	if (mkdir(path, MODE) < 0 && errno != EEXIST)
-		return fail_errno(&message, path, "cannot be created");
-	fd = open_folder(path, &message);
+	made = !make(path, maker);
+	if (!made && errno != EEXIST)
+		return fail_create(&message, path);
+	fd = open_folder(path, made, &message);
 	if (fd < 0)
 		return fd;
 	error = check(fd, path, &message);
@@ -108,9 +142,18 @@ static int create_parents(const char *path, const struct message *message)
 	char parent[PATH_MAX];
 
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		bool made;
+
 		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		if (mkdir(parent, MODE) < 0 && errno != EEXIST)
-			return fail_errno(message, parent, "cannot be created");
+		made = !mkdir(parent, INSIDE_FOLDER_MODE);
+		if (!made && errno != EEXIST)
+			return fail_create(message, parent);
+		if (made) {
+			_cleanup_close_ int fd = open_folder(parent, made, message);
+
+			if (fd < 0)
+				return fd;
+		}
 	}
 	return 0;
 }
@@ -127,7 +170,7 @@ static bool write_path(char path[PATH_MAX], const char *folder, const char *name
 }
 
 int output_create_default(const char *log_dir, const char *name, time_t start, char path[PATH_MAX],
-			  char *text, size_t size)
+			  const struct output_maker *maker, char *text, size_t size)
 {
 	struct message message = { text, size };
 	char when[32];
@@ -142,10 +185,10 @@ int output_create_default(const char *log_dir, const char *name, time_t start, c
 		error = create_parents(path, &message);
 		if (error < 0)
 			return error;
-		if (!mkdir(path, MODE))
-			return open_folder(path, &message);
+		if (!make(path, maker))
+			return open_folder(path, true, &message);
 		if (errno != EEXIST)
-			return fail_errno(&message, path, "cannot be created");
+			return fail_create(&message, path);
 	}
 	return fail(&message, -EEXIST, "%s: every number is taken", path);
 }

@@ -10,14 +10,25 @@
 #include <time.h>
 
 /*
+ * Called with the path of a folder that does not exist, before it is made: a daemon that is killed in between
+ * finds the folder again by that. It may be called again with another path, when somebody else made the first
+ * one meanwhile.
+ */
+struct output_maker {
+	void (*makes)(const char *path, void *userdata);
+	void *userdata;
+};
+
+/*
  * A folder that the user named: created where it is missing (its parent must exist), refused
  * where it holds anything (-ENOTEMPTY), is no folder (-ENOTDIR) or cannot be written (-EACCES).
+ * `maker` may be NULL.
  */
-int output_create(const char *path, char *message, size_t message_size);
+int output_create(const char *path, const struct output_maker *maker, char *message, size_t message_size);
 
 /*
  * LOG_DIR/NAME/YYYYMMDDTHHMMSSZ with its parents, "-2" and so on appended while that exists;
- * `path` says which.
+ * `path` says which. `maker` may be NULL here too.
  */
 int output_create_default(const char *log_dir, const char *name, time_t start, char path[PATH_MAX],
-			  char *message, size_t message_size);
+			  const struct output_maker *maker, char *message, size_t message_size);

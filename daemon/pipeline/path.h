@@ -21,7 +21,7 @@ struct path {
 
 #define PATH_UNKNOWN "..."
 
-/* Begins with text as it is: escaped already, or to be escaped. */
+/* Begins the path with a text that is escaped already, or that is still to be escaped. */
 void path_set(struct path *path, const char *escaped, size_t length, bool quote);
 void path_set_text(struct path *path, const char *text, size_t length);
 

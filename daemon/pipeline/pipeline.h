@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The data plane behind the rings, and all of it that others need to include:
+ * The data plane after the rings, and all of it that others need to include:
  *
  *   ring callback → router_row() → queue → writer thread → cells → format → sink → segment
  *   └────── consumer thread ─────┘         └────────────── one per session ──────────────┘

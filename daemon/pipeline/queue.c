@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#define KEEP	  (1024 * 1024) /* bytes of the ring that are not given back */
-#define CALM_TRIM 256		/* fresh starts that need no more than that, until the rest is */
+#define KEEP	  (1024 * 1024) /* bytes of the ring whose memory is not given back */
+#define CALM_TRIM 256		/* fresh starts in a row within KEEP, after which the other memory is given back */
 
 #define load(position)	       atomic_load_explicit(&(position), memory_order_relaxed)
 #define load_acquire(position) atomic_load_explicit(&(position), memory_order_acquire)
@@ -37,7 +37,7 @@ void queue_done(struct queue *queue)
 	queue->ring = NULL;
 }
 
-/* A burst is over when many fresh starts have not needed its memory. */
+/* Gives the memory of a burst back when many fresh starts have not needed it. */
 static void trim(struct queue *queue)
 {
 	if (queue->highest <= KEEP || ++queue->calm < CALM_TRIM)
@@ -55,7 +55,7 @@ static void note_use(struct queue *queue, uint64_t head)
 	queue->calm = 0;
 }
 
-/* Takes the positions over from a consumer that waits; goes back to the start when all is read. */
+/* Takes the positions over from an idle consumer; goes back to the start of the ring when all is read. */
 static void take(struct queue *queue)
 {
 	int expected = QUEUE_IDLE;
@@ -73,7 +73,10 @@ static void take(struct queue *queue)
 	store(queue->head, 0);
 }
 
-/* Whether `size` bytes from the position on are free, the tail looked at again when need be. */
+/*
+ * Whether `size` bytes from `head` on are free; the tail is read again only when the last known one
+ * does not suffice.
+ */
 static bool has_room(struct queue *queue, uint64_t head, size_t size)
 {
 	if (head + size - queue->seen_tail <= queue->size)
@@ -167,7 +170,7 @@ void queue_entry_read(const struct queue_entry *entry, struct row *row)
 	row->fs_type = entry->fs_type;
 }
 
-/* Whether there is an entry at the tail; the head is looked at only when all seen is read. */
+/* Whether there is no entry at the tail; the head is read again only when all known entries are read. */
 static bool is_empty(struct queue *queue, uint64_t tail)
 {
 	if (!queue->available)

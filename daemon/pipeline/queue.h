@@ -47,8 +47,8 @@ struct queue {
 	int eventfd; /* not owned */
 	/* The producer's. */
 	_Alignas(64) _Atomic uint64_t head;
-	uint64_t seen_tail;  /* as last looked at */
-	uint64_t woken_head; /* when it last woke the consumer */
+	uint64_t seen_tail;  /* the tail as last read */
+	uint64_t woken_head; /* the head when it last woke the consumer */
 	uint64_t highest;    /* bytes of the ring that were in use since it was trimmed */
 	unsigned int calm;   /* fresh starts in a row that used little */
 	/* The consumer's, and the producer's when the state is not QUEUE_RUNNING. */
@@ -67,7 +67,7 @@ bool queue_push(struct queue *queue, const struct row *row);
 /* Whether the next row is sure to find room. */
 bool queue_has_room(struct queue *queue);
 
-/* Lets the consumer see to what was pushed. */
+/* Wakes the consumer, if it is idle, for what was pushed. */
 void queue_wake(struct queue *queue);
 
 /* Bytes pushed since the last queue_wake(). */
@@ -79,7 +79,7 @@ bool queue_front(struct queue *queue, struct row *row);
 /* Removes the oldest entry: call only after queue_front() returned it. */
 void queue_pop(struct queue *queue);
 
-/* The consumer's: bytes that wait. */
+/* For the consumer: bytes in the queue. */
 size_t queue_waiting(const struct queue *queue);
 
 /*
@@ -88,7 +88,10 @@ size_t queue_waiting(const struct queue *queue);
  */
 bool queue_idle(struct queue *queue);
 
-/* Entries, for whoever keeps rows elsewhere: its bytes, more than QUEUE_ENTRY_MAX where it is refused. */
+/*
+ * For code that keeps entries in memory of its own: the bytes of a row's entry, more than
+ * QUEUE_ENTRY_MAX for a row that is refused.
+ */
 size_t queue_entry_size(const struct row *row);
 void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t size);
 

@@ -14,12 +14,12 @@
 #define load(counter)	    atomic_load_explicit(&(counter), memory_order_relaxed)
 #define store(counter, now) atomic_store_explicit(&(counter), now, memory_order_relaxed)
 
-/* The counters are written by the consumer thread alone. */
+/* A part of the recorder's memory; its counters are written by the consumer thread alone. */
 struct chunk {
 	STAILQ_ENTRY(chunk) entry; /* under the recorder's lock */
 	_Atomic unsigned int holders;
 	_Atomic uint32_t used;	 /* bytes of entries that are complete */
-	_Atomic uint64_t last_ns; /* the latest end of an operation */
+	_Atomic uint64_t last_ns; /* the latest end of an operation in it, CLOCK_MONOTONIC */
 	_Atomic uint64_t rows[IOTR_STREAM_COUNT];
 	_Alignas(8) char data[];
 };
@@ -30,23 +30,24 @@ _Static_assert(sizeof(struct chunk) + QUEUE_ENTRY_MAX <= RECORDER_CHUNK,
 	       "a row fits into an empty chunk");
 
 struct recorder {
-	size_t most;	 /* chunks */
+	size_t most;	 /* of chunks */
 	uint32_t streams;
-	struct chunk *current; /* the consumer's: the last of the list, or NULL */
+	struct chunk *current; /* the consumer thread's: the last of the list, or NULL */
 	_Atomic uint64_t received[IOTR_STREAM_COUNT];
 	_Atomic uint64_t lost[IOTR_STREAM_COUNT];
+	_Atomic uint64_t lost_names[IOTR_STREAM_COUNT];
 	_Atomic uint64_t bytes[IOTR_STREAM_COUNT];
-	pthread_mutex_t lock; /* for all below */
+	pthread_mutex_t lock; /* for all members below */
 	struct chunk_list chunks;
 	size_t count;
 	uint64_t overwritten[IOTR_STREAM_COUNT];
-	bool overwrites; /* has begun to */
+	bool overwrites; /* chunks have been overwritten */
 	uint64_t reaches_ns;
 };
 
 struct recorder_view {
 	uint64_t since_ns;
-	uint32_t at; /* in the first chunk that is left */
+	uint32_t at; /* bytes read of the first chunk that is left */
 	size_t next, count;
 	struct {
 		struct chunk *chunk;
@@ -110,7 +111,7 @@ static void chunk_clear(struct chunk *chunk)
 		store(chunk->rows[stream], 0);
 }
 
-/* The oldest chunk leaves the list; its memory comes back empty, unless a view holds it. */
+/* Takes the oldest chunk off the list and returns it empty; NULL when there is none, or when a view holds it. */
 static struct chunk *overwrite_oldest(struct recorder *recorder)
 {
 	struct chunk *chunk = STAILQ_FIRST(&recorder->chunks);
@@ -132,7 +133,7 @@ static struct chunk *overwrite_oldest(struct recorder *recorder)
 	return chunk;
 }
 
-/* NULL: there is no memory at all. */
+/* A chunk for the next rows; NULL: there is no memory at all. */
 static struct chunk *begin_chunk(struct recorder *recorder)
 {
 	struct chunk *chunk = NULL;
@@ -166,7 +167,7 @@ uint64_t recorder_end_ns(const struct iotr_record *record)
 	return record->start_ns + latency;
 }
 
-/* The entry becomes visible to others with `used`, and is whole then. */
+/* Appends the row. Its entry is complete before the store to `used` makes it visible to other threads. */
 static void keep(struct chunk *chunk, const struct row *row, size_t size)
 {
 	uint32_t used = load(chunk->used);
@@ -200,6 +201,7 @@ void recorder_row(struct recorder *recorder, const struct row *row)
 	}
 	keep(recorder->current, row, size);
 	add(&recorder->bytes[stream], size);
+	add(&recorder->lost_names[stream], row->name_lost);
 }
 
 /* ---- what is there ---- */
@@ -211,6 +213,7 @@ void recorder_counts(struct recorder *recorder, enum iotr_stream stream,
 	counts->overwritten = recorder->overwritten[stream];
 	pthread_mutex_unlock(&recorder->lock);
 	counts->lost = load(recorder->lost[stream]);
+	counts->lost_names = load(recorder->lost_names[stream]);
 	counts->bytes = load(recorder->bytes[stream]);
 	counts->received = load(recorder->received[stream]);
 	counts->kept = counts->received - counts->lost - counts->overwritten;
@@ -231,7 +234,7 @@ void recorder_memory(struct recorder *recorder, struct recorder_memory *memory)
 
 /* ---- views ---- */
 
-/* Under the lock. */
+/* Call with the lock held. */
 static void hold_chunks(struct recorder *recorder, struct recorder_view *view)
 {
 	struct chunk *chunk;

@@ -9,7 +9,7 @@
  * most twice the recorder's size, and a view gives its chunks back as they have been read.
  *
  * Threads: recorder_row() is for the consumer thread, a view for one thread of any kind, which may
- * outlive the recorder; all else may be called by any thread.
+ * outlive the recorder; all other functions may be called by any thread.
  */
 #pragma once
 
@@ -37,8 +37,9 @@ struct recorder_counts {
 	uint64_t received;
 	uint64_t kept;
 	uint64_t overwritten;
-	uint64_t lost; /* for there was no memory */
-	uint64_t bytes; /* that the rows took which were not lost */
+	uint64_t lost; /* because there was no memory */
+	uint64_t lost_names; /* rows that were kept, but lack a name */
+	uint64_t bytes; /* that rows took, lost ones excluded */
 };
 
 void recorder_counts(struct recorder *recorder, enum iotr_stream stream,
@@ -48,7 +49,7 @@ struct recorder_memory {
 	uint64_t size;	     /* bytes, at most */
 	uint64_t used;	     /* bytes that rows take */
 	uint64_t reaches_ns; /* CLOCK_MONOTONIC: every row that ended since is there */
-	bool overwritten;    /* rows that ended before have been there, too */
+	bool overwritten;    /* rows that ended before have been there, too, and were overwritten */
 };
 
 void recorder_memory(struct recorder *recorder, struct recorder_memory *memory);

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 #include "log.h"
 #include "manifest.h"
 #include "recover_private.h"
@@ -49,28 +51,33 @@ static int open_folder(const struct recover_config *config)
 
 static int open_stream(int folder_fd, const char *name)
 {
-	_cleanup_close_ int fd =
-		openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = inside_folder(folder_fd, name);
 	struct stat status;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &status) < 0)
 		return -errno;
-	return status.st_uid == geteuid() && !(status.st_mode & OTHERS_WRITE) ? take_fd(&fd) :
-										-EPERM;
+	return status.st_uid == (uid_t)setfsuid((uid_t)-1) && !(status.st_mode & OTHERS_WRITE) ?
+		       take_fd(&fd) :
+		       -EPERM;
 }
 
 /* ---- files of a stream ---- */
+
+/* Numbers are zero-padded; of two that differ in length, the longer is the later. */
+int recover_compare(const char *one, const char *other)
+{
+	size_t length = strlen(one), size = strlen(other);
+
+	return length == size ? strcmp(one, other) : length < size ? -1 : 1;
+}
 
 static int compare(const void *a, const void *b)
 {
 	const struct recover_files *one = a, *other = b;
 
-	/* Numbers are padded; where they grew longer, the longer is the later. */
-	size_t length = strlen(one->name), size = strlen(other->name);
-
-	return length == size ? strcmp(one->name, other->name) : length < size ? -1 : 1;
+	return recover_compare(one->name, other->name);
 }
 
 static int add_file(struct listing *listing, const struct recover_files *file)
@@ -110,7 +117,7 @@ static void join(struct listing *listing)
 	listing->count = kept + 1;
 }
 
-/* What was half made is removed: it can be made again from what it was made of. */
+/* Lists the files of the stream. A .gz that is half made is removed: it can be made again from the text file. */
 static int list_files(const struct recover_stream *stream, struct listing *listing)
 {
 	_cleanup_close_ int fd = openat(stream->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,7 +143,10 @@ static int list_files(const struct recover_stream *stream, struct listing *listi
 	return r;
 }
 
-/* The compressor was killed between its last two steps: the segment itself is what counts. */
+/*
+ * If the compressor was killed between its last two steps, both files exist: the .gz is removed, as
+ * the segment itself is what counts.
+ */
 static void drop_double(const struct recover_stream *stream, struct recover_files *files)
 {
 	char packed[RECOVER_NAME_MAX + 8];
@@ -157,28 +167,32 @@ static void note_last_time(struct recovery *recovery, struct json_object *segmen
 static int take_segment(struct recovery *recovery, const struct recover_stream *stream,
 			struct recover_files *files)
 {
-	struct json_object *known = recover_manifest_find(recovery, stream->folder, files->name);
-	struct json_object *segment = NULL;
+	_cleanup_json_ struct json_object *known = recover_manifest_find(recovery, stream->folder, files->name);
+	_cleanup_json_ struct json_object *segment = NULL;
 	int r;
 
 	drop_double(stream, files);
 	r = recover_segment(stream, files, known, &segment);
 	if (r == -ECANCELED)
 		return r;
-	if (r == -ENOENT) /* retention took it meanwhile, and tells the manifest later */
-		return known ? json_object_array_add(recovery->segments, json_object_get(known)) : 0;
-	if (r < 0)
+	if (r == -ENOENT) /* retention removed it meanwhile, and notes that in the manifest later */
+		segment = TAKE(known);
+	else if (r < 0)
 		log_warning("%s/%s/%s: left as it is: %s", stream->output, stream->folder,
 			    files->name, strerror(-r));
-	if (r < 0)
-		segment = known ? json_object_get(known) : recover_describe_open(stream, files);
+	if (r < 0 && r != -ENOENT)
+		segment = known ? TAKE(known) : recover_describe_open(stream, files);
 	if (!segment)
 		return 0;
 	note_last_time(recovery, segment);
-	return json_object_array_add(recovery->segments, segment);
+	recover_manifest_add(recovery, segment);
+	return 0;
 }
 
-/* Retention removes the oldest: one before all that are there, and known to have been closed. */
+/*
+ * Whether retention removed the segment: it removes the oldest, so that all existing ones come
+ * later, and only closed ones.
+ */
 static bool was_removed(const struct recovery *recovery, const struct recover_files *missing,
 			const struct listing *listing, struct json_object *segment)
 {
@@ -200,37 +214,48 @@ static void note_removed(struct json_object *description, struct json_object *se
 			recover_number(description, "removed") + recover_number(segment, "rows"));
 }
 
-/* Segments without a file stay in the manifest: removed by retention, or missing. */
-static int keep_missing(struct recovery *recovery, const struct recover_stream *stream,
-			const struct listing *listing, struct json_object *description)
+/* Keeps a segment of this stream in the manifest if it has no file. */
+static void keep_if_missing(struct recovery *recovery, const struct recover_stream *stream,
+			    const struct listing *listing, struct json_object *segment, struct json_object *description)
 {
-	struct json_object *segments = json_object_object_get(recovery->manifest, "segments");
+	const char *flag = recover_text(segment, "stream"), *path = recover_text(segment, "path");
+	const char *slash = path ? strchr(path, '/') : NULL;
+	struct recover_files key;
 
-	for (size_t i = 0; i < recover_length(segments); i++) {
-		struct json_object *segment = json_object_array_get_idx(segments, i);
-		const char *path = recover_text(segment, "path");
-		const char *flag = recover_text(segment, "stream");
-		const char *slash = path ? strchr(path, '/') : NULL;
-		struct recover_files key;
+	if (!flag || strcmp(flag, stream->flag))
+		return;
+	recovery->sums.listed_bytes += recover_number(segment, "bytes");
+	if (!slash || !recover_name(stream, slash + 1, &key))
+		return;
+	if (listing->count && bsearch(&key, listing->files, listing->count, sizeof(key), compare))
+		return;
+	if (stream->fd >= 0 && was_removed(recovery, &key, listing, segment))
+		note_removed(description, segment);
+	note_last_time(recovery, segment);
+	recover_manifest_add(recovery, segment);
+}
 
-		if (!flag || strcmp(flag, stream->flag) || !slash ||
-		    !recover_name(stream, slash + 1, &key))
-			continue;
-		if (listing->count &&
-		    bsearch(&key, listing->files, listing->count, sizeof(key), compare))
-			continue;
-		if (stream->fd >= 0 && was_removed(recovery, &key, listing, segment))
-			note_removed(description, segment);
-		note_last_time(recovery, segment);
-		if (json_object_array_add(recovery->segments, json_object_get(segment)) < 0)
-			return -ENOMEM;
+/* Segments without a file stay in the manifest: removed by retention, or missing. */
+static void keep_missing(struct recovery *recovery, const struct recover_stream *stream,
+			 const struct listing *listing, struct json_object *description)
+{
+	size_t length = strlen(stream->folder);
+
+	for (size_t i = 0; i < recovery->known_count; i++) {
+		const struct recover_known *known = &recovery->known[i];
+		_cleanup_json_ struct json_object *segment = NULL;
+
+		if (strncmp(known->path, stream->folder, length) || known->path[length] != '/')
+			continue; /* of another stream, and not read for this one */
+		segment = recover_manifest_read(recovery, known);
+		if (segment)
+			keep_if_missing(recovery, stream, listing, segment, description);
 	}
-	return 0;
 }
 
 /* ---- one stream ---- */
 
-/* As the files have them: an older daemon may have written them. */
+/* Takes the columns from the manifest, as the files have them: an older daemon may have written them. */
 static int take_columns(struct json_object *description, struct trace_columns *columns)
 {
 	struct json_object *array = json_object_object_get(description, "columns");
@@ -270,10 +295,12 @@ static int walk_stream(struct recovery *recovery, const struct recover_stream *s
 	int r = stream->fd < 0 ? 0 : list_files(stream, &listing);
 
 	if (r >= 0)
-		r = keep_missing(recovery, stream, &listing, description);
+		keep_missing(recovery, stream, &listing, description);
 	for (size_t i = 0; r >= 0 && i < listing.count; i++)
 		r = take_segment(recovery, stream, &listing.files[i]);
 	free(listing.files);
+	if (r >= 0)
+		recover_manifest_count(recovery, description);
 	return r;
 }
 
@@ -319,20 +346,40 @@ static int recover(struct recovery *recovery)
 			return r;
 	}
 	recover_manifest_end(recovery);
-	r = manifest_file_replace_json(recovery->folder_fd, NULL, recovery->manifest);
+	r = manifest_file_replace(recovery->folder_fd, NULL, recovery->manifest, &recovery->segments, NULL);
 	if (r >= 0 && syncfs(recovery->folder_fd) < 0)
 		r = -errno;
 	return r < 0 ? r : 1;
 }
 
-int recover_extent(const struct recover_config *config, struct recover_extent *ret)
+/* Like rmdir(2), but no symbolic link in the path is followed. */
+int recover_remove_empty(const char *path)
 {
-	_cleanup_close_ int fd = open_folder(config);
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	_cleanup_free_ char *parent = strdup(path);
+	_cleanup_close_ int fd = -1;
+	char *slash = parent ? strrchr(parent, '/') : NULL;
 
-	return fd < 0 ? fd : recover_manifest_extent(fd, ret);
+	if (!slash)
+		return parent ? -EINVAL : -ENOMEM;
+	*slash = '\0';
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, *parent ? parent : "/", &how, sizeof(how));
+	if (fd < 0 || unlinkat(fd, slash + 1, AT_REMOVEDIR) < 0)
+		return -errno;
+	return 0;
 }
 
-int recover_folder(const struct recover_config *config)
+int recover_extent(const struct recover_config *config, struct recover_extent *ret)
+{
+	const struct rights *before = rights_use(config->rights);
+	_cleanup_close_ int fd = open_folder(config);
+	int r = fd < 0 ? fd : recover_manifest_extent(fd, ret);
+
+	rights_use(before);
+	return r;
+}
+
+static int recover_as(const struct recover_config *config)
 {
 	_cleanup_close_ int fd = open_folder(config);
 	struct recovery recovery = { .config = config, .folder_fd = fd };
@@ -343,8 +390,15 @@ int recover_folder(const struct recover_config *config)
 	r = recover_manifest_begin(&recovery);
 	if (r > 0)
 		r = recover(&recovery);
-	json_object_put(recovery.segments);
-	json_object_put(recovery.known);
-	json_object_put(recovery.manifest);
+	recover_manifest_done(&recovery);
+	return r;
+}
+
+int recover_folder(const struct recover_config *config)
+{
+	const struct rights *before = rights_use(config->rights);
+	int r = recover_as(config);
+
+	rights_use(before);
 	return r;
 }

@@ -12,8 +12,6 @@
 #include "manifest.h"
 #include "recover_private.h"
 
-#define MANIFEST_MAX (64 * 1024 * 1024)
-
 const char *recover_text(struct json_object *object, const char *key)
 {
 	struct json_object *value = json_object_object_get(object, key);
@@ -43,36 +41,21 @@ void recover_set_text(struct json_object *object, const char *key, const char *v
 
 /* ---- the manifest as it was ---- */
 
-/* A whole one, or NULL; an error where nobody knows whether there is one. */
-static int load_manifest(int folder_fd, struct json_object **ret)
+/* Loads the manifest if it is complete, otherwise NULL; an error when it is unknown whether there is one. */
+static int load_manifest(int folder_fd, struct manifest_reader *reader, struct json_object **ret)
 {
-	_cleanup_close_ int fd = recover_open(folder_fd, MANIFEST_NAME);
 	_cleanup_json_ struct json_object *json = NULL;
-	_cleanup_free_ char *content = NULL;
-	struct stat status;
-	ssize_t size;
+	int r = manifest_file_load(folder_fd, reader, &json);
 
 	*ret = NULL;
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	if (status.st_size > MANIFEST_MAX)
-		return 0;
-	content = malloc((size_t)status.st_size + 1);
-	if (!content)
-		return -ENOMEM;
-	size = pread(fd, content, (size_t)status.st_size, 0);
-	if (size < 0)
-		return -errno;
-	content[size] = '\0';
-	json = json_tokener_parse(content);
+	if (r < 0)
+		return r == -ENOENT || r == -EBADMSG || r == -EFBIG ? 0 : r;
 	if (json_object_is_type(json_object_object_get(json, "streams"), json_type_object))
 		*ret = TAKE(json);
 	return 0;
 }
 
-/* For a manifest that the crash took. When it began, only its definition may tell. */
+/* Makes a manifest in place of one that the crash destroyed. Only its definition may tell when the session began. */
 static struct json_object *make_manifest(const struct recover_config *config)
 {
 	struct manifest manifest = { 0 };
@@ -106,9 +89,10 @@ static bool is_ended(struct json_object *manifest)
 
 int recover_manifest_extent(int folder_fd, struct recover_extent *ret)
 {
+	_cleanup_(manifest_reader_done) struct manifest_reader reader = { 0 };
 	_cleanup_json_ struct json_object *manifest = NULL;
 	struct json_object *before;
-	int r = load_manifest(folder_fd, &manifest);
+	int r = load_manifest(folder_fd, &reader, &manifest);
 
 	if (r < 0)
 		return r;
@@ -124,47 +108,111 @@ int recover_manifest_extent(int folder_fd, struct recover_extent *ret)
 	return 0;
 }
 
-/* Segments of the manifest by their paths without .gz and .part, as there may be many. */
-static struct json_object *index_known(struct json_object *manifest)
+static int compare(const void *a, const void *b)
 {
-	struct json_object *segments = json_object_object_get(manifest, "segments");
-	struct json_object *known = json_object_new_object();
+	const struct recover_known *one = a, *other = b;
 
-	for (size_t i = 0; i < recover_length(segments); i++) {
-		struct json_object *segment = json_object_array_get_idx(segments, i);
-		char path[2 * RECOVER_NAME_MAX];
-
-		snprintf(path, sizeof(path), "%s", recover_text(segment, "path") ?: "");
-		recover_strip(path);
-		json_object_object_add(known, path, json_object_get(segment));
-	}
-	return known;
+	return recover_compare(one->path, other->path);
 }
 
-struct json_object *recover_manifest_find(const struct recovery *recovery, const char *folder,
-					  const char *name)
+static int add_known(struct recovery *recovery, size_t *room, const struct recover_known *known)
+{
+	if (recovery->known_count == *room) {
+		size_t more = *room + *room / 4 + 64;
+		struct recover_known *grown = reallocarray(recovery->known, more, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		recovery->known = grown;
+		*room = more;
+	}
+	recovery->known[recovery->known_count++] = *known;
+	return 0;
+}
+
+/* Indexes the manifest's segments by their paths without .gz and .part, as there may be many. */
+static int index_known(struct recovery *recovery)
+{
+	struct manifest_reader *reader = &recovery->reader;
+	struct json_object *segment;
+	size_t room = 0;
+	int r;
+
+	while ((r = manifest_reader_next(reader, &segment)) > 0) {
+		struct recover_known known = { strdup(recover_text(segment, "path") ?: ""), reader->from, reader->size };
+
+		json_object_put(segment);
+		if (!known.path || add_known(recovery, &room, &known) < 0) {
+			free(known.path);
+			return -ENOMEM;
+		}
+		recover_strip(known.path);
+	}
+	if (recovery->known_count)
+		qsort(recovery->known, recovery->known_count, sizeof(*recovery->known), compare);
+	return r;
+}
+
+struct json_object *recover_manifest_read(struct recovery *recovery, const struct recover_known *known)
+{
+	return manifest_reader_again(&recovery->reader, known->from, known->size);
+}
+
+struct json_object *recover_manifest_find(struct recovery *recovery, const char *folder, const char *name)
 {
 	char path[2 * RECOVER_NAME_MAX];
+	const struct recover_known key = { .path = path }, *known;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return json_object_object_get(recovery->known, path);
+	known = !recovery->known_count ? NULL :
+					 bsearch(&key, recovery->known, recovery->known_count, sizeof(key), compare);
+	return known ? recover_manifest_read(recovery, known) : NULL;
+}
+
+static void forget_known(struct recovery *recovery)
+{
+	for (size_t i = 0; i < recovery->known_count; i++)
+		free(recovery->known[i].path);
+	free(TAKE(recovery->known));
+	recovery->known_count = 0;
+}
+
+/* 1: there is one, and all of it can be read. */
+static int take_manifest(struct recovery *recovery)
+{
+	int r = load_manifest(recovery->folder_fd, &recovery->reader, &recovery->manifest);
+
+	if (r < 0 || !recovery->manifest)
+		return r;
+	if (is_ended(recovery->manifest))
+		return 1;
+	r = index_known(recovery);
+	if (r != -EBADMSG && r != -EFBIG)
+		return r < 0 ? r : 1;
+	forget_known(recovery);
+	json_object_put(TAKE(recovery->manifest));
+	return 0;
 }
 
 int recover_manifest_begin(struct recovery *recovery)
 {
-	int r = load_manifest(recovery->folder_fd, &recovery->manifest);
+	int r = take_manifest(recovery);
 
 	if (r < 0)
 		return r;
-	if (recovery->manifest && is_ended(recovery->manifest))
+	if (r && is_ended(recovery->manifest))
 		return 0;
-	if (!recovery->manifest)
+	if (!r)
 		recovery->manifest = make_manifest(recovery->config);
-	if (!recovery->manifest)
-		return -ENOMEM;
-	recovery->known = index_known(recovery->manifest);
-	recovery->segments = json_object_new_array();
-	return 1;
+	return recovery->manifest ? 1 : -ENOMEM;
+}
+
+void recover_manifest_done(struct recovery *recovery)
+{
+	forget_known(recovery);
+	manifest_segments_done(&recovery->segments);
+	manifest_reader_done(&recovery->reader);
+	json_object_put(recovery->manifest);
 }
 
 /* ---- the manifest as it will be ---- */
@@ -181,58 +229,43 @@ static uint64_t sum_lost(struct json_object *description)
 			recover_set_u64(lost, causes[i], 0);
 		json_object_object_add(description, "lost", lost);
 	}
-	json_object_object_foreach(lost, cause, value) {
-		(void)cause;
-		sum += json_object_get_uint64(value);
-	}
+	json_object_object_foreach(lost, cause, value)
+		if (strcmp(cause, "names")) /* names missing in rows that exist */
+			sum += json_object_get_uint64(value);
 	return sum;
 }
 
-static uint64_t sum_bytes(struct json_object *segments, const char *flag)
+void recover_manifest_add(struct recovery *recovery, struct json_object *segment)
 {
-	uint64_t bytes = 0;
+	const char *state = recover_text(segment, "state");
 
-	for (size_t i = 0; i < recover_length(segments); i++) {
-		struct json_object *segment = json_object_array_get_idx(segments, i);
-
-		if (!strcmp(recover_text(segment, "stream") ?: "", flag))
-			bytes += recover_number(segment, "bytes");
-	}
-	return bytes;
+	if (!state || strcmp(state, "removed"))
+		recovery->sums.rows += recover_number(segment, "rows");
+	recovery->sums.bytes += recover_number(segment, "bytes");
+	manifest_segments_add_json(&recovery->segments, segment);
 }
 
-/* Those of segments that were removed so long ago that they are not listed any more. */
-static uint64_t bytes_forgotten(const struct recovery *recovery, const char *flag,
-				struct json_object *description)
+/* The bytes of segments that were removed so long ago that they are no longer listed. */
+static uint64_t bytes_forgotten(const struct recovery *recovery, struct json_object *description)
 {
-	uint64_t listed = sum_bytes(json_object_object_get(recovery->manifest, "segments"), flag);
-	uint64_t all = recover_number(description, "bytes");
+	uint64_t listed = recovery->sums.listed_bytes, all = recover_number(description, "bytes");
 
 	return all > listed ? all - listed : 0;
 }
 
-/* Rows that are there are counted; of what was lost since the last manifest nobody knows. */
-static void count_stream(struct recovery *recovery, const char *flag,
-			 struct json_object *description)
+/* Counts the rows that exist; how many were lost since the last manifest is unknown. */
+void recover_manifest_count(struct recovery *recovery, struct json_object *description)
 {
-	uint64_t written = recover_number(description, "removed"), lost = sum_lost(description);
-	uint64_t bytes = bytes_forgotten(recovery, flag, description) + sum_bytes(recovery->segments, flag);
+	uint64_t written = recover_number(description, "removed") + recovery->sums.rows, lost = sum_lost(description);
+	uint64_t bytes = bytes_forgotten(recovery, description) + recovery->sums.bytes;
 	struct json_object *lost_by = json_object_object_get(description, "lost");
 
-	for (size_t i = 0; i < json_object_array_length(recovery->segments); i++) {
-		struct json_object *segment = json_object_array_get_idx(recovery->segments, i);
-		const char *state = recover_text(segment, "state");
-
-		if (strcmp(recover_text(segment, "stream") ?: "", flag) ||
-		    (state && !strcmp(state, "removed")))
-			continue;
-		written += recover_number(segment, "rows");
-	}
 	recover_set_u64(description, "emitted", written + lost);
 	recover_set_u64(description, "received", written + recover_number(lost_by, "queue") + recover_number(lost_by, "disk"));
 	recover_set_u64(description, "written", written);
 	recover_set_u64(description, "bytes", bytes);
 	json_object_object_add(description, "emitted_unknown", json_object_new_boolean(true));
+	recovery->sums = (struct recover_sums){ 0 };
 }
 
 static void add_gap(struct recovery *recovery, const char *now)
@@ -259,8 +292,5 @@ void recover_manifest_end(struct recovery *recovery)
 	recover_set_text(manifest, "state", "ended");
 	recover_set_text(manifest, "reason", "crash");
 	manifest_add_time(manifest, "ended", clocks.mono_ns, &clocks);
-	json_object_object_foreach(json_object_object_get(manifest, "streams"), flag, description)
-		count_stream(recovery, flag, description);
 	add_gap(recovery, recover_text(manifest, "ended"));
-	json_object_object_add(manifest, "segments", json_object_get(recovery->segments));
 }

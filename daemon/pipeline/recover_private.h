@@ -4,34 +4,63 @@
 
 #include <json-c/json.h>
 
+#include "manifest_text.h"
 #include "recover.h"
 #include "recover_segment.h"
 
-/* A folder being set right. */
+/*
+ * The place of a segment in the manifest's text: kept as objects, very many segments would take
+ * forty times their text.
+ */
+struct recover_known {
+	char *path; /* without .gz and .part */
+	uint64_t from;
+	size_t size;
+};
+
+struct recover_sums {
+	uint64_t rows, bytes;  /* of the new list: rows of segments that exist, bytes of all */
+	uint64_t listed_bytes; /* of the old list */
+};
+
+/* A folder that is being recovered. */
 struct recovery {
 	const struct recover_config *config;
 	int folder_fd;
-	struct json_object *manifest; /* as it was, then as it will be */
-	struct json_object *known;    /* its segments by path */
-	struct json_object *segments; /* new list */
+	struct json_object *manifest; /* as it was, then as it will be; without its segments */
+	struct manifest_reader reader; /* reads the segments of the manifest */
+	struct recover_known *known;   /* by path, those of a stream in the order of their numbers */
+	size_t known_count;
+	struct manifest_segments segments; /* new list */
+	struct recover_sums sums;	   /* of the stream that is being recovered */
 	char last_time[TRACE_TIME_SIZE]; /* of the last row; "" while there is none */
 };
 
 /*
- * Loads the manifest, or makes one. 1 when there is something to do, 0 when the session has ended;
- * the objects of `recovery` are the caller's, also on an error.
+ * Loads the manifest, or makes one. 1 when there is something to do, 0 when the session has ended.
+ * Call recover_manifest_done() also after an error.
  */
 int recover_manifest_begin(struct recovery *recovery);
+void recover_manifest_done(struct recovery *recovery);
 
-/* What the manifest said of the segment FOLDER/NAME, borrowed, or NULL. */
-struct json_object *recover_manifest_find(const struct recovery *recovery, const char *folder,
-					  const char *name);
+/* What the manifest said of the segment FOLDER/NAME: new object, or NULL. */
+struct json_object *recover_manifest_find(struct recovery *recovery, const char *folder, const char *name);
+struct json_object *recover_manifest_read(struct recovery *recovery, const struct recover_known *known);
 
-/* Counts what there is, and tells of the end and of the gap. */
+/* Adds a segment of the stream to the new list. */
+void recover_manifest_add(struct recovery *recovery, struct json_object *segment);
+
+/* Sets the counts of the stream, whose segments have all been added, and resets the sums. */
+void recover_manifest_count(struct recovery *recovery, struct json_object *description);
+
+/* Writes the end and the gap into the manifest. */
 void recover_manifest_end(struct recovery *recovery);
 
 /* See recover_extent(). */
 int recover_manifest_extent(int folder_fd, struct recover_extent *ret);
+
+/* The order of a stream's files, by name or by path. */
+int recover_compare(const char *one, const char *other);
 
 /* Getters take any object, also NULL; NULL or 0 for what is not there. */
 const char *recover_text(struct json_object *object, const char *key);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 #include "log.h"
 #include "trace_read.h"
 
@@ -31,7 +32,7 @@ void recover_strip(char *name)
 	take_ending(name, ".gz");
 }
 
-/* FOLDER_NUMBER, when its last ending has been taken off. */
+/* Whether a name without its endings is FOLDER_NUMBER. */
 static bool is_numbered(const char *folder, const char *name)
 {
 	size_t length = strlen(folder), digits;
@@ -59,22 +60,6 @@ bool recover_name(const struct recover_stream *stream, const char *file,
 	       is_numbered(stream->folder, stem);
 }
 
-int recover_open(int folder_fd, const char *name)
-{
-	_cleanup_close_ int fd =
-		openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	/* A second name would be one outside the folder. */
-	if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != geteuid())
-		return -EPERM;
-	return take_fd(&fd);
-}
-
 /* ---- what the manifest knows ---- */
 
 static uint64_t size_of(const struct recover_stream *stream, const char *name)
@@ -85,7 +70,7 @@ static uint64_t size_of(const struct recover_stream *stream, const char *name)
 									 (uint64_t)status.st_size;
 }
 
-/* Closed and hashed before the crash, and of the size it had then. */
+/* Whether the segment was closed and hashed before the crash, and has the size it had then. */
 static bool is_known(const struct recover_stream *stream, const struct recover_files *files,
 		     struct json_object *known)
 {
@@ -102,7 +87,7 @@ static void set(struct json_object *object, const char *key, struct json_object 
 	json_object_object_add(object, key, value);
 }
 
-/* Where it lies now, and under which name. */
+/* Sets path, state and size of the segment's file as it is now. */
 static void describe_place(const struct recover_stream *stream, const struct recover_files *files,
 			   struct json_object *object)
 {
@@ -169,7 +154,7 @@ static int scan_file(const struct recover_stream *stream, const char *name, stru
 
 static int cut(const struct recover_stream *stream, const char *name, uint64_t size)
 {
-	_cleanup_close_ int fd = recover_open(stream->fd, name);
+	_cleanup_close_ int fd = inside_open(stream->fd, name, O_RDWR, UINT64_MAX);
 
 	if (fd < 0)
 		return fd;
@@ -179,8 +164,9 @@ static int cut(const struct recover_stream *stream, const char *name, uint64_t s
 }
 
 /*
- * Scans; cuts what is behind the last row's end, and then scans what is left: its hash is of the
- * rows alone. What is no row between others is not ours to judge: it stays, and `verify` names it.
+ * Scans the file, cuts it after the end of the last row, and then scans what is left, as its hash
+ * is of the rows alone. A line between rows that is not a row stays: recovery does not judge it,
+ * and `verify` names it.
  */
 static int make_whole(const struct recover_stream *stream, const char *name, bool gzip,
 		      struct trace_scan *scan, struct trace_read *read)
@@ -202,10 +188,10 @@ static int make_whole(const struct recover_stream *stream, const char *name, boo
 	return r < 0 ? r : scan_file(stream, name, scan, read);
 }
 
-/* Durable, too: the next crash may be the machine's. */
+/* Syncs the file before it gets its final name: the next crash may be the machine's. */
 static int close_part(const struct recover_stream *stream, const char *part, const char *name)
 {
-	_cleanup_close_ int fd = recover_open(stream->fd, part);
+	_cleanup_close_ int fd = inside_open(stream->fd, part, O_RDWR, UINT64_MAX);
 
 	if (fd < 0)
 		return fd;
@@ -224,10 +210,12 @@ static int recover_file(const struct recover_stream *stream, const struct recove
 	snprintf(file, sizeof(file), "%s%s", files->name,
 		 files->plain ? "" : files->part ? ".part" : ".gz");
 	r = make_whole(stream, file, gzip, scan, read);
-	if (r < 0 || files->plain || gzip)
+	if (r < 0)
 		return r;
 	if (!scan->begun)
 		return unlinkat(stream->fd, file, 0) < 0 ? -errno : 0;
+	if (files->plain || gzip)
+		return 0;
 	return close_part(stream, file, files->name);
 }
 

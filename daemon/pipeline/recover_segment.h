@@ -16,7 +16,7 @@ struct recover_files {
 	bool plain, gzip, part;
 };
 
-/* Of one stream. */
+/* A stream that is being recovered. */
 struct recover_stream {
 	const char *flag;
 	const char *folder;
@@ -37,12 +37,9 @@ bool recover_name(const struct recover_stream *stream, const char *file,
 struct json_object *recover_describe_open(const struct recover_stream *stream,
 					  const struct recover_files *files);
 
-/* The descriptor of a file of ours, to be changed, or a negative errno. */
-int recover_open(int folder_fd, const char *name);
-
 /*
- * Cuts what is no whole row, closes the file, and describes it as the manifest does: `known` is
- * what the manifest said of it, or NULL. `*ret` is a new object; NULL when there was not even a
+ * Cuts the file after its last whole row, closes it, and describes it as the manifest does: `known`
+ * is what the manifest said of it, or NULL. `*ret` is a new object; NULL when there was not even a
  * header, and the file is gone. On an error (-ECANCELED, ...) all is as it was, or only cut.
  */
 int recover_segment(const struct recover_stream *stream, const struct recover_files *files,

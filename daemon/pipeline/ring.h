@@ -16,7 +16,7 @@ struct ring {
 	size_t size;
 };
 
-/* A record; the bytes are valid until it returns. */
+/* Called for a record, whose bytes are valid until it returns. */
 typedef int (*ring_handler)(void *userdata, const void *record, size_t size);
 
 /* Maps the ring buffer of a map's descriptor; the size is asked of the kernel. */
@@ -24,7 +24,7 @@ int ring_open(struct ring *ring, int map);
 void ring_close(struct ring *ring); /* takes one that is all zero */
 
 /*
- * Hands over what is there. False when it stopped early, at a record still being written; `count`
- * grows by the records handed over.
+ * Hands over all records that are there. False when it stopped early, at a record still being
+ * written; `count` grows by the records handed over.
  */
 bool ring_read(struct ring *ring, ring_handler handler, void *userdata, size_t *count);

@@ -25,6 +25,7 @@ struct router {
 	uint64_t tallied; /* sessions whose rows are counted in `tally` */
 	struct router_tally *tally;
 	bool transient; /* the row in hand has a name that is to be dropped */
+	bool name_lost; /* the row in hand has a name that is unknown */
 	/* Written by the consumer thread alone. */
 	_Atomic uint64_t rows;
 	_Atomic uint64_t malformed;
@@ -55,7 +56,7 @@ void router_free(struct router *router)
 	free(router);
 }
 
-/* From a thread that is not the consumer. */
+/* Takes the lock from a thread that is not the consumer. */
 static void lock_outside(struct router *router)
 {
 	atomic_fetch_add(&router->waiting, 1);
@@ -63,7 +64,7 @@ static void lock_outside(struct router *router)
 	atomic_fetch_sub(&router->waiting, 1);
 }
 
-/* One of both. */
+/* Attaches either a writer or a recorder; the other is NULL. */
 static int attach(struct router *router, unsigned int session, struct writer *writer,
 		  struct recorder *recorder)
 {
@@ -132,7 +133,7 @@ void router_end(struct router *router)
 	pthread_mutex_unlock(&router->lock);
 }
 
-/* Between two rows: whoever waits for the lock gets it before the drain goes on. */
+/* Between two rows: a thread that waits for the lock gets it before the drain goes on. */
 static void lend_lock(struct router *router)
 {
 	pthread_mutex_unlock(&router->lock);
@@ -152,17 +153,18 @@ static struct row_text text_of(const struct names_path *path)
 	return (struct row_text){ path->text, path->length, path->quote };
 }
 
-/* A name that is unknown, or has a parent that is: it may wait in the ring of names. */
+/* Resolves a name that is unknown, or has a parent that is: it may still be in the ring of names. */
 static bool resolve_late(struct router *router, uint64_t id, struct names_path *path)
 {
 	bool known;
 
-	if (router->config.drain_names)
+	if (router->config.drain_names && id != IOTR_NAME_LOST)
 		router->config.drain_names(router->config.userdata);
 	known = names_resolve(router->config.names, id, path);
 	if (!known || !path->complete) {
 		names_resend(router->config.names, id);
 		count(&router->names_missing);
+		router->name_lost = true;
 	}
 	return known;
 }
@@ -189,15 +191,18 @@ static void describe_file(struct router *router, const struct iotr_file *file, s
 		row->fs_type = names_device_fs(names, file->device);
 }
 
-/* Draining for the second name may move the first one's text: it is looked up again then. */
+/*
+ * Looking for the second name may drain the ring, which may move the first one's text, or free it: that is looked up
+ * again, whether the second was found or not.
+ */
 static void describe_second(struct router *router, const struct iotr_vfs_record *record,
 			    struct row *row)
 {
 	struct names_path path;
 
-	if (!resolve(router, record->name2, &path))
-		return;
-	row->path2 = text_of(&path);
+	if (resolve(router, record->name2, &path))
+		row->path2 = text_of(&path);
+	row->path = (struct row_text){ 0 };
 	if (record->file.name && names_resolve(router->config.names, record->file.name, &path))
 		row->path = text_of(&path);
 }
@@ -209,7 +214,7 @@ static void describe_second(struct router *router, const struct iotr_vfs_record 
 SAME_PLACE(file);
 SAME_PLACE(name2);
 
-/* Of VFS, and of IOURING. */
+/* For VFS and IOURING. */
 static void describe_files(struct router *router, struct row *row)
 {
 	const struct iotr_vfs_record *record = (const void *)row->record;
@@ -219,28 +224,30 @@ static void describe_files(struct router *router, struct row *row)
 		describe_second(router, record, row);
 }
 
-static void describe_block(struct router *router, struct row *row)
+/* Takes the path from the name in the row, otherwise from the last name that came for the inode. */
+static void describe_inode(struct router *router, uint64_t name, uint32_t device, uint64_t inode, struct row *row)
 {
-	const struct iotr_block_record *record = (const void *)row->record;
 	struct names_path path;
 
-	if (record->inode != IOTR_UNKNOWN && record->inode_device &&
-	    names_inode(router->config.names, record->inode_device, record->inode, &path))
+	if (inode == IOTR_UNKNOWN || !device)
+		return;
+	if (name ? resolve(router, name, &path) :
+		   names_inode(router->config.names, device, inode, &path))
 		row->path = text_of(&path);
 }
 
-/* The name that came with the row, else the last that was heard of the inode. */
+static void describe_block(struct router *router, struct row *row)
+{
+	const struct iotr_block_record *record = (const void *)row->record;
+
+	describe_inode(router, record->name, record->inode_device, record->inode, row);
+}
+
 static void describe_cache(struct router *router, struct row *row)
 {
-	const struct iotr_cache_record *record = (const void *)row->record;
-	const struct iotr_file *file = &record->file;
-	struct names_path path;
+	const struct iotr_file *file = &((const struct iotr_cache_record *)row->record)->file;
 
-	if (file->inode == IOTR_UNKNOWN)
-		return;
-	if (file->name ? resolve(router, file->name, &path) :
-			 names_inode(router->config.names, file->device, file->inode, &path))
-		row->path = text_of(&path);
+	describe_inode(router, file->name, file->device, file->inode, row);
 }
 
 static void describe_pagefault(struct router *router, struct row *row)
@@ -250,7 +257,7 @@ static void describe_pagefault(struct router *router, struct row *row)
 	describe_file(router, &record->file, row);
 }
 
-/* Of streams whose rows name files. */
+/* For streams whose rows name files. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
 	[IOTR_VFS] = describe_files,
 	[IOTR_BLOCK] = describe_block,
@@ -259,7 +266,7 @@ static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *
 	[IOTR_PAGEFAULT] = describe_pagefault,
 };
 
-/* Names of one call are of no use after its row. */
+/* Transient names belong to one call, and are of no use after its row. */
 static void drop_transient(struct router *router, const struct iotr_record *head)
 {
 	const struct iotr_vfs_record *record = (const void *)head;
@@ -283,8 +290,10 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	}
 	if (record->sessions & router->tallied)
 		router->tally->rows[record->stream][record->operation % IOTR_OPERATIONS_MAX]++;
+	router->name_lost = false;
 	if (describers[record->stream])
 		describers[record->stream](router, &row);
+	row.name_lost = router->name_lost || record->unread;
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows to sessions: resolves the names of a row once and queues it for every session in its mask.
+ * Rows to sessions: resolves the names of a row once and queues it for every session in its session
+ * mask.
  *
  * Threads: router_begin(), router_row() and router_end() belong to the consumer thread;
  * router_attach() and router_detach() to any other. They exclude each other by a lock that the
- * consumer holds from begin to end, and lends between two rows when somebody waits for it. A
- * consumer that does not end a drain, because rows come as fast as it takes them, is no obstacle.
- * The router owns neither names nor writers nor recorders.
+ * consumer holds from begin to end, and releases between two rows when a thread waits for it. So
+ * they do not wait for the end of a drain, which may be far when rows come as fast as the consumer
+ * takes them. The router owns neither names nor writers nor recorders.
  */
 #pragma once
 
@@ -22,8 +23,7 @@ struct writer;
 
 struct router_config {
 	struct names *names;
-	/* Called inside router_row() for a name that is unknown: drain the name ring, names_add().
-	 */
+	/* Called inside router_row() for a name that is unknown: drains the name ring by names_add(). */
 	void (*drain_names)(void *userdata); /* may be NULL */
 	void *userdata;
 };
@@ -31,28 +31,27 @@ struct router_config {
 int router_new(const struct router_config *config, struct router **ret);
 void router_free(struct router *router); /* takes NULL; all sessions are detached by then */
 
-/* `session` is the bit of the mask, 0...63. -EBUSY: taken. */
+/* `session` is the session's slot, 0...63, and its bit of the session mask. -EBUSY: taken. */
 int router_attach(struct router *router, unsigned int session, struct writer *writer);
 
 /* The same for a session whose rows are kept in memory. */
 int router_attach_recorder(struct router *router, unsigned int session, struct recorder *recorder);
 
-/* When it returns, nobody gets more rows; what a writer's queue holds has been made known to it. */
+/* When it returns, the session gets no more rows, and its writer has been woken for what is in its queue. */
 void router_detach(struct router *router, unsigned int session);
 
-/* Rows by operation. Main thread, once the tally has ended; the consumer thread until then. */
+/* Rows by operation. It belongs to the consumer thread until the tally has ended, then to the main thread. */
 struct router_tally {
 	uint32_t rows[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
 };
 
 /*
- * Counts the rows of the sessions in the mask, whether these have writers or not. NULL: counts no
- * more, and when it returns the tally before is left alone.
+ * Counts the rows of the sessions in the mask, whether these have writers or not. NULL ends the
+ * counting: when it returns, the former tally is no longer written.
  */
 void router_tally_set(struct router *router, uint64_t sessions, struct router_tally *tally);
 
-/* Around one drain of the rings: the writers are woken in router_end(), and when much has piled up.
- */
+/* Called around one drain of the rings. The writers are woken in router_end(), and before when much is queued. */
 void router_begin(struct router *router);
 void router_end(struct router *router);
 

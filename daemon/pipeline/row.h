@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A row on its way from the router to a formatter: the record, and what only the consumer thread
- * could know of it. Plain data that owns nothing: it points into a ring, or into a queue.
+ * A row between the router and a format: the record, and what only the consumer thread could know
+ * of it. Plain data that owns nothing: it points into a ring, or into a queue.
  */
 #pragma once
 
@@ -22,4 +22,5 @@ struct row {
 	struct row_text path;
 	struct row_text path2;
 	const char *fs_type; /* "" when unknown; outlives every row */
+	bool name_lost;	     /* a path or a part of it, or an argument, is missing that the kernel side meant to send */
 };

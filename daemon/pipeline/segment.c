@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 
 #define PART	      ".part"
 #define PART_NAME_MAX (SEGMENT_NAME_MAX + sizeof(PART))
-#define MODE	      0640
 
 static int write_header(struct segment *segment, const char *header, size_t size)
 {
@@ -35,10 +35,9 @@ static int create(struct segment *segment, int folder_fd, const struct segment_k
 	int error;
 
 	part_name(segment, part);
-	segment->fd =
-		openat(folder_fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+	segment->fd = inside_create(folder_fd, part, O_RDWR);
 	if (segment->fd < 0)
-		return -errno;
+		return segment->fd;
 	error = write_header(segment, kind->header, kind->header_size);
 	if (error < 0)
 		unlinkat(folder_fd, part, 0);
@@ -130,7 +129,7 @@ void segment_accept(struct segment *segment, const char *data, size_t size, bool
 	segment->bytes += size;
 }
 
-/* The next write begins at the same place, and closing cuts again: no need to look at the result. */
+/* The result does not matter: the next write begins at the same place, and closing cuts again. */
 void segment_trim(struct segment *segment)
 {
 	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)

@@ -27,16 +27,16 @@ struct segment {
 	char name[SEGMENT_NAME_MAX]; /* without .part and .gz */
 	int fd;			     /* -1 when closed and hashed */
 	bool closed;		     /* has its final name */
-	bool compressed;	     /* and .gz behind it */
+	bool compressed;	     /* has its final name with .gz */
 	bool removed;		     /* there is no file any more */
-	uint64_t stored;	     /* bytes on the disk, of what is compressed */
+	uint64_t stored;	     /* bytes on the disk, when compressed */
 	uint64_t rows;
 	uint64_t bytes;	   /* of whole lines in the file, header included */
 	uint64_t first_ns; /* least and greatest start of a row, CLOCK_MONOTONIC */
 	uint64_t last_ns;
 	uint64_t first_realtime_ns; /* the same as the rows' timestamps have them */
 	uint64_t last_realtime_ns;
-	uint64_t hashed; /* bytes */
+	uint64_t hashed; /* bytes hashed so far */
 	struct sha256_ctx hash;
 	char sha256[SHA256_HEX_SIZE]; /* "" until known */
 	char *text; /* its part of the manifest, kept when nothing of it changes any more */
@@ -59,29 +59,32 @@ int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int num
 /* Closes the descriptor, not the file: what is not closed stays .part. Takes NULL. */
 void segment_free(struct segment *segment);
 
-/* Writes at the end; returns how many bytes went, with *error what stopped it (0: nothing). */
+/* Appends to the file; returns how many bytes were written, and in *error what stopped it (0: nothing). */
 size_t segment_write(struct segment *segment, const char *data, size_t size, int *error);
 
-/* These bytes, whole lines, have been written; hashed now if `hash`, and if those before are. */
+/*
+ * Counts these bytes, whole lines that have been written; they are hashed now if `hash`, and if all
+ * before them are.
+ */
 void segment_accept(struct segment *segment, const char *data, size_t size, bool hash);
 
-/* Cuts what is behind the whole lines, as far as that can be done. */
+/* Cuts what follows the whole lines, as far as that can be done. */
 void segment_trim(struct segment *segment);
 
-/* Cuts what is behind the whole lines, and gives the file its final name. */
+/* Cuts what follows the whole lines, and gives the file its final name. */
 int segment_close(struct segment *segment, int folder_fd);
 
 /*
- * Hashes one chunk more. False: nothing to do now, be it that all is hashed, or that less than a
- * chunk has come and the segment is not closed.
+ * Hashes one chunk more. False: there is nothing to do now, because all is hashed, or because less
+ * than a chunk has come and the segment is not closed.
  */
 bool segment_hash(struct segment *segment);
 
 /* Removes the file, by whichever name it has. */
 void segment_remove(const struct segment *segment, int folder_fd);
 
-/* Somebody removed the file. */
+/* Notes that the file was removed. */
 void segment_lost(struct segment *segment);
 
-/* Something changed that the manifest tells. */
+/* Notes that the segment's part of the manifest has changed. */
 void segment_changed(struct segment *segment);

@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inside.h"
 #include "schema.h"
-
-#define FOLDER_MODE 0750
 
 #define add(counter, value)                                                                        \
 	atomic_store_explicit(&(counter),                                                          \
@@ -76,11 +75,9 @@ int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
 	error = make_header(sink, format);
 	if (error < 0)
 		return error;
-	if (mkdirat(output_fd, folder, FOLDER_MODE) < 0)
-		return -errno;
-	sink->folder_fd = openat(output_fd, folder, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	sink->folder_fd = inside_make_folder(output_fd, folder);
 	if (sink->folder_fd < 0)
-		return -errno;
+		return sink->folder_fd;
 	error = begin_segment(sink);
 	if (!error)
 		extent->bytes += sink->kind.header_size;
@@ -135,7 +132,7 @@ static uint64_t count_lines(const char *data, size_t size)
 	return lines;
 }
 
-/* `rows` lines of `size` bytes, the first of the buffer, are in the file. */
+/* Counts the first `rows` lines of the buffer, of `size` bytes, which are in the file. */
 static void account(struct sink *sink, size_t size, uint64_t rows)
 {
 	struct segment *segment = sink->segment;
@@ -151,7 +148,7 @@ static void account(struct sink *sink, size_t size, uint64_t rows)
 	add(sink->bytes, size);
 }
 
-/* Only `done` bytes went: the whole lines among them count, the others stay in the buffer. */
+/* Only `done` bytes were written: the whole lines among them count, the others stay in the buffer. */
 static void keep_rest(struct sink *sink, size_t done)
 {
 	const char *end = memrchr(sink->buffer, '\n', done);
@@ -166,7 +163,10 @@ static void keep_rest(struct sink *sink, size_t done)
 	memmove(sink->buffer, sink->buffer + whole, sink->used);
 }
 
-/* A segment for the buffer, and room for it: where all else has gone, the segment itself does. */
+/*
+ * Makes sure of a segment for the buffer, and of room for it. Where all else has been removed, the
+ * open segment is ended, so that it can be removed as well.
+ */
 static int make_room(struct sink *sink)
 {
 	int error = sink->segment ? 0 : begin_segment(sink);
@@ -259,7 +259,7 @@ static int close_segment(struct sink *sink, struct segment *segment)
 	sink->unclosed = TAILQ_NEXT(segment, entry);
 	trace_closed(sink->trace, sink->stream, segment->number, segment->name, segment->bytes);
 	if (sink->unhashed == segment && segment->hashed == segment->bytes)
-		sink_hash(sink); /* nothing but to close it */
+		sink_hash(sink); /* it is all hashed; this closes its descriptor */
 	return 0;
 }
 
@@ -311,7 +311,7 @@ bool sink_hash(struct sink *sink)
 	return true;
 }
 
-/* Those that the manifest tells of one by one are not too many. */
+/* Drops the oldest removed segments from the list when the manifest would list too many of them. */
 static void forget_removed(struct sink *sink)
 {
 	unsigned int count = 0, most = trace_removed_listed(sink->trace);

@@ -35,7 +35,7 @@ struct extent {
 struct sink {
 	enum iotr_stream stream;
 	int folder_fd;
-	struct extent *extent; /* not owned, and so the next */
+	struct extent *extent; /* not owned, as the next */
 	struct trace *trace;   /* asked for room; NULL: there is enough */
 	struct segment_kind kind;
 	unsigned int number;	 /* of the last segment */
@@ -44,7 +44,8 @@ struct sink {
 	struct segment *unclosed; /* the first that has not its final name yet, or NULL */
 	struct segment *unhashed; /* the first that is not hashed to its end, or NULL */
 	unsigned int backlog;	  /* segments from `unhashed` on that are complete */
-	bool hash_at_once;	  /* there is time: no need to read what was written */
+	/* There is time to hash rows while they are in the buffer, instead of reading them again. */
+	bool hash_at_once;
 	char *buffer;
 	size_t used;
 	uint64_t buffered_rows;
@@ -56,7 +57,7 @@ struct sink {
 	_Atomic uint64_t written;
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t lost;
-	_Atomic uint64_t removed; /* rows of segments that were removed for want of room */
+	_Atomic uint64_t removed; /* rows of segments that were removed to make room */
 	_Atomic uint64_t segment_count;
 	_Atomic int error; /* of the last write */
 };
@@ -80,7 +81,7 @@ static inline char *sink_reserve(struct sink *sink, size_t size)
 	return sink->buffer + sink->used;
 }
 
-/* What a line makes the files grow by before there is one. */
+/* Bytes of the header that the files grow by with the first line of a segment. */
 static inline size_t sink_new_header(const struct sink *sink)
 {
 	return sink->segment ? 0 : sink->kind.header_size;
@@ -92,7 +93,7 @@ static inline size_t sink_growth(const struct sink *sink, size_t size)
 	return size + (sink->used ? 0 : sink_new_header(sink));
 }
 
-/* Whether its segment stays within `limit` with a line of `size`, or holds nothing but that. */
+/* Whether its segment stays within `limit` bytes with a line of `size`, or holds nothing but that line. */
 bool sink_fits(const struct sink *sink, size_t size, uint64_t limit);
 
 /* When a row began. */
@@ -107,7 +108,7 @@ static inline void sink_widen(uint64_t *first, uint64_t *last, uint64_t least, u
 	*last = greatest > *last ? greatest : *last;
 }
 
-/* The line is there. */
+/* Counts the line that was written to the reserved room. */
 static inline void sink_commit(struct sink *sink, size_t size, struct sink_time time)
 {
 	sink->extent->rows++;
@@ -119,15 +120,15 @@ static inline void sink_commit(struct sink *sink, size_t size, struct sink_time 
 		   time.realtime_ns);
 }
 
-/* A row that came to be none of the buffer. */
+/* Counts a row as lost that did not get into the buffer. */
 void sink_lose_row(struct sink *sink);
 
 /* Writes what is buffered, as far as that can be done. */
 int sink_flush(struct sink *sink);
 
 /*
- * The segment is complete, and returned; NULL when it has no rows and goes on. The buffer must be
- * empty. It gets its final name now, or later if that fails.
+ * Ends the segment and returns it; NULL when it has no rows and goes on. The buffer must be empty.
+ * The segment gets its final name now, or later if that fails.
  */
 struct segment *sink_cut(struct sink *sink);
 
@@ -138,9 +139,10 @@ int sink_close(struct sink *sink);
 int sink_close_rest(struct sink *sink);
 
 /*
- * What became of a closed segment. Of those removed the latest stay in the list, for the manifest.
+ * Notes that a closed segment was compressed or removed. The latest removed ones stay in the list,
+ * for the manifest.
  */
 void sink_change(struct sink *sink, const struct trace_change *change);
 
-/* A piece of hashing. False: nothing to do now. */
+/* Hashes one chunk. False: nothing to do now. */
 bool sink_hash(struct sink *sink);

@@ -11,18 +11,18 @@
 
 /* How a value is read. */
 enum kind {
-	AUTO,	  /* 4 bytes or 1 as a number, else hex */
+	AUTO,	  /* 4 bytes or 1 as a number, otherwise hex */
 	INT,
 	UNSIGNED, /* of 4 or 8 bytes */
 	LINGER,	  /* struct linger */
 	TIME,	  /* struct timeval of the ABI */
-	TIME64,	  /* the same of 64 bits in any */
+	TIME64,	  /* the same with 64-bit members, in any ABI */
 	TEXT,
 	HEX,
 };
 
 struct option {
-	const char *name; /* NULL: none has this number */
+	const char *name; /* NULL: no option has this number */
 	enum kind kind;
 };
 
@@ -207,7 +207,7 @@ static size_t hex(const uint8_t *value, size_t size, char *text)
 	return length;
 }
 
-/* The first bytes, at most 8, in the order of the machine that runs both. */
+/* The number in the first bytes, at most 8, in the byte order of the machine that runs both programs. */
 static uint64_t number_of(const uint8_t *value, size_t size)
 {
 	uint64_t number = 0;
@@ -240,7 +240,7 @@ static size_t linger(const uint8_t *value, size_t size, char *text)
 	return (size_t)sprintf(text, "%" PRId32 ":%" PRId32, parts[0], parts[1]);
 }
 
-/* What is no time, for the microseconds do not fit a second, is left as it is. */
+/* Seconds with microseconds. A value whose microseconds are not within a second is no time, and shown as hex. */
 static size_t timeval(const uint8_t *value, size_t size, bool narrow, char *text)
 {
 	int64_t parts[2];

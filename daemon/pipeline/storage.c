@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who may write how much, and what goes to make room. */
+/* How much each session may write, and what is removed to make room. */
 #include "storage_private.h"
 
 #include <errno.h>
@@ -8,21 +8,22 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#include "thread.h"
-
-#define WAIT_NS 500000000ULL /* for what another thread removes */
+#define STOP_NS 15000000000ULL /* for keepers that wait for disks, at the daemon's end */
+#define WAIT_NS 500000000ULL /* for a removal by another thread */
+#define ASK_NS	2000000000ULL /* for removals by keepers from another disk */
 #define SLACK	(64 * 1024)  /* a file system needs more than a file's bytes */
 
 enum limit { LIMIT_NONE, LIMIT_SESSION, LIMIT_MAX_USE, LIMIT_KEEP_FREE };
 
-/* Somebody wants to write. */
+/* A request to write, by a trace's thread. */
 struct request {
 	struct trace *trace;
 	uint64_t bytes;
 	enum trace_room room;
-	const struct kept *packed; /* that is being compressed, or NULL */
-	uint64_t free;		   /* bytes of the file system */
-	uint64_t deadline;	   /* for waiting */
+	const struct kept *packed; /* the segment that is being compressed, or NULL */
+	uint64_t free;		   /* free bytes of the file system */
+	uint64_t deadline;	   /* CLOCK_MONOTONIC: end of waiting for a removal */
+	uint64_t asks_until;	   /* the same, for keepers */
 };
 
 static uint64_t free_bytes(const struct trace *trace)
@@ -35,7 +36,7 @@ static uint64_t free_bytes(const struct trace *trace)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
-/* The disk is asked without the lock, and only where the answer counts. */
+/* Free bytes of the file system. The disk is asked without the lock, and only where keep_free is set. */
 static uint64_t free_if_limited(const struct trace *trace)
 {
 	struct storage *storage = trace->storage;
@@ -64,7 +65,7 @@ static uint64_t excess_of(uint64_t used, uint64_t bytes, uint64_t limit)
 	return limit && used + bytes > limit ? used + bytes - limit : 0;
 }
 
-/* The limit that stands against it, with how much has to go. */
+/* The limit that the request would exceed, and how many bytes have to be removed for it. */
 static enum limit find_limit(struct request *request, uint64_t *excess)
 {
 	const struct trace *trace = request->trace;
@@ -92,8 +93,12 @@ static enum limit find_limit(struct request *request, uint64_t *excess)
 	return LIMIT_KEEP_FREE;
 }
 
-/* The trace with the oldest segment, of those that the limit is about. */
-static struct trace *oldest_trace(const struct storage *storage, enum limit limit)
+/*
+ * The trace with the oldest segment, among those that the limit is about. Those on disks that do not answer are
+ * skipped, but for the disk of `own`, the trace that asks, as its thread waits for that disk in any case; NULL:
+ * none asks.
+ */
+static struct trace *oldest_trace(const struct storage *storage, enum limit limit, const struct trace *own)
 {
 	struct trace *trace, *oldest = NULL;
 	uint64_t least = UINT64_MAX;
@@ -106,20 +111,25 @@ static struct trace *oldest_trace(const struct storage *storage, enum limit limi
 		kept = trace_oldest(trace);
 		if (!kept || kept->closed_ns >= least)
 			continue;
+		if ((!own || own->device != trace->device) && disk_is_silent(storage, trace->device))
+			continue;
 		least = kept->closed_ns;
 		oldest = trace;
 	}
 	return oldest;
 }
 
-/* Of those below the log folder that have ended, and no rows any more, the first that ended. */
-static struct trace *emptied_trace(const struct storage *storage)
+/*
+ * The trace on this disk that ended first, of those below the log folder that have ended and have
+ * no rows any more.
+ */
+static struct trace *emptied_trace(const struct storage *storage, dev_t device)
 {
 	struct trace *trace, *oldest = NULL;
 
 	TAILQ_FOREACH (trace, &storage->traces, entry) {
 		bool empty = trace->ended && trace->counted && !trace->references &&
-			     !trace->others && !trace_has_changes(trace) && trace->used;
+			     !trace->others && !trace_has_changes(trace) && trace->used && trace->device == device;
 
 		for (int stream = 0; empty && stream < IOTR_STREAM_COUNT; stream++)
 			empty = TAILQ_EMPTY(&trace->kept[stream]);
@@ -129,7 +139,7 @@ static struct trace *emptied_trace(const struct storage *storage)
 	return oldest;
 }
 
-/* A manifest that tells of removed rows alone goes when there is nothing else. */
+/* Removes such a folder, whose manifest lists removed rows alone, when there is nothing else to remove. */
 static bool remove_emptied(const struct request *request, enum limit limit)
 {
 	struct storage *storage = request->trace->storage;
@@ -137,7 +147,7 @@ static bool remove_emptied(const struct request *request, enum limit limit)
 
 	if (request->room == TRACE_ROOM_NONE || request->packed || limit == LIMIT_SESSION)
 		return false;
-	trace = emptied_trace(storage);
+	trace = emptied_trace(storage, request->trace->device);
 	return trace && trace_remove_folder(trace);
 }
 
@@ -149,7 +159,7 @@ static struct trace *find_victim(const struct request *request, enum limit limit
 	if (request->room == TRACE_ROOM_NONE || (packed && trace->ended))
 		return NULL;
 	if (limit != LIMIT_SESSION && !packed)
-		return oldest_trace(trace->storage, limit);
+		return oldest_trace(trace->storage, limit, trace);
 	oldest = trace_oldest(trace);
 	return oldest && (!packed || oldest->closed_ns < packed->closed_ns) ? trace : NULL;
 }
@@ -161,12 +171,39 @@ static bool wait_gone(struct storage *storage, uint64_t deadline)
 	return !pthread_cond_timedwait(&storage->gone, &storage->lock, &until);
 }
 
+/* Bytes that are being removed from one disk, of traces that count for the machine's limits. */
+static uint64_t leaving_from(const struct storage *storage, dev_t device)
+{
+	const struct trace *trace;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (trace, &storage->traces, entry)
+		if (trace->counted && trace->device == device)
+			bytes += trace->leaving;
+	return bytes;
+}
+
+/*
+ * Has a keeper remove the segment, as it is on another disk, which may not answer; then that disk
+ * is skipped the next time. False: the time for that has passed.
+ */
+static bool ask_keepers(const struct request *request)
+{
+	struct storage *storage = request->trace->storage;
+
+	if (storage->wanted < request->bytes)
+		storage->wanted = request->bytes;
+	pthread_cond_signal(&storage->work);
+	wait_gone(storage, clocks_mono_ns() + WAIT_NS);
+	return clocks_mono_ns() < request->asks_until;
+}
+
 /* Removes a segment, or waits for one that is being removed. False: there is none. */
 static bool make_room(const struct request *request, enum limit limit, uint64_t excess)
 {
 	struct trace *victim, *trace = request->trace;
 	struct storage *storage = trace->storage;
-	uint64_t leaving = limit == LIMIT_SESSION ? trace->leaving : storage->leaving, freed;
+	uint64_t leaving = limit == LIMIT_SESSION ? trace->leaving : leaving_from(storage, trace->device), freed;
 	struct kept *oldest;
 
 	if (leaving && leaving >= excess)
@@ -175,8 +212,10 @@ static bool make_room(const struct request *request, enum limit limit, uint64_t 
 	if (!victim)
 		return leaving ? wait_gone(storage, request->deadline)
 			       : remove_emptied(request, limit);
+	if (victim->device != trace->device)
+		return ask_keepers(request);
 	oldest = trace_oldest(victim);
-	/* What somebody has open takes its space as long as that. */
+	/* A file that is open keeps its space until it is closed. */
 	freed = oldest->hashed && !oldest->held ? oldest->bytes : 0;
 	if (trace_remove(victim, oldest) && limit == LIMIT_KEEP_FREE)
 		storage->credit += freed;
@@ -191,6 +230,7 @@ static int take_locked(struct request *request)
 	uint64_t excess;
 
 	request->deadline = clocks_mono_ns() + WAIT_NS;
+	request->asks_until = clocks_mono_ns() + ASK_NS;
 	for (;;) {
 		request->free = free_if_limited(request->trace);
 		pthread_mutex_lock(&storage->lock);
@@ -235,7 +275,7 @@ void trace_give(struct trace *trace, uint64_t bytes)
 	if (!trace)
 		return;
 	pthread_mutex_lock(&trace->storage->lock);
-	trace_unuse(trace, bytes);
+	trace_unuse(trace, bytes < trace->used ? bytes : trace->used);
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
@@ -254,22 +294,49 @@ void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken,
 {
 	pthread_mutex_lock(&trace->storage->lock);
 	trace->in_flight -= taken;
-	if (kept->state == KEPT_COMPRESSING) { /* else all of it was given back */
+	if (kept->state == KEPT_COMPRESSING) { /* otherwise all of it was given back */
 		kept->packed -= taken - written;
 		trace_unuse(trace, taken - written);
 	}
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
+/* Bytes by which max_use is exceeded, without those that are being removed from disks that answer. */
+static uint64_t trim_excess(const struct storage *storage)
+{
+	uint64_t excess = excess_of(storage->used, storage->wanted, storage->limits.max_use), leaving = 0;
+	const struct trace *trace;
+
+	if (!excess)
+		return 0;
+	TAILQ_FOREACH (trace, &storage->traces, entry)
+		if (trace->counted && trace->leaving && !disk_is_silent(storage, trace->device))
+			leaving += trace->leaving;
+	return excess > leaving ? excess - leaving : 0;
+}
+
+static bool trim_one(struct trace *victim)
+{
+	struct visit visit;
+	bool removed;
+
+	visit_begin(&visit, victim, VISIT_TRIM);
+	removed = trace_remove(victim, trace_oldest(victim));
+	visit_end(&visit);
+	return removed;
+}
+
 void storage_trim(struct storage *storage)
 {
-	while (storage->limits.max_use && storage->used > storage->limits.max_use &&
-	       !atomic_load(&storage->stopping)) {
-		struct trace *victim = oldest_trace(storage, LIMIT_MAX_USE);
+	while (!atomic_load(&storage->stopping) && trim_excess(storage)) {
+		struct trace *victim = oldest_trace(storage, LIMIT_MAX_USE, NULL);
 
-		if (!victim || !trace_remove(victim, trace_oldest(victim)))
-			return;
+		if (victim && disk_is_visited(storage, victim->device, VISIT_TRIM))
+			return; /* the keeper that removes from it goes on */
+		if (!victim || !trim_one(victim))
+			break;
 	}
+	storage->wanted = 0;
 }
 
 void storage_set_limits(struct storage *storage, const struct storage_limits *limits)
@@ -280,14 +347,6 @@ void storage_set_limits(struct storage *storage, const struct storage_limits *li
 	pthread_mutex_unlock(&storage->lock);
 }
 
-static int start_keeper(struct storage *storage)
-{
-	int error = thread_start(&storage->keeper, keeper_run, storage);
-
-	storage->keeper_runs = !error;
-	return error;
-}
-
 static void init_locks(struct storage *storage)
 {
 	pthread_condattr_t attributes;
@@ -295,12 +354,13 @@ static void init_locks(struct storage *storage)
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_mutex_init(&storage->lock, NULL);
+	pthread_mutex_init(&storage->core, NULL);
 	pthread_cond_init(&storage->work, &attributes);
 	pthread_cond_init(&storage->gone, &attributes);
 	pthread_condattr_destroy(&attributes);
 }
 
-int storage_new(const char *log_dir, const struct storage_limits *limits,
+int storage_new(const char *log_dir, const struct rights *rights, const struct storage_limits *limits,
 		const char *const *recovered, struct storage **ret)
 {
 	struct storage *storage = calloc(1, sizeof(*storage));
@@ -310,11 +370,15 @@ int storage_new(const char *log_dir, const struct storage_limits *limits,
 		return -ENOMEM;
 	init_locks(storage);
 	TAILQ_INIT(&storage->traces);
+	TAILQ_INIT(&storage->visits);
 	storage->limits = *limits;
+	storage->rights = *rights;
 	storage->log_dir = strdup(log_dir);
 	if (storage->log_dir)
 		storage_scan(storage, recovered);
-	error = storage->log_dir ? start_keeper(storage) : -ENOMEM;
+	pthread_mutex_lock(&storage->lock);
+	error = storage->log_dir ? keeper_start(storage) : -ENOMEM;
+	pthread_mutex_unlock(&storage->lock);
 	if (error < 0)
 		storage_free(storage);
 	else
@@ -322,35 +386,56 @@ int storage_new(const char *log_dir, const struct storage_limits *limits,
 	return error;
 }
 
-void storage_stop(struct storage *storage)
+/* Waits for the keeper's end until `until_ns`; one that has not ended by then is detached, and false is returned. */
+static bool keeper_ends(struct keeper *keeper, uint64_t until_ns)
 {
-	if (!storage)
-		return;
-	pthread_mutex_lock(&storage->lock);
-	atomic_store(&storage->stopping, true);
-	pthread_cond_signal(&storage->work);
-	pthread_mutex_unlock(&storage->lock);
-	if (storage->keeper_runs)
-		pthread_join(storage->keeper, NULL);
-	storage->keeper_runs = false;
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	bool done;
+
+	while (!(done = atomic_load(&keeper->done)) && clocks_mono_ns() < until_ns)
+		nanosleep(&moment, NULL);
+	if (done)
+		pthread_join(keeper->thread, NULL);
+	else
+		pthread_detach(keeper->thread);
+	return done;
 }
 
-void storage_free(struct storage *storage)
+bool storage_stop(struct storage *storage)
+{
+	uint64_t until_ns = clocks_mono_ns() + STOP_NS;
+	bool ended = true;
+
+	if (!storage)
+		return true;
+	pthread_mutex_lock(&storage->lock);
+	atomic_store(&storage->stopping, true); /* no keeper is started any more */
+	pthread_cond_broadcast(&storage->work);
+	pthread_mutex_unlock(&storage->lock);
+	for (; storage->keeper_count; storage->keeper_count--)
+		ended &= keeper_ends(&storage->keepers[storage->keeper_count - 1], until_ns);
+	return ended;
+}
+
+bool storage_free(struct storage *storage)
 {
 	struct trace *trace;
 
 	if (!storage)
-		return;
-	storage_stop(storage);
+		return true;
+	if (!storage_stop(storage))
+		return false;
 	while ((trace = TAILQ_FIRST(&storage->traces))) {
 		trace->references = 1;
-		trace->counted = false; /* not kept for later */
+		trace->counted = false; /* so that trace_unref() frees it */
 		trace->ended = true;
 		trace_unref(trace);
 	}
 	pthread_cond_destroy(&storage->gone);
 	pthread_cond_destroy(&storage->work);
+	pthread_mutex_destroy(&storage->core);
 	pthread_mutex_destroy(&storage->lock);
 	free(storage->log_dir);
 	free(storage);
+	return true;
 }

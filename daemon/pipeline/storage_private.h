@@ -2,9 +2,10 @@
 /*
  * What the sources of storage share.
  *
- * Locks: `storage->lock` is over all numbers, lists and states, and never held while a disk is
- * waited for. `trace->files` is over the names of the trace's closed segments, and is taken first.
- * The thread that compresses runs when nobody else does: it holds either only for moments.
+ * Locks: `storage->lock` protects all numbers, lists and states, and is never held while a disk is
+ * waited for. `trace->files` protects the names of the trace's closed segments, and is taken first.
+ * Keepers have idle priority while they compress: they hold either lock only for moments, and not
+ * at that priority.
  */
 #pragma once
 
@@ -18,31 +19,31 @@
 
 enum kept_state {
 	KEPT_PLAIN,	  /* stays as it is */
-	KEPT_UNHASHED,	  /* will wait */
+	KEPT_UNHASHED,	  /* closed; its SHA-256 is not known yet, so it cannot be compressed */
 	KEPT_WAITING,	  /* to be compressed */
-	KEPT_COMPRESSING, /* by the keeper; whoever removes it just changes the state */
+	KEPT_COMPRESSING, /* by a keeper; a thread that removes it just changes the state */
 	KEPT_COMPRESSED,
-	KEPT_REMOVING, /* by some thread, which waits for the disk */
+	KEPT_REMOVING, /* by a thread, which waits for the disk */
 	KEPT_REMOVED,  /* in no list but that of the changes */
 };
 
 /* A closed segment. */
 struct kept {
-	TAILQ_ENTRY(kept) entry;  /* of its stream */
-	TAILQ_ENTRY(kept) change; /* of the trace, when `changed` */
+	TAILQ_ENTRY(kept) entry;  /* in the list of its stream */
+	TAILQ_ENTRY(kept) change; /* in the trace's list of changes, when `changed` */
 	bool changed;
-	bool held;   /* by the keeper: it frees what was removed meanwhile */
-	bool hashed; /* the writer has closed it */
+	bool held;   /* by a keeper, which frees it if it was removed meanwhile */
+	bool hashed; /* and the writer has closed its descriptor */
 	enum kept_state state;
 	enum iotr_stream stream;
 	unsigned int number;
 	char name[TRACE_NAME_MAX]; /* without .gz */
 	uint64_t bytes;		   /* on the disk */
-	uint64_t packed;	   /* of the .gz that is being made */
+	uint64_t packed;	   /* bytes of the .gz that is being made */
 	uint64_t closed_ns;	   /* CLOCK_REALTIME */
-	unsigned int tries;	   /* to compress it */
+	unsigned int tries;	   /* failed ones, to compress it */
 	uint64_t retry_ns;	   /* CLOCK_MONOTONIC: not to be compressed before */
-	uint64_t stuck_ns;	   /* not to be removed before */
+	uint64_t stuck_ns;	   /* CLOCK_MONOTONIC: not to be removed before */
 };
 
 TAILQ_HEAD(kept_list, kept);
@@ -50,59 +51,96 @@ TAILQ_HEAD(kept_list, kept);
 struct trace {
 	TAILQ_ENTRY(trace) entry;
 	struct storage *storage;
-	unsigned int references; /* the owner's, and of threads that are at work with it */
+	unsigned int references; /* of the owner, and of threads that work with it */
 	pthread_mutex_t files;
 	int folder_fd; /* -1: opened by the path when needed */
 	char *path;
+	struct rights *rights; /* of its files; NULL: those of the storage */
 	dev_t device;
 	uint32_t streams;
-	bool counted; /* below the log folder */
+	bool counted; /* it is below the log folder, and counts for max_use */
 	bool ended;
-	bool recovering; /* its folder is being set right: its manifest is not ours */
-	bool untouched;	 /* nothing is removed: it is looked at */
-	bool others;	 /* has files besides segments and the manifest, and never goes as a whole */
-	ino_t inode;	 /* of a folder found by the scan */
+	bool recovering; /* its folder is being recovered, and its manifest left alone */
+	bool untouched;	 /* nothing is removed from it, as it is being scanned */
+	bool others;	 /* has files besides segments and the manifest, and is never removed as a whole */
+	ino_t inode;	 /* of the folder, lest another one be taken for it */
 	bool compress;
 	uint64_t keep_size;
 	unsigned int keep_segments;
 	uint64_t ended_ns;  /* CLOCK_REALTIME */
-	uint64_t used;	    /* bytes, those taken included */
-	uint64_t in_flight; /* of them: taken, not written yet */
-	uint64_t leaving;   /* of them: being removed */
+	uint64_t used;	    /* bytes of its files, those taken by trace_take() included */
+	uint64_t in_flight; /* bytes of them that are taken, not written yet */
+	uint64_t leaving;   /* bytes of them that are being removed */
 	struct kept_list kept[IOTR_STREAM_COUNT];
 	unsigned int waiting; /* KEPT_UNHASHED, KEPT_WAITING and KEPT_COMPRESSING */
 	struct kept_list changes;
 	_Atomic unsigned int change_count;
-	/* The keeper's, which holds a reference meanwhile. */
+	/* For the keeper that writes the manifest, which holds a reference meanwhile. */
 	struct trace_change *untold; /* taken from the changes, not in the manifest yet */
 	size_t untold_count;
 	unsigned int tell_tries;
 	uint64_t tell_ns; /* CLOCK_MONOTONIC: not to be tried again before */
-	uint64_t told_ns; /* the last time */
-	int eventfd; /* not owned, -1: none */
+	uint64_t told_ns; /* CLOCK_MONOTONIC: when the manifest was last written */
+	int eventfd; /* woken when there are changes; not owned, -1: none */
 };
 
 TAILQ_HEAD(trace_list, trace);
 
+/* Why a thread waits for a disk. */
+enum visit_kind {
+	VISIT_WORK,    /* a keeper compresses, or writes a manifest: one for each disk */
+	VISIT_TRIM,    /* a keeper removes: one for each disk */
+	VISIT_REMOVAL, /* any thread removes */
+};
+
+/* A thread's work on a trace without the lock, in which it may wait for the disk; on its stack. */
+struct visit {
+	TAILQ_ENTRY(visit) entry;
+	enum visit_kind kind;
+	struct trace *trace;	   /* a reference */
+	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC: the disk has not answered since; UINT64_MAX: it is not asked */
+	bool told;		   /* it was logged that the disk does not answer */
+};
+
+TAILQ_HEAD(visit_list, visit);
+
+/* Two for each of four disks that do not answer, and one for the others. */
+enum { KEEPERS_MAX = 9 };
+
+struct keeper {
+	struct storage *storage;
+	pthread_t thread;
+	_Atomic bool done;
+};
+
 struct storage {
 	pthread_mutex_t lock;
-	pthread_cond_t work; /* for the keeper */
+	pthread_cond_t work; /* there is work for a keeper */
 	pthread_cond_t gone; /* something was removed */
 	char *log_dir;
-	dev_t device; /* of it */
+	struct rights rights;
+	dev_t device; /* of log_dir */
 	struct storage_limits limits;
 	struct trace_list traces;
 	unsigned int running; /* counted traces that have not ended */
 	uint64_t used;	      /* by counted traces */
-	uint64_t leaving;
+	uint64_t wanted;      /* bytes that the keepers are to free below max_use, for a thread that waits for them */
 	uint64_t credit; /* bytes removed for keep_free that may be used again */
-	pthread_t keeper;
-	bool keeper_runs;
+	struct visit_list visits;
+	struct keeper keepers[KEEPERS_MAX];
+	unsigned int keeper_count;
+	pthread_mutex_t core; /* held by the keeper that computes: they never use more than one core */
 	_Atomic bool stopping;
 };
 
-/* Empty, in no list. */
+/* Initialises an empty trace, in no list. */
 void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted);
+
+/* The rights with which any thread opens, makes, renames and removes its files. */
+static inline const struct rights *trace_rights(const struct trace *trace)
+{
+	return trace->rights ?: &trace->storage->rights;
+}
 
 /* With the lock held. */
 struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted);
@@ -112,47 +150,72 @@ void trace_unuse(struct trace *trace, uint64_t bytes);
 void kept_set_state(struct trace *trace, struct kept *kept, enum kept_state state);
 int kept_add(struct trace *trace, const struct kept *kept);
 void kept_note(struct trace *trace, struct kept *kept);
-void kept_put(struct kept *kept); /* frees what is in no list, unless it is held */
+void kept_put(struct kept *kept); /* frees a removed segment that is in no list, unless it is held */
 
 /* The oldest closed segment that can be removed, of a stream or of all, or NULL. */
 struct kept *kept_oldest(const struct kept_list *list, uint64_t mono_ns);
 struct kept *trace_oldest(const struct trace *trace);
 
-/* The files of a segment; lets go of the lock meanwhile. False: they cannot be removed now. */
+/* Removes the files of a segment; releases the lock meanwhile. False: they cannot be removed now. */
 bool trace_remove(struct trace *trace, struct kept *kept);
 
 /*
- * For the .gz of `kept`: only older segments of the session make room, and none when it has ended.
- * -ECANCELED: it was removed.
+ * Like trace_take() and trace_settle(), for the .gz of `kept`: only older segments of the session
+ * make room, and none when it has ended. -ECANCELED: it was removed.
  */
 int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes);
 void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written);
 
 /*
- * The whole folder of an ended trace without segments; lets go of the lock meanwhile. The trace is
- * gone then. False: not all of it could be removed.
+ * Removes the whole folder of an ended trace without segments; releases the lock meanwhile. The
+ * trace is freed then. False: not all of it could be removed.
  */
 bool trace_remove_folder(struct trace *trace);
 
-/* Removes what is over the limits, with the lock held. */
+/* Removes what exceeds max_use, with the lock held, except on disks that do not answer. */
 void storage_trim(struct storage *storage);
 
-/* A descriptor of the trace's folder, or of a stream's. */
+/*
+ * With the lock held, which the caller releases in between. A visit that goes on calls visit_goes_on() now and
+ * then, without the lock.
+ */
+void visit_begin(struct visit *visit, struct trace *trace, enum visit_kind kind);
+void visit_end(struct visit *visit);
+
+static inline void visit_goes_on(struct visit *visit)
+{
+	atomic_store(&visit->since_ns, clocks_mono_ns());
+}
+
+/*
+ * Whether a visit of that kind is at the disk; whether a visit of any kind gets no answer from it.
+ * With the lock held.
+ */
+bool disk_is_visited(const struct storage *storage, dev_t device, enum visit_kind kind);
+bool disk_is_silent(const struct storage *storage, dev_t device);
+
+/* Logs disks that have been silent for long, once for each visit. With the lock held. */
+void visits_tell(struct storage *storage);
+
+/*
+ * A descriptor of the trace's folder, or of a stream's, or a negative errno. -ENOENT: it was
+ * replaced by another one.
+ */
 int trace_open(const struct trace *trace);
 int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
 
 /*
- * Traces of ended sessions, as found below the log folder; `recovered` as for storage_new(). Before
- * the thread runs.
+ * Adds the traces of ended sessions that it finds below the log folder; `recovered` as for
+ * storage_new(). Before the keepers run.
  */
 void storage_scan(struct storage *storage, const char *const *recovered);
 
 /*
- * Writes the trace's changes into its manifest.json. 0 or a negative errno; then the next call does
- * it, or trace_drop_untold() forgets them. Both without the lock.
+ * Writes the trace's changes into its manifest.json. 0 or a negative errno; then the next call
+ * tries it again, or trace_drop_untold() forgets them. Both without the lock.
  */
 int manifest_edit(struct trace *trace);
 void trace_drop_untold(struct trace *trace);
 
-/* The thread. */
-void *keeper_run(void *storage);
+/* Starts one more keeper. With the lock held; 0 or a negative errno. */
+int keeper_start(struct storage *storage);

@@ -22,7 +22,7 @@
 
 DEFINE_CLEANUP(DIR *, closedir);
 
-/* A folder being read. The descriptor belongs to the DIR. */
+/* Opens a folder for reading. The descriptor belongs to the DIR. */
 static DIR *open_folder(int parent, const char *name)
 {
 	int fd = openat(parent, name, FOLDER_FLAGS);
@@ -53,7 +53,7 @@ static enum iotr_stream stream_of_folder(const char *name)
 	return (enum iotr_stream)stream;
 }
 
-/* PREFIX_NNNNNN.csv, .jsonl, with .gz behind it; *name without that. */
+/* Parses PREFIX_NNNNNN.csv or .jsonl, also with .gz, which kept->name does not include. */
 static bool parse_name(const char *text, const char *prefix, struct kept *kept)
 {
 	size_t length = strlen(prefix);
@@ -75,7 +75,7 @@ static bool parse_name(const char *text, const char *prefix, struct kept *kept)
 	return true;
 }
 
-/* By the order of their numbers, as a folder has them in none. */
+/* Inserts the segment in the order of numbers, as a folder is read in no order. */
 static void insert(struct trace *trace, const struct kept *kept)
 {
 	struct kept_list *list = &trace->kept[kept->stream];
@@ -95,8 +95,8 @@ static void insert(struct trace *trace, const struct kept *kept)
 }
 
 /*
- * A compressor that was killed leaves half a file, or, between two steps, both files: the .gz is
- * whole then. True: the file is gone.
+ * Removes what a killed compressor left: half a file, or, between its last two steps, the text
+ * file, as the .gz is complete then. True: this file was removed.
  */
 static bool clean(int folder, const char *name)
 {
@@ -125,7 +125,7 @@ static void scan_file(struct trace *trace, int folder, const char *name, enum io
 	trace->others |= !ours && strcmp(name, MANIFEST_NAME);
 	if (!ours || !parse_name(name, iotr_schemas[stream].folder, &kept))
 		return;
-	/* A second name would be one outside the folder. */
+	/* A file with a second hard link, which would be outside the folder, stays as it is. */
 	if (trace->compress && kept.state == KEPT_PLAIN && status.st_nlink == 1 &&
 	    status.st_uid == geteuid())
 		kept.state = KEPT_WAITING;
@@ -164,7 +164,7 @@ static bool is_one_of(const struct stat *folder, const char *const *paths)
 	return false;
 }
 
-/* One that is to be set right may have no manifest yet. */
+/* Adds the trace of a session's folder. One that is to be recovered may have no manifest yet. */
 static void scan_trace(struct storage *storage, int parent, const char *name, const char *start,
 		       const char *const *recovered)
 {
@@ -213,9 +213,12 @@ void storage_scan(struct storage *storage, const char *const *recovered)
 	}
 }
 
-/* ---- what has been set right ---- */
+/* ---- folders that have been recovered ---- */
 
-/* With the lock held, and nothing of it being removed when this returns; NULL: there is none. */
+/*
+ * The trace of a folder that was recovered, of which nothing is being removed when this returns;
+ * NULL: there is none. Call with the lock held.
+ */
 static struct trace *hold(struct storage *storage, const struct stat *folder)
 {
 	struct trace *trace;
@@ -232,7 +235,7 @@ static struct trace *hold(struct storage *storage, const struct stat *folder)
 	return trace;
 }
 
-/* The one takes over what was found for the other, which is empty then. */
+/* Moves to the trace what was found by scanning it again; `found` is empty then. */
 static void take_over(struct trace *trace, struct trace *found)
 {
 	struct kept *kept;
@@ -276,7 +279,7 @@ void storage_recovered(struct storage *storage, const char *path, bool compress)
 	pthread_mutex_destroy(&found.files);
 }
 
-/* ---- the other way ---- */
+/* ---- removing a folder ---- */
 
 static bool remove_below(int parent, const char *name, unsigned int depth)
 {

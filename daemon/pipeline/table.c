@@ -13,7 +13,7 @@ static size_t slot_of(const struct table *table, uint64_t key)
 	return (key * 0x9e3779b97f4a7c15ULL >> 40) & table->mask;
 }
 
-/* The slot that has the key, else the free one where it belongs. */
+/* The slot that has the key, otherwise the free one where it belongs. */
 static struct table_slot *find(const struct table *table, uint64_t key)
 {
 	size_t at = slot_of(table, key);

@@ -49,7 +49,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-/* Two groups of one key are as good as impossible, and would be shown as one. */
+/* The key of the row's group. Two groups with one key are as good as impossible, and would be shown as one. */
 static uint64_t key_of(const struct row *row)
 {
 	const struct iotr_record *record = row->record;
@@ -60,7 +60,7 @@ static uint64_t key_of(const struct row *row)
 	return mix(hash, row->path.text, row->path.length);
 }
 
-/* Not within a character. */
+/* The path's length, at most TOP_PATH_MAX, not cut within a character. */
 static uint32_t cut_length(const struct row_text *path)
 {
 	uint32_t length = path->length;
@@ -100,7 +100,7 @@ static uint64_t positive(int64_t value)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* What was done, of streams whose rows move bytes. */
+/* The bytes that an operation moved, for streams whose rows move bytes. */
 static uint64_t bytes_of(const struct iotr_record *record)
 {
 	const struct iotr_vfs_record *vfs = (const void *)record;

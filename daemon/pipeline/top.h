@@ -29,7 +29,7 @@ struct top_group {
 	uint8_t operation;
 	char command[IOTR_COMMAND_SIZE]; /* of the first row; not escaped, perhaps not terminated */
 	uint64_t rows;
-	uint64_t bytes;	     /* done */
+	uint64_t bytes;	     /* moved by the operations */
 	uint64_t latency_ns; /* sum */
 	uint64_t latency_max_ns;
 	uint32_t path_length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One trace: its numbers, what the writer tells of it, and its life. */
+/* One trace: its numbers, what the writer reports of it, and its lifetime. */
 #include "storage_private.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 #include "log.h"
 
-#define SEGMENT_SHARE 8		    /* of a limit: retention goes by so large steps */
+#define SEGMENT_SHARE 8		    /* part of a limit that a segment may take, as retention removes whole segments */
 #define SEGMENT_MIN   4096
-#define LISTED_SHARE  64  /* of a limit: what the manifest may use for segments that are gone */
-#define LISTED_BYTES  400 /* for each of them */
+#define LISTED_SHARE  64  /* part of a limit that the manifest may use to list removed segments */
+#define LISTED_BYTES  400 /* bytes for each of them */
 #define LISTED_LEAST  8
 #define LISTED_MOST   1000
 
@@ -46,7 +46,7 @@ static uint64_t least_limit(const struct trace *trace)
 	return share < limit ? share : limit;
 }
 
-/* A part of the limit for each stream; UINT64_MAX: there is no limit. */
+/* The limit divided by `part` and by the number of streams; UINT64_MAX: there is no limit. */
 static uint64_t limit_share(struct trace *trace, unsigned int part)
 {
 	uint64_t limit;
@@ -199,17 +199,22 @@ int storage_add(struct storage *storage, const struct trace_config *config, stru
 {
 	struct trace *trace = NULL;
 	char *path = strdup(config->path);
+	struct rights *rights = config->rights ? malloc(sizeof(*rights)) : NULL;
 	int fd = fcntl(config->folder_fd, F_DUPFD_CLOEXEC, 0);
 	struct stat status;
-	bool known = path && fd >= 0 && !fstat(fd, &status); /* may wait for the disk */
+	bool known = path && (rights || !config->rights) && fd >= 0 && !fstat(fd, &status); /* may wait for the disk */
 
+	if (rights)
+		*rights = *config->rights;
 	pthread_mutex_lock(&storage->lock);
 	if (known)
 		trace = trace_alloc(storage, status.st_dev, below(path, storage->log_dir));
 	if (trace) {
 		trace->references = 1;
 		trace->path = path;
+		trace->rights = rights;
 		trace->folder_fd = fd;
+		trace->inode = status.st_ino;
 		trace->streams = config->streams;
 		trace->compress = config->compress;
 		trace->keep_size = config->keep_size;
@@ -221,6 +226,7 @@ int storage_add(struct storage *storage, const struct trace_config *config, stru
 		*ret = trace;
 		return 0;
 	}
+	free(rights);
 	free(path);
 	if (fd >= 0)
 		close(fd);
@@ -236,7 +242,7 @@ void trace_notify(struct trace *trace, int eventfd)
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
-/* What has no hash by now gets none. */
+/* Segments that have no hash by now get none, and stay as they are. */
 static void give_up_hashes(struct trace *trace)
 {
 	struct kept *kept;
@@ -307,13 +313,14 @@ static void destroy(struct trace *trace)
 		close(trace->folder_fd);
 	pthread_mutex_destroy(&trace->files);
 	free(trace->untold);
+	free(trace->rights);
 	free(trace->path);
 	free(trace);
 }
 
 /*
- * What has nothing left to be done goes, unless its bytes count: then only the descriptor does, as
- * there may be many of them.
+ * Drops a reference. An ended trace that has no work left is freed, unless its bytes count for
+ * max_use: then only the descriptor is closed, as there may be many of them.
  */
 void trace_unref(struct trace *trace)
 {

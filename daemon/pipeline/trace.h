@@ -3,7 +3,7 @@
  * The folder of one session as retention sees it: how many bytes its files take, and which closed
  * segments there are to compress or to remove. It outlives the writer. Any thread.
  *
- * Whoever makes a file of the folder grow asks with trace_take() first, so that no limit is ever
+ * A thread that makes a file of the folder grow asks with trace_take() first, so that no limit is ever
  * exceeded; the oldest closed segments are removed to make room. Sizes are those `ls -l` shows.
  * Where no retention is wanted (tests), a NULL trace grants everything.
  */
@@ -25,15 +25,15 @@ enum trace_room {
 };
 
 /*
- * Before `bytes` are written. -EDQUOT: the session's own limit, -ENOSPC: the machine's, and nothing
- * (more) that can be removed. May remove files, and then waits for the disk.
+ * Takes room for `bytes` before they are written. -EDQUOT: the session's own limit, -ENOSPC: the
+ * machine's, and nothing (more) that can be removed. May remove files, and then waits for the disk.
  */
 int trace_take(struct trace *trace, uint64_t bytes, enum trace_room room);
 
-/* After that: `kept` of them are in files, the others were not needed. */
+/* After trace_take(): `kept` of the bytes are in files, the others were not needed. */
 void trace_settle(struct trace *trace, uint64_t taken, uint64_t kept);
 
-/* So many bytes of files are gone. */
+/* So many bytes of files were removed. */
 void trace_give(struct trace *trace, uint64_t bytes);
 
 /*
@@ -42,31 +42,31 @@ void trace_give(struct trace *trace, uint64_t bytes);
  */
 void trace_grown(struct trace *trace, uint64_t bytes);
 
-/* How long a segment of one stream may become, that there is always something to remove. */
+/* The bytes that a segment of one stream may have, so that there is always something to remove. */
 uint64_t trace_segment_limit(struct trace *trace);
 
 /* A segment of the stream is about to be closed: removes what --keep-segments leaves no room for. */
 void trace_closing(struct trace *trace, enum iotr_stream stream);
 
-/* It is closed, as FOLDER/name. It may be removed from now on. */
+/* The segment is closed, as FOLDER/name. It may be removed from now on. */
 void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number,
 		  const char *name, uint64_t bytes);
 
-/* Its hash is known: it may be compressed from now on. */
+/* The segment's hash is known: it may be compressed from now on. */
 void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int number);
 
-/* What became of a closed segment. */
+/* A closed segment that was compressed or removed. */
 struct trace_change {
 	enum iotr_stream stream;
 	unsigned int number;
-	bool removed;	 /* else compressed: it is called NAME.gz */
+	bool removed;	 /* otherwise compressed: it is called NAME.gz */
 	uint64_t stored; /* bytes on the disk */
 };
 
-/* Whether there are changes that nobody was told of. */
+/* Whether there are changes that trace_next_change() has not returned yet. */
 bool trace_has_changes(const struct trace *trace);
 
-/* How many removed segments of a stream are worth to be told of one by one. */
+/* How many removed segments of a stream the manifest lists one by one. */
 unsigned int trace_removed_listed(struct trace *trace);
 
 /* The next change. False: no more. For the writer until trace_ended(), then for the keeper. */
@@ -85,8 +85,8 @@ struct trace_counts {
 
 void trace_counts(struct trace *trace, struct trace_counts *counts);
 
-/* Removes what there is: of a session that came to nothing. */
+/* Removes all segments, for a session that is discarded. */
 void trace_forget(struct trace *trace);
 
-/* Lets go; the trace lives as long as there is work with it. Takes NULL. */
+/* Drops the owner's reference; the trace lives as long as there is work with it. Takes NULL. */
 void trace_free(struct trace *trace);

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
+#include "inside.h"
 #include "log.h"
 #include "schema.h"
 
@@ -46,7 +49,7 @@ void kept_put(struct kept *kept)
 		free(kept);
 }
 
-/* Whoever keeps the manifest is to tell it. */
+/* Notes a change of the segment, and wakes the thread that writes the manifest: the writer's, or a keeper. */
 void kept_note(struct trace *trace, struct kept *kept)
 {
 	if (kept->changed)
@@ -115,31 +118,34 @@ struct kept *trace_oldest(const struct trace *trace)
 
 int trace_open(const struct trace *trace)
 {
-	return trace->folder_fd >= 0 ? openat(trace->folder_fd, ".", FOLDER_FLAGS)
-				     : open(trace->path, FOLDER_FLAGS);
+	_cleanup_close_ int fd = trace->folder_fd >= 0 ? openat(trace->folder_fd, ".", FOLDER_FLAGS)
+						       : open(trace->path, FOLDER_FLAGS);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -errno;
+	return status.st_ino == trace->inode && status.st_dev == trace->device ? take_fd(&fd) : -ENOENT;
 }
 
 int trace_open_stream(const struct trace *trace, enum iotr_stream stream)
 {
-	int folder = trace_open(trace), fd;
+	_cleanup_close_ int folder = trace_open(trace);
 
-	if (folder < 0)
-		return -1;
-	fd = openat(folder, iotr_schemas[stream].folder, FOLDER_FLAGS);
-	close(folder);
-	return fd;
+	return folder < 0 ? folder : inside_folder(folder, iotr_schemas[stream].folder);
 }
 
-/* Every name that it may have. 0, -ENOENT when there was none, or what stands against it. */
+/* Removes every name that the segment may have. 0, -ENOENT when there was none, or another negative errno. */
 static int unlink_names(struct trace *trace, const struct kept *kept)
 {
 	static const char *const endings[] = { "", ".gz", ".gz.part" };
+	const struct rights *before;
 	int folder, result = -ENOENT;
 
 	pthread_mutex_lock(&trace->files);
+	before = rights_use(trace_rights(trace));
 	folder = trace_open_stream(trace, kept->stream);
 	if (folder < 0)
-		result = -errno;
+		result = folder;
 	for (size_t i = 0; folder >= 0 && i < sizeof(endings) / sizeof(endings[0]); i++) {
 		char name[TRACE_NAME_MAX + 16];
 
@@ -149,13 +155,14 @@ static int unlink_names(struct trace *trace, const struct kept *kept)
 		else if (errno != ENOENT)
 			result = -errno;
 	}
+	rights_use(before);
 	pthread_mutex_unlock(&trace->files);
 	if (folder >= 0)
 		close(folder);
 	return result;
 }
 
-/* It is gone; `by_us`: that is to be told. */
+/* The segment's files are gone; `by_us`: we removed them, which is noted as a change. */
 static void forget(struct trace *trace, struct kept *kept, bool by_us)
 {
 	trace_unuse(trace, kept->bytes + kept->packed);
@@ -169,19 +176,17 @@ static void forget(struct trace *trace, struct kept *kept, bool by_us)
 bool trace_remove(struct trace *trace, struct kept *kept)
 {
 	struct storage *storage = trace->storage;
-	bool counted = trace->counted;
 	uint64_t bytes = kept->bytes;
+	struct visit visit;
 	int error;
 
 	kept_set_state(trace, kept, KEPT_REMOVING);
-	trace->references++;
+	visit_begin(&visit, trace, VISIT_REMOVAL);
 	trace->leaving += bytes;
-	storage->leaving += counted ? bytes : 0;
 	pthread_mutex_unlock(&storage->lock);
 	error = unlink_names(trace, kept);
 	pthread_mutex_lock(&storage->lock);
 	trace->leaving -= bytes;
-	storage->leaving -= counted ? bytes : 0;
 	if (error && error != -ENOENT) {
 		log_warning("%s: %s cannot be removed: %s", trace->path, kept->name,
 			    strerror(-error));
@@ -192,6 +197,6 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 		forget(trace, kept, !error);
 	}
 	pthread_cond_broadcast(&storage->gone);
-	trace_unref(trace);
+	visit_end(&visit);
 	return !error || error == -ENOENT;
 }

@@ -12,6 +12,7 @@
 
 #include "thread.h"
 
+#define HUNG_NS	   10000000000ULL /* a disk on which nothing has moved for so long does not answer */
 #define WAKE_BYTES (512 * 1024) /* queued in one drain: too much to wait for its end */
 
 static void count(_Atomic uint64_t *counter)
@@ -33,6 +34,8 @@ void writer_queue_row(struct writer *writer, const struct row *row)
 	count(&writer->streams[stream].received);
 	if (!queue_push(&writer->queue, row))
 		count(&writer->streams[stream].lost_queue);
+	else if (row->name_lost)
+		count(&writer->streams[stream].lost_names);
 	if (queue_unannounced(&writer->queue) >= WAKE_BYTES)
 		queue_wake(&writer->queue);
 }
@@ -60,7 +63,7 @@ static int start_manifest(struct writer *writer, const struct writer_config *con
 		.hooks = config->hooks,
 		.owner_uid = config->owner_uid,
 		.anonymize_key = config->anonymize_key,
-		.start = writer->clocks,
+		.start = writer->started_at,
 	};
 	int error = manifest_init(&writer->manifest, &manifest);
 
@@ -86,7 +89,7 @@ static int open_sinks(struct writer *writer, enum iotr_format format)
 	return 0;
 }
 
-/* Of segments that may have to be removed, there are to be several. */
+/* The limit of a segment's bytes; with retention, several segments are to fit into its limits. */
 static uint64_t segment_limit(const struct writer *writer, uint64_t rotate_size)
 {
 	uint64_t limit = trace_segment_limit(writer->trace);
@@ -113,21 +116,22 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 			   writer->eventfd);
 	if (error < 0)
 		return error;
-	if (config->anonymize_key)
+	error = losses_new(config->session, &writer->losses);
+	if (!error && config->anonymize_key)
 		error = cells_anonymizer_new(config->anonymize_key, &writer->anonymizer);
 	if (error < 0)
 		return error;
-	writer->clocks = clocks_measure();
-	writer->cells.realtime_offset = writer->clocks.offset_ns;
+	writer->started_at = clocks_measure();
 	trace_notify(writer->trace, writer->eventfd);
 	if (writer->rotate_interval_ns)
-		writer->rotate_at = writer->clocks.mono_ns + writer->rotate_interval_ns;
+		writer->rotate_at = writer->started_at.mono_ns + writer->rotate_interval_ns;
 	return open_sinks(writer, config->format) ?: start_manifest(writer, config);
 }
 
 int writer_new(const struct writer_config *config, struct writer **ret)
 {
 	struct writer *writer = aligned_alloc(_Alignof(struct writer), sizeof(*writer));
+	const struct rights *before;
 	int error;
 
 	if (!writer) {
@@ -135,6 +139,7 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 		return -ENOMEM;
 	}
 	memset(writer, 0, sizeof(*writer));
+	writer->rights.gid = getegid();
 	writer->output_fd = -1;
 	writer->eventfd = -1;
 	writer->mask = config->streams;
@@ -142,14 +147,20 @@ int writer_new(const struct writer_config *config, struct writer **ret)
 	cells_init(&writer->cells);
 	writer_disk_init(&writer->disk);
 	pthread_mutex_init(&writer->tap_lock, NULL);
+	if (config->rights)
+		writer->rights = *config->rights;
+	before = rights_use(&writer->rights);
 	error = open_writer(writer, config);
+	rights_use(before); /* the thread sets its rights itself */
 	mailbox_init(&writer->mailbox, writer->eventfd, config->notice ?: -1);
 	if (!error) {
 		error = thread_start(&writer->thread, writer_run, writer);
 		writer->started = !error;
 	}
 	if (error < 0) {
+		rights_use(&writer->rights);
 		writer_remove(writer);
+		rights_use(before);
 		writer_free(writer);
 		return error;
 	}
@@ -168,6 +179,23 @@ void writer_finish(struct writer *writer)
 	writer_collect(writer);
 }
 
+bool writer_finish_until(struct writer *writer, uint64_t until_ns)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	if (!writer->started || writer->stopped)
+		return true;
+	atomic_store(&writer->abandoned, true);
+	eventfd_write(writer->eventfd, 1);
+	while (!writer_finished(writer)) {
+		if (clocks_mono_ns() >= until_ns || writer_disk_stalled_ns(writer) >= HUNG_NS)
+			return false;
+		nanosleep(&moment, NULL);
+	}
+	writer_finish(writer);
+	return true;
+}
+
 void writer_free(struct writer *writer)
 {
 	if (!writer)
@@ -182,6 +210,7 @@ void writer_free(struct writer *writer)
 	}
 	trace_free(writer->trace);
 	manifest_done(&writer->manifest);
+	losses_free(writer->losses);
 	cells_anonymizer_free(writer->anonymizer);
 	mailbox_done(&writer->mailbox);
 	writer_disk_done(&writer->disk);
@@ -224,7 +253,7 @@ static void mail_done(struct mail *mail)
 	free(done);
 }
 
-/* Its object is the mail's from then on. */
+/* Posts a copy of the mail, which owns the mail's object from then on. */
 static int post(struct writer *writer, const struct writer_mail *mail)
 {
 	struct writer_mail *posted = malloc(sizeof(*posted));
@@ -237,7 +266,7 @@ static int post(struct writer *writer, const struct writer_mail *mail)
 	return 0;
 }
 
-/* The thread ends with it. */
+/* Posts the mail with which the thread ends. */
 static int post_last(struct writer *writer, const struct writer_mail *mail)
 {
 	int error = writer->stopping ? 0 : post(writer, mail);
@@ -359,14 +388,59 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
 	atomic_store(&of->lost_ring, probes->ring);
 	atomic_store(&of->lost_unmatched, probes->unmatched);
 	atomic_store(&of->missed, probes->missed);
+	atomic_store(&of->unfollowed, probes->unfollowed);
 }
 
-void writer_snapshots(struct writer *writer, struct json_object *list)
+int writer_snapshots(struct writer *writer, struct json_object *list, writer_handler handler, void *userdata)
 {
-	const struct writer_mail mail = { .mail.work = writer_do_snapshots, .object = list };
+	const struct writer_mail mail = {
+		.mail.work = writer_do_snapshots,
+		.object = list,
+		.handler = handler,
+		.userdata = userdata,
+	};
+	int r = writer->stopping ? -ESHUTDOWN : post(writer, &mail);
 
-	if (writer->stopping || post(writer, &mail) < 0)
+	if (r < 0)
 		json_object_put(list);
+	return r;
+}
+
+void writer_missing(struct writer *writer, struct json_object *missing)
+{
+	struct writer_mail mail = { .mail.work = writer_do_missing };
+
+	if (!writer->stopping && json_object_deep_copy(missing, &mail.object, NULL) >= 0 &&
+	    post(writer, &mail) < 0)
+		json_object_put(mail.object);
+}
+
+void writer_read_losses(struct losses_counts *counts, void *userdata)
+{
+	struct writer *writer = userdata;
+
+	FOR_EACH_STREAM (writer, stream) {
+		uint64_t *rows = counts->rows[stream->sink.stream];
+
+		rows[LOSS_RING] = atomic_load(&stream->lost_ring);
+		rows[LOSS_UNMATCHED] = atomic_load(&stream->lost_unmatched);
+		writer_disk_counts(writer, stream, &rows[LOSS_QUEUE], &rows[LOSS_DISK]);
+	}
+}
+
+void writer_look(struct writer *writer)
+{
+	bool fresh = losses_look(writer->losses, writer_read_losses, writer, NULL);
+
+	losses_log(writer->losses);
+	if (!fresh || atomic_exchange(&writer->losses_due, true))
+		return;
+	eventfd_write(writer->eventfd, 1);
+}
+
+struct json_object *writer_losses(const struct writer *writer, size_t most)
+{
+	return losses_describe(writer->losses, most);
 }
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
@@ -381,6 +455,7 @@ void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		.error = atomic_load(&of->sink.error),
 		.refused = writer_refused(writer, stream),
 		.removed = atomic_load(&of->sink.removed),
+		.lost_names = atomic_load(&of->lost_names),
 	};
 	counts->received = atomic_load(&of->received) - atomic_load(&of->dropped);
 	writer_disk_counts(writer, of, &counts->lost_queue, &counts->lost_disk);

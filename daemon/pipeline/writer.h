@@ -12,11 +12,11 @@
  * A row is in its file 200 ms after it came at the latest. Where the file cannot be written (a
  * full disk), rows wait in the buffer, then are lost and counted; the file has only whole rows,
  * and rows flow again when there is room. SHA-256 of the segments is computed as they are written
- * while the writer keeps up, else when it has nothing else to do, and at the stop what is left.
+ * while the writer keeps up, otherwise when it has nothing else to do, and at the stop what is left.
  *
- * Limits: rows and bytes count when they come to be in a file. The row that would go beyond, and
- * all after it, are not of the session: they are in no count but writer_refused(). The writer then
- * tells the main thread, which is to stop it.
+ * Limits: rows and bytes count once they are in a file. The row that would exceed a limit, and all
+ * after it, are not of the session: they are in no count but writer_refused(). The writer then
+ * wakes the main thread, which is to stop it.
  *
  * A manifest that cannot be written is tried again each second, also after the stop; until then
  * the thread lives on, see writer_finished().
@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "record.h"
+#include "rights.h"
 #include "row.h"
 #include "session.h"
 
@@ -37,19 +38,22 @@ struct writer;
 struct writer_config {
 	const char *output; /* absolute path of the folder, for answers */
 	struct trace *trace; /* of the folder, the writer's from now on; may be NULL */
+	const struct rights *rights; /* with which its files are made, copied; NULL: the daemon's own */
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
-	bool own_folder;    /* made for it, and gone when it comes to nothing */
+	bool own_folder;    /* made for the session, and removed when the session is discarded */
 	uint32_t streams;   /* bit per enum iotr_stream */
 	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
 	enum iotr_format format;
-	uint64_t max_size;	     /* bytes of all files; 0: no limit, so for the next */
+	uint64_t max_size;	     /* bytes of all files; 0: no limit, as for the next three */
 	uint64_t max_events;	     /* rows of all streams */
 	uint64_t rotate_size;	     /* bytes of a segment */
-	uint64_t rotate_interval_ns; /* since the start, CLOCK_MONOTONIC */
-	/* An eventfd, kept by the caller, that tells to call writer_collect(), writer_limit() and
-	 * writer_finished(). 0: none. */
+	uint64_t rotate_interval_ns; /* from the start on, by CLOCK_MONOTONIC */
+	/*
+	 * An eventfd, kept by the caller, that is signalled when writer_collect(), writer_limit()
+	 * and writer_finished() are to be called. 0: none.
+	 */
 	int notice;
-	/* What the manifest tells besides; the objects are copied, and may be NULL. */
+	/* Further contents of the manifest; the objects are copied, and may be NULL. */
 	const char *session;
 	const char *level;
 	struct json_object *definition;
@@ -74,43 +78,50 @@ struct writer_paths {
 
 void writer_paths_done(struct writer_paths *paths);
 
-/* Called once from writer_collect(). The paths are the callee's to read. */
+/* Called once from writer_collect(). The paths are valid until it returns. */
 typedef void (*writer_handler)(int result, const struct writer_paths *paths, void *userdata);
 
 /*
  * Ends the segments of all streams at one instant, except for those without rows; the next row
- * begins a new one. On an error no segment has ended, and rows go on into those there are.
+ * begins a new one. On an error no segment has ended, and rows go on into the open ones.
  * -ESHUTDOWN: it is stopping; the handler is not called.
  */
 int writer_rotate_begin(struct writer *writer, writer_handler handler, void *userdata);
 
 /*
  * Writes all rows that were queued, closes the segments, finishes the manifest with `reason`
- * ("stopped", "duration", ...), which must last. The router must have detached it. The result is
- * that of the manifest. Only the first call does anything.
+ * ("stopped", "duration", ...), which must stay valid. The router must have detached it. The result
+ * is that of the manifest. Only the first call does anything.
  */
 int writer_stop_begin(struct writer *writer, const char *reason, writer_handler handler,
 		      void *userdata);
 
-/* The same for a session that comes to nothing: what it wrote is removed. */
+/* The same for a session that is discarded: what it wrote is removed. */
 int writer_discard_begin(struct writer *writer, writer_handler handler, void *userdata);
 
-/* Calls the handlers of what is done. */
+/* Calls the handlers of rotations, stops and snapshots that are done. */
 void writer_collect(struct writer *writer);
 
 /* After its stop: all is written, or was given up. writer_free() does not wait then. */
 bool writer_finished(const struct writer *writer);
 
-/* Waits for the end after writer_stop_begin(), and no longer for room for the manifest. */
+/* Waits for the end after writer_stop_begin(); a manifest for which there is no room is given up. */
 void writer_finish(struct writer *writer);
 
-/* The same, waiting. */
+/*
+ * Like writer_finish(), until `until_ns` (CLOCK_MONOTONIC), or until nothing has moved for ten seconds. False:
+ * its disk does not answer. Then the thread is left running, and the writer is not to be used any more, nor
+ * freed.
+ */
+bool writer_finish_until(struct writer *writer, uint64_t until_ns);
+
+/* Like writer_rotate_begin() and writer_stop_begin(), but they wait. */
 int writer_rotate(struct writer *writer, struct writer_paths *paths);
 int writer_stop(struct writer *writer, const char *reason, struct writer_paths *paths);
 
 /* Which limit was reached, "max-size" or "max-events", or NULL. */
 const char *writer_limit(const struct writer *writer);
-/* The session's definition, which is copied, is this from now on; the manifest tells it soon. -ENOMEM. */
+/* Sets the session's definition, which is copied, from now on; the manifest has it soon. -ENOMEM. */
 int writer_redefine(struct writer *writer, struct json_object *definition);
 
 /* What the probes know of a stream since the session began. */
@@ -118,24 +129,42 @@ struct writer_probes {
 	uint64_t emitted;
 	uint64_t ring, unmatched; /* lost rows */
 	uint64_t missed;	  /* programs that were left out: see probes_missed() */
+	uint64_t unfollowed;	  /* processes of the session for which there was no room to follow them */
 };
 
-/* For the manifest: call before a rotation and the stop. */
+/* Sets counts for the manifest: call before a rotation and the stop. */
 void writer_report(struct writer *writer, enum iotr_stream stream, const struct writer_probes *probes);
 
-/* For the manifest, which is written anew: takes ownership of the array. */
-void writer_snapshots(struct writer *writer, struct json_object *list);
+/*
+ * Sets the snapshots in the manifest, which is written anew; takes ownership of the array. With a handler,
+ * which may be NULL, it is written at once, and the handler is called afterwards. A negative errno: the
+ * manifest does not have them, and no handler is called.
+ */
+int writer_snapshots(struct writer *writer, struct json_object *list, writer_handler handler, void *userdata);
+
+/* Sets what the session cannot record, in the manifest, which is written anew; copied. Any thread. */
+void writer_missing(struct writer *writer, struct json_object *missing);
+
+/*
+ * Looks at what was lost since the last look, logs it, and has the manifest written with it; called about once
+ * a second, so that losses have a time. The last look is at the stop.
+ */
+void writer_look(struct writer *writer);
+
+/* At most so many of the latest losses: see losses_describe(). */
+struct json_object *writer_losses(const struct writer *writer, size_t most);
 
 struct writer_counts {
 	uint64_t received;   /* rows from the router, without those refused */
 	uint64_t lost_queue; /* because the writer was too slow */
+	uint64_t lost_names; /* rows that are there, but lack a name */
 	uint64_t written;    /* rows in files */
 	uint64_t bytes;	     /* that they take, headers not included */
 	uint64_t lost_disk;  /* rows that could not be written, or because it did not answer */
 	uint64_t segments;   /* begun */
-	int error;	     /* negative errno of the last write when it failed, else 0 */
+	int error;	     /* negative errno of the last write when it failed, otherwise 0 */
 	uint64_t refused;    /* rows after a limit */
-	uint64_t removed;    /* of the written ones: in files that had to go */
+	uint64_t removed;    /* of the written ones: in segments that were removed */
 };
 
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
@@ -163,7 +192,6 @@ void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata);
 /* Whether the next row will find room, for a producer that can wait instead of losing it. */
 bool writer_queue_has_room(struct writer *writer);
 
-/* Consumer thread: a row for the queue (lost and counted when that is full); the wake-up after
- * many. */
+/* Consumer thread: queues a row (lost and counted when the queue is full), and wakes the writer after many. */
 void writer_queue_row(struct writer *writer, const struct row *row);
 void writer_queue_wake(struct writer *writer);

@@ -2,7 +2,7 @@
 /*
  * Times in which the disk took no rows: because it refused them, or because it did not answer. In
  * the latter the writer thread hangs in a call, the queue runs full, and what is lost there counts
- * as lost on the disk. Whether it hangs is told by when it last came by.
+ * as lost on the disk. That it hangs is known from the time of its last progress.
  */
 #include "writer_private.h"
 
@@ -24,13 +24,13 @@ void writer_disk_done(struct writer_disk *disk)
 	pthread_mutex_destroy(&disk->lock);
 }
 
-/* What the rows' timestamps are made with. */
-static uint64_t realtime(const struct writer *writer, uint64_t mono_ns)
+/* The wall-clock time, as the rows' timestamps have it. */
+static uint64_t realtime(uint64_t mono_ns)
 {
-	return mono_ns + (uint64_t)writer->clocks.offset_ns;
+	return mono_ns + (uint64_t)clocks_at(mono_ns).offset_ns;
 }
 
-/* The oldest goes when there are too many. */
+/* Room for a new entry; the oldest is dropped when there are too many. */
 static struct writer_disk_error *new_error(struct writer_disk *disk)
 {
 	if (disk->count == WRITER_DISK_ERRORS)
@@ -55,7 +55,7 @@ uint64_t writer_disk_stalled_ns(const struct writer *writer)
 	return then && now > then && now - then >= STALL_NS ? now - then : 0;
 }
 
-/* What the queue lost since the thread last came by; it is accounted with that. */
+/* Takes what the queue lost since the thread's last progress; it counts as lost on the disk if `stalled`. */
 static uint64_t take_stalled(struct writer_stream *stream, bool stalled)
 {
 	uint64_t lost = atomic_load(&stream->lost_queue);
@@ -63,20 +63,20 @@ static uint64_t take_stalled(struct writer_stream *stream, bool stalled)
 
 	if (!fresh)
 		return 0;
-	/* In this order: who reads in between counts them with the queue, but never twice. */
+	/* In this order: a thread that reads in between counts them with the queue, but never twice. */
 	atomic_store(&stream->lost_seen, lost);
 	if (stalled)
 		atomic_fetch_add(&stream->lost_stalled, fresh);
 	return fresh;
 }
 
-/* The stall is over, and so is what it left in the queue. */
+/* The stall is over, and the queue that it filled is drained. */
 static void end_stall(struct writer *writer, uint64_t now)
 {
 	struct writer_disk_error *stall = &writer->disk.stall;
 	double seconds;
 
-	stall->to_realtime_ns = realtime(writer, now);
+	stall->to_realtime_ns = realtime(now);
 	seconds = (double)(stall->to_realtime_ns - stall->from_realtime_ns) / 1e9;
 	log_warning("%s: the disk did not answer for %.1f s; %llu rows were lost", writer->output,
 		    seconds, (unsigned long long)stall->lost);
@@ -85,7 +85,7 @@ static void end_stall(struct writer *writer, uint64_t now)
 	writer->manifest_due = true;
 }
 
-/* A queue that a stall has filled loses rows until it is drained: to the disk as well. */
+/* A queue that a stall has filled loses rows until it is drained; these count as lost on the disk as well. */
 static bool is_drained(struct writer *writer)
 {
 	return queue_waiting(&writer->queue) < writer->queue.size / DRAINED_SHARE;
@@ -98,7 +98,7 @@ void writer_disk_progress(struct writer *writer, uint64_t now)
 	uint64_t lost = 0;
 
 	if (then && now - then >= STALL_NS && !stall->from_realtime_ns)
-		stall->from_realtime_ns = realtime(writer, then);
+		stall->from_realtime_ns = realtime(then);
 	FOR_EACH_STREAM (writer, stream)
 		lost += take_stalled(stream, stall->from_realtime_ns);
 	atomic_store_explicit(&writer->disk.progress_ns, now, memory_order_relaxed);
@@ -156,7 +156,7 @@ static void note_stream(struct writer *writer, struct writer_stream *stream)
 
 static void begin_error(struct writer *writer, int error)
 {
-	uint64_t now = realtime(writer, clocks_mono_ns());
+	uint64_t now = realtime(clocks_mono_ns());
 
 	writer->disk.failing = true;
 	add_error(writer, &(struct writer_disk_error){ .from_realtime_ns = now,
@@ -174,7 +174,7 @@ static struct writer_disk_error *lasting(struct writer_disk *disk)
 
 static void end_error(struct writer *writer)
 {
-	uint64_t now = realtime(writer, clocks_mono_ns()), lost = rows_lost(writer);
+	uint64_t now = realtime(clocks_mono_ns()), lost = rows_lost(writer);
 	struct writer_disk_error *error;
 
 	pthread_mutex_lock(&writer->disk.lock);
@@ -242,12 +242,12 @@ static void add_stall(struct writer *writer, struct json_object *array)
 
 struct json_object *writer_disk_errors(const struct writer *writer)
 {
-	struct writer *from = (struct writer *)writer; /* the lock changes, what it is about does not */
+	struct writer *from = (struct writer *)writer; /* only the lock is changed */
 	struct json_object *array = json_object_new_array();
 	uint64_t lost;
 
 	pthread_mutex_lock(&from->disk.lock);
-	lost = rows_lost(from); /* not before: not less than has been told by then */
+	lost = rows_lost(from); /* read under the lock: it is not less than disk.told */
 	for (size_t i = 0; i < from->disk.count; i++) {
 		const struct writer_disk_error *error = &from->disk.errors[i];
 

@@ -13,6 +13,7 @@
 #include "cells_anonymize.h"
 #include "clocks.h"
 #include "format.h"
+#include "losses.h"
 #include "mailbox.h"
 #include "manifest.h"
 #include "queue.h"
@@ -29,11 +30,12 @@ enum {
 struct writer_stream {
 	struct sink sink;
 	union format_state *format;
-	struct format_csv *shown; /* of live views; NULL until there is one */
-	bool failing;			/* the log has been told */
+	struct format_csv *shown; /* writes rows for live views; NULL until there is one */
+	bool failing;			/* that rows cannot be written has been logged */
 	_Atomic uint64_t received;	/* consumer thread: rows of the session */
 	_Atomic uint64_t refused;	/* consumer thread: rows after a limit */
-	_Atomic uint64_t lost_queue;	/* consumer thread: full, whyever */
+	_Atomic uint64_t lost_queue;	/* consumer thread: rows lost as the queue was full, for any reason */
+	_Atomic uint64_t lost_names;	/* consumer thread: rows that are there, but not all of their names */
 	_Atomic uint64_t dropped;	/* rows that were queued when a limit was reached */
 	_Atomic uint64_t lost_seen;	/* lost_queue when the thread last made progress */
 	_Atomic uint64_t lost_stalled;	/* of lost_queue: because the disk did not answer */
@@ -41,6 +43,7 @@ struct writer_stream {
 	_Atomic uint64_t lost_ring;
 	_Atomic uint64_t lost_unmatched;
 	_Atomic uint64_t missed;
+	_Atomic uint64_t unfollowed;
 };
 
 /* A time in which the disk took no rows. */
@@ -54,11 +57,11 @@ struct writer_disk_error {
 struct writer_disk {
 	pthread_mutex_t lock; /* of the list; never held while the disk is waited for */
 	struct writer_disk_error errors[WRITER_DISK_ERRORS];
-	size_t count; /* the last one may last */
-	bool failing;	/* the last one lasts: writer thread */
-	struct writer_disk_error stall; /* from 0: there is none; writer thread */
+	size_t count; /* the last one may still last */
+	bool failing;	/* writer thread: the last one still lasts */
+	struct writer_disk_error stall; /* writer thread: the stall that lasts; from_realtime_ns 0: none */
 	uint64_t told;	/* rows lost by refusal, in the errors that are over */
-	_Atomic uint64_t progress_ns; /* when the thread last came by; 0: it waits for rows */
+	_Atomic uint64_t progress_ns; /* CLOCK_MONOTONIC: the thread's last progress; 0: it waits for rows */
 };
 
 struct writer {
@@ -73,14 +76,15 @@ struct writer {
 	uint32_t mask; /* streams that it has */
 	char output[PATH_MAX];
 	int output_fd;
-	bool own_folder; /* goes with what it wrote */
+	bool own_folder; /* removed with what it wrote, if the session is discarded */
+	struct rights rights;
 	int eventfd;
 	pthread_t thread;
 	bool started;
 	bool stopping; /* main thread: asked to */
 	bool stopped;  /* main thread: joined */
 	_Atomic(const char *) limit; /* that was reached: the reason of the end; NULL: none */
-	_Atomic bool abandoned;	     /* no use to try the manifest again */
+	_Atomic bool abandoned;	     /* the manifest is not tried again */
 	_Atomic bool finished;	     /* the thread is at its end */
 	_Atomic int manifest_error;  /* of the last try */
 	pthread_mutex_t tap_lock;
@@ -90,9 +94,12 @@ struct writer {
 	/* The writer thread's. */
 	struct cells cells;
 	struct cells_anonymizer *anonymizer; /* NULL: names stay in the clear */
-	struct clocks clocks;
+	struct clocks started_at;
+	struct clocks_span clock; /* of the row in hand */
 	struct manifest manifest;
 	struct writer_disk disk;
+	struct losses *losses;
+	_Atomic bool losses_due; /* there are losses that the manifest does not have */
 	bool manifest_due;  /* it could not be written, or has become stale */
 	uint64_t flush_at;  /* 0: nothing is buffered */
 	uint64_t rotate_at; /* by time; 0: never */
@@ -112,7 +119,7 @@ void *writer_run(void *argument);
 
 int writer_write_manifest(struct writer *writer);
 
-/* Removes what it wrote; the thread does not run, or calls. */
+/* Removes what it wrote. For the writer thread, or when it does not run. */
 void writer_remove(struct writer *writer);
 
 /* Takes up to `bytes` from what waits to be hashed. */
@@ -133,7 +140,7 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths);
 /* Whether the row may be written; false: it ends the session, which it does not belong to. */
 bool writer_within_limits(struct writer *writer, const struct sink *sink, size_t size);
 
-/* Whether the row was the last. */
+/* Ends the session if the row was the last that max_events allows. */
 void writer_check_rows(struct writer *writer);
 
 /* Makes sure that the row fits into its stream's segment. False: it is lost. */
@@ -148,35 +155,41 @@ void writer_add_path(const struct writer *writer, struct writer_paths *paths,
 void writer_disk_init(struct writer_disk *disk);
 void writer_disk_done(struct writer_disk *disk);
 
-/* Writer thread: it came by. */
+/* Writer thread: notes progress; or that it waits for rows. */
 void writer_disk_progress(struct writer *writer, uint64_t now);
 void writer_disk_idle(struct writer *writer);
 
-/* Writer thread: says when writing fails and when it goes on, once each. */
+/* Writer thread: logs when writing fails and when it works again, once each. */
 void writer_disk_note(struct writer *writer);
 
 /* Any thread: how long nothing has moved although there is work; 0: less than a second. */
 uint64_t writer_disk_stalled_ns(const struct writer *writer);
 
-/* Any thread: rows that were lost on the disk, and of those lost in the queue. */
+/* Any thread: rows that were lost in the queue, and on the disk. */
 void writer_disk_counts(const struct writer *writer, const struct writer_stream *stream,
 			uint64_t *lost_queue, uint64_t *lost_disk);
 
+/* ---- writer.c ---- */
+
+/* What was lost by now, for losses_look(). */
+void writer_read_losses(struct losses_counts *counts, void *writer);
+
 /* ---- mails ---- */
 
-/* What the main thread wants done; each kind of work has its own members. */
+/* Work that the main thread hands over; each kind has its own members. */
 struct writer_mail {
 	struct mail mail;
-	writer_handler handler; /* rotation and stop; NULL: somebody waits */
+	writer_handler handler; /* for rotation, stop and snapshots; NULL: the caller waits, or needs no answer */
 	void *userdata;
-	struct writer_paths paths; /* answer of both */
-	const char *reason;	   /* stop */
+	struct writer_paths paths; /* result of rotation and stop */
+	const char *reason;	   /* for the stop */
 	struct json_object *object; /* a definition, or a list of snapshots; NULL once taken */
 	struct clocks clocks;	    /* when a definition began to hold */
 };
 
 int writer_do_rotate(void *writer, struct mail *mail);
 int writer_do_snapshots(void *writer, struct mail *mail);
+int writer_do_missing(void *writer, struct mail *mail);
 int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);
 int writer_do_discard(void *writer, struct mail *mail);

@@ -34,7 +34,7 @@ void writer_add_path(const struct writer *writer, struct writer_paths *paths,
 		*path = NULL;
 }
 
-/* Where hashing does not keep up, the backlog has an end. */
+/* Bounds the backlog where hashing does not keep up. */
 static void hash_backlog(struct writer *writer)
 {
 	FOR_EACH_STREAM (writer, stream)

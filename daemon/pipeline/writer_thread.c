@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "writer_private.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include "cleanup.h"
 #include "clock.h"
 #include "log.h"
 
 #define BATCH_ROWS	 1024
-#define BUSY_SHARE	 4 /* a queue filled to that part of it is busy */
-#define MEASURE_NS	 1000000000ULL
-#define OFFSET_NOISE_NS	 1000 /* a smaller change of the clocks' offset is the measurement's */
+#define BUSY_SHARE	 4 /* a queue is busy when this part of it is filled: a quarter */
 #define RETRY_NS	 1000000000ULL /* for a manifest that could not be written */
 #define MANIFEST_NS	 200000000ULL  /* for one that has become stale */
 #define LAST_TRIES	 8
@@ -47,7 +47,7 @@ static void show_as_csv(struct writer *writer, struct writer_stream *stream, con
 	free(line);
 }
 
-/* The line behind the buffer becomes one of the session, if it may. */
+/* The line after the buffer's end becomes one of the session, if limits and room allow it. */
 static bool accept_line(struct writer *writer, struct writer_stream *stream, char *line,
 			size_t length, uint64_t start_ns)
 {
@@ -69,7 +69,10 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 	return true;
 }
 
-/* What the row may tell; `more` is how many bytes its texts take beyond those of the row. */
+/*
+ * Fills the cells of the row, with hashes for names where they are anonymised; `more` is how many
+ * bytes its texts take beyond those of the row.
+ */
 static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
 {
 	size_t columns = writer->format->fill(&writer->cells, row, cell);
@@ -80,14 +83,27 @@ static size_t fill_cells(struct writer *writer, struct row *row, struct cell *ce
 	return columns;
 }
 
+/* The wall clock may be set or slewed while we run: each row gets the wall-clock time at which it happened. */
+static void choose_clock(struct writer *writer, uint64_t start_ns)
+{
+	if (clocks_covers(&writer->clock, start_ns))
+		return;
+	writer->clock = clocks_at(start_ns);
+	writer->cells.realtime_offset = writer->clock.offset_ns;
+}
+
 static void write_row(struct writer *writer, struct row *row)
 {
 	struct writer_stream *stream = &writer->streams[row->record->stream];
 	struct cell cell[CELLS_MAX];
-	size_t more, columns = fill_cells(writer, row, cell, &more);
-	char *line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
-	size_t length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
+	size_t more, columns;
+	char *line;
+	size_t length;
 
+	choose_clock(writer, row->record->start_ns);
+	columns = fill_cells(writer, row, cell, &more);
+	line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
+	length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
 	    !writer->disk.failing)
 		writer_disk_note(writer);
@@ -105,7 +121,7 @@ static void choose_hashing(struct writer *writer)
 		stream->sink.hash_at_once = has_time;
 }
 
-/* Rows behind a limit are not of the session. */
+/* Counts a row after a limit, which is not of the session. */
 static void drop_row(struct writer *writer, const struct row *row)
 {
 	atomic_fetch_add(&writer->streams[row->record->stream].dropped, 1);
@@ -140,49 +156,39 @@ static void flush_when_due(struct writer *writer, size_t new_rows, uint64_t now)
 	}
 }
 
-/* The wall clock is set and slewed while we run. */
-static void measure_clocks(struct writer *writer, uint64_t now)
-{
-	struct clocks clocks;
-	int64_t moved;
-
-	if (now - writer->clocks.mono_ns < MEASURE_NS)
-		return;
-	clocks = clocks_measure();
-	moved = clocks.offset_ns - writer->clocks.offset_ns;
-	if (moved > -OFFSET_NOISE_NS && moved < OFFSET_NOISE_NS)
-		clocks.offset_ns = writer->clocks.offset_ns;
-	writer->clocks = clocks;
-	writer->cells.realtime_offset = clocks.offset_ns;
-}
-
 static uint64_t less(uint64_t from, uint64_t amount)
 {
 	return from > amount ? from - amount : 0;
 }
 
-static struct manifest_stream describe_stream(struct writer *writer, struct writer_stream *stream)
+/*
+ * Describes the stream for the manifest. The counts of lost rows are those of the last look, as
+ * each loss has a time there.
+ */
+static struct manifest_stream describe_stream(struct writer *writer, struct writer_stream *stream,
+					      const uint64_t lost[LOSS_CAUSES])
 {
 	struct manifest_stream description = {
 		.sink = &stream->sink,
 		.missed = atomic_load(&stream->missed),
-		.lost_ring = atomic_load(&stream->lost_ring),
-		.lost_unmatched = atomic_load(&stream->lost_unmatched),
+		.unfollowed = atomic_load(&stream->unfollowed),
+		.lost = lost,
+		.lost_names = atomic_load(&stream->lost_names),
 		.received = atomic_load(&stream->received) - atomic_load(&stream->dropped),
 	};
 	uint64_t refused = writer_refused(writer, stream->sink.stream), least;
 
-	writer_disk_counts(writer, stream, &description.lost_queue, &description.lost_disk);
 	description.emitted = less(atomic_load(&stream->emitted), refused);
-	/* While it runs, what came since the last report is not in that yet. */
-	least = atomic_load(&stream->sink.written) + description.lost_queue +
-		description.lost_disk + description.lost_ring + description.lost_unmatched;
+	/* While the session runs, `emitted` of the last report may lack rows that came since. */
+	least = atomic_load(&stream->sink.written);
+	for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++)
+		least += lost[cause];
 	if (!writer->ended && description.emitted < least)
 		description.emitted = least;
 	return description;
 }
 
-/* Files that were compressed or removed meanwhile. */
+/* Takes note of segments that were compressed or removed meanwhile. */
 static void collect_changes(struct writer *writer)
 {
 	struct trace_change change;
@@ -194,18 +200,22 @@ static void collect_changes(struct writer *writer)
 int writer_write_manifest(struct writer *writer)
 {
 	struct manifest_stream streams[IOTR_STREAM_COUNT] = { 0 };
-	_cleanup_json_ struct json_object *disk_errors = writer_disk_errors(writer);
+	_cleanup_json_ struct json_object *disk_errors = writer_disk_errors(writer), *losses = NULL;
+	struct losses_counts lost;
 	struct manifest_state state = {
 		.streams = streams,
-		.clocks = writer->clocks,
+		.clocks = clocks_measure(),
 		.reason = writer->reason[0] ? writer->reason : NULL,
 		.disk_errors = disk_errors,
 	};
 	int error, before = atomic_load(&writer->manifest_error);
 
 	collect_changes(writer);
+	atomic_store(&writer->losses_due, false);
+	losses_look(writer->losses, writer_read_losses, writer, &lost);
+	state.losses = losses = losses_describe(writer->losses, LOSSES_MAX);
 	FOR_EACH_STREAM (writer, stream)
-		streams[stream->sink.stream] = describe_stream(writer, stream);
+		streams[stream->sink.stream] = describe_stream(writer, stream, lost.rows[stream->sink.stream]);
 	error = manifest_write(&writer->manifest, &state);
 	atomic_store(&writer->manifest_error, error);
 	writer->manifest_due = error < 0;
@@ -298,7 +308,7 @@ static void close_sinks(struct writer *writer, struct writer_paths *paths)
 		const struct segment *last = stream->sink.segment;
 
 		sink_close(&stream->sink);
-		/* One that only comes to be as the last rows are written is the last of the list. */
+		/* A segment that begins only as the last rows are written is the last of the list. */
 		if (!last)
 			last = TAILQ_LAST(&stream->sink.segments, segment_list);
 		if (last->closed)
@@ -307,7 +317,7 @@ static void close_sinks(struct writer *writer, struct writer_paths *paths)
 	writer_disk_note(writer);
 }
 
-/* Room for the manifest itself may cost a segment that it tells of. */
+/* Making room for the manifest may remove a segment that it lists: then it is written again. */
 static int write_last_manifest(struct writer *writer)
 {
 	int error, tries = LAST_TRIES;
@@ -327,18 +337,17 @@ int writer_do_stop(void *owner, struct mail *mail)
 
 	while (write_batch(writer)) {
 		now = clocks_mono_ns();
-		measure_clocks(writer, now);
 		writer_disk_progress(writer, now);
 	}
-	writer->clocks = clocks_measure();
 	snprintf(writer->reason, sizeof(writer->reason), "%s", stop->reason);
 	close_sinks(writer, &stop->paths);
 	writer_disk_progress(writer, clocks_mono_ns());
 	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer->ended = true;
-	writer->flush_at = writer->rotate_at = 0; /* who waits for the manifest waits for nothing else */
+	writer->flush_at = writer->rotate_at = 0; /* only the manifest is waited for from now on */
 	error = write_last_manifest(writer);
+	losses_log(writer->losses);
 	FOR_EACH_STREAM (writer, stream)
 		writer->manifest_due |= stream->sink.unclosed != NULL;
 	return error;
@@ -373,10 +382,20 @@ int writer_do_snapshots(void *owner, struct mail *mail)
 
 	manifest_set_snapshots(&writer->manifest, TAKE(snapshots->object));
 	writer->manifest_due = true;
+	return snapshots->handler ? writer_write_manifest(writer) : 0;
+}
+
+int writer_do_missing(void *owner, struct mail *mail)
+{
+	struct writer_mail *missing = (struct writer_mail *)mail;
+	struct writer *writer = owner;
+
+	manifest_set_missing(&writer->manifest, TAKE(missing->object));
+	writer->manifest_due = true;
 	return 0;
 }
 
-/* What is left after the stop: files without their name, and the manifest. */
+/* Does what is left after the stop: final names of files, and the manifest. */
 static void retry(struct writer *writer)
 {
 	int left = 0;
@@ -389,8 +408,21 @@ static void retry(struct writer *writer)
 	writer->manifest_due |= left;
 }
 
+/* Whether the folder was removed: nothing can be made in it any more. */
+static bool is_gone(const struct writer *writer)
+{
+	struct stat status;
+
+	return atomic_load(&writer->manifest_error) == -ENOENT &&
+	       (fstat(writer->output_fd, &status) < 0 || !status.st_nlink);
+}
+
 static bool is_left(struct writer *writer)
 {
+	if (writer->manifest_due && is_gone(writer)) {
+		log_notice("%s: the folder was removed; its manifest is given up", writer->output);
+		return false;
+	}
 	return writer->manifest_due && !atomic_load(&writer->abandoned);
 }
 
@@ -400,11 +432,10 @@ static void turn(struct writer *writer)
 	size_t rows;
 
 	writer_disk_progress(writer, now);
-	measure_clocks(writer, now);
 	rows = write_batch(writer);
 	flush_when_due(writer, rows, now);
 	writer_rotate_when_due(writer, now);
-	writer->manifest_due |= trace_has_changes(writer->trace);
+	writer->manifest_due |= trace_has_changes(writer->trace) || atomic_load(&writer->losses_due);
 	write_manifest_when_due(writer, now);
 	mailbox_serve(&writer->mailbox, writer);
 	if (!rows && !writer->ended && !hash(writer))
@@ -415,6 +446,7 @@ void *writer_run(void *argument)
 {
 	struct writer *writer = argument;
 
+	rights_use(&writer->rights);
 	while (!writer->ended)
 		turn(writer);
 	writer_disk_idle(writer);

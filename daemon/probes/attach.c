@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Programs and their hooks: attached while a session wants them. */
+/* Attaches programs to their hooks while a session needs them. */
 #include "probes/probes_private.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "probes/calls.h"
 #include "probes/counted.h"
 #include "probes/functions.h"
 
-/* Takes the link. */
+/* Adds the link to the group's, which then own it; it is destroyed on failure. */
 static int link_keep(struct probes *probes, enum probes_group group, struct bpf_link *link)
 {
 	size_t count = probes->link_count[group];
@@ -28,13 +30,59 @@ static int link_keep(struct probes *probes, enum probes_group group, struct bpf_
 	return 0;
 }
 
-static int attach_failed(const struct bpf_program *program, int r)
+/* ---- what could not be attached ---- */
+
+/* Logs a failure and adds it to the list; without memory it is only logged. Never returns NULL. */
+static struct probes_failure *failure_add(struct probes *probes, enum probes_group group, const char *hook,
+					  int error)
 {
-	log_warning("cannot attach %s: %s", bpf_program__section_name(program), strerror(-r));
-	return r;
+	static struct probes_failure unkept;
+	struct probes_failure *failures = reallocarray(probes->failures, probes->failure_count + 1,
+						       sizeof(*failures));
+	struct probes_failure *failure = failures ? &failures[probes->failure_count] : &unkept;
+
+	log_warning("cannot attach %s: %s", hook, strerror(-error));
+	*failure = (struct probes_failure){ .group = group, .error = error };
+	snprintf(failure->hook, sizeof(failure->hook), "%s", hook);
+	if (failures) {
+		probes->failures = failures;
+		probes->failure_count++;
+	}
+	return failure;
 }
 
-/* Takes the event. */
+static void failure_remove(struct probes *probes, size_t i)
+{
+	memmove(probes->failures + i, probes->failures + i + 1,
+		(--probes->failure_count - i) * sizeof(*probes->failures));
+}
+
+static void failures_forget(struct probes *probes, enum probes_group group)
+{
+	for (size_t i = probes->failure_count; i-- > 0;)
+		if (probes->failures[i].group == group)
+			failure_remove(probes, i);
+}
+
+const struct probes_failure *probes_failures(const struct probes *probes, size_t *count)
+{
+	*count = probes->failure_count;
+	return probes->failures;
+}
+
+static void function_failed(const struct call *call, int error, void *userdata)
+{
+	struct probes_failure *failure;
+	char hook[sizeof(failure->hook)];
+
+	snprintf(hook, sizeof(hook), "fentry, fexit/__x64_sys_%s", call->name);
+	failure = failure_add(userdata, PROBES_CALLS, hook, error);
+	failure->operations = call_operations(call);
+}
+
+/* ---- programs ---- */
+
+/* Adds the perf event's descriptor to fault_events, which then own it; it is closed on failure. */
 static int event_keep(struct probes *probes, int event)
 {
 	size_t count = probes->fault_event_count;
@@ -73,10 +121,19 @@ uint64_t probes_fault_period(struct probes *probes, uint64_t period)
 	return period > 1 ? probes_fault_period(probes, 1) : period;
 }
 
-/* CPUs that come later are not seen. */
+static void counted_undo(struct probes *probes, enum probes_group group, size_t links, size_t events)
+{
+	while (probes->link_count[group] > links)
+		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+	while (probes->fault_event_count > events)
+		close(probes->fault_events[--probes->fault_event_count]);
+}
+
+/* Attaches to perf events on all CPUs or on none; CPUs that come online later are not traced. */
 static int program_attach_counted(struct probes *probes, enum probes_group group,
 				  const struct bpf_program *program, uint64_t number)
 {
+	size_t links = probes->link_count[group], events = probes->fault_event_count;
 	int cpus = libbpf_num_possible_cpus(), r = 0, event;
 	struct bpf_link *link;
 
@@ -91,7 +148,9 @@ static int program_attach_counted(struct probes *probes, enum probes_group group
 			r = 0;
 		}
 	}
-	return r < 0 ? attach_failed(program, r) : 0;
+	if (r < 0)
+		counted_undo(probes, group, links, events);
+	return r;
 }
 
 static int program_attach(struct probes *probes, enum probes_group group,
@@ -99,18 +158,48 @@ static int program_attach(struct probes *probes, enum probes_group group,
 {
 	struct bpf_link *link;
 	uint64_t number;
+	int r;
 
-	if (counted_number(program, &number) >= 0)
-		return program_attach_counted(probes, group, program, number);
-	link = bpf_program__attach(program);
-	return link ? link_keep(probes, group, link) : attach_failed(program, -errno);
+	if (counted_number(program, &number) >= 0) {
+		r = program_attach_counted(probes, group, program, number);
+	} else {
+		link = bpf_program__attach(program);
+		r = link ? link_keep(probes, group, link) : -errno;
+	}
+	if (r >= 0)
+		return 0;
+	failure_add(probes, group, bpf_program__section_name(program), r)->program = program;
+	return r;
 }
 
-/* Maps of what is under way. */
+/* Tries again to attach what failed, as the cause may be gone. */
+static void failures_retry(struct probes *probes, enum probes_group group)
+{
+	size_t count = probes->failure_count;
+
+	for (size_t i = 0, tried = 0; tried < count; tried++) {
+		struct probes_failure failure = probes->failures[i];
+
+		if (failure.group != group || !failure.program) {
+			i++;
+			continue;
+		}
+		failure_remove(probes, i); /* if it fails again, it is appended to the list */
+		program_attach(probes, group, failure.program);
+	}
+}
+
+static int group_attach_calls(struct probes *probes)
+{
+	failures_forget(probes, PROBES_CALLS);
+	return functions_attach(probes->functions, function_failed, probes);
+}
+
+/* Maps of events in flight, with the group of programs that fills them. */
 static const struct {
 	enum probes_group group;
 	const char *map;
-} under_way[] = {
+} in_flight[] = {
 	{ PROBES_BLOCK, "requests" },
 	{ PROBES_BLOCK, "bio_rows" },
 	{ PROBES_ASYNC, "aio_pendings" },
@@ -130,18 +219,21 @@ static const struct {
 
 static void map_empty(int map)
 {
-	uint64_t key[2]; /* the largest that these maps have */
+	uint64_t key[2]; /* the largest key that these maps have */
 
 	while (bpf_map_get_next_key(map, NULL, key) == 0)
 		bpf_map_delete_elem(map, key);
 }
 
-/* What had not ended when the programs were detached would stay for ever. */
-static void forget_under_way(const struct probes *probes, enum probes_group group)
+/* Empties the maps: events that had not ended when the programs were detached would stay there for ever. */
+static void empty_in_flight(const struct probes *probes, enum probes_group group)
 {
-	for (size_t i = 0; i < sizeof(under_way) / sizeof(under_way[0]); i++)
-		if (under_way[i].group == group)
-			map_empty(probes_map(probes, under_way[i].map));
+	for (size_t i = 0; i < sizeof(in_flight) / sizeof(in_flight[0]); i++) {
+		const struct bpf_map *map = in_flight[i].group == group ? map_find(probes, in_flight[i].map) : NULL;
+
+		if (map)
+			map_empty(bpf_map__fd(map));
+	}
 }
 
 int probes_attach(struct probes *probes, enum probes_group group)
@@ -150,14 +242,19 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	struct bpf_program *program;
 	int failed = 0, r = 0;
 
-	if (probes->attached[group])
+	if (group == PROBES_CALLS && probes->functions && probes->attached[group])
+		return group_attach_calls(probes);
+	if (probes->attached[group]) {
+		failures_retry(probes, group);
 		return 0;
+	}
 	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
-	forget_under_way(probes, group);
+	empty_in_flight(probes, group);
+	failures_forget(probes, group);
 	if (group == PROBES_CALLS && probes->functions)
-		return functions_attach(probes->functions);
+		return group_attach_calls(probes);
 	bpf_object__for_each_program(program, object) {
 		if (!program_attaches(group, program))
 			continue;
@@ -179,6 +276,7 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	probes->links[group] = NULL;
 	if (group == PROBES_PAGEFAULT)
 		events_close(probes);
+	failures_forget(probes, group);
 	probes->attached[group] = false;
 }
 
@@ -191,7 +289,7 @@ size_t probes_attached(const struct probes *probes)
 	return count;
 }
 
-/* Updating a map of maps waits for all programs that run: what we want, and nothing else does it. */
+/* Updating a map of maps waits until all programs that run have ended; no other system call does that alone. */
 void probes_quiesce(struct probes *probes)
 {
 	uint32_t zero = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/calls.h"
 
-#define IO (IOTR_CALL_BYTES | IOTR_CALL_DIRECT | IOTR_CALL_POSITION)
+#define IO_AT (IOTR_CALL_BYTES | IOTR_CALL_DIRECT)
+#define IO    (IO_AT | IOTR_CALL_POSITION)
 
 const struct call calls[] = {
 #define CALL(name, native, compat, operation_, ...)                                             \
 	{ #name, native, compat,                                                                \
 	  { .stream = IOTR_VFS, .operation = IOTR_VFS_##operation_, __VA_ARGS__ } },
-#include "probes/calls.def"
+#include "calls.def"
 };
 
 const struct plug plugs[] = {
@@ -16,23 +17,25 @@ const struct plug plugs[] = {
 	  { .stream = IOTR_##stream_,                                                           \
 	    .operation = IOTR_##stream_##_##operation_,                                         \
 	    .kind = IOTR_PLUG_##kind_ } },
-#include "probes/plugs.def"
+#include "plugs.def"
 };
 
 const size_t plug_count = sizeof(plugs) / sizeof(plugs[0]);
 const size_t call_count = sizeof(calls) / sizeof(calls[0]);
 
-unsigned int call_operations(const struct call *call)
+_Static_assert(IOTR_VFS_COUNT <= 64, "operations of vfs are bits of a mask");
+
+#define BIT(operation) (1ULL << IOTR_VFS_##operation)
+
+uint64_t call_operations(const struct call *call)
 {
-	unsigned int operations = 1U << call->row.operation;
+	uint64_t operations = 1ULL << call->row.operation;
 
 	if (call->row.traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
-		return 1U << IOTR_VFS_READ | 1U << IOTR_VFS_WRITE | 1U << IOTR_VFS_DIO_READ |
-		       1U << IOTR_VFS_DIO_WRITE | 1U << IOTR_VFS_FSYNC | 1U << IOTR_VFS_FDATASYNC;
+		return BIT(READ) | BIT(WRITE) | BIT(DIO_READ) | BIT(DIO_WRITE) | BIT(FSYNC) | BIT(FDATASYNC);
 	if (call->row.traits & IOTR_CALL_DIRECT)
-		operations |= call->row.operation == IOTR_VFS_READ ? 1U << IOTR_VFS_DIO_READ :
-								     1U << IOTR_VFS_DIO_WRITE;
+		operations |= call->row.operation == IOTR_VFS_READ ? BIT(DIO_READ) : BIT(DIO_WRITE);
 	if (call->row.traits & IOTR_CALL_REMOVEDIR)
-		operations |= 1U << IOTR_VFS_RMDIR;
+		operations |= BIT(RMDIR);
 	return operations;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of system calls that are rows. Constant data. */
+/* The tables of system calls that make rows, from calls.def and plugs.def. Constant data. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "control.h"
 
@@ -23,5 +24,5 @@ extern const size_t plug_count;
 extern const struct call calls[];
 extern const size_t call_count;
 
-/* Operations that the call may become: a bit each. */
-unsigned int call_operations(const struct call *call);
+/* The operations that the call may become, as bits by enum iotr_vfs_operation. */
+uint64_t call_operations(const struct call *call);

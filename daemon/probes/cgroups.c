@@ -34,7 +34,7 @@ int filter_fail(struct filter_error *error, int r, const char *parameter, const 
 
 /* ---- cgroups by their path ---- */
 
-/* "/sys/fs/cgroup/a", "/a" and "a" are the same, where the first is below the mount. */
+/* "/sys/fs/cgroup/a", "/a" and "a" are the same if cgroup v2 is mounted at /sys/fs/cgroup. */
 static int full_path(const char *mount, const char *path, char *full, size_t size)
 {
 	size_t length = strlen(mount);
@@ -44,7 +44,7 @@ static int full_path(const char *mount, const char *path, char *full, size_t siz
 	return (size_t)snprintf(full, size, "%s/%s", mount, path) < size ? 0 : -ENAMETOOLONG;
 }
 
-/* On cgroup v2 the number of a folder's inode is the kernel's number of the cgroup. */
+/* The kernel's id of a cgroup, which on cgroup v2 is the inode number of its folder. */
 static int cgroup_number(const char *path, uint64_t *number, struct filter_error *error)
 {
 	char mount[PATH_MAX], full[2 * PATH_MAX];
@@ -78,7 +78,7 @@ static bool unit_named(const struct units *units, const char *name)
 	return false;
 }
 
-/* Adds the cgroups of the folder, and those below, that units have the names of. Takes the descriptor. */
+/* Accepts the cgroups at any depth below the folder that have the name of a unit. Closes the descriptor. */
 static int units_find(const struct units *units, int fd, unsigned int depth)
 {
 	DIR *folder = fdopendir(fd);
@@ -87,7 +87,7 @@ static int units_find(const struct units *units, int fd, unsigned int depth)
 
 	if (!folder) {
 		close(fd);
-		return 0; /* it has gone meanwhile */
+		return 0; /* the cgroup was removed meanwhile */
 	}
 	while (r >= 0 && depth < TREE_DEPTH && (entry = readdir(folder))) {
 		uint64_t number = entry->d_ino;
@@ -107,7 +107,7 @@ static int units_find(const struct units *units, int fd, unsigned int depth)
 	return r;
 }
 
-/* The kernel side first: what is made from now on it adds, what was made before is found. */
+/* Sets the names for the kernel side first, which adds cgroups made from then on; then finds those that exist. */
 static int units_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
 		     struct filter_error *error)
 {

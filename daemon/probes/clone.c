@@ -21,7 +21,7 @@ void origin_done(struct origin *origin)
 	closep(&origin->btf_fd);
 }
 
-/* Where the subprograms begin: the targets of calls, in ascending order, after the program itself. */
+/* Finds where subprograms begin, as instruction indexes in ascending order: 0, then the targets of calls. */
 static size_t subprograms_find(const struct origin *origin, uint32_t *starts, size_t max)
 {
 	size_t count = 1;
@@ -45,8 +45,8 @@ static size_t subprograms_find(const struct origin *origin, uint32_t *starts, si
 }
 
 /*
- * The kernel tells which functions a loaded program consists of, but counts their instructions as
- * it rewrote them; the positions before that are found in the program.
+ * The kernel reports the functions of a loaded program, but at the positions after it rewrote the
+ * instructions; the original positions are found in the program itself.
  */
 int origin_init(struct origin *origin, struct bpf_program *program)
 {
@@ -89,7 +89,7 @@ static int clone_program(const struct origin *origin, enum bpf_attach_type type,
 			     origin->insn_count, &options);
 }
 
-/* Loads a copy; a second try has the verifier say why the first was refused. */
+/* Loads a copy; if that fails it is tried again with a verifier log, which is logged at debug level. */
 int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, const char *name)
 {
 	_cleanup_free_ char *log = NULL;

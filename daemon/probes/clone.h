@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copies of a loaded program on other hooks: libbpf loads each program once. Main thread.
+ * Loads copies of a program for other hooks, as libbpf loads each program only once. Main thread.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct probes_runs;
 
-/* What is copied; the instructions belong to the program, which must outlive it. */
+/* What a copy is made of. The instructions belong to the program, which must outlive this. */
 struct origin {
 	const struct bpf_insn *insns;
 	size_t insn_count;
@@ -19,15 +19,15 @@ struct origin {
 	int btf_fd;
 };
 
-/* Of a program that is loaded. origin_done() takes one that failed too. */
+/* Fills in the origin from a loaded program. origin_done() is to be called after a failure too. */
 int origin_init(struct origin *origin, struct bpf_program *program);
 void origin_done(struct origin *origin);
 
-/* Loads a copy for the BTF id of a hook, whose `name` is for the log. A descriptor, or -errno. */
+/* Loads a copy for the hook with that BTF id, whose `name` is for the log. Returns a descriptor, or -errno. */
 int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, const char *name);
 
-/* Adds what the program ran: see probes_runs(). Nothing of -1. */
+/* Adds the runs of a program, see probes_runs(); nothing if `fd` is -1. */
 void program_runs(int fd, struct probes_runs *runs);
 
-/* How often the kernel left the program out: see probes_missed(). 0 of -1. */
+/* How often the kernel skipped the program, see probes_missed(); 0 if `fd` is -1. */
 uint64_t program_missed(int fd);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/control_page.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "clock.h"
+#include "probes/bio_ends.h"
 #include "probes/calls.h"
 #include "probes/cgroups.h"
 #include "probes/filter_maps.h"
@@ -29,7 +31,7 @@ static uint64_t command_hint(const void *key)
 	return iotr_command_hint(words);
 }
 
-/* List filters, each with its map, and the value that hints of a key go by. */
+/* Filters that are lists: the map, the size of its keys, and the value whose low bits select a key's hint. */
 static const struct {
 	const char *map;
 	size_t key_size;
@@ -59,8 +61,8 @@ static int filter_set(struct probes *probes, enum iotr_filter kind, uint64_t bit
 }
 
 /*
- * Walks the whole map, since descendants were added by the kernel side. Hints stay as long as any
- * session filters so: one too many costs a look into the map.
+ * Walks the whole map, since the kernel side has added descendants. Hints are cleared when no session has
+ * a filter of the kind any more; until then a stale hint costs a map lookup.
  */
 static void filter_clear(struct probes *probes, enum iotr_filter kind, uint64_t bit)
 {
@@ -76,7 +78,7 @@ static void flag_set(__u64 *sessions, uint64_t bit, bool set)
 	*sessions = set ? *sessions | bit : *sessions & ~bit;
 }
 
-/* 0: there is none. */
+/* Sets a session's threshold, and its bit in the mask of sessions that have one; `value` 0: none. */
 static void threshold_set(__u64 *sessions, __u64 *least, uint64_t bit, uint64_t value)
 {
 	*least = value;
@@ -106,21 +108,15 @@ static bool operation_wanted(const struct iotr_session_spec *spec, size_t stream
 	return !operations_filtered(spec) || iotr_operations_have(&spec->operations[stream], operation);
 }
 
-/* Which sessions a system call concerns: those that want any operation it may become. */
+/* Sets the mask of each system call: the sessions that record any operation that it may become. */
 static void calls_update(struct iotr_control *page)
 {
-	uint64_t all = 0;
-
-	for (size_t operation = 0; operation < IOTR_VFS_COUNT; operation++)
-		all |= page->operation[IOTR_VFS][operation];
 	for (size_t i = 0; i < call_count; i++) {
 		struct iotr_call row = calls[i].row;
 
 		for (size_t operation = 0; operation < IOTR_VFS_COUNT; operation++)
 			if (call_operations(&calls[i]) >> operation & 1)
 				row.sessions |= page->operation[IOTR_VFS][operation];
-		if (row.traits & IOTR_CALL_MOVES)
-			row.sessions = all;
 		if (calls[i].native >= 0)
 			page->calls[IOTR_ABI_NATIVE][calls[i].native] = row;
 		if (calls[i].compat >= 0)
@@ -169,7 +165,7 @@ static void sample_most(struct iotr_control *page, size_t stream)
 	page->sample_most[stream] = most;
 }
 
-/* One in N: of all numbers that can be drawn, those below the N-th part. */
+/* Sets sample_below for one in N: of the numbers that can be drawn, the lowest N-th part is taken. */
 static void sample_set(struct iotr_control *page, unsigned int session, const struct iotr_session_spec *spec)
 {
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
@@ -182,8 +178,9 @@ static void sample_set(struct iotr_control *page, unsigned int session, const st
 }
 
 /*
- * Of how many page faults perf is to tell one, where the most that a session wants is one in `least`: what perf
- * leaves out costs least. A prime, as what a program does over and over is seldom a multiple of it.
+ * The period of the perf events of page faults, where the session with the most rows takes one in `least`. A fault
+ * that perf skips costs the least. The period is prime, so that a program's repeated pattern of faults is unlikely to
+ * be a multiple of it.
  */
 static uint64_t fault_period(uint32_t least)
 {
@@ -195,7 +192,7 @@ static uint64_t fault_period(uint32_t least)
 	return 1;
 }
 
-/* Of those that perf tells of, the draw takes so many more. 0: the session wants none. */
+/* Sets the perf period, and multiplies what the draws take by it. `one_in` 0: the session records no page faults. */
 static void faults_sample(struct probes *probes, unsigned int session, uint32_t one_in)
 {
 	struct iotr_control *page = probes_page(probes);
@@ -221,7 +218,7 @@ static uint32_t faults_wanted(const struct iotr_session_spec *spec)
 }
 
 static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
-		     struct filter_error *error)
+		     const struct paths_found *paths, struct filter_error *error)
 {
 	int r = filter_set(probes, IOTR_FILTER_PID, bit, spec->pids, spec->pid_count);
 
@@ -234,19 +231,17 @@ static int lists_set(struct probes *probes, uint64_t bit, const struct iotr_sess
 	if (r < 0)
 		return filter_fail(error, r, "", "cannot set the filters: too many values over all sessions");
 	r = cgroups_set(probes, bit, spec, error);
-	return r < 0 ? r : paths_set(probes, bit, spec, error);
+	return r < 0 ? r : paths_set(probes, bit, paths, error);
 }
 
 int control_page_check(const struct iotr_session_spec *spec, struct filter_error *error)
 {
-	int r = cgroups_check(spec, error);
-
-	return r < 0 ? r : paths_check(spec, error);
+	return cgroups_check(spec, error);
 }
 
 /*
- * What had begun for the session that had the place before is none of this one's. As it is not open
- * yet, nothing of its own has an earlier time.
+ * Sets the start of the session in its slot: events that began earlier belong to the slot's last session. None of
+ * its own can be earlier, as its bit in `open` is not set yet.
  */
 static void begin(struct iotr_control *page, unsigned int session)
 {
@@ -254,14 +249,14 @@ static void begin(struct iotr_control *page, unsigned int session)
 }
 
 int control_page_prepare(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
-			 struct filter_error *error)
+			 const struct paths_found *paths, struct filter_error *error)
 {
 	struct iotr_control *page = probes_page(probes);
 	uint64_t bit = 1ULL << session;
 	int r;
 
 	begin(page, session);
-	r = lists_set(probes, bit, spec, error);
+	r = lists_set(probes, bit, spec, paths, error);
 	if (r < 0) {
 		control_page_clear(probes, session);
 		return r;
@@ -279,6 +274,29 @@ int control_page_prepare(struct probes *probes, unsigned int session, const stru
 	return 0;
 }
 
+/* The hint is set first, as programs check it before they look up the key. */
+int control_page_follow(struct probes *probes, unsigned int session, uint32_t process)
+{
+	struct iotr_control *page = probes_page(probes);
+	int r;
+
+	page->hints[IOTR_FILTER_PID][process % IOTR_HINTS] = true;
+	r = filter_key_change(probes_map(probes, filter_maps[IOTR_FILTER_PID].map), &process, 1ULL << session, true);
+	if (r == -E2BIG)
+		__atomic_add_fetch(&page->unfollowed[session], 1, __ATOMIC_RELAXED);
+	return r == -E2BIG ? 0 : r;
+}
+
+void control_page_unfollow(struct probes *probes, unsigned int session, uint32_t process)
+{
+	filter_key_change(probes_map(probes, filter_maps[IOTR_FILTER_PID].map), &process, 1ULL << session, false);
+}
+
+uint64_t control_page_unfollowed(struct probes *probes, unsigned int session)
+{
+	return probes_page(probes)->unfollowed[session];
+}
+
 int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from)
 {
 	return filter_keys_inherit(probes_map(probes, filter_maps[IOTR_FILTER_PID].map), 1ULL << from,
@@ -290,15 +308,17 @@ void control_page_open(struct probes *probes, unsigned int session, int instead)
 	struct iotr_control *page = probes_page(probes);
 	uint64_t open = page->open | 1ULL << session;
 
-	if (instead >= 0)
+	if (instead >= 0) {
+		probes_quiesce(probes); /* programs that read the masks before prepare() have used the other */
 		open &= ~(1ULL << instead);
-	__atomic_store_n(&page->open, open, __ATOMIC_SEQ_CST); /* at once: an event finds one of the two */
+	}
+	__atomic_store_n(&page->open, open, __ATOMIC_SEQ_CST); /* one store: an event sees one of the two bits */
 }
 
 int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
-		     struct filter_error *error)
+		     const struct paths_found *paths, struct filter_error *error)
 {
-	int r = control_page_prepare(probes, session, spec, error);
+	int r = control_page_prepare(probes, session, spec, paths, error);
 
 	if (r >= 0)
 		control_page_open(probes, session, -1);
@@ -335,7 +355,7 @@ void control_page_clear(struct probes *probes, unsigned int session)
 /* ---- block requests ---- */
 
 static const struct {
-	const char *name; /* the kernel's enumerator */
+	const char *name; /* name of the kernel's enumerator */
 	enum iotr_block_operation operation;
 } block_operations[] = {
 	{ "REQ_OP_READ", IOTR_BLOCK_READ },
@@ -376,4 +396,11 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 	}
 	if (kernel_enumerator(kernel, "__REQ_PREFLUSH", &value) && value < 32)
 		page->request_preflush = 1U << value;
+	probes->bio_ends_version = bio_ends_find(kernel->btf, page);
+}
+
+void control_page_modules(struct probes *probes)
+{
+	if (bio_ends_version() != probes->bio_ends_version)
+		probes->bio_ends_version = bio_ends_find(probes_kernel(probes)->btf, probes_page(probes));
 }

@@ -47,7 +47,7 @@ int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, 
 	*ret = bpf_program__attach_perf_event(program, fd);
 	if (!*ret)
 		return -errno;
-	fd = -1; /* the link's */
+	fd = -1; /* owned by the link now */
 	*event = ours;
 	ours = -1;
 	return 0;

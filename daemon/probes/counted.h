@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs on what the kernel counts: software events of perf, one for each CPU. */
+/* Programs on software perf events, one event for each CPU. */
 #pragma once
 
 #include <bpf/libbpf.h>
 #include <stdint.h>
 
-/* PERF_COUNT_SW_* of a program on a software event, as its name says; -ENOENT for all others. */
+/* PERF_COUNT_SW_* for a program on a software perf event, by its name; -ENOENT for all other programs. */
 int counted_number(const struct bpf_program *program, uint64_t *number);
 
 /*
- * Attaches it on one CPU, to run for one in `period` of the events. `event` is for counted_period(), and to
- * be closed. -ENODEV: the CPU is not there; -EACCES, -EPERM: not allowed.
+ * Attaches a program on one CPU, to run for one in `period` events. `event` is a descriptor for
+ * counted_period(), which the caller closes. -ENODEV: the CPU is not online; -EACCES, -EPERM: not allowed.
  */
 int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, uint64_t period, int *event,
 		   struct bpf_link **ret);
 
-/* From now on it runs for one in so many. */
+/* Changes the period of an event: from now on the program runs for one in `period`. */
 int counted_period(int event, uint64_t period);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a filter cannot be: the parameter at fault, "" when it is none's, and a sentence. */
+/* Why a filter cannot be set: the parameter at fault ("" if none is) and a sentence. */
 #pragma once
 
 struct filter_error {

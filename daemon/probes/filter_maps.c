@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define KEY_MAX	     256 /* bytes of the largest key */
-#define INHERIT_MAX  1000 /* passes */
+#define INHERIT_MAX  1000 /* maximum of passes */
 
 int filter_key_change(int map, const void *key, uint64_t bit, bool set)
 {
@@ -19,7 +19,7 @@ int filter_key_change(int map, const void *key, uint64_t bit, bool set)
 	if (bpf_map_update_elem(map, key, &sessions, known ? BPF_EXIST : BPF_NOEXIST) == 0)
 		return 0;
 	if (known && errno == ENOENT)
-		return 0; /* what the kernel side has taken away meanwhile does not come again */
+		return 0; /* the kernel side has removed the key meanwhile: it is not added again */
 	return !known && errno == EEXIST ? filter_key_change(map, key, bit, set) : -errno;
 }
 

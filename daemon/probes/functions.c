@@ -14,102 +14,124 @@
 #include "probes/calls.h"
 #include "probes/clone.h"
 
-/* In the order in which they are attached: an entry without its exit would leave a slot behind. */
+/* In the order of attachment: an entry program without its exit program would leave a slot in use. */
 enum side {
 	SIDE_EXIT,
 	SIDE_ENTER,
 	SIDE_COUNT,
 };
 
-/* Programs and links of one function; -1 when there is none. */
+/* Descriptors of the programs and links of one function; -1: none. */
 struct function {
 	int programs[SIDE_COUNT];
 	int links[SIDE_COUNT];
 };
 
 struct functions {
-	pthread_t thread; /* while detaching: the links belong to it */
+	pthread_t thread; /* valid while `detaching`: it owns the links */
 	bool detaching;
 	size_t count;
 	struct function all[];
 };
 
-/* The pairs of programs, by what a call needs of them. */
-enum pair {
-	PAIR_FILE,
-	PAIR_RESULT,
-	PAIR_BOTH,
-	PAIR_AIO,
-	PAIR_COUNT,
-};
-
+/* Names of the templates by enum iotr_pair: the whole programs, and (`on`) the small ones that tail call them. */
 static const struct {
-	const char *enter, *exit;
-} pairs[PAIR_COUNT] = {
-	[PAIR_FILE] = { "file_enter", "file_exit" },
-	[PAIR_RESULT] = { "result_enter", "result_exit" },
-	[PAIR_BOTH] = { "both_enter", "both_exit" },
-	[PAIR_AIO] = { "aio_enter", "aio_exit" },
+	const char *names[SIDE_COUNT], *on[SIDE_COUNT];
+} pairs[IOTR_PAIR_COUNT] = {
+	[IOTR_PAIR_FILE] = { { "file_exit", "file_enter" }, { "file_exit_on", "file_enter_on" } },
+	[IOTR_PAIR_RESULT] = { { "result_exit", "result_enter" }, { "result_exit_on", "result_enter_on" } },
+	[IOTR_PAIR_BOTH] = { { "both_exit", "both_enter" }, { "both_exit_on", "both_enter_on" } },
+	[IOTR_PAIR_AIO] = { { "aio_exit", "aio_enter" }, { "aio_exit_on", "aio_enter_on" } },
 };
 
-struct origins {
-	struct origin enter[PAIR_COUNT], exit[PAIR_COUNT];
+static const enum bpf_attach_type attach_types[SIDE_COUNT] = {
+	[SIDE_EXIT] = BPF_TRACE_FEXIT,
+	[SIDE_ENTER] = BPF_TRACE_FENTRY,
 };
 
-static enum pair pair_of(const struct iotr_call *row)
+struct templates {
+	struct origin whole[IOTR_PAIR_COUNT][SIDE_COUNT];
+	struct origin on[IOTR_PAIR_COUNT][SIDE_COUNT];
+	int prototype; /* BTF id of the prototype that functions must have for copies of `on` */
+};
+
+static enum iotr_pair pair_of(const struct iotr_call *row)
 {
-	const uint32_t results = IOTR_CALL_STAT | IOTR_CALL_STATX | IOTR_CALL_MAPS;
+	const uint32_t results = IOTR_CALL_STAT | IOTR_CALL_STATX;
 
 	if (row->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
-		return PAIR_AIO;
+		return IOTR_PAIR_AIO;
 	if (!row->fd)
-		return PAIR_RESULT;
-	return row->traits & results ? PAIR_BOTH : PAIR_FILE;
+		return IOTR_PAIR_RESULT;
+	return row->traits & results ? IOTR_PAIR_BOTH : IOTR_PAIR_FILE;
 }
 
-static void origins_done(struct origins *origins)
+static void templates_done(struct templates *templates)
 {
-	for (size_t i = 0; i < PAIR_COUNT; i++) {
-		origin_done(&origins->enter[i]);
-		origin_done(&origins->exit[i]);
-	}
+	for (size_t i = 0; i < IOTR_PAIR_COUNT; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++) {
+			origin_done(&templates->whole[i][side]);
+			origin_done(&templates->on[i][side]);
+		}
 }
 
-static int origins_init(struct origins *origins, struct bpf_object *object)
+/* Puts a whole program into the map from which its small ones tail call it. */
+static int pair_publish(struct bpf_object *object, enum iotr_pair pair, enum side side)
+{
+	static const char *const maps[SIDE_COUNT] = { "pair_exits", "pair_enters" };
+	int map = bpf_object__find_map_fd_by_name(object, maps[side]);
+	int program = bpf_program__fd(bpf_object__find_program_by_name(object, pairs[pair].names[side]));
+	uint32_t key = pair;
+
+	return bpf_map_update_elem(map, &key, &program, BPF_ANY) < 0 ? -errno : 0;
+}
+
+static int templates_init(struct templates *templates, const struct kernel *kernel, struct bpf_object *object)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < PAIR_COUNT; i++)
-		origins->enter[i].btf_fd = origins->exit[i].btf_fd = -1;
-	for (size_t i = 0; i < PAIR_COUNT && r >= 0; i++) {
-		r = origin_init(&origins->enter[i],
-				bpf_object__find_program_by_name(object, pairs[i].enter));
-		if (r >= 0)
-			r = origin_init(&origins->exit[i],
-					bpf_object__find_program_by_name(object, pairs[i].exit));
-	}
+	for (size_t i = 0; i < IOTR_PAIR_COUNT; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			templates->whole[i][side].btf_fd = templates->on[i][side].btf_fd = -1;
+	templates->prototype = kernel_prototype(kernel, kernel_function(kernel, "__x64_sys_read"));
+	for (size_t i = 0; i < IOTR_PAIR_COUNT && r >= 0; i++)
+		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++) {
+			r = origin_init(&templates->whole[i][side],
+					bpf_object__find_program_by_name(object, pairs[i].names[side]));
+			if (r >= 0)
+				r = origin_init(&templates->on[i][side],
+						bpf_object__find_program_by_name(object, pairs[i].on[side]));
+			if (r >= 0 && pair_publish(object, i, side) < 0)
+				templates->prototype = -1; /* matches none: whole copies need no tail calls */
+		}
 	return r;
 }
 
-/* A hook that does not load takes away its call, with a line in the log. */
+/*
+ * Loads the copies for one system call; without one of them the call makes no rows, which is logged. Kernels allow tail
+ * calls only between programs on functions of the same prototype, so a system call without arguments, whose prototype
+ * differs, gets copies of the whole programs.
+ */
 static void function_load(struct function *function, const struct kernel *kernel,
-			  const struct origins *origins, const struct call *call)
+			  const struct templates *templates, const struct call *call)
 {
-	enum pair pair = pair_of(&call->row);
+	enum iotr_pair pair = pair_of(&call->row);
+	const struct origin *origins;
 	char name[64];
 	int id = kernel_call(kernel, call->name, name, sizeof(name));
 
-	if (id < 0)
-		return; /* the kernel has no such call */
-	function->programs[SIDE_EXIT] = origin_clone(&origins->exit[pair], BPF_TRACE_FEXIT, id, name);
-	function->programs[SIDE_ENTER] = origin_clone(&origins->enter[pair], BPF_TRACE_FENTRY, id, name);
+	if (id < 0 || call->native < 0)
+		return; /* the kernel has no such call, or only for 32-bit programs */
+	origins = kernel_prototype(kernel, id) == templates->prototype ? templates->on[pair] : templates->whole[pair];
+	for (enum side side = 0; side < SIDE_COUNT; side++)
+		function->programs[side] = origin_clone(&origins[side], attach_types[side], id, name);
 }
 
 int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
 {
-	_cleanup_(origins_done) struct origins origins = { 0 };
+	_cleanup_(templates_done) struct templates templates = { 0 };
 	struct functions *functions;
-	int r = origins_init(&origins, object);
+	int r = templates_init(&templates, kernel, object);
 
 	if (r < 0)
 		return r;
@@ -119,7 +141,7 @@ int functions_new(const struct kernel *kernel, struct bpf_object *object, struct
 	functions->count = call_count;
 	for (size_t i = 0; i < call_count; i++) {
 		memset(&functions->all[i], -1, sizeof(functions->all[i]));
-		function_load(&functions->all[i], kernel, &origins, &calls[i]);
+		function_load(&functions->all[i], kernel, &templates, &calls[i]);
 	}
 	*ret = functions;
 	return 0;
@@ -141,7 +163,7 @@ static void *detach_thread(void *userdata)
 	return NULL;
 }
 
-/* Waits for a detaching under way. */
+/* Waits for the thread that detaches, if there is one. */
 static void detach_finish(struct functions *functions)
 {
 	if (functions->detaching)
@@ -169,9 +191,9 @@ static int attach(int program, int *link)
 	return *link < 0 ? -errno : 0;
 }
 
-int functions_attach(struct functions *functions)
+int functions_attach(struct functions *functions, functions_failed failed, void *userdata)
 {
-	int failed = 0, r;
+	int first = 0, r;
 
 	detach_finish(functions);
 	for (size_t i = 0; i < functions->count; i++) {
@@ -181,13 +203,13 @@ int functions_attach(struct functions *functions)
 		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
 			r = attach(function->programs[side], &function->links[side]);
 		if (r < 0)
-			log_warning("cannot attach to __x64_sys_%s: %s", calls[i].name, strerror(-r));
-		failed = failed ?: r;
+			failed(&calls[i], r, userdata);
+		first = first ?: r;
 	}
-	return functions_attached(functions) ? 0 : failed;
+	return functions_attached(functions) ? 0 : first;
 }
 
-/* In a thread: the kernel waits for its own readers at every hook, seconds in all. */
+/* Detaches in a thread, as the kernel waits for an RCU grace period at every hook, seconds in all. */
 void functions_detach(struct functions *functions)
 {
 	detach_finish(functions);

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Best first. */
+/* Candidates of an operation in order of preference, best first. */
 static const struct hook hooks[] = {
 	{ IOTR_VFS, HOOKS_ANY, "file_exit", "fentry, fexit of the system call" },
 	{ IOTR_VFS, HOOKS_ANY, "sys_exit", "tp_btf/sys_enter, sys_exit" },

@@ -24,7 +24,7 @@ static int load(enum bpf_prog_type type, const struct bpf_insn *insns, size_t co
 	return 0;
 }
 
-/* bpf_probe_read_kernel(stack, 8, 0) */
+/* Loads a program that calls bpf_probe_read_kernel(stack, 8, 0). */
 static int try_read_kernel(void)
 {
 	const struct bpf_insn insns[] = {
@@ -50,8 +50,8 @@ static int attach_once(int program)
 }
 
 /*
- * A hook on a call that hardly anybody makes, attached twice: where that fails, hooks would have
- * to stay when no session wants them any more. -EALREADY says so.
+ * Attaches a hook to a system call that is rarely made, twice. -EALREADY: it cannot be attached again after
+ * it was detached, so hooks would have to stay attached while no session needs them.
  */
 static int try_function_hooks(const struct kernel *kernel)
 {
@@ -74,7 +74,7 @@ static int try_function_hooks(const struct kernel *kernel)
 	return r;
 }
 
-/* The model in use is the one in brackets or, where that cannot be read, what the kernel was built for. */
+/* Checks the preemption model in use, which debugfs shows in parentheses, or otherwise the kernel's configuration. */
 static bool may_preempt(void)
 {
 	char line[256] = "", path[128];
@@ -108,7 +108,7 @@ int kernel_open(struct kernel *kernel)
 	if (!kernel->btf)
 		return -ENOENT;
 	kernel->read_kernel = try_read_kernel() == 0;
-	/* Never a way around a policy that forbids the helper. */
+	/* Not used where a policy, such as lockdown, forbids the helper, as that would circumvent it. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
 	kernel->preempts = may_preempt();
 	r = kernel->preempts ? -EAGAIN : try_function_hooks(kernel);
@@ -129,6 +129,13 @@ void kernel_done(struct kernel *kernel)
 int kernel_function(const struct kernel *kernel, const char *name)
 {
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC);
+}
+
+int kernel_prototype(const struct kernel *kernel, int function)
+{
+	const struct btf_type *type = function > 0 ? btf__type_by_id(kernel->btf, function) : NULL;
+
+	return type && btf_is_func(type) ? (int)type->type : -ENOENT;
 }
 
 int kernel_call(const struct kernel *kernel, const char *call, char *name, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the running kernel has and lets us do, asked of the kernel itself: its BTF, and programs
- * that are really loaded. Never inferred from its version. Main thread.
+ * What the running kernel has and allows, found out from its BTF and by loading programs, never by its
+ * version. Main thread.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ struct kernel {
 	bool typed_reads;     /* bpf_rdonly_cast */
 	bool read_kernel;     /* bpf_probe_read_kernel */
 	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
-	const char *function_reason; /* why not */
-	bool preempts;	      /* programs too, but not on classic tracepoints */
+	const char *function_reason; /* a text that says why, or why not */
+	bool preempts;	      /* it preempts BPF programs, except those on classic tracepoints */
 };
 
 /* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. */
@@ -25,9 +25,12 @@ void kernel_done(struct kernel *kernel);
 /* BTF id of a function, or -ENOENT. */
 int kernel_function(const struct kernel *kernel, const char *name);
 
+/* BTF id of the prototype of a function, by the function's BTF id; -ENOENT: that is no function. */
+int kernel_prototype(const struct kernel *kernel, int function);
+
 /*
- * The function of a system call that takes its registers, and its name: __x64_sys_CALL, or, for a
- * call without arguments, __do_sys_CALL, which the other is an alias of. -ENOENT.
+ * BTF id of a system call's function, and its name: __x64_sys_CALL or, for a call without arguments,
+ * __do_sys_CALL, which __x64_sys_CALL is an alias of. Either gets a struct pt_regs. -ENOENT: there is none.
  */
 int kernel_call(const struct kernel *kernel, const char *call, char *name, size_t size);
 
@@ -40,5 +43,5 @@ int kernel_tracepoint_arity(const struct kernel *kernel, const char *name);
 /* Number of arguments of a function, or -ENOENT. */
 int kernel_function_arity(const struct kernel *kernel, const char *name);
 
-/* Value of an enumerator, whichever enum it is in; false when there is none. */
+/* Value of an enumerator in any enum of the kernel; false: there is none of that name. */
 bool kernel_enumerator(const struct kernel *kernel, const char *name, unsigned int *value);

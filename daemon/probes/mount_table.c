@@ -10,7 +10,7 @@
 #include "cleanup.h"
 #include "mount_line.h"
 
-/* The first line that `fits`; what it says lies in `*text`, which is the caller's. -ENOENT. */
+/* The first line that `fits`. `line` points into `*text`, which the caller frees. -ENOENT: there is none. */
 static int line_find(bool (*fits)(const struct mount_line *line, const void *what), const void *what,
 		     char **text, struct mount_line *line)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is mounted, as this process sees it. Any thread. */
+/* The mounts of this process's mount namespace. Any thread. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The device (major << 20 | minor) of the mount of that number, as the kernel itself knows it. -ENOENT. */
+/* The super block's device (major << 20 | minor) of the mount with that id. -ENOENT: there is no such mount. */
 int mount_device(uint64_t mount, uint32_t *ret);
 
 /* Where the hierarchy of cgroup v2 is mounted. -ENOENT: nowhere. */

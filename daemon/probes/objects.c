@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The objects: which of their programs are loaded, which maps they share, which programs others go on to. */
+/* The BPF objects: which of their programs are loaded, which maps they share, which programs are tail called. */
 #include "probes/probes_private.h"
 
 #include <bpf/bpf.h>
@@ -10,7 +10,7 @@
 #include "log.h"
 #include "probes/rodata.h"
 
-#define NAMES_BYTES (8U << 20)
+#define NAMES_BYTES (16U << 20)
 
 #define OBJECT_BYTES(id, name)                                                                  \
 	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
@@ -46,7 +46,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
 };
 
-/* Streams whose programs system calls go on to: see syscalls.bpf.c. */
+/* Streams whose programs are tail called by those on system calls: see syscalls.bpf.c. */
 static const struct {
 	enum object object;
 	enum iotr_stream stream;
@@ -61,9 +61,9 @@ static const struct {
 /* ---- programs and maps of an object, before it is loaded ---- */
 
 /*
- * Programs whose arguments differ between kernels end in __N, the number of arguments of the
- * tracepoint they are for. All others fit every kernel that has the hook. Those on events that are
- * counted, which every kernel has, end in whether they need bpf_find_vma.
+ * Names of programs whose arguments differ between kernels end in __N, the number of arguments of the
+ * hook that they are for. Programs without such a suffix fit every kernel that has the hook. Those on
+ * perf events, which every kernel has, end in __1 if they need bpf_find_vma, otherwise in __0.
  */
 static bool program_fits(const struct kernel *kernel, const struct bpf_program *program)
 {
@@ -82,7 +82,7 @@ static bool program_fits(const struct kernel *kernel, const struct bpf_program *
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
 }
 
-/* Of system calls in general, not of one function. */
+/* Whether a section is sys_enter or sys_exit of all system calls, not the function of one. */
 static bool on_system_calls(const char *section)
 {
 	const char *hook = strrchr(section, '/');
@@ -105,14 +105,23 @@ static bool program_wanted(const struct probes *probes, const struct bpf_program
 	return program_fits(&probes->kernel, program);
 }
 
-struct bpf_map *map_find(const struct probes *probes, const char *name)
+struct bpf_map *map_owner(const struct probes *probes, const char *name, const struct bpf_object **owner)
 {
 	struct bpf_map *map = NULL;
 
-	for (size_t i = 0; i < OBJECT_COUNT && !map; i++)
-		if (probes->objects[i])
-			map = bpf_object__find_map_by_name(probes->objects[i], name);
+	for (size_t i = 0; i < OBJECT_COUNT && !map; i++) {
+		*owner = probes->objects[i];
+		if (*owner)
+			map = bpf_object__find_map_by_name(*owner, name);
+	}
 	return map;
+}
+
+struct bpf_map *map_find(const struct probes *probes, const char *name)
+{
+	const struct bpf_object *owner;
+
+	return map_owner(probes, name, &owner);
 }
 
 static int maps_share(const struct probes *probes, struct bpf_object *object)
@@ -151,8 +160,11 @@ static int object_load(struct probes *probes, enum object which)
 		return -errno;
 	bpf_object__for_each_program(program, object)
 		bpf_program__set_autoload(program, program_wanted(probes, program));
-	r = rodata_set(object, probes->kernel.typed_reads,
-		       probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31);
+	r = rodata_set(object, &(struct rodata){
+				       .typed_reads = probes->kernel.typed_reads,
+				       .ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
+				       .preempted = probes->kernel.preempts,
+			       });
 	if (r >= 0)
 		r = which == OBJECT_SHARED ? shared_sizes(object) :
 					     maps_share(probes, object);
@@ -166,9 +178,9 @@ static int object_load(struct probes *probes, enum object which)
 	return 0;
 }
 
-/* ---- programs that others go on to ---- */
+/* ---- programs that others tail call ---- */
 
-/* Of a plugged stream, those on sys_enter and sys_exit are not attached by themselves. */
+/* The map for a program of a plugged stream on sys_enter or sys_exit, which is not attached itself; otherwise NULL. */
 static const char *plug_map(enum object object, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
@@ -179,7 +191,7 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 	return NULL;
 }
 
-/* Those of functions are templates, of which functions.c attaches copies. */
+/* Programs on functions of system calls are templates, of which functions.c attaches copies. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
 	static const char *const hooks[PROBES_GROUP_COUNT] = {
@@ -210,7 +222,7 @@ static int plug(const struct probes *probes, enum object object, enum iotr_strea
 	return 0;
 }
 
-/* A stream whose programs are not accepted is one that was not loaded. */
+/* A stream whose programs the kernel does not accept in the maps is treated as not loaded. */
 static void plug_all(struct probes *probes)
 {
 	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {

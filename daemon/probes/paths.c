@@ -3,75 +3,72 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "path_name.h"
-#include "probes/mount_table.h"
 
-#define ROOT		   1 /* node */
-#define BTRFS_SUBVOLUME	   256 /* the inode that the root of each of them is */
+#define ROOT  1 /* index of the root in path_nodes */
+#define SLOTS (2 * IOTR_PATH_NODES)
 
-struct identity {
-	uint64_t inode;
-	uint32_t device;
+/* Nodes by folder: a hash table of lists, each of the nodes that are the same folder, by ascending index. */
+struct same {
+	uint16_t first[SLOTS];		/* index of the list's first node, by the folder's hash; 0: free */
+	uint16_t next[IOTR_PATH_NODES]; /* index of the next node of the same folder; 0: none */
 };
 
-uint64_t paths_part(const char *name, size_t length)
+static bool is_same(const struct iotr_path_node *a, const struct iotr_path_node *b)
 {
-	uint64_t hash = 0, word;
-	size_t done = 0;
-
-	for (; length - done >= sizeof(word); done += sizeof(word)) {
-		memcpy(&word, name + done, sizeof(word));
-		hash = iotr_mix(hash, word);
-	}
-	word = 0;
-	memcpy(&word, name + done, length - done);
-	return iotr_mix(hash, word) << IOTR_PART_SHIFT | length;
+	return a->device == b->device && a->inode == b->inode;
 }
 
-/* The device is that of the kernel's super block, which is not everywhere what stat says. */
-static int identify(const char *path, struct identity *ret)
+/* The slot of the node's folder, which may be free. */
+static uint16_t *same_slot(struct same *same, const struct iotr_control *page, const struct iotr_path_node *node)
 {
-	struct statx st;
-	int r;
+	size_t at = iotr_mix(node->inode, node->device) % SLOTS;
 
-	if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_MNT_ID, &st) < 0)
-		return -errno;
-	ret->inode = st.stx_ino;
-	ret->device = st.stx_dev_major << 20 | st.stx_dev_minor;
-	r = st.stx_mask & STATX_MNT_ID ? mount_device(st.stx_mnt_id, &ret->device) : 0;
-	return r == -ENOENT ? 0 : r;
+	while (same->first[at] && !is_same(&page->path_nodes[same->first[at]], node))
+		at = (at + 1) % SLOTS;
+	return &same->first[at];
+}
+
+/* The table of all nodes except those in `going`, for the caller to free; NULL: out of memory. */
+static struct same *same_new(const struct iotr_control *page, const bool *going)
+{
+	struct same *same = calloc(1, sizeof(*same));
+
+	for (uint32_t i = IOTR_PATH_NODES - 1; same && i >= ROOT; i--) {
+		uint16_t *slot;
+
+		if (!page->path_nodes[i].device || (going && going[i]))
+			continue;
+		slot = same_slot(same, page, &page->path_nodes[i]);
+		same->next[i] = *slot;
+		*slot = (uint16_t)i;
+	}
+	return same;
 }
 
 /* ---- the tree ---- */
 
-static uint32_t node_new(struct iotr_control *page)
+/* A free node from `*from` on, which is advanced; 0: there is none. */
+static uint32_t node_new(const struct iotr_control *page, uint32_t *from)
 {
-	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
-		if (!page->path_nodes[i].device)
-			return i;
-	return 0;
+	while (*from < IOTR_PATH_NODES && page->path_nodes[*from].device)
+		++*from;
+	return *from < IOTR_PATH_NODES ? (*from)++ : 0;
 }
 
-static uint32_t child_find(const struct iotr_control *page, uint32_t parent, uint64_t name)
+static uint32_t child_find(struct probes *probes, uint32_t parent, uint64_t name)
 {
-	for (uint32_t i = ROOT + 1; i < IOTR_PATH_NODES; i++)
-		if (page->path_nodes[i].device && page->path_nodes[i].parent == parent &&
-		    page->path_nodes[i].name == name)
-			return i;
-	return 0;
+	struct iotr_path_step step = { .name = name, .parent = parent };
+	uint32_t child;
+
+	return bpf_map_lookup_elem(probes_map(probes, "path_steps"), &step, &child) < 0 ? 0 : child;
 }
 
-/* Whether the map leads to it, rather than to another node that is the same folder. */
+/* Whether path_inodes has this node for its folder, not another node of the same folder. */
 static bool is_led_to(struct probes *probes, uint32_t number)
 {
 	const struct iotr_path_node *node = &probes_page(probes)->path_nodes[number];
@@ -92,19 +89,26 @@ static void hints_update(struct probes *probes)
 	memcpy(page->path_hints, hints, sizeof(hints));
 }
 
-/* Sessions whose filter ends at the node, or at another one that is the same folder. */
-static uint64_t own_sessions(const struct iotr_control *page, const struct iotr_path_node *node)
+/* Sessions whose filter names the node, or another node of the same folder. */
+static uint64_t own_sessions(const struct iotr_control *page, struct same *same, const struct iotr_path_node *node)
 {
-	uint64_t own = node->own;
+	uint64_t own = 0;
 
-	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
-		if (page->path_nodes[i].device == node->device && page->path_nodes[i].inode == node->inode)
-			own |= page->path_nodes[i].own;
+	for (uint32_t i = *same_slot(same, page, node); i; i = same->next[i])
+		own |= page->path_nodes[i].own;
 	return own;
 }
 
-static void sessions_update(struct iotr_control *page)
+static int sessions_update(struct iotr_control *page)
 {
+	_cleanup_free_ struct same *same = same_new(page, NULL);
+	_cleanup_free_ uint64_t *own = calloc(IOTR_PATH_NODES, sizeof(*own));
+
+	if (!same || !own)
+		return -ENOMEM;
+	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
+		if (page->path_nodes[i].device)
+			own[i] = own_sessions(page, same, &page->path_nodes[i]);
 	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++) {
 		uint64_t sessions = 0;
 		uint32_t at = i;
@@ -112,14 +116,15 @@ static void sessions_update(struct iotr_control *page)
 		if (!page->path_nodes[i].device)
 			continue;
 		for (int level = 0; level <= IOTR_PATH_LEVELS && at; level++) {
-			sessions |= own_sessions(page, &page->path_nodes[at]);
+			sessions |= own[at];
 			at = at == ROOT ? 0 : page->path_nodes[at].parent;
 		}
 		page->path_nodes[i].sessions = sessions;
 	}
+	return 0;
 }
 
-/* Leads from the maps to the node, which is complete. A folder of two names keeps its first node. */
+/* Adds the node, which is filled in, to the maps. In path_inodes a folder with two nodes keeps the first one. */
 static int node_publish(struct probes *probes, uint32_t number)
 {
 	const struct iotr_path_node *node = &probes_page(probes)->path_nodes[number];
@@ -135,48 +140,28 @@ static int node_publish(struct probes *probes, uint32_t number)
 	return 0;
 }
 
-static int node_add(struct probes *probes, uint32_t parent, uint64_t name, const char *path, uint32_t *ret)
+static int node_add(struct probes *probes, uint32_t number, uint32_t parent, const struct paths_folder *folder)
 {
 	struct iotr_control *page = probes_page(probes);
-	uint32_t number = node_new(page);
-	struct identity identity;
-	int r = identify(path, &identity);
 
-	if (r < 0)
-		return r;
-	if (!number)
-		return -ENOSPC;
 	page->path_nodes[number] = (struct iotr_path_node){
 		.sessions = page->path_nodes[parent].sessions,
-		.inode = identity.inode,
-		.name = name,
-		.device = identity.device,
+		.inode = folder->inode,
+		.name = folder->name,
+		.device = folder->device,
 		.parent = parent ?: ROOT,
 	};
-	*ret = number;
 	return node_publish(probes, number);
 }
 
-/* Another node that is the same folder and stays, or 0. */
-static uint32_t twin_find(const struct iotr_control *page, uint32_t number, const bool *going)
-{
-	const struct iotr_path_node *node = &page->path_nodes[number];
-
-	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
-		if (i != number && !going[i] && page->path_nodes[i].device == node->device &&
-		    page->path_nodes[i].inode == node->inode)
-			return i;
-	return 0;
-}
-
-/* No map leads to the node any more; programs that have come to it may still read it. */
-static void node_hide(struct probes *probes, uint32_t number, const bool *going)
+/* Removes the node from the maps; programs that have found it already may still read it. */
+static void node_hide(struct probes *probes, uint32_t number, struct same *staying)
 {
 	const struct iotr_control *page = probes_page(probes);
 	const struct iotr_path_node *node = &page->path_nodes[number];
 	struct iotr_path_inode inode = { .inode = node->inode, .device = node->device };
 	struct iotr_path_step step = { .name = node->name, .parent = node->parent };
-	uint32_t leads, twin = twin_find(page, number, going);
+	uint32_t leads, twin = *same_slot(staying, page, node);
 	int inodes = probes_map(probes, "path_inodes");
 
 	bpf_map_delete_elem(probes_map(probes, "path_steps"), &step);
@@ -188,117 +173,93 @@ static void node_hide(struct probes *probes, uint32_t number, const bool *going)
 		bpf_map_delete_elem(inodes, &inode);
 }
 
-/* ---- a path ---- */
+/* ---- setting the paths of a session ---- */
 
-/* The node of a path that has no links in it, and perhaps some "." and "//". */
-static int path_node(struct probes *probes, const char *path, uint32_t *ret)
+/* Sets `nodes` to the node of each folder found, which is added to the page if it has none. */
+static int nodes_take(struct probes *probes, const struct paths_found *found, uint32_t *nodes)
 {
 	struct iotr_control *page = probes_page(probes);
-	char copy[PATH_MAX];
-	size_t end = 0, length;
-	uint32_t at = ROOT, child;
+	uint32_t from = ROOT + 1;
 	int r = 0;
 
-	if (!page->path_nodes[ROOT].device)
-		r = node_add(probes, 0, 0, "/", &at);
-	for (size_t from = strspn(path, "/"); path[from] && r >= 0; from = end + strspn(path + end, "/")) {
-		uint64_t name;
+	for (size_t i = 0; i < found->count && r >= 0; i++) {
+		const struct paths_folder *folder = &found->folders[i];
+		uint32_t parent = i ? nodes[folder->parent] : 0;
 
-		length = strcspn(path + from, "/");
-		end = from + length;
-		name = paths_part(path + from, length);
-		if (name == IOTR_PART_DOT)
+		nodes[i] = i ? child_find(probes, parent, folder->name) : ROOT;
+		if (nodes[i] && page->path_nodes[nodes[i]].device)
 			continue;
-		memcpy(copy, path, end);
-		copy[end] = '\0';
-		child = child_find(page, at, name);
-		if (!child)
-			r = node_add(probes, at, name, copy, &child);
-		at = child;
+		nodes[i] = i ? node_new(page, &from) : ROOT;
+		r = nodes[i] ? node_add(probes, nodes[i], parent, folder) : -ENOSPC;
 	}
-	*ret = at;
 	return r;
 }
 
-static int path_add(struct probes *probes, uint64_t bit, const char *path)
+static int nodes_own(struct iotr_control *page, uint64_t bit, const struct paths_found *found, const uint32_t *nodes)
 {
-	uint32_t node;
-	int r = path_node(probes, path, &node);
-
-	if (r >= 0)
-		probes_page(probes)->path_nodes[node].own |= bit;
-	return r;
+	for (size_t i = 0; i < found->count; i++)
+		if (found->folders[i].named)
+			page->path_nodes[nodes[i]].own |= bit;
+	return sessions_update(page);
 }
 
-static bool has_dotdot(const char *path)
-{
-	for (const char *at = strstr(path, "/.."); at; at = strstr(at + 1, "/.."))
-		if (at[3] == '/' || !at[3])
-			return true;
-	return false;
-}
-
-/* As it really is, and as it was given, when that has links in it: programs may use either. */
-static int path_set(struct probes *probes, uint64_t bit, const char *path)
-{
-	_cleanup_free_ char *real = realpath(path, NULL);
-	int r = real ? path_add(probes, bit, real) : -errno;
-
-	return r < 0 || has_dotdot(path) ? r : path_add(probes, bit, path);
-}
-
-int paths_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec,
+int paths_set(struct probes *probes, uint64_t bit, const struct paths_found *found,
 	      struct filter_error *error)
 {
-	struct iotr_control *page = probes_page(probes);
+	_cleanup_free_ uint32_t *nodes = NULL;
+	int r;
 
-	for (size_t i = 0; i < spec->path_count; i++) {
-		int r = path_set(probes, bit, spec->paths[i]);
-
-		if (r == -ENOSPC || r == -E2BIG)
-			return filter_fail(error, -E2BIG, "paths", "too many folders on the way to the paths of all sessions");
-		if (r < 0)
-			return filter_fail(error, -EINVAL, "paths", "'%.300s': %s", spec->paths[i], strerror(-r));
-	}
-	if (!spec->path_count)
+	if (!found || !found->count)
 		return 0;
-	sessions_update(page);
+	nodes = calloc(found->count, sizeof(*nodes));
+	r = nodes ? nodes_take(probes, found, nodes) : -ENOMEM;
+	if (r >= 0)
+		r = nodes_own(probes_page(probes), bit, found, nodes);
+	if (r == -ENOSPC || r == -E2BIG)
+		return filter_fail(error, -E2BIG, "paths", "too many folders on the way to the paths of all sessions");
+	if (r < 0)
+		return filter_fail(error, r, "paths", "they cannot be set: %s", strerror(-r));
 	hints_update(probes);
-	page->filtered[IOTR_FILTER_PATH] |= bit;
+	probes_page(probes)->filtered[IOTR_FILTER_PATH] |= bit;
 	return 0;
 }
 
-static bool has_child(const struct iotr_control *page, uint32_t number, const bool *going)
-{
-	for (uint32_t i = ROOT + 1; i < IOTR_PATH_NODES; i++)
-		if (page->path_nodes[i].device && !going[i] && page->path_nodes[i].parent == number)
-			return true;
-	return false;
-}
+/* ---- removing the paths of a session ---- */
 
-/* Marks what leads to nobody's filter, from the leaves upwards. */
+/* Marks in `going` the nodes at and below which no filter ends, from the leaves upwards; false: there are none. */
 static bool prune(const struct iotr_control *page, bool *going)
 {
-	bool any = false, more = true;
+	uint16_t children[IOTR_PATH_NODES] = { 0 };
+	bool any = false;
 
-	while (more) {
-		more = false;
-		for (uint32_t i = IOTR_PATH_NODES - 1; i >= ROOT; i--)
-			if (page->path_nodes[i].device && !going[i] && !page->path_nodes[i].own &&
-			    !has_child(page, i, going))
-				any = more = going[i] = true;
+	for (uint32_t i = ROOT + 1; i < IOTR_PATH_NODES; i++)
+		if (page->path_nodes[i].device)
+			children[page->path_nodes[i].parent]++;
+	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++) {
+		uint32_t at = i;
+
+		while (page->path_nodes[at].device && !going[at] && !page->path_nodes[at].own && !children[at]) {
+			any = going[at] = true;
+			if (at == ROOT)
+				break;
+			at = page->path_nodes[at].parent;
+			children[at]--;
+		}
 	}
 	return any;
 }
 
-/* For others, who look through a node that goes, it makes no difference at any instant. */
+/* Removes the nodes in `going`; at no moment does this change what other nodes' filters accept. */
 static void nodes_remove(struct probes *probes, const bool *going)
 {
 	struct iotr_control *page = probes_page(probes);
+	_cleanup_free_ struct same *staying = same_new(page, going);
 
+	if (!staying) /* out of memory: they stay until the next call */
+		return;
 	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
 		if (going[i])
-			node_hide(probes, i, going);
+			node_hide(probes, i, staying);
 	probes_quiesce(probes);
 	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
 		if (going[i])
@@ -310,35 +271,14 @@ void paths_clear(struct probes *probes, uint64_t bit)
 	struct iotr_control *page = probes_page(probes);
 	bool going[IOTR_PATH_NODES] = { false };
 
-	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++)
+	if (!(page->filtered[IOTR_FILTER_PATH] & bit) && !page->path_nodes[ROOT].device)
+		return;
+	for (uint32_t i = ROOT; i < IOTR_PATH_NODES; i++) {
 		page->path_nodes[i].own &= ~bit;
+		page->path_nodes[i].sessions &= ~bit;
+	}
 	if (prune(page, going))
 		nodes_remove(probes, going);
 	sessions_update(page);
 	hints_update(probes);
-}
-
-/* ---- checks ---- */
-
-static int path_check(const char *path, struct filter_error *error)
-{
-	struct identity identity;
-	struct statfs fs;
-	int r = identify(path, &identity);
-
-	if (r < 0)
-		return filter_fail(error, -EINVAL, "paths", "'%.300s': %s", path, strerror(-r));
-	if (statfs(path, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && identity.inode == BTRFS_SUBVOLUME)
-		return filter_fail(error, -EINVAL, "paths", "'%.300s' is the root of a btrfs subvolume, "
-				   "which cannot be told from others: name folders in it", path);
-	return 0;
-}
-
-int paths_check(const struct iotr_session_spec *spec, struct filter_error *error)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < spec->path_count && r >= 0; i++)
-		r = path_check(spec->paths[i], error);
-	return r;
 }

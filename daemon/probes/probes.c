@@ -14,8 +14,9 @@
 #include "probes/clone.h"
 #include "probes/functions.h"
 #include "probes/hooks.h"
+#include "probes/own.h"
 
-#define RINGS_BYTES (32U << 20) /* over all row rings */
+#define RINGS_BYTES (32U << 20) /* total of all row rings, but each has 1 MiB at least */
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -75,7 +76,7 @@ static int pages_map(struct probes *probes)
 
 	if (r < 0)
 		return r;
-	probes->page->own_tgid = getpid();
+	own_add(probes, getpid());
 	return page_map(probes_map(probes, "known"), IOTR_KNOWN * sizeof(uint64_t), &probes->known);
 }
 
@@ -156,6 +157,7 @@ void probes_free(struct probes *probes)
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		probes_detach(probes, group);
 	functions_free(probes->functions);
+	free(probes->failures);
 	if (probes->page)
 		munmap(probes->page, page_round(sizeof(*probes->page)));
 	if (probes->known)
@@ -179,7 +181,7 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 	return groups;
 }
 
-/* What the kernel says a map holds: "memlock" of its fdinfo. */
+/* Bytes of memory that the kernel says a map has: "memlock" in its fdinfo. */
 static uint64_t map_memory(int fd)
 {
 	char path[64], line[128];
@@ -242,21 +244,47 @@ const int *probes_rings(const struct probes *probes, size_t *count)
 	return probes->rings;
 }
 
+/* The stream's counters, an array by CPU for the caller to free; NULL: they cannot be read. */
+static struct iotr_counters *counters_read(const struct probes *probes, enum iotr_stream stream, int cpus)
+{
+	struct iotr_counters *counters = calloc(cpus, sizeof(*counters));
+	uint32_t key = stream;
+
+	if (!counters || bpf_map_lookup_elem(probes_map(probes, "counters"), &key, counters) >= 0)
+		return counters;
+	free(counters);
+	return NULL;
+}
+
+static void counters_add(const struct iotr_counters *counters, unsigned int session, struct probes_loss *loss)
+{
+	loss->emitted += counters->emitted[session];
+	loss->ring += counters->ring[session];
+	loss->unmatched += counters->unmatched[session];
+}
+
 void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
 		 struct probes_loss *loss)
 {
 	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct iotr_counters *counters = calloc(cpus, sizeof(*counters));
-	uint32_t key = stream;
+	_cleanup_free_ struct iotr_counters *counters = counters_read(probes, stream, cpus);
 
 	memset(loss, 0, sizeof(*loss));
-	if (!counters || bpf_map_lookup_elem(probes_map(probes, "counters"), &key, counters) < 0)
-		return;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		loss->emitted += counters[cpu].emitted[session];
-		loss->ring += counters[cpu].ring[session];
-		loss->unmatched += counters[cpu].unmatched[session];
-	}
+	for (int cpu = 0; counters && cpu < cpus; cpu++)
+		counters_add(&counters[cpu], session, loss);
+}
+
+bool probes_losses(const struct probes *probes, enum iotr_stream stream, struct probes_loss *losses,
+		   size_t count)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct iotr_counters *counters = counters_read(probes, stream, cpus);
+
+	memset(losses, 0, count * sizeof(*losses));
+	for (int cpu = 0; counters && cpu < cpus; cpu++)
+		for (size_t session = 0; session < count; session++)
+			counters_add(&counters[cpu], session, &losses[session]);
+	return counters;
 }
 
 static uint64_t group_missed(const struct probes *probes, enum probes_group group)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel side: objects loaded once, attached while a session wants their stream, and the maps
- * they share with the daemon. Main thread; the control page may be read by any.
+ * The kernel side: BPF objects, which are loaded once and attached while a session records their stream,
+ * and the maps that they share with the daemon. Main thread; any thread may read the control page.
  *
- * An object that the kernel refuses takes away its hooks, with the reason, never the daemon.
+ * If the kernel refuses an object, only its hooks are missing, with a reason; the daemon runs on.
  */
 #pragma once
 
@@ -23,20 +23,20 @@ enum probes_level {
 /* Groups of programs that are attached and detached together. */
 enum probes_group {
 	PROBES_CALLS,	/* system calls of the file system, at function level */
-	PROBES_ENTERS,	/* system calls that begin: of other streams, or of all */
-	PROBES_EXITS,	/* and those that end */
-	PROBES_INODES,	/* inodes of calls on paths, at function level */
-	PROBES_ASYNC,	/* files by io_uring, and libaio with the calls */
+	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
+	PROBES_EXITS,	/* sys_exit, the same */
+	PROBES_INODES,	/* inodes of calls with path arguments, at function level */
+	PROBES_ASYNC,	/* file operations of io_uring; those of libaio are seen by the calls */
 	PROBES_BLOCK,
-	PROBES_PROCESS, /* births and ends of processes, for --tree */
+	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
 	PROBES_EPOLL,
 	PROBES_SOCKOPT,
 	PROBES_DROP,
 	PROBES_IOURING,
 	PROBES_NET,
-	PROBES_NET_URING, /* the same stream, of io_uring */
+	PROBES_NET_URING, /* NET by io_uring */
 	PROBES_CONN,
-	PROBES_CONN_URING, /* the same stream, of io_uring */
+	PROBES_CONN_URING, /* CONN by io_uring */
 	PROBES_CACHE,
 	PROBES_PAGEFAULT,
 	PROBES_GROUP_COUNT,
@@ -48,7 +48,7 @@ struct probes_loss {
 	uint64_t emitted, ring, unmatched;
 };
 
-/* `why` gets a sentence on failure. -ENOENT: no BTF; -EPERM: not allowed; -EOPNOTSUPP. */
+/* On failure `why` gets a sentence. -ENOENT: no BTF; -EPERM: not allowed; -EOPNOTSUPP: no such level here. */
 int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size);
 void probes_free(struct probes *probes);
 
@@ -56,7 +56,7 @@ enum probes_level probes_level(const struct probes *probes); /* never PROBES_AUT
 const struct kernel *probes_kernel(const struct probes *probes);
 struct iotr_control *probes_page(struct probes *probes);
 
-/* Marks of known names, IOTR_KNOWN of them: writing 0 makes the kernel send the name again. */
+/* Ids of names that were sent, IOTR_KNOWN of them: writing 0 makes the kernel side send a name again. */
 uint64_t *probes_known(struct probes *probes);
 
 /* File descriptor of a shared map. */
@@ -68,37 +68,56 @@ const int *probes_rings(const struct probes *probes, size_t *count);
 /* Bytes of memory that the maps and rings hold. */
 uint64_t probes_memory(const struct probes *probes);
 
-/* The groups, a bit each, that do at this level what the given ones are wanted for. */
+/* The groups, as a mask of bits, that stand for the given ones at this level. */
 uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 
-/* Attaches or detaches a group; does nothing when it is so already. `missing` hooks are logged. */
+/*
+ * Attaches or detaches a group. If the group is attached already, only what failed before is tried again.
+ * Failures are logged, and kept until the group is detached: see probes_failures().
+ */
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
 
-/* Programs that are attached now. */
+/* A hook that could not be attached. */
+struct probes_failure {
+	enum probes_group group;
+	struct bpf_program *program; /* the program to try again with; NULL: a system call at function level */
+	char hook[96];		     /* as it is shown to users */
+	uint64_t operations;	     /* operations of VFS that it is for, as bits; 0: not known from the hook alone */
+	int error;		     /* negative errno */
+};
+
+/* All failures; valid until a group is attached or detached. */
+const struct probes_failure *probes_failures(const struct probes *probes, size_t *count);
+
+/* Number of programs that are attached now. */
 size_t probes_attached(const struct probes *probes);
 
-/* Waits until no program runs that began before this call: what the page says now is obeyed. */
+/* Waits until every program that began before this call has ended: all later ones see the page as it is now. */
 void probes_quiesce(struct probes *probes);
 
-/* Counts since the daemon's start for whoever had the session's bit. */
+/* Counts since the daemon's start of all sessions that the slot has had. */
 void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
 		 struct probes_loss *loss);
 
+/* The same for the first `count` slots, at the cost of one. False: the counters cannot be read now. */
+bool probes_losses(const struct probes *probes, enum iotr_stream stream, struct probes_loss *losses,
+		   size_t count);
+
 /*
- * How often since they were loaded the kernel left out a program of the groups, as the one that it
- * ran on that CPU had been preempted half-way: what these would have seen is unknown.
+ * How often since they were loaded the kernel has skipped a program of the groups, as it was already running
+ * on that CPU, preempted. What the skipped runs would have seen is unknown.
  */
 uint64_t probes_missed(const struct probes *probes, uint32_t groups);
 
-/* Runs of programs, counted while the kernel's statistics of them are on, and what these took. */
+/* Number and time of runs of programs, counted while the kernel's BPF statistics are enabled. */
 struct probes_runs {
 	uint64_t count, ns;
 };
 
-/* Of all programs since they were loaded. */
+/* Sum over all programs since they were loaded. */
 void probes_runs(const struct probes *probes, struct probes_runs *runs);
 
-/* The hook that an operation uses, or NULL with the reason why there is none. */
+/* The hook that an operation is seen by, as it is shown to users; NULL: none, and `reason` says why. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason);

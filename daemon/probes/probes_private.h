@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the sources of probes.h share. Main thread. */
+/* Shared by the sources that implement probes.h. Main thread. */
 #pragma once
 
 #include "probes/probes.h"
@@ -7,7 +7,7 @@
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
 
-/* The order in which they are loaded: one that shares a map comes after the one that has it. */
+/* In the order of loading: an object that reuses a map comes after the one that creates it. */
 #define OBJECTS(X) \
 	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
 	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring) \
@@ -15,24 +15,34 @@
 	X(CACHE, cache) X(PAGEFAULT, pagefault)
 
 enum object {
-	OBJECT_SHARED, /* first: the others take its maps */
+	OBJECT_SHARED, /* first, as the others reuse its maps */
 #define OBJECT_NUMBER(id, name) OBJECT_##id,
 	OBJECTS(OBJECT_NUMBER)
 	OBJECT_COUNT,
 };
 
+/* One of iotracer's own processes; see own.h. */
+struct own {
+	uint32_t process; /* 0: none */
+	uint32_t count; /* calls of own_add() minus those of own_remove() */
+};
+
 struct probes {
 	enum probes_level level;
 	struct kernel kernel;
-	struct bpf_object *objects[OBJECT_COUNT]; /* NULL: not there */
-	struct functions *functions; /* hooks on the functions of system calls */
+	struct bpf_object *objects[OBJECT_COUNT]; /* NULL: not loaded */
+	struct functions *functions; /* hooks on the functions of system calls; NULL at tracepoint level */
 	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
-	int *fault_events; /* of perf, that tell the ends of page faults */
+	int *fault_events; /* descriptors of the perf events at the ends of page faults */
 	size_t fault_event_count;
-	uint64_t fault_period; /* of one in so many */
-	uint32_t fault_one_in[IOTR_SESSION_SLOTS]; /* that each session wants; 0: none */
+	uint64_t fault_period; /* period of the perf events: they trigger for one fault in so many */
+	uint32_t fault_one_in[IOTR_SESSION_SLOTS]; /* by slot: the session takes one fault in so many; 0: none */
 	bool attached[PROBES_GROUP_COUNT];
+	struct probes_failure *failures; /* hooks of attached groups that could not be attached */
+	size_t failure_count;
+	struct own own[IOTR_OWN];
+	uint64_t bio_ends_version; /* bio_ends_version() when the page's bio_ends were found */
 	struct iotr_control *page;
 	uint64_t *known;
 	int rings[RINGS_MAX];
@@ -41,25 +51,28 @@ struct probes {
 
 /* ---- objects.c ---- */
 
-/* The maps that all others take. */
+/* Loads the object whose maps all others reuse. */
 int objects_load_shared(struct probes *probes);
 
-/* All others; what the kernel refuses is logged, and not there. */
+/* Loads all others; what the kernel refuses is logged and stays NULL. */
 void objects_load(struct probes *probes);
 
-/* The one that has the group's programs, or NULL. */
+/* The object that has the group's programs; NULL: it is not loaded. */
 struct bpf_object *object_of(const struct probes *probes, enum probes_group group);
 
-/* The map of that name in an object loaded before: the shared ones first, then the slots. */
+/* The map of that name in the first loaded object that has it; NULL: none has. */
 struct bpf_map *map_find(const struct probes *probes, const char *name);
 
-/* Whether the program is attached with the group, by itself: not one that system calls go on to. */
+/* The same, and the object, whose BTF describes the map. */
+struct bpf_map *map_owner(const struct probes *probes, const char *name, const struct bpf_object **owner);
+
+/* Whether the program is attached itself with the group: not if it is tail called, or copied. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program);
 
 /* ---- attach.c ---- */
 
 /*
- * Has perf tell the end of one in so many page faults, now and whenever the group is attached. Returns in
- * how many it does, as the kernel may refuse.
+ * Sets the period of the perf events of page faults, now and for every later attachment. Returns the period
+ * that is in effect, which is 1 if the kernel refuses.
  */
 uint64_t probes_fault_period(struct probes *probes, uint64_t period);

@@ -3,12 +3,13 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 
-/* Where a constant of the object lies in its read-only data, or -ENOENT. */
+/* Byte offset of a constant in the object's read-only data, or -ENOENT. */
 static int rodata_offset(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
@@ -24,23 +25,35 @@ static int rodata_offset(const struct btf *btf, const char *name)
 	return -ENOENT;
 }
 
-int rodata_set(struct bpf_object *object, bool typed_reads, uint32_t ring_shift)
+/* The constants to be set, each with its offset and size in struct rodata. */
+#define CONSTANT(member) { #member, offsetof(struct rodata, member), sizeof(((struct rodata *)0)->member) }
+
+static const struct {
+	const char *name;
+	size_t at, size;
+} constants[] = { CONSTANT(typed_reads), CONSTANT(ring_shift), CONSTANT(preempted) };
+
+int rodata_set(struct bpf_object *object, const struct rodata *values)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
 	const struct btf *btf = bpf_object__btf(object);
-	int typed_at = rodata_offset(btf, "typed_reads"), shift_at = rodata_offset(btf, "ring_shift");
 	_cleanup_free_ char *bytes = NULL;
 	const void *initial;
 	size_t size;
 
-	if (!map || typed_at < 0 || shift_at < 0)
-		return map ? -EINVAL : 0;
+	if (!map)
+		return 0;
 	initial = bpf_map__initial_value(map, &size);
 	bytes = malloc(size);
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(bytes, initial, size);
-	memcpy(bytes + typed_at, &typed_reads, sizeof(typed_reads));
-	memcpy(bytes + shift_at, &ring_shift, sizeof(ring_shift));
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
+		int at = rodata_offset(btf, constants[i].name);
+
+		if (at < 0)
+			return -EINVAL;
+		memcpy(bytes + at, (const char *)values + constants[i].at, constants[i].size);
+	}
 	return bpf_map__set_initial_value(map, bytes, size);
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The constants that programs are specialised by when they are loaded: see iotracer.bpf.h. */
+/* The constants that are set in the programs before they are loaded: see maps.bpf.h. */
 #pragma once
 
 #include <bpf/libbpf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the object is loaded. -ENOMEM, or -EINVAL when it has other constants. */
-int rodata_set(struct bpf_object *object, bool typed_reads, uint32_t ring_shift);
+struct rodata {
+	bool typed_reads;
+	uint32_t ring_shift;
+	bool preempted;
+};
+
+/* To be called before the object is loaded. -ENOMEM, or -EINVAL if the object lacks one of the constants. */
+int rodata_set(struct bpf_object *object, const struct rodata *values);

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define BLOCK 4096
@@ -22,10 +25,10 @@
 
 static char bytes[SIZE] __attribute__((aligned(BLOCK)));
 
-/* What the folder lies on. */
+/* The storage on which the folder is. */
 static struct {
-	bool plain; /* a file system that does its I/O in the thread that asks, and tells of its pages */
-	bool disk;  /* and whose disk takes requests as they are */
+	bool plain; /* a file system that does its I/O in the thread that asks, and whose page cache can be traced */
+	bool disk;  /* and it is on a disk that gets its requests as they are, not on a dm or md device */
 } ground;
 
 static void vfs(enum iotr_vfs_operation operation, bool done)
@@ -53,6 +56,7 @@ static void ground_find(int fd)
 
 	if (fstatfs(fd, &fs) < 0 || fstat(fd, &stat) < 0)
 		return;
+	vfs(IOTR_VFS_STATFS, true);
 	ground.plain = (fs.f_type == EXT4_MAGIC || fs.f_type == XFS_MAGIC) &&
 		       device_has(stat.st_dev, "");
 	ground.disk = ground.plain && !device_has(stat.st_dev, "dm") && !device_has(stat.st_dev, "md");
@@ -66,13 +70,16 @@ static void reads_and_writes(int fd)
 	vfs(IOTR_VFS_SYNC, sync_file_range(fd, 0, BLOCK, SYNC_FILE_RANGE_WRITE) == 0);
 	vfs(IOTR_VFS_FDATASYNC, fdatasync(fd) == 0);
 	vfs(IOTR_VFS_FSYNC, fsync(fd) == 0);
-	selftest_note(IOTR_BLOCK, IOTR_BLOCK_FLUSH, true, false); /* where the disk keeps what is written */
+	selftest_note(IOTR_BLOCK, IOTR_BLOCK_FLUSH, true, false); /* only where the disk has a volatile write cache */
 	cache(IOTR_CACHE_WRITEBACK_START, true);
 	cache(IOTR_CACHE_WRITEBACK_END, true);
 	cache(IOTR_CACHE_DROP, posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+	vfs(IOTR_VFS_FADVISE, posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL) == 0);
 	vfs(IOTR_VFS_READ, pread(fd, bytes, BLOCK, 0) == BLOCK);
 	cache(IOTR_CACHE_MISS, true);
-	selftest_note(IOTR_CACHE, IOTR_CACHE_READAHEAD, true, false); /* it can be switched off */
+	selftest_note(IOTR_CACHE, IOTR_CACHE_READAHEAD, true, false); /* readahead can be switched off */
+	vfs(IOTR_VFS_READAHEAD, readahead(fd, 0, BLOCK) == 0);
+	vfs(IOTR_VFS_FLOCK, flock(fd, LOCK_SH) == 0);
 }
 
 static void maps(int fd)
@@ -123,6 +130,9 @@ static void names(int fd)
 	vfs(IOTR_VFS_RMDIR, rmdir("folder") == 0);
 	vfs(IOTR_VFS_LINK, link("file", "link") == 0);
 	vfs(IOTR_VFS_SYMLINK, symlink("file", "symlink") == 0);
+	vfs(IOTR_VFS_READLINK, readlink("symlink", bytes, sizeof(bytes)) > 0);
+	vfs(IOTR_VFS_MKNOD, mknod("fifo", S_IFIFO | 0600, 0) == 0);
+	vfs(IOTR_VFS_ACCESS, access("file", R_OK) == 0);
 	vfs(IOTR_VFS_RENAME, rename("link", "renamed") == 0);
 	vfs(IOTR_VFS_UNLINK, unlink("renamed") == 0);
 	folder = opendir(".");
@@ -131,7 +141,32 @@ static void names(int fd)
 		closedir(folder);
 }
 
-/* Past the cache. */
+/* A call that the file system refuses is recorded all the same. */
+static void attributes(void)
+{
+	ssize_t size;
+
+	setxattr("file", "user.iotracer", "x", 1, 0);
+	vfs(IOTR_VFS_SETXATTR, true);
+	size = getxattr("file", "user.iotracer", bytes, sizeof(bytes));
+	vfs(IOTR_VFS_GETXATTR, true);
+	size = listxattr("file", bytes, sizeof(bytes));
+	vfs(IOTR_VFS_LISTXATTR, true);
+	removexattr("file", "user.iotracer");
+	vfs(IOTR_VFS_REMOVEXATTR, true);
+	(void)size;
+}
+
+/* The mount point does not exist, so that nothing is mounted or unmounted. */
+static void mounts(void)
+{
+	mount("none", "nowhere", "tmpfs", 0, NULL);
+	vfs(IOTR_VFS_MOUNT, true);
+	umount2("nowhere", 0);
+	vfs(IOTR_VFS_UMOUNT, true);
+}
+
+/* Direct I/O, which bypasses the page cache. */
 static void direct(void)
 {
 	int fd = open("file", O_RDWR | O_DIRECT | O_CLOEXEC);
@@ -163,8 +198,10 @@ void selftest_files(void)
 	vfs(IOTR_VFS_FALLOCATE, fallocate(other, 0, 0, BLOCK) == 0);
 	vfs(IOTR_VFS_CLOSE, close(other) == 0);
 	names(fd);
+	attributes();
+	mounts();
 	direct();
-	if (pread(fd, bytes, BLOCK, BLOCK) != BLOCK) /* so that there are pages to be taken away */
+	if (pread(fd, bytes, BLOCK, BLOCK) != BLOCK) /* so that there are cached pages to invalidate */
 		return;
 	vfs(IOTR_VFS_TRUNCATE, ftruncate(fd, 0) == 0);
 	cache(IOTR_CACHE_INVALIDATE, true);

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { ENTRIES = 1, PAGE = 4096 }; /* what is mapped of so small a ring fits into a page */
+enum { ENTRIES = 1, PAGE = 4096 }; /* the mapped parts of so small a ring fit into a page */
 
 struct ring {
 	int fd;

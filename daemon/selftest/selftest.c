@@ -11,7 +11,7 @@ void selftest_note(enum iotr_stream stream, unsigned int operation, bool done, b
 	struct selftest_note note = { stream, operation, sure };
 
 	if (done && write(STDOUT_FILENO, &note, sizeof(note)) < 0)
-		_exit(EXIT_FAILURE); /* nobody listens */
+		_exit(EXIT_FAILURE); /* the reader has gone */
 }
 
 int selftest_main(const char *folder)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The self-test's I/O: a little of each kind, in a process of its own, so that whoever looks for
- * its rows knows what was done. The process is this program, run anew with SELFTEST_OPTION and a
- * folder; it begins when it can read a byte from its standard input, works in the folder for less
- * than SELFTEST_SECONDS, and writes a struct selftest_note for each operation to its standard output.
+ * The self-test's I/O: a little of each kind, in a process of its own, so that the program that looks for its
+ * rows knows what was done. The process is this program, started again with SELFTEST_OPTION and a folder; it
+ * begins when it can read a byte from its standard input, works in the folder for less than SELFTEST_SECONDS,
+ * and writes a struct selftest_note for each operation to its standard output.
  */
 #pragma once
 
@@ -19,13 +19,13 @@
 struct selftest_note {
 	uint8_t stream;
 	uint8_t operation;
-	uint8_t sure; /* on every machine, what was done is such an operation */
+	uint8_t sure; /* what was done is such an operation on every machine */
 };
 
-/* The process, from its first instruction on: its exit status. */
+/* The main function of the process; returns its exit status. */
 int selftest_main(const char *folder);
 
-/* Parts of it; each leaves the descriptors and files behind that it needs no more, for the end. */
+/* Parts of it; each leaves descriptors and files that it no longer needs to the end of the process. */
 void selftest_files(void);
 void selftest_sockets(void);
 void selftest_ring(void);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RETRANSMIT_NS 600000000L /* the first comes after some 200 ms */
+#define RETRANSMIT_NS 600000000L /* the first retransmission comes after some 200 ms */
 
 static void conn(enum iotr_conn_operation operation, bool done)
 {
@@ -54,7 +54,7 @@ static void options(int fd)
 		      getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &length) == 0, true);
 }
 
-/* The receiver takes nothing any more, so the sender tries again. */
+/* A filter drops all that the receiver gets, so the sender retransmits. */
 static void retransmit(int sender, int receiver)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);

@@ -47,7 +47,7 @@ static char *write_time(struct text_clock *clock, char *out, const struct statx_
 	return text_time(clock, out, time->tv_sec, time->tv_nsec);
 }
 
-/* A file system that knows no creation time for a file may tell the beginning of time. */
+/* Writes a row. A file system that knows no creation time for a file may give 1970-01-01, which is left out. */
 static char *write_row(struct filesystem *of, char *out, const char *path, size_t length,
 		       const struct statx *stat)
 {
@@ -75,7 +75,7 @@ static char *write_row(struct filesystem *of, char *out, const char *path, size_
 	return out;
 }
 
-/* A path that is longer than the buffer is told by its end. */
+/* Of a path that is longer than the buffer allows, the end is written. */
 static int on_entry(const struct walk_entry *entry, void *userdata)
 {
 	const size_t longest = (STORE_BUFFER_SIZE - FIXED_MAX) / 8;

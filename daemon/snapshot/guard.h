@@ -3,7 +3,7 @@
  * Calls that may never return, as those on a network file system whose server is gone: the worker
  * makes them between guard_enter() and guard_leave(). A supervisor that has seen one last too long
  * takes the work away (guard_abandon()) and gives it to a new thread; the old one, should its call
- * ever return, stays in guard_leave() for ever. So a guarded call may write to the worker's stack,
+ * ever return, stays in guard_leave() forever. So a guarded call may write to the worker's stack,
  * and to nothing that the next worker uses.
  */
 #pragma once
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct guard {
-	_Atomic uint64_t state; /* number of the call, shifted by one; lowest bit: it is under way */
+	_Atomic uint64_t state; /* number of the call, shifted by one; lowest bit: it is in flight */
 };
 
 /* The call's number, for guard_leave(). */
@@ -22,7 +22,7 @@ static inline uint64_t guard_enter(struct guard *guard)
 {
 	uint64_t call = atomic_load_explicit(&guard->state, memory_order_relaxed) + 3;
 
-	/* Whoever takes the work away is to see all that was done before the call. */
+	/* A supervisor that takes the work away must see all that was done before the call. */
 	atomic_store_explicit(&guard->state, call, memory_order_release);
 	return call;
 }
@@ -34,7 +34,7 @@ static inline void guard_leave(struct guard *guard, uint64_t call)
 			pause();
 }
 
-/* Makes the call, and gives its value. */
+/* Makes the call under guard, and yields its value. */
 #define GUARDED(guard_, expression)                                                                \
 	({                                                                                         \
 		struct guard *_guard = (guard_);                                                   \
@@ -44,7 +44,7 @@ static inline void guard_leave(struct guard *guard, uint64_t call)
 		_value;                                                                            \
 	})
 
-/* Supervisor: the call under way, 0 when there is none. */
+/* Supervisor: the call in flight, 0 when there is none. */
 static inline uint64_t guard_call(const struct guard *guard)
 {
 	uint64_t state = atomic_load(&guard->state);

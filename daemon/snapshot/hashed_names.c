@@ -16,7 +16,7 @@ struct hashed_names {
 	struct buffer escaped, hashed;
 };
 
-/* As the columns of streams that hold the same have it: see iotr_type_privacy(). */
+/* As for the columns of streams that hold such names: see iotr_type_privacy(). */
 static const enum iotr_privacy privacies[] = {
 	[JOB_NAME_PATH] = IOTR_PRIVACY_PATH,	     [JOB_NAME_COMMAND] = IOTR_PRIVACY_NAME,
 	[JOB_NAME_COMMAND_LINE] = IOTR_PRIVACY_TEXT, [JOB_NAME_CGROUP] = IOTR_PRIVACY_PATH,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of a snapshot as keyed hashes: those that the rows of an anonymised session have for the same
- * names. What serves as job_names is a function of text and key alone. One thread at a time.
+ * Names of a snapshot as keyed hashes: the same that the rows of an anonymised session have for the same names.
+ * hashed_name() is a function of text and key alone. One thread at a time.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ void hashed_names_free(struct hashed_names *names);
 
 /*
  * A job_names; `names` is a struct hashed_names. The hash holds nothing that is to be escaped or
- * quoted. Empty where there is no memory for it: a name is never told for want of a hash.
+ * quoted. It is empty when there is no memory for it, so that a name is never written in the clear.
  */
 const char *hashed_name(enum job_name kind, const char *text, size_t length, size_t *new_length,
 			void *names);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The process that takes a snapshot. Its main thread does nothing that may hang: it watches the
- * worker, tells the daemon, and ends when that is gone or wants no more.
+ * worker, reports to the daemon, and ends when the daemon has gone or closed the socket.
  */
 #include "helper.h"
 
@@ -36,13 +36,13 @@ struct helper {
 	const struct job_kind *kind;
 	int done_fd;
 	_Atomic int result; /* valid when done_fd is signalled */
-	uint64_t call;	    /* that was under way when we last looked, and since when */
+	uint64_t call;	    /* the call that was in flight at the last check; the next is since when */
 	uint64_t call_since_ms;
 	unsigned int hung;
 };
 
-/* Only a walk takes long; the others are to be of one moment. */
-static void be_humble(enum snapshot_kind kind)
+/* Sets idle priorities for a walk, which takes long; the other kinds are to show one moment. */
+static void use_idle_priority(enum snapshot_kind kind)
 {
 	const struct sched_param none = { 0 };
 
@@ -57,7 +57,8 @@ static void *work(void *argument)
 	struct helper *helper = argument;
 	int r = 0;
 
-	be_humble(helper->order.request.kind);
+	use_idle_priority(helper->order.request.kind);
+	rights_use(&helper->order.request.reads);
 	if (!helper->job.state)
 		r = helper->kind->begin(&helper->job);
 	atomic_store(&helper->result, r < 0 ? r : helper->kind->run(&helper->job));
@@ -94,7 +95,7 @@ static void tell(const struct helper *helper)
 	send(HELPER_SOCKET, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* What may hang holds up nothing any more: all threads end with us. */
+/* Reports the result and ends the process: that ends all threads, also those that hang. */
 __attribute__((noreturn)) static void end(struct helper *helper, int result)
 {
 	struct snapshot_state state;
@@ -113,14 +114,23 @@ __attribute__((noreturn)) static void end(struct helper *helper, int result)
 	_exit(EXIT_SUCCESS);
 }
 
-/* The worker hangs, and so what it has not finished is removed by its name. */
+static void remove_parts(const struct helper *helper)
+{
+	const struct snapshot_request *request = &helper->order.request;
+	const struct rights *before = rights_use(&request->writes);
+
+	helper_remove_parts(HELPER_OUTPUT, request->kind, request->number);
+	rights_use(before);
+}
+
+/* Ends while the worker hangs: what it has not finished is removed by its name. */
 __attribute__((noreturn)) static void end_without_worker(struct helper *helper, int result)
 {
-	helper_remove_parts(HELPER_OUTPUT, helper->order.request.kind, helper->order.request.number);
+	remove_parts(helper);
 	end(helper, result);
 }
 
-/* The worker has ended: what it has not finished can go. */
+/* Ends after the worker has ended: what it has not finished can be removed. */
 static void finish(struct helper *helper)
 {
 	int result = atomic_load(&helper->result);
@@ -129,7 +139,7 @@ static void finish(struct helper *helper)
 	end(helper, result);
 }
 
-/* The call under way is given up on, and what is left goes to another thread. */
+/* Gives up the call in flight; another thread goes on with what is left. */
 static void pass_over(struct helper *helper, unsigned int patience_ms)
 {
 	struct job *job = &helper->job;
@@ -179,19 +189,18 @@ void helper_path(enum snapshot_kind kind, unsigned int which, uint32_t number, c
 
 void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number)
 {
-	char path[SNAPSHOT_PATH_SIZE], part[STORE_PART_SIZE];
+	char path[SNAPSHOT_PATH_SIZE];
 
 	for (unsigned int which = 0; which < SNAPSHOT_FILES_MAX; which++) {
 		helper_path(kind, which, number, path);
-		store_part(path, part);
-		unlinkat(output_fd, part, 0);
+		store_remove_part(output_fd, path, helper_attempt(kind, number));
 	}
 }
 
-/* Nobody waits for us any more. */
+/* Ends without a result, as the daemon does not wait for it any more. */
 __attribute__((noreturn)) static void give_up(const struct helper *helper)
 {
-	helper_remove_parts(HELPER_OUTPUT, helper->order.request.kind, helper->order.request.number);
+	remove_parts(helper);
 	_exit(EXIT_FAILURE);
 }
 
@@ -224,7 +233,7 @@ static int receive_order(struct helper_order *order)
 	return 0;
 }
 
-/* The key is then in the hashes alone. */
+/* Sets up the hashes of names; the key is then in these alone. */
 static int set_names(struct helper *helper)
 {
 	struct snapshot_request *request = &helper->order.request;

@@ -41,7 +41,8 @@ int job_create(struct job *job, unsigned int which, struct store **ret)
 	int r;
 
 	helper_path(job->request->kind, which, job->request->number, path);
-	r = store_new(job->output_fd, path, ret);
+	r = store_new(job->output_fd, path, helper_attempt(job->request->kind, job->request->number),
+		      &job->request->writes, ret);
 	return r < 0 ? job_fail(job, r, "%s cannot be created: %s", path, strerror(-r)) : 0;
 }
 

@@ -19,12 +19,12 @@ enum job_name {
 	JOB_NAME_COMMAND_LINE, /* its arguments, separated by spaces */
 	JOB_NAME_CGROUP,       /* path of a cgroup, with its unit */
 	JOB_NAME_HOST,
-	JOB_NAME_LINK, /* of a network */
+	JOB_NAME_LINK, /* a network interface */
 };
 
 /*
- * Every name that a snapshot tells goes through this: NULL leaves it as it is. The text that it
- * returns stays valid until the next call.
+ * Every name that a snapshot shows goes through this function: NULL leaves it as it is. The text
+ * that it returns stays valid until the next call.
  */
 typedef const char *(*job_names)(enum job_name kind, const char *text, size_t length,
 				 size_t *new_length, void *userdata);
@@ -37,7 +37,7 @@ struct job {
 	job_names names;
 	void *names_userdata;
 	_Atomic uint64_t rows, skipped;
-	void *state; /* of the kind; NULL: not begun */
+	void *state; /* of the kind; NULL: begin() has not been called */
 	struct snapshot_file files[SNAPSHOT_FILES_MAX];
 	uint32_t file_count;
 	char message[512]; /* what the user should know */
@@ -46,18 +46,18 @@ struct job {
 struct job_kind {
 	/* Sets the state. Like all here: 0 or a negative errno, with a message where that does not say it all. */
 	int (*begin)(struct job *job);
-	/* To the end. Called again, on another thread, after what hung was passed over. */
+	/* Runs to the end. Called again, on another thread, after what hung was passed over. */
 	int (*run)(struct job *job);
-	/* What hangs, in words; it is left out from now on. */
+	/* Describes what hangs in words, and leaves it out from now on. */
 	const char *(*pass)(struct job *job);
-	/* Releases the state. Files that were not finished go. */
+	/* Releases the state, and removes files that were not finished. */
 	void (*done)(struct job *job);
 };
 
 extern const struct job_kind job_filesystem, job_process, job_system;
 extern const struct job_kind *const job_kinds[SNAPSHOT_KIND_COUNT];
 
-/* The name as it may be told. */
+/* The name as it may be shown. */
 const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length);
 
 /* When the snapshot began, as the timestamp columns have it, with a NUL. */
@@ -66,7 +66,7 @@ void job_timestamp(const struct job *job, char text[TEXT_TIME_SIZE + DIGITS_SLAC
 /* Begins the file: see helper_path(). */
 int job_create(struct job *job, unsigned int which, struct store **ret);
 
-/* Ends the file, and tells of it. */
+/* Ends the file, and adds it to the files of the job. */
 int job_finish(struct job *job, struct store *store);
 
 /* Sets the message and returns `r`. */

@@ -48,7 +48,7 @@ static int entry_fill(struct mountinfo_entry *entry, const struct mount_line *li
 	return -ENOMEM;
 }
 
-/* Takes the entry. */
+/* Adds the entry, of which it takes ownership. */
 static int add(struct mountinfo *mounts, struct mountinfo_entry *entry)
 {
 	struct mountinfo_entry *grown;
@@ -75,7 +75,7 @@ static int compare(const void *left, const void *right)
 	return strcmp(a->path, b->path) ?: (a->order > b->order) - (a->order < b->order);
 }
 
-/* Of equal paths the last. */
+/* Keeps the last entry of those with equal paths. */
 static void keep_topmost(struct mountinfo *mounts)
 {
 	size_t kept = 0;

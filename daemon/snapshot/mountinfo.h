@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is mounted, as /proc/self/mountinfo tells it: nothing of it is touched. Any thread. */
+/* What is mounted, as /proc/self/mountinfo tells it: no mount is accessed. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,8 +31,8 @@ const struct mountinfo_entry *mountinfo_of(const struct mountinfo *mounts, const
 const struct mountinfo_entry *mountinfo_at(const struct mountinfo *mounts, const char *path,
 					   size_t length);
 
-/* The first that may be mounted below a path of that length: those that are follow one another. */
+/* Index of the first entry that may be below a path of that length: those that are follow one another. */
 size_t mountinfo_below(const struct mountinfo *mounts, const char *path, size_t length);
 
-/* proc, sysfs, cgroup, ...: its files are no files to a storage engineer. */
+/* Whether the type is proc, sysfs, cgroup, ...: their files are no files to a storage engineer. */
 bool mountinfo_pseudo(const char *type);

@@ -35,7 +35,7 @@ struct process {
 	int proc_fd;
 	struct sampled_task *tasks;
 	size_t count, at;
-	bool hung; /* in the one at `at` */
+	bool hung; /* reading the process at `at` hung */
 	int64_t realtime_offset; /* of CLOCK_BOOTTIME */
 	uint64_t page_kb;
 	struct text_clock creation;
@@ -43,7 +43,7 @@ struct process {
 	void *cgroups; /* tree of struct cgroup, by id */
 };
 
-/* Bits of the kernel's task states, the lowest that is set counts; as ps(1) tells them. */
+/* The status by the bits of the kernel's task state, of which the lowest that is set counts; as ps(1) shows it. */
 static const char *status_of(uint32_t state)
 {
 	static const char *const names[] = { "sleeping",     "disk-sleep", "stopped",
@@ -80,7 +80,7 @@ static int read_tasks(struct process *of, int fd)
 	return 0;
 }
 
-/* Up to `size` bytes of a file that is read at once; none when the process has ended. */
+/* Reads up to `size` bytes of a process's file in /proc by one call; none when the process has ended. */
 static size_t read_file(struct job *job, uint32_t pid, const char *name, char *text, size_t size)
 {
 	const struct process *of = job->state;
@@ -139,7 +139,7 @@ static char *read_cgroup(struct job *job, uint32_t pid)
 	return NULL;
 }
 
-/* Read once for all processes of a cgroup. */
+/* The path of the task's cgroup, which is read once for all processes of a cgroup. */
 static const char *cgroup_of(struct job *job, const struct iotr_task *task)
 {
 	struct process *of = job->state;
@@ -222,7 +222,7 @@ static char *write_row(struct job *job, char *out, const struct sampled_task *sa
 	return out;
 }
 
-/* Its command line is left out where reading it hung before. */
+/* Writes the row of a process, without its command line where reading that hung before. */
 static void add_row(struct job *job)
 {
 	struct process *of = job->state;

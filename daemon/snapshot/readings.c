@@ -10,10 +10,10 @@
 
 #define SECOND_NS   1000000000ULL
 #define READ_SIZE   65536
-#define START_TICK  10000000 /* ns: processes of one number are not born closer */
+#define START_TICK  10000000 /* ns: two processes with one pid do not start closer together */
 #define KEPT_MAX    32
 
-/* Readings at least `step` apart are kept for a window until the ring of so many is full. */
+/* For each window, readings at least `step_ns` apart, the newest `kept` of them. */
 static const struct {
 	uint64_t window_ns, step_ns;
 	size_t kept;
@@ -25,7 +25,7 @@ static const struct {
 
 struct kept_task {
 	uint32_t pid;
-	uint32_t start; /* in START_TICKs, cut: only to tell apart */
+	uint32_t start; /* in START_TICKs, truncated: only tells processes with one pid apart */
 	uint64_t cpu_ns;
 };
 
@@ -88,7 +88,7 @@ static int add_thread(struct threads *threads, const struct iotr_task_head *head
 	return 0;
 }
 
-/* Takes whole records off the front; returns how many bytes they were. */
+/* Takes whole records from the beginning; returns how many bytes they were. */
 static ssize_t take_records(const char *bytes, size_t size, struct readings_tasks *tasks,
 			    struct threads *threads)
 {
@@ -255,7 +255,7 @@ static const struct reading *closest(const struct readings *readings, size_t win
 	return best;
 }
 
-/* Both are in the order of their numbers. */
+/* Fills in a window's shares by an earlier reading. Both lists are in the order of pids. */
 static void fill_in(const struct reading *from, struct readings_tasks *tasks, size_t window,
 		    uint64_t now_ns)
 {

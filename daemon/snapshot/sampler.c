@@ -73,7 +73,7 @@ void sampler_free(struct sampler *sampler)
 	free(sampler);
 }
 
-/* The link lives no longer than the reading: nothing of the kernel's is held in between. */
+/* The link exists only for this reading: no object of the kernel is held in between. */
 static int read_tasks(struct sampler *sampler, struct readings_tasks *tasks)
 {
 	struct bpf_link *link = bpf_program__attach_iter(sampler->program, NULL);
@@ -113,6 +113,17 @@ void sampler_run(struct sampler *sampler, bool run)
 		sampler->timer = sd_event_source_disable_unref(sampler->timer);
 		readings_forget(sampler->readings);
 	}
+}
+
+int sampler_each(struct sampler *sampler, void (*each)(const struct iotr_task *task, void *userdata),
+		 void *userdata)
+{
+	_cleanup_(readings_tasks_done) struct readings_tasks tasks = { 0 };
+	int r = read_tasks(sampler, &tasks);
+
+	for (size_t i = 0; i < tasks.count && r >= 0; i++)
+		each(&tasks.tasks[i].task, userdata);
+	return r;
 }
 
 int sampler_take(struct sampler *sampler)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPU shares of processes in the background: while it runs, all processes are read every 2.5 s by
- * way of a BPF task iterator (1 ms for 1000 of them), and of each reading pid, start and CPU time
+ * CPU shares of processes in the background: while it runs, all processes are read every 2.5 s
+ * through a BPF task iterator (1 ms for 1000 of them), and of each reading pid, start and CPU time
  * are kept as long as some window needs them: 50 readings of 16 bytes a process.
  *
  * Main thread only. It lives on the event loop it was given.
@@ -30,12 +30,16 @@ struct sampled_task {
 
 struct sampler;
 
-/* Loads the iterator. An error is the kernel's, which refuses it. */
+/* Loads the iterator. An error is that of the kernel, which refuses it. */
 int sampler_new(sd_event *event, struct sampler **ret);
 void sampler_free(struct sampler *sampler); /* takes NULL */
 
-/* Whether it reads in the background. What it knew is forgotten when it stops. */
+/* Sets whether it reads in the background. What it knew is forgotten when it stops. */
 void sampler_run(struct sampler *sampler, bool run);
 
-/* All processes now, a struct sampled_task after the other, as a file: its descriptor. */
+/* Calls `each` for each process as it is now. */
+int sampler_each(struct sampler *sampler, void (*each)(const struct iotr_task *task, void *userdata),
+		 void *userdata);
+
+/* Writes all processes as they are now to a file, one struct sampled_task after the other; returns its descriptor. */
 int sampler_take(struct sampler *sampler);

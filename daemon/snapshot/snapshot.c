@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +21,48 @@
 #include "clock.h"
 #include "helper.h"
 #include "log.h"
+#include "thread.h"
 
-#define FREE_FD	 16  /* above what the other process is given */
-#define KILL_MS	 200 /* for it to be gone after a kill */
+#define FREE_FD	 16 /* above the descriptors that the helper is given */
+#define MOMENT_MS 40 /* for the helper to end after a kill, and for its unfinished files to be removed */
+#define REMOVALS_MAX 64
+#define SPAWN_STACK 65536 /* bytes of the helper's stack until its execve() */
 
 struct snapshot {
 	sd_event *event;
 	sd_event_source *source;
 	enum snapshot_kind kind;
 	uint32_t number;
+	struct rights writes;
 	int socket, output_fd, process; /* process: a pidfd */
+	pid_t pid;
 	snapshot_handler handler;
 	void *userdata;
 	struct snapshot_state state;
 };
+
+static struct {
+	snapshot_watcher tell;
+	void *userdata;
+} watcher;
 
 static const char *const kind_names[SNAPSHOT_KIND_COUNT] = {
 	[SNAPSHOT_SYSTEM] = "system",
 	[SNAPSHOT_PROCESS] = "process",
 	[SNAPSHOT_FILESYSTEM] = "filesystem",
 };
+
+void snapshot_watch(snapshot_watcher tell, void *userdata)
+{
+	watcher.tell = tell;
+	watcher.userdata = userdata;
+}
+
+static void watcher_tell(pid_t process, bool begins)
+{
+	if (watcher.tell)
+		watcher.tell(process, begins, watcher.userdata);
+}
 
 const char *snapshot_kind_name(enum snapshot_kind kind)
 {
@@ -57,8 +80,8 @@ int snapshot_kind_find(const char *name)
 /* ---- starting ---- */
 
 /*
- * The path that we were started by, as a process's command name is the last part of it; what is
- * there may be another program by now, and then the kernel's link to ours has to do.
+ * The path of our program by which we were started, as the last part of it becomes the command name
+ * of the helper. Where another program is there by now, it is /proc/self/exe.
  */
 static void find_program(char path[PATH_MAX])
 {
@@ -72,57 +95,67 @@ static void find_program(char path[PATH_MAX])
 		strcpy(path, link);
 }
 
+/* What the helper needs until its execve(). */
 struct spawning {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
+	const char *program;
+	const int *fds;
+	int error; /* why execve() failed; 0: it did not */
 };
 
-static int prepare(struct spawning *spawning, const int fds[3])
-{
-	sigset_t none;
-	int r;
-
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&spawning->actions);
-	posix_spawnattr_init(&spawning->attributes);
-	r = posix_spawnattr_setflags(&spawning->attributes,
-				     POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	r = r ?: posix_spawnattr_setsigmask(&spawning->attributes, &none);
-	for (int i = 0; i < 3 && !r; i++)
-		if (fds[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(&spawning->actions, fds[i],
-							     HELPER_SOCKET + i);
-	return -r;
-}
-
-static int spawn(const char *program, const int fds[3], int *process)
+/*
+ * The helper until its execve(): in our memory and with our thread waiting, as after vfork(2). The watcher is
+ * called before the helper does anything that could be recorded. All signals are blocked until it has handlers
+ * of its own.
+ */
+static int become_helper(void *userdata)
 {
 	char *arguments[] = { "iotracerd", SNAPSHOT_HELPER, NULL };
-	struct spawning spawning;
-	pid_t pid;
-	int r = prepare(&spawning, fds);
+	struct spawning *spawning = userdata;
+	sigset_t none;
 
-	if (!r)
-		r = -posix_spawn(&pid, program, &spawning.actions, &spawning.attributes, arguments,
-				 environ);
-	posix_spawn_file_actions_destroy(&spawning.actions);
-	posix_spawnattr_destroy(&spawning.attributes);
-	if (r < 0)
+	watcher_tell(getpid(), true);
+	sigemptyset(&none);
+	setpgid(0, 0);
+	for (int i = 0; i < 3; i++)
+		if (spawning->fds[i] >= 0 && dup2(spawning->fds[i], HELPER_SOCKET + i) < 0)
+			goto failed;
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(spawning->program, arguments, environ);
+failed:
+	spawning->error = errno;
+	_exit(EXIT_FAILURE);
+}
+
+static int spawn(struct snapshot *snapshot, const char *program, const int fds[3])
+{
+	/* Only one thread starts snapshots, and it waits */
+	static char stack[SPAWN_STACK] __attribute__((aligned(16)));
+	struct spawning spawning = { .program = program, .fds = fds };
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	snapshot->pid = clone(become_helper, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &spawning);
+	r = snapshot->pid < 0 ? -errno : -spawning.error;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (snapshot->pid < 0)
 		return r;
-	*process = pidfd_open(pid, 0);
-	if (*process >= 0)
+	snapshot->process = r < 0 ? r : pidfd_open(snapshot->pid, 0);
+	if (snapshot->process >= 0)
 		return 0;
-	r = -errno;
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	r = r ?: -errno;
+	kill(snapshot->pid, SIGKILL);
+	waitpid(snapshot->pid, NULL, 0);
+	watcher_tell(snapshot->pid, false);
 	return r;
 }
 
-/* Copies that do not stand where the other process is to find them. */
-static int spawn_with(const char *program, int socket, int output_fd, int tasks_fd, int *process)
+/* Starts the helper with copies of the descriptors, at numbers other than those that it expects them at. */
+static int spawn_with(struct snapshot *snapshot, const char *program, int socket, int tasks_fd)
 {
 	_cleanup_close_ int a = fcntl(socket, F_DUPFD_CLOEXEC, FREE_FD);
-	_cleanup_close_ int b = fcntl(output_fd, F_DUPFD_CLOEXEC, FREE_FD);
+	_cleanup_close_ int b = fcntl(snapshot->output_fd, F_DUPFD_CLOEXEC, FREE_FD);
 	_cleanup_close_ int c = tasks_fd < 0 ? -1 : fcntl(tasks_fd, F_DUPFD_CLOEXEC, FREE_FD);
 	char path[PATH_MAX];
 
@@ -132,36 +165,131 @@ static int spawn_with(const char *program, int socket, int output_fd, int tasks_
 		snprintf(path, sizeof(path), "%s", program);
 	else
 		find_program(path);
-	return spawn(path, (const int[]){ a, b, c }, process);
+	return spawn(snapshot, path, (const int[]){ a, b, c });
 }
 
 /* ---- its end ---- */
 
+/* The helper has ended; its pid may be another process's from now on. */
+static void process_gone(int process, pid_t pid)
+{
+	watcher_tell(pid, false);
+	waitid(P_PIDFD, (id_t)process, &(siginfo_t){ 0 }, WEXITED | WNOHANG);
+}
+
 static int on_gone(sd_event_source *source, int process, uint32_t events, void *userdata)
 {
-	(void)events, (void)userdata;
-	waitid(P_PIDFD, (id_t)process, &(siginfo_t){ 0 }, WEXITED | WNOHANG);
+	(void)events;
+	process_gone(process, (pid_t)(intptr_t)userdata);
 	sd_event_source_disable_unref(source);
 	return 0;
 }
 
-/* One that hangs in the kernel is waited for by the loop, for as long as that takes. */
-static void reap(struct snapshot *snapshot, int milliseconds)
+/* Reaps the helper. One that hangs in the kernel is waited for by the event loop, for as long as that takes. */
+static void reap(struct snapshot *snapshot)
 {
 	struct pollfd gone = { .fd = snapshot->process, .events = POLLIN };
 	sd_event_source *source = NULL;
 
 	if (snapshot->process < 0)
 		return;
-	if (poll(&gone, 1, milliseconds) > 0) {
-		waitid(P_PIDFD, (id_t)snapshot->process, &(siginfo_t){ 0 }, WEXITED | WNOHANG);
+	if (poll(&gone, 1, 0) > 0) {
+		process_gone(snapshot->process, snapshot->pid);
 	} else if (sd_event_add_io(snapshot->event, &source, snapshot->process, EPOLLIN, on_gone,
-				   NULL) >= 0) {
+				   (void *)(intptr_t)snapshot->pid) >= 0) {
 		sd_event_source_set_io_fd_own(source, true);
 		snapshot->process = -1;
 		return;
 	}
 	close(take_fd(&snapshot->process));
+}
+
+/* ---- unfinished files: a thread removes them, as the disk may hang, and the helper with it ---- */
+
+struct remains {
+	enum snapshot_kind kind;
+	uint32_t number;
+	struct rights writes;
+	int output_fd, process;
+	int done; /* closed when they are removed */
+};
+
+static _Atomic unsigned int removals; /* threads that remove files */
+
+static void remains_free(struct remains *remains)
+{
+	closep(&remains->output_fd);
+	closep(&remains->process);
+	closep(&remains->done);
+	free(remains);
+}
+
+/* Removes the files after the helper's end, as until then the helper may make another one. */
+static void *remains_run(void *userdata)
+{
+	struct remains *remains = userdata;
+	struct pollfd gone = { .fd = remains->process, .events = POLLIN };
+	const struct rights *before;
+
+	poll(&gone, 1, -1);
+	before = rights_use(&remains->writes);
+	helper_remove_parts(remains->output_fd, remains->kind, remains->number);
+	rights_use(before);
+	remains_free(remains);
+	atomic_fetch_sub(&removals, 1);
+	return NULL;
+}
+
+/* Starts the thread. Returns the end of a pipe whose other end is closed when it is done; -1: it was not started. */
+static int remains_begin(struct remains *remains)
+{
+	_cleanup_close_ int ours = -1;
+	pthread_t thread;
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -1;
+	ours = pair[0];
+	remains->done = pair[1];
+	if (remains->output_fd < 0 || remains->process < 0 || atomic_load(&removals) >= REMOVALS_MAX)
+		return -1;
+	atomic_fetch_add(&removals, 1);
+	if (thread_start(&thread, remains_run, remains) < 0) {
+		atomic_fetch_sub(&removals, 1);
+		return -1;
+	}
+	pthread_detach(thread);
+	return take_fd(&ours);
+}
+
+/* Removes the unfinished files of a helper that has ended, or is about to. */
+static void remove_parts(const struct snapshot *snapshot)
+{
+	struct remains *remains = malloc(sizeof(*remains));
+	struct pollfd done = { .events = POLLIN };
+
+	if (!remains)
+		return;
+	*remains = (struct remains){ .kind = snapshot->kind, .number = snapshot->number, .writes = snapshot->writes };
+	remains->output_fd = fcntl(snapshot->output_fd, F_DUPFD_CLOEXEC, 0);
+	remains->process = fcntl(snapshot->process, F_DUPFD_CLOEXEC, 0);
+	remains->done = -1;
+	done.fd = remains_begin(remains);
+	if (done.fd < 0) {
+		log_warning("what a %s snapshot has left unfinished cannot be removed", kind_names[snapshot->kind]);
+		remains_free(remains);
+		return;
+	}
+	poll(&done, 1, MOMENT_MS);
+	close(done.fd);
+}
+
+void snapshot_removals_end(uint64_t until_ns)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	while (atomic_load(&removals) && clock_ns(CLOCK_MONOTONIC) < until_ns)
+		nanosleep(&moment, NULL);
 }
 
 static void died(struct snapshot *snapshot)
@@ -170,7 +298,7 @@ static void died(struct snapshot *snapshot)
 	snapshot->state.ended_ns = snapshot->state.started_ns ?: 1;
 	snprintf(snapshot->state.message, sizeof(snapshot->state.message),
 		 "the process that took it ended without a word");
-	helper_remove_parts(snapshot->output_fd, snapshot->kind, snapshot->number);
+	remove_parts(snapshot);
 }
 
 /* Whether something came: a state, or the end of the other side. */
@@ -221,9 +349,9 @@ static int start(struct snapshot *snapshot, const char *program,
 		return -errno;
 	snapshot->socket = pair[0];
 	theirs = pair[1];
-	r = give_order(snapshot, request);
+	r = spawn_with(snapshot, program, theirs, tasks_fd);
 	if (r >= 0)
-		r = spawn_with(program, theirs, snapshot->output_fd, tasks_fd, &snapshot->process);
+		r = give_order(snapshot, request);
 	if (r >= 0)
 		r = sd_event_add_io(snapshot->event, &snapshot->source, snapshot->socket, EPOLLIN,
 				    on_message, snapshot);
@@ -242,6 +370,7 @@ int snapshot_new(sd_event *event, const char *program, const struct snapshot_req
 	snapshot->event = sd_event_ref(event);
 	snapshot->kind = request->kind;
 	snapshot->number = request->number;
+	snapshot->writes = request->writes;
 	snapshot->handler = handler;
 	snapshot->userdata = userdata;
 	snapshot->socket = snapshot->process = -1;
@@ -280,11 +409,9 @@ void snapshot_free(struct snapshot *snapshot)
 	sd_event_source_disable_unref(snapshot->source);
 	if (snapshot->process >= 0 && !snapshot->state.ended_ns) {
 		pidfd_send_signal(snapshot->process, SIGKILL, NULL, 0);
-		reap(snapshot, KILL_MS);
-		helper_remove_parts(snapshot->output_fd, snapshot->kind, snapshot->number);
-	} else {
-		reap(snapshot, 0);
+		remove_parts(snapshot);
 	}
+	reap(snapshot);
 	closep(&snapshot->socket);
 	closep(&snapshot->output_fd);
 	sd_event_unref(snapshot->event);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One snapshot, taken by a process of its own: this program started anew (snapshot_helper()), so
+ * One snapshot, taken by a process of its own: this program started again (snapshot_helper()), so
  * that a file system that hangs holds up neither the daemon nor its end, and memory is that of the
  * snapshot alone. It runs under the daemon's command name, and makes no rows for that reason.
  *
- * A snapshot belongs to the main thread. Files have `.part` behind their names until they are
- * whole; what was not finished leaves nothing.
+ * A snapshot belongs to the main thread. The names of files end in `.part` until they are
+ * whole; files that were not finished are removed.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <systemd/sd-event.h>
 
 #include "anonymize.h"
+#include "rights.h"
 
 enum snapshot_kind {
 	SNAPSHOT_SYSTEM,
@@ -40,8 +41,10 @@ struct snapshot_request {
 	uint32_t depth;	      /* levels below the root, 0: the root alone */
 	uint32_t patience_ms; /* that one call of a file system may take; 0: 15 s */
 	char root[PATH_MAX];  /* absolute */
+	struct rights reads;  /* of the client that asks: no name is shown that it may not see */
+	struct rights writes; /* with which its files are made */
 	char country[SNAPSHOT_COUNTRY_SIZE]; /* "": from the time zone */
-	bool anonymize; /* names as hashes of this key, which whoever frees this wipes */
+	bool anonymize; /* names are hashed with the next member, a key that the code which frees this wipes */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE];
 };
 
@@ -68,8 +71,8 @@ struct snapshot_state {
 struct snapshot;
 
 /*
- * Some times a second while it runs, and once with `ended_ns`, after which the snapshot is still
- * the caller's to free (from the handler too).
+ * Called some times a second while it runs, and once with `ended_ns`, after which the snapshot is
+ * still the caller's to free (from the handler too).
  */
 typedef void (*snapshot_handler)(const struct snapshot_state *state, void *userdata);
 
@@ -83,12 +86,25 @@ int snapshot_new(sd_event *event, const char *program, const struct snapshot_req
 
 const struct snapshot_state *snapshot_state(const struct snapshot *snapshot);
 
-/* Waits until it has ended, at most so long; whether it has. The handler is not called. */
+/* Waits until it has ended, at most for this time; returns whether it has. The handler is not called. */
 bool snapshot_wait(struct snapshot *snapshot, unsigned int milliseconds);
 
-/* Ends it where it runs, with nothing left of its files; takes 200 ms at most. Takes NULL. */
+/*
+ * Called when a process that takes a snapshot begins, before it gets its order, and when it has
+ * ended. The watcher is set at the daemon's start.
+ */
+typedef void (*snapshot_watcher)(pid_t process, bool begins, void *userdata);
+void snapshot_watch(snapshot_watcher watcher, void *userdata);
+
+/*
+ * Kills the process if it runs; takes 40 ms at most. Its unfinished files are removed by then, or later by a
+ * thread, when the process has ended and the disk answers. Takes NULL.
+ */
 void snapshot_free(struct snapshot *snapshot);
 
-/* The other process: its main(), entered with SNAPSHOT_HELPER as the only argument. */
+/* Waits until there is no such thread any more, or until `until_ns` (CLOCK_MONOTONIC). */
+void snapshot_removals_end(uint64_t until_ns);
+
+/* The main() of that process, entered with SNAPSHOT_HELPER as the only argument. */
 #define SNAPSHOT_HELPER "--snapshot-helper"
 int snapshot_helper(void);

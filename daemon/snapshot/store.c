@@ -10,46 +10,78 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 #include "sha256_hex.h"
 
-#define FOLDER_MODE  0750
-#define FILE_MODE    0640
 #define GZIP_LEVEL   1 /* half the time of the usual 6, for a quarter more bytes */
 #define GZIP_WINDOW  (15 + 16)
 #define GZIP_MEMORY  9
 
 DEFINE_CLEANUP(struct store *, store_free);
 
-void store_part(const char *path, char part[STORE_PART_SIZE])
+/* The two parts of FOLDER/NAME; the second is the file's name until the file is whole. */
+struct place {
+	char folder[SNAPSHOT_PATH_SIZE];
+	char part[SNAPSHOT_PATH_SIZE + sizeof(".4294967295.part")];
+};
+
+static const char *name_of(const char *path)
 {
-	snprintf(part, STORE_PART_SIZE, "%s.part", path);
+	return strchr(path, '/') + 1;
 }
 
-static int open_file(struct store *store)
+static struct place place_of(const char *path, uint32_t attempt)
 {
-	char folder[SNAPSHOT_PATH_SIZE], part[STORE_PART_SIZE];
+	size_t length = strcspn(path, "/");
+	struct place place;
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(store->path, "/"), store->path);
-	if (mkdirat(store->output_fd, folder, FOLDER_MODE) < 0 && errno != EEXIST)
-		return -errno;
-	store_part(store->path, part);
-	if (unlinkat(store->output_fd, part, 0) < 0 && errno != ENOENT)
-		return -errno;
-	store->fd = openat(store->output_fd, part,
-			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-	return store->fd < 0 ? -errno : 0;
+	if (length >= sizeof(place.folder))
+		length = sizeof(place.folder) - 1;
+	memcpy(place.folder, path, length);
+	place.folder[length] = '\0';
+	if (attempt)
+		snprintf(place.part, sizeof(place.part), "%s.%u.part", name_of(path), attempt);
+	else
+		snprintf(place.part, sizeof(place.part), "%s.part", name_of(path));
+	return place;
 }
 
-int store_new(int output_fd, const char *path, struct store **ret)
+void store_remove_part(int output_fd, const char *path, uint32_t attempt)
+{
+	struct place place = place_of(path, attempt);
+	_cleanup_close_ int folder = inside_folder(output_fd, place.folder);
+
+	if (folder >= 0)
+		unlinkat(folder, place.part, 0);
+}
+
+static int open_file(struct store *store, int output_fd)
+{
+	struct place place = place_of(store->path, store->attempt);
+
+	store->folder_fd = inside_make_folder(output_fd, place.folder);
+	if (store->folder_fd == -EEXIST)
+		store->folder_fd = inside_folder(output_fd, place.folder);
+	if (store->folder_fd < 0)
+		return store->folder_fd;
+	if (unlinkat(store->folder_fd, place.part, 0) < 0 && errno != ENOENT)
+		return -errno;
+	store->fd = inside_create(store->folder_fd, place.part, O_WRONLY);
+	return store->fd < 0 ? store->fd : 0;
+}
+
+int store_new(int output_fd, const char *path, uint32_t attempt, const struct rights *rights, struct store **ret)
 {
 	_cleanup_(store_freep) struct store *store = calloc(1, sizeof(*store));
 	size_t length = strlen(path);
+	const struct rights *before;
 	int r;
 
 	if (!store)
 		return -ENOMEM;
-	store->output_fd = output_fd;
-	store->fd = -1;
+	store->folder_fd = store->fd = -1;
+	store->rights = rights;
+	store->attempt = attempt;
 	snprintf(store->path, sizeof(store->path), "%s", path);
 	sha256_init(&store->hash);
 	if (length > 3 && !strcmp(path + length - 3, ".gz")) {
@@ -58,7 +90,9 @@ int store_new(int output_fd, const char *path, struct store **ret)
 				 Z_DEFAULT_STRATEGY) != Z_OK)
 			return -ENOMEM;
 	}
-	r = open_file(store);
+	before = rights_use(rights);
+	r = open_file(store, output_fd);
+	rights_use(before);
 	if (r < 0)
 		return r;
 	*ret = TAKE(store);
@@ -138,35 +172,66 @@ static void describe(struct store *store, struct snapshot_file *file)
 	sha256_hex(&store->hash, file->sha256);
 }
 
+/* Syncs the file's name, and that of its folder, which may be new; we may not be allowed to open the folder above. */
+static int sync_names(const struct store *store)
+{
+	_cleanup_close_ int above = openat(store->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fsync(store->folder_fd) < 0 || (above >= 0 && fsync(above) < 0))
+		return -errno;
+	return 0;
+}
+
+/* Syncs the file and gives it its final name, under which it is whole also after a power failure. */
+static int put_in_place(struct store *store)
+{
+	struct place place = place_of(store->path, store->attempt);
+	const char *there = place.part;
+	int synced = fsync(store->fd) < 0 ? -errno : 0;
+
+	if (close(take_fd(&store->fd)) < 0)
+		store->error = -errno;
+	if (synced < 0)
+		store->error = synced;
+	if (!store->error && renameat(store->folder_fd, place.part, store->folder_fd, name_of(store->path)) < 0)
+		store->error = -errno;
+	if (!store->error) {
+		there = name_of(store->path);
+		store->error = sync_names(store);
+	}
+	if (store->error)
+		unlinkat(store->folder_fd, there, 0);
+	return store->error;
+}
+
 int store_finish(struct store *store, struct snapshot_file *file)
 {
-	char part[STORE_PART_SIZE];
+	const struct rights *before;
+	int r;
 
 	flush(store, Z_FINISH);
 	if (store->error)
 		return store->error;
-	store_part(store->path, part);
-	if (close(take_fd(&store->fd)) < 0 ||
-	    renameat(store->output_fd, part, store->output_fd, store->path) < 0) {
-		store->error = -errno;
-		unlinkat(store->output_fd, part, 0);
-		return store->error;
-	}
-	describe(store, file);
-	return 0;
+	before = rights_use(store->rights);
+	r = put_in_place(store);
+	rights_use(before);
+	if (r >= 0)
+		describe(store, file);
+	return r;
 }
 
 void store_free(struct store *store)
 {
-	char part[STORE_PART_SIZE];
-
 	if (!store)
 		return;
 	if (store->fd >= 0) {
-		store_part(store->path, part);
-		unlinkat(store->output_fd, part, 0);
+		const struct rights *before = rights_use(store->rights);
+
+		unlinkat(store->folder_fd, place_of(store->path, store->attempt).part, 0);
+		rights_use(before);
 		close(store->fd);
 	}
+	closep(&store->folder_fd);
 	if (store->compress)
 		deflateEnd(&store->deflate);
 	free(store);

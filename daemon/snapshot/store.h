@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of a snapshot: text into a buffer, through gzip where wanted, to NAME.part, which becomes
- * NAME when it is whole. The folder is made where it is missing. The worker's, one thread at a time.
+ * NAME when it is whole. The folder is made where it is missing, and may be of somebody else who makes
+ * links there: see inside.h. The worker's, one thread at a time.
  */
 #pragma once
 
@@ -16,13 +17,14 @@
 enum {
 	STORE_BUFFER_SIZE = 256 * 1024,
 	STORE_OUT_SIZE = 64 * 1024,
-	STORE_PART_SIZE = SNAPSHOT_PATH_SIZE + sizeof(".part") - 1,
 };
 
 struct store {
-	int output_fd; /* not owned */
+	const struct rights *rights;
+	int folder_fd;
 	int fd;
 	char path[SNAPSHOT_PATH_SIZE]; /* FOLDER/NAME */
+	uint32_t attempt;
 	bool compress;
 	int error; /* the first of a write, negative errno; what comes after it is dropped */
 	size_t used;
@@ -33,11 +35,15 @@ struct store {
 	unsigned char out[STORE_OUT_SIZE];
 };
 
-/* The name of a file that is not whole. */
-void store_part(const char *path, char part[STORE_PART_SIZE]);
+/* Removes what is left of FOLDER/NAME when it was not finished; `attempt` as for store_new(). */
+void store_remove_part(int output_fd, const char *path, uint32_t attempt);
 
-/* FOLDER/NAME; a name that ends in .gz is compressed. */
-int store_new(int output_fd, const char *path, struct store **ret);
+/*
+ * Begins FOLDER/NAME; a name that ends in .gz is compressed. Until the file is whole, its name contains the
+ * attempt, where that is not 0: what is left of another one may be removed at the same time. It is made,
+ * renamed and removed with these rights, whatever those of the thread are; `rights` must stay valid.
+ */
+int store_new(int output_fd, const char *path, uint32_t attempt, const struct rights *rights, struct store **ret);
 
 /* Room for `size` bytes, at most STORE_BUFFER_SIZE. Never NULL. */
 char *store_reserve(struct store *store, size_t size);
@@ -47,10 +53,10 @@ static inline void store_commit(struct store *store, size_t size)
 	store->used += size;
 }
 
-/* Any text, also longer than the buffer. */
+/* Writes any text, also one longer than the buffer. */
 void store_text(struct store *store, const char *text, size_t size);
 
-/* The file is whole: it gets its name, and is told in `file`. */
+/* The file is whole: it gets its final name, and is described in `file`. */
 int store_finish(struct store *store, struct snapshot_file *file);
 
 /* Removes what was not finished. Takes NULL. */

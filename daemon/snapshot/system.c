@@ -19,7 +19,7 @@ enum {
 
 struct system {
 	struct mountinfo mounts;
-	size_t at; /* of the mounts */
+	size_t at; /* index of the next mount */
 	struct json_object *facts;
 	struct json_object *file_systems;
 	struct store *store;
@@ -77,7 +77,7 @@ static void add_sizes(struct json_object *object, const struct statvfs *stat)
 			       stat ? json_object_new_uint64(stat->f_bavail * stat->f_frsize) : NULL);
 }
 
-/* A file system without a source is mounted with its type, or "none", for one. */
+/* Adds the mount's source. A file system without a device has its type, or "none", instead. */
 static void add_source(struct job *job, struct json_object *object, const struct mountinfo_entry *mount)
 {
 	if (!strcmp(mount->source, mount->type) || !strcmp(mount->source, "none"))
@@ -86,7 +86,7 @@ static void add_source(struct job *job, struct json_object *object, const struct
 		system_add_name(job, object, "source", JOB_NAME_PATH, mount->source);
 }
 
-/* `sizes`: they may be asked for; they were not when that hung before. */
+/* Adds a file system. `sizes`: whether to ask for its sizes; that is left out when it hung before. */
 static void add_file_system(struct job *job, const struct mountinfo_entry *mount, bool sizes)
 {
 	struct system *of = job->state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Facts about the machine, as JSON: read from /proc, /sys and files of the system, never asked for
- * over a network. A fact that is not known is null. `root` is put before every path: "" but in
+ * over a network. A fact that is not known is null. `root` is put before every path: "" except in
  * tests. Objects are new and the caller's. Worker thread.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 /* The file's text without white space around it, to be freed; NULL when there is none. */
 char *system_read(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Target of a symbolic link, its last part alone; NULL. */
+/* The last part of a symbolic link's target; NULL when there is none. */
 char *system_link(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Names in a folder, sorted, ended by NULL; to be freed with system_names_free(). */
 char **system_names(const char *root, const char *folder);
@@ -20,7 +20,7 @@ void system_names_free(char **names);
 
 /* A member with the text, or null. Bytes that are no text are escaped. */
 void system_add(struct json_object *object, const char *key, const char *text);
-/* The same for a name, as the job may tell it. */
+/* The same for a name, in the form in which the job may show it. */
 void system_add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
 		     const char *text);
 /* The same for a whole number, times `unit`; null where the text is none. */
@@ -35,7 +35,7 @@ struct json_object *system_swap(const char *root);
 struct json_object *system_gpus(const char *root);
 struct json_object *system_disks(const char *root);
 struct json_object *system_links(const char *root, struct job *job);
-/* "Europe/Berlin" and "DE" by that; `country` is taken when it is not empty. */
+/* Adds the time zone and its country, "Europe/Berlin" and "DE"; `country` is taken instead when it is not empty. */
 void system_place(const char *root, const char *country, struct json_object *to);
 
 /* The facts for people: a line each, indented by depth. To be freed. */

@@ -31,7 +31,7 @@ static void add_number_file(struct json_object *object, const char *key, const c
 
 #define PCI "/sys/bus/pci/devices"
 
-/* A line of pci.ids that begins with `indent` and the number, and its text behind two spaces. */
+/* Whether a line of pci.ids begins with `indent` and the number; `name` gets its text, after two spaces. */
 static bool id_matches(const char *line, const char *indent, const char *id, char *name, size_t size)
 {
 	size_t length = strlen(indent);
@@ -43,7 +43,7 @@ static bool id_matches(const char *line, const char *indent, const char *id, cha
 	return true;
 }
 
-/* Names as hwdata has them; left empty where it is not there. */
+/* Finds the names that hwdata has; they are left empty where it is not installed. */
 static void find_names(const char *root, const char *vendor, const char *device, char *vendor_name,
 		       char *device_name, size_t size)
 {
@@ -68,7 +68,7 @@ static void find_names(const char *root, const char *vendor, const char *device,
 	}
 }
 
-/* The driver's own word, "Model: \t\t Tesla T4", to be freed. */
+/* The driver's own name of the model, as in "Model: \t\t Tesla T4", to be freed. */
 static char *nvidia_model(const char *root, const char *address)
 {
 	_cleanup_free_ char *text = system_read(root, "/proc/driver/nvidia/gpus/%s/information", address);
@@ -121,7 +121,7 @@ struct json_object *system_gpus(const char *root)
 
 #define BLOCK "/sys/block"
 
-/* "[mq-deadline] none": the one in brackets. */
+/* Adds the scheduler: of "[mq-deadline] none" the one in brackets. */
 static void add_scheduler(struct json_object *disk, const char *root, const char *name)
 {
 	_cleanup_free_ char *text = system_read(root, BLOCK "/%s/queue/scheduler", name);
@@ -199,8 +199,8 @@ struct json_object *system_disks(const char *root)
 #define NET "/sys/class/net"
 
 /*
- * Megabits a second; -1 and an error mean that nobody knows. Names are made up by users, or of
- * addresses (enx001122334455).
+ * Speed is in megabits a second; -1 and an error mean that it is unknown. Interfaces have names
+ * that users choose, or that hold addresses (enx001122334455).
  */
 static struct json_object *link_of(const char *root, struct job *job, const char *name)
 {

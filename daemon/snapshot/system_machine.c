@@ -155,7 +155,7 @@ struct json_object *system_machine(const char *root)
 
 /* ---- processors ---- */
 
-/* Numbers of a package and a core in it, which threads share. */
+/* Counts the cores by the numbers of package and core, which the threads of a core share. */
 static size_t count_cores(const char *root, size_t *packages)
 {
 	char **names = system_names(root, "/sys/devices/system/cpu");
@@ -212,7 +212,7 @@ struct json_object *system_cpu(const char *root)
 
 /* ---- memory ---- */
 
-/* Two lines of /proc/meminfo: all, and under `key` what is left. */
+/* An object of two lines of /proc/meminfo: all, and under `key` what is left. */
 static struct json_object *meminfo(const char *root, const char *all, const char *key, const char *left)
 {
 	struct json_object *object = json_object_new_object();
@@ -235,7 +235,7 @@ struct json_object *system_swap(const char *root)
 
 /* ---- place ---- */
 
-/* The zone's name, to be freed, from where /etc/localtime leads, else from /etc/timezone. */
+/* The zone's name, to be freed, from where /etc/localtime leads, otherwise from /etc/timezone. */
 static char *time_zone(const char *root)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -256,7 +256,7 @@ static char *time_zone(const char *root)
 	return NULL;
 }
 
-/* Lines "CC[,CC...] TAB COORDINATES TAB ZONE [TAB COMMENT]": the first country. */
+/* Looks the zone up in lines "CC[,CC...] TAB COORDINATES TAB ZONE [TAB COMMENT]"; takes the first country. */
 static bool country_in(const char *root, const char *table, const char *zone, char country[3])
 {
 	_cleanup_fclose_ FILE *file = NULL;
@@ -277,7 +277,7 @@ static bool country_in(const char *root, const char *table, const char *zone, ch
 	return false;
 }
 
-/* Old names: "L TARGET NAME" in tzdata.zi. */
+/* Looks up the target of an old name of a zone: "L TARGET NAME" in tzdata.zi. */
 static bool follow_alias(const char *root, const char *zone, char target[128])
 {
 	_cleanup_fclose_ FILE *file = NULL;

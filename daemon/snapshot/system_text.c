@@ -18,7 +18,7 @@ static void write_list(FILE *stream, const char *name, struct json_object *list,
 	}
 }
 
-/* What is not known stands there empty. */
+/* Writes a fact; one that is not known is left empty. */
 static void write_fact(FILE *stream, const char *name, struct json_object *value, int indent)
 {
 	int width = NAME_WIDTH - indent;

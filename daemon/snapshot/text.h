@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cells of a CSV row, as the rows of the streams have them. Each function writes at `out`, without
- * a NUL, and returns the end; DIGITS_SLACK bytes behind it may be overwritten. Any thread.
+ * a NUL, and returns the end; DIGITS_SLACK bytes after it may be overwritten. Any thread.
  */
 #pragma once
 
@@ -16,10 +16,10 @@ enum {
 	TEXT_TIME_SIZE = CLOCK_DATE_SIZE + 9,
 };
 
-/* Most bytes of a text cell. */
+/* The most bytes of a text cell. */
 #define TEXT_CELL_MAX(length) (ESCAPE_MAX(length) + 2)
 
-/* Zeroed: a second that is asked for again costs a copy. */
+/* The text of the last second, copied when that is asked for again. Zeroed: none. */
 struct text_clock {
 	int64_t second;
 	char text[CLOCK_DATE_SIZE + DIGITS_SLACK];
@@ -27,7 +27,7 @@ struct text_clock {
 
 char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t nanosecond);
 
-/* Escaped, and quoted where that is needed. */
+/* Writes the text escaped, and quoted where that is needed. */
 char *text_cell(char *out, const char *text, size_t length);
 
 /* "major:minor" */

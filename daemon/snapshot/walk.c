@@ -20,7 +20,7 @@
 
 struct record { /* of getdents64() */
 	uint64_t inode;
-	int64_t offset; /* of the one behind it */
+	int64_t offset; /* of the next record */
 	unsigned short length;
 	unsigned char type;
 	char name[];
@@ -33,7 +33,8 @@ struct level {
 	uint64_t inode;
 	size_t path_length;
 	int64_t offset; /* where to read on, while it is closed */
-	char *rest;	/* of what was read; NULL: what was read is in the walk's buffer, or all done */
+	/* Entries that were read and are left; NULL: they are in the walk's buffer, or there are none */
+	char *rest;
 	size_t size, at;
 };
 
@@ -52,7 +53,7 @@ enum stage {
 
 enum doing {
 	DOING_OTHER,
-	DOING_READ,   /* reading a folder: all of it is given up */
+	DOING_READ,   /* reading a folder: if that hangs, all of it is given up */
 	DOING_RETURN, /* opening the folder above */
 };
 
@@ -72,7 +73,7 @@ struct walk {
 	size_t path_length, path_capacity;
 	char *buffer;
 	uint64_t skipped;
-	int error; /* that ends it */
+	int error; /* that ends the walk */
 };
 
 int walk_new(const struct walk_config *config, struct walk **ret)
@@ -127,7 +128,7 @@ static int look(struct walk *walk, int fd, const char *name, int flags, struct s
 	return r < 0 ? -errno : 0;
 }
 
-/* Reading leaves the time of access alone, where that may be asked for. */
+/* Opens a folder so that reading it leaves its access time alone, where we may ask for that. */
 static int open_folder(struct walk *walk, int fd, const char *name)
 {
 	int r = GUARDED(walk->config.guard, openat(fd, name, OPEN_FLAGS | O_NOATIME));
@@ -237,7 +238,7 @@ static void pop(struct walk *walk)
 	}
 }
 
-/* What is left of the buffer becomes the level's, as the buffer is needed below. */
+/* Moves what is left in the buffer to the level, as the buffer is needed for the folder below. */
 static int keep_rest(struct walk *walk, struct level *level)
 {
 	size_t left = level->size - level->at;
@@ -259,7 +260,7 @@ static void close_for_now(struct level *level)
 	close(take_fd(&level->fd));
 }
 
-/* Whether a bind mount, or what it shows, has brought us here before. */
+/* Whether the walk has been in this folder, by way of a bind mount or of the folder that it shows. */
 static bool seen(struct walk *walk, uint64_t inode)
 {
 	bool before = false;
@@ -285,7 +286,7 @@ static int descend(struct walk *walk, const char *name, const struct statx *stat
 	r = fd < 0 ? fd : look(walk, fd, "", AT_EMPTY_PATH, &now);
 	if (r >= 0 && (now.stx_ino != stat->stx_ino || now.stx_dev_major != walk->major ||
 		       now.stx_dev_minor != walk->minor))
-		r = -ENOENT; /* another one since */
+		r = -ENOENT; /* replaced since */
 	if (r < 0) {
 		closep(&fd);
 		walk->skipped += r != -ENOENT;
@@ -369,7 +370,7 @@ static int visit(struct walk *walk, const char *name)
 	return S_ISDIR(stat.stx_mode) ? descend(walk, name, &stat) : 0;
 }
 
-/* Entries into the buffer; without any the level is done. */
+/* Reads entries into the buffer; when there are none, the level is done. */
 static void refill(struct walk *walk, struct level *level)
 {
 	ssize_t size;
@@ -435,7 +436,7 @@ static int begin_root(struct walk *walk)
 	return tell(walk, &stat);
 }
 
-/* What is mounted below the root from the same device. */
+/* Notes a bind mount below the root, of the same device. */
 static int find_bind(struct walk *walk)
 {
 	const struct mountinfo_entry *mount = &walk->mounts.entries[walk->mount_at++];

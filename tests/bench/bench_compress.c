@@ -12,6 +12,11 @@
 
 #include "compress.h"
 
+static void computes(void *userdata, bool begins)
+{
+	(void)userdata, (void)begins;
+}
+
 static int before(void *userdata, uint64_t bytes)
 {
 	(void)userdata;
@@ -47,7 +52,7 @@ int main(int argc, char **argv)
 	struct compressor *compressor = argc == 3 ? compressor_new(atoi(argv[1])) : NULL;
 	int in = argc == 3 ? open(argv[2], O_RDONLY) : -1, out = memfd_create("gz", 0), error;
 	uint64_t packed = 0;
-	const struct compress_guard guard = { before, after, &packed };
+	const struct compress_guard guard = { computes, before, after, &packed };
 	struct stat status;
 	double from, used;
 	char *text;

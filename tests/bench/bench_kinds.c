@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -34,6 +36,31 @@ static bool pread_call(unsigned long number)
 
 	(void)number;
 	return pread(file, &byte, 1, where) == 1;
+}
+
+/* ---- rename: of a file of its own beside that one, to and fro; rename-pread: the same, and a pread of the other ---- */
+
+static char names[2][PATH_MAX];
+
+static bool rename_prepare(const char *path, off_t offset)
+{
+	int made;
+
+	for (int i = 0; i < 2; i++)
+		snprintf(names[i], sizeof(names[i]), "%s-renamed-%d-%d", path, (int)getpid(), i);
+	made = open(names[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return made >= 0 && close(made) == 0 && file_prepare(path, offset);
+}
+
+static bool rename_call(unsigned long number)
+{
+	(void)number;
+	return rename(names[0], names[1]) == 0 && rename(names[1], names[0]) == 0;
+}
+
+static bool rename_pread_call(unsigned long number)
+{
+	return rename_call(number) && pread_call(number);
 }
 
 /* ---- fault: a page of the file that is in memory ---- */
@@ -182,6 +209,8 @@ static bool ring_call(unsigned long number)
 
 static const struct kind kinds[] = {
 	{ "pread", file_prepare, pread_call },
+	{ "rename", rename_prepare, rename_call },
+	{ "rename-pread", rename_prepare, rename_pread_call },
 	{ "fault", fault_prepare, fault_call },
 	{ "net", net_prepare, net_call },
 	{ "conn", conn_prepare, conn_call },

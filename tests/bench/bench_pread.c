@@ -173,7 +173,7 @@ static void measure(void)
 	unsigned long timed = batches < BATCHES_MAX ? batches : BATCHES_MAX;
 
 	qsort(batch_ns, timed, sizeof(batch_ns[0]), compare);
-	printf("calls %lu seconds %.3f cpu %.3f min %.1f quartile %.1f median %.1f\n",
+	printf("calls %lu seconds %.6f cpu %.6f min %.1f quartile %.1f median %.1f\n",
 	       (batches + !chosen.seconds) * chosen.calls, seconds, cpu, batch_ns[0],
 	       batch_ns[timed / 4], batch_ns[timed / 2]);
 }

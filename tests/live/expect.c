@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,9 +39,15 @@ static const struct shape shapes[] = {
 	{ "SYNC", .size = true, .offset = true },
 	{ "TRUNCATE", .size = true },
 	{ "MUNMAP", .size = true },
-	{ "MREMAP", .size = true },
+	{ "MREMAP", .size = true, .offset = true },
 	{ "MSYNC", .size = true },
 	{ "MADVISE", .size = true },
+	{ "READLINK", .bytes = true, .size = true },
+	{ "GETXATTR", .bytes = true, .size = true },
+	{ "LISTXATTR", .bytes = true, .size = true },
+	{ "SETXATTR", .size = true },
+	{ "FADVISE", .size = true, .offset = true },
+	{ "READAHEAD", .size = true, .offset = true },
 };
 
 static const struct shape *shape_of(const char *operation)
@@ -150,6 +157,16 @@ void row(const char *operation)
 		row_number("bytes_completed", last.ret > 0 ? last.ret : 0);
 }
 
+void row_mount(const char *source, const char *target, const char *flags)
+{
+	static char pair[3 * PATH_MAX], path[2 * PATH_MAX];
+
+	row("MOUNT");
+	snprintf(pair, sizeof(pair), "%s" ARROW "%s", source, absolute(path, target));
+	row_text("filename", pair);
+	row_text("flags", flags);
+}
+
 void row_number(const char *column, long long value)
 {
 	put(",\"%s\":%lld", column, value);
@@ -196,6 +213,11 @@ void row_times(unsigned long count)
 void row_optional(void)
 {
 	put(",\"optional\":true");
+}
+
+void row_level(const char *level)
+{
+	row_text("level", level);
 }
 
 void note_missing(const char *what)

@@ -5,7 +5,9 @@
  * and is looked up at each call:
  *
  *   fail NUMBER PREFIX    writing below PREFIX fails with that error number
- *   stall PREFIX          writing below PREFIX, or opening by path, does not return while the line stands there
+ *   stall PREFIX          writing below PREFIX, opening it by path or looking at it does not return while the
+ *                         line stands there
+ *   made PREFIX           making a folder below PREFIX does not return, once it is made
  *   clock SECONDS         CLOCK_REALTIME is so far ahead
  */
 #include <dlfcn.h>
@@ -51,6 +53,19 @@ static int order_for(const char *path)
 	if (orders)
 		fclose(orders);
 	return result;
+}
+
+static int is_held(const char *path)
+{
+	char line[PATH_MAX + 64], prefix[PATH_MAX];
+	FILE *orders = open_orders();
+	int held = 0;
+
+	while (orders && !held && fgets(line, sizeof(line), orders))
+		held = sscanf(line, "made %4095s", prefix) == 1 && below(path, prefix);
+	if (orders)
+		fclose(orders);
+	return held;
 }
 
 /* Waits as long as it is to. What is to happen then. */
@@ -129,6 +144,25 @@ int openat(int folder_fd, const char *path, int flags, ...)
 	if (flags & O_CREAT && fails(folder_fd))
 		return -1;
 	return REAL(openat)(folder_fd, path, flags, mode);
+}
+
+int statx(int folder_fd, const char *restrict path, int flags, unsigned int mask, struct statx *restrict status)
+{
+	if (*path == '/')
+		order_await(path);
+	return REAL(statx)(folder_fd, path, flags, mask, status);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int result;
+
+	order_await(path);
+	result = REAL(mkdir)(path, mode);
+	while (!result && is_held(path))
+		nanosleep(&moment, NULL);
+	return result;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)

@@ -165,7 +165,7 @@ void row_pair(const char *from, const char *to)
 	static char pair[4 * PATH_MAX + 8], path[2 * PATH_MAX];
 
 	snprintf(pair, sizeof(pair), "%s", absolute(path, from));
-	snprintf(pair + strlen(pair), sizeof(pair) - strlen(pair), " -> %s", absolute(path, to));
+	snprintf(pair + strlen(pair), sizeof(pair) - strlen(pair), ARROW "%s", absolute(path, to));
 	row_text("filename", pair);
 }
 

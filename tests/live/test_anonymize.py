@@ -47,7 +47,7 @@ def play(world, *sessions):
 def both(world):
     """Output folders of the same workload: anonymised, in the clear."""
     if not hasattr(world, 'anonymize_traces'):
-        hidden = world.session('--all', '--uid', UID, '--compress', 'none', '--anonymize',
+        hidden = world.session('--all', '--uid', UID, '--compress', 'none', '--anonymize=host',
                                name='a-' + peculiar.MARK)
         clear = world.session('--all', '--uid', UID, '--compress', 'none', name='b-' + peculiar.MARK)
         play(world, hidden, clear)
@@ -79,11 +79,6 @@ def clear_words():
     return words + ([host] if len(host) > 5 and host not in os.uname().version else [])
 
 
-def without_time(path):
-    """Rows but for their timestamps: each session measures the wall clock for itself."""
-    return [line.partition(b',')[2] for line in rows.content(path).splitlines()]
-
-
 @test
 def no_name(world):
     """None in any stream or in the manifest, though all of them are in the trace in the clear."""
@@ -106,7 +101,7 @@ def same_rows(world):
     out, _ = anonymize(world, clear)
     equal(found(out, clear_words()), [], 'names in the clear')
     for stream in rows.FOLDERS:
-        one, other = [[line for path in rows.segments(folder, stream) for line in without_time(path)]
+        one, other = [[line for path in rows.segments(folder, stream) for line in rows.content(path).splitlines()]
                       for folder in (hidden, out)]
         check(one == other, 'rows of %s' % stream, *[pair for pair in zip(one, other)
                                                      if pair[0] != pair[1]][:3], len(one), len(other))
@@ -165,7 +160,7 @@ def live(world):
         equal(session.status()['sessions'][0]['anonymize'], True, 'status')
     text, _ = tail.communicate(timeout=PATIENCE)
     live_rows = [json.loads(line) for line in text.splitlines()]
-    names = {row['columns']['filename'] for row in live_rows if 'columns' in row}
+    names = {row['columns']['filename'] or '' for row in live_rows if 'columns' in row}
     check(len(names) > 10, 'rows of tail', text[:400])
     check(peculiar.MARK not in text, 'a name in the clear', text[:400])
     check(names <= {row['filename'] for row in session.rows()}, 'other names than in the files')
@@ -202,7 +197,7 @@ def key_file(world):
     check(re.fullmatch(rb'[0-9a-f]{64}\n', first), 'the key', first)
 
     def refused(word):
-        done = ctl.exits(1, 'start', '--vfs', '--anonymize', '--output', world.path('trace'))
+        done = ctl.exits(1, 'start', '--vfs', '--anonymize=host', '--output', world.path('trace'))
         check(word in done.stderr and 'anonymize.key' in done.stderr, 'stderr', done.stderr)
 
     os.chmod(path, 0o640)
@@ -212,10 +207,57 @@ def key_file(world):
         file.write(first[:-10])
     refused('damaged')
     os.unlink(path)
-    ctl.exits((0, 6), 'start', '--vfs', '--anonymize', '--output', world.path('trace'))
+    ctl.exits((0, 6), 'start', '--vfs', '--anonymize=host', '--output', world.path('trace'))
     ctl.exits(0, 'stop', '--all')
     with open(path, 'rb') as file:
         check(file.read() not in (b'', first), 'a new key')
+
+
+def hash_of(output, name):
+    """The one that stands for a name in all rows of a command that has no other, of whatever stream."""
+    hashes = {row['command'] for stream in ('vfs', 'pagefault') for row in rows.read(output, stream)}
+    equal(len(hashes), 1, 'hashes of the command %s' % name)
+    return hashes.pop()
+
+
+@test(host_only=True)
+def key_of_session(world):
+    """A hash found in one session is in no other; the host's key, when asked for, joins them; a key goes with its session."""
+    daemon, ctl = world.own_daemon()
+    options = ('--vfs', '--pagefault', '--command', 'joiner', '--compress', 'none')
+    kinds = {'a': '--anonymize', 'b': '--anonymize=session', 'c': '--anonymize=host', 'd': '--anonymize=host'}
+    outputs = {name: [world.path('trace')] for name in kinds}
+
+    def play():
+        script = os.path.join(world.make('bin'), 'joiner')
+        shutil.copy('/bin/ls', script)
+        subprocess.run([script, '/'], stdout=subprocess.DEVNULL, check=True)
+
+    for name, kind in kinds.items():
+        ctl.exits((0, 6), 'start', name, *options, kind, '--output', outputs[name][0])
+    notes = {os.path.basename(path)[0]: path for path in daemon.notes('running')}
+    keys = {}
+    for name, path in notes.items():
+        equal(os.stat(path).st_mode & 0o777, 0o600, 'mode of the note')
+        with open(path, encoding='utf-8') as file:
+            keys[name] = json.load(file).get('anonymize_key')
+    check(keys['a'] and keys['b'] and keys['a'] != keys['b'] and not keys['c'] and not keys['d'], 'keys', keys)
+    play()
+    daemon.stop(signal.SIGTERM)
+    daemon.recover()
+    for one in ctl.json('list')['sessions']:
+        outputs[one['name']].append(one['output'])
+    play()
+    ctl.exits(0, 'stop', '--all')
+    hashes = {name: {hash_of(output, 'joiner') for output in outputs[name]} for name in kinds}
+    equal([len(one) for one in hashes.values()], [1] * 4, 'hashes over the restart')
+    check(hashes['c'] == hashes['d'], 'the key of the host', hashes)
+    equal(len(set.union(*hashes.values())), 3, 'different hashes')
+    equal(daemon.notes('running') + daemon.notes('recover'), [], 'notes with keys')
+    found_keys = [path for path, text in contents(os.path.join(daemon.folder, 'state'))
+                  if keys['a'].encode() in text or keys['b'].encode() in text]
+    equal(found_keys, [], 'where the keys still are')
+    ctl.exits(2, 'start', '--vfs', '--anonymize=nobody')
 
 
 @test(host_only=True)
@@ -475,7 +517,7 @@ def own_snapshots(world):
     open(path, 'wb').close()
     mounted = name_machine(world)
     process = opener(world, path)
-    with world.session('--vfs', '--pid', process.pid, '--anonymize', '--snapshot-system', 'on', '--snapshot-process',
+    with world.session('--vfs', '--pid', process.pid, '--anonymize=host', '--snapshot-system', 'on', '--snapshot-process',
                        '1h', '--snapshot-filesystem', '1h', '--snapshot-root', root,
                        name='s-' + peculiar.MARK) as session:
         process.stdin.write(b'\n')
@@ -487,7 +529,7 @@ def own_snapshots(world):
     equal([row['path'] for row in files if row['type'] == 'file'], [opened['filename']], 'the file')
     equal(one['name'], opened['command'], 'the command')
     world.ctl.exits(0, 'verify', session.output)
-    asked = world.ctl.json('snapshot', '--root', root, '--anonymize', '--output', world.path('snap'))['output']
+    asked = world.ctl.json('snapshot', '--root', root, '--anonymize=host', '--output', world.path('snap'))['output']
     again, other = snapshots_hidden(asked, process.pid)
     equal([row['path'] for row in again], [row['path'] for row in files], 'files of both')
     for column in ('name', 'cmdline', 'cgroup'):

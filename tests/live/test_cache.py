@@ -452,7 +452,7 @@ def links(world):
 
 @test
 def filters(world):
-    """By device, operation, size and latency, which these rows have none of."""
+    """By device, operation and size; by latency and errors, which these rows have none of, where others have."""
     file = new(world, 16, warm=True)
     read = lambda: os.pread(file.fd, 16 * PAGE, 0)
     _, _, running = during(world, file, read)
@@ -460,7 +460,7 @@ def filters(world):
     for options, count in ((('--device', file.device), 1), (('--device', '250:77'), 0),
                            (('--operation', 'MISS'), 0), (('--operation', 'HIT'), 1),
                            (('--min-size', '64K'), 1), (('--min-size', '65K'), 0),
-                           (('--min-latency', '1us'), 0), (('--errors',), 0),
+                           (('--vfs', '--min-latency', '1us'), 0), (('--vfs', '--errors'), 0),
                            (('--uid', '4242'), 0), (('--command', 'nobody'), 0)):
         rows, _, _ = during(world, file, read, *options)
         equal(len(rows), count, 'rows with %s' % ' '.join(options))

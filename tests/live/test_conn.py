@@ -121,6 +121,12 @@ def datagrams(which):
         ends = {**local(*SHOWN[which], port(one.one)), **remote(*SHOWN[which], 9)}
         one.row('CONNECT', 0, **ends)
         one.close(**ends)
+        one = inet(book, which, 'SOCK_DGRAM', 'UDP')
+        one.one.connect((FAMILIES[which][1], 9))
+        ends = {**local(*SHOWN[which], port(one.one)), **remote(*SHOWN[which], 9)}
+        one.row('CONNECT', 0, **ends)
+        one.row('CONNECT', call('connect', one.fd, struct.pack('=H14x', socket.AF_UNSPEC), 16))
+        one.close()
     return lambda world: exact(world, 'conn', work)
 
 
@@ -244,6 +250,8 @@ def pair(world):
         book.row('SOCKET_CREATE', domain='AF_UNIX', socket_type='SOCK_SEQPACKET', protocol='0',
                  return_value=call('socketpair', socket.AF_UNIX, socket.SOCK_SEQPACKET |
                                    socket.SOCK_CLOEXEC, 0, ends), fd=ends[0])
+        book.row('SOCKET_CREATE', domain='AF_UNIX', socket_type='SOCK_SEQPACKET', protocol='0',
+                 return_value=0, fd=ends[1])
         for fd in ends:
             Life(book, 'AF_UNIX', 'SOCK_SEQPACKET', fd=fd).close()
         book.row('SOCKET_CREATE', domain='AF_UNIX', socket_type='SOCK_STREAM', protocol='0',

@@ -128,6 +128,28 @@ def failures(world):
 
 
 @test
+def refused(world):
+    """Requests that the kernel refuses as it takes them, alone and in a chain, which is cancelled."""
+    def work(book):
+        ring = uring.need()
+        need(ring, 'CONNECT', 'SHUTDOWN')
+        one = socket.socket()
+        there = address(9)
+        asked = {**TCP, 'fd': one.fileno()}
+        mark(book)
+        for opcode, columns in (('CONNECT', ends('', 9)), ('ACCEPT', {'fd': ''})):
+            equal(ring.do(opcode, one.fileno(), ctypes.addressof(there), 7, off=16, buf=1), -errno.EINVAL, opcode)
+            book.row(opcode, **{**asked, **columns}, return_value=-errno.EINVAL)
+        ring.push('SHUTDOWN', one.fileno(), 0, socket.SHUT_RD, flags=uring.LINK)
+        ring.push('CONNECT', one.fileno(), ctypes.addressof(there), 7, off=16)
+        equal(ring.results(2), [-errno.ECANCELED, -errno.EINVAL], 'of the chain')
+        book.row('SHUTDOWN', **asked, return_value=-errno.ECANCELED, shutdown_how='SHUT_RD')
+        book.row('CONNECT', **asked, return_value=-errno.EINVAL, **ends('', 9))
+        mark(book)
+    judge(world, work)
+
+
+@test
 def waits(world):
     """An accept that is answered long after it was asked for."""
     def work():

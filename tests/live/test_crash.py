@@ -8,7 +8,7 @@ import signal
 import time
 
 from lib import rows
-from lib.account import size
+from lib.account import settled, size
 from lib.load import Load
 from lib.registry import check, equal, test, wait_for
 
@@ -89,8 +89,48 @@ def under_load(world):
     ctl.verified(quiet)
 
 
-def judge_killed(ctl, work, output, there):
+def peak(daemon):
+    """Bytes of memory that it has used at most."""
+    with open('/proc/%d/status' % daemon.process.pid, encoding='ascii') as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith('VmHWM:'))
+
+
+@test(host_only=True)
+def large_manifest(world):
+    """Of two hundred and thirty thousand files, as of a few: all are told still, in little more memory than that takes."""
+    daemon, ctl = world.own_daemon()
+    output = ctl.json('start', 'large', '--vfs', '--command', 'touch', code=(0, 6))['session']['output']
+    touch(world)
+    wait_rows(output)
+    daemon.stop(signal.SIGKILL)
+    document, path = rows.manifest(output), os.path.join(output, 'manifest.json')
+    one = dict(document['segments'][0], state='removed', rows=2, bytes=100, stored_bytes=0, sha256='0' * 64,
+               first_time='2026-11-21T12:24:10.000000000Z', last_time='2026-11-21T12:24:10.000000000Z',
+               first_mono_ns=1, last_mono_ns=2)
+    document['segments'] = [dict(one, path='fs/fs_%06d.csv' % number) for number in range(1000, 231000)] + \
+        document['segments']
+    document['streams']['vfs'].update(emitted=460000, written=460000, removed=460000)
+    with open(path, 'w', encoding='ascii') as file:
+        json.dump(document, file)
+    size = os.path.getsize(path)
+    check(size > 64 << 20, 'size of the manifest', size)
+    daemon.recover()
+    ctl.json('stop', 'large')
+    wait_for('the manifest to tell that the recovered file is compressed',
+             lambda: rows.manifest(output)['segments'][-1]['state'] == 'compressed', pause=1)
+    after = rows.manifest(output)
+    equal(len(after['segments']), 230001, 'segments')
+    equal(after['streams']['vfs']['removed'], 460000, 'rows removed')
+    equal((after['state'], after['hooks']), ('ended', document['hooks']), 'state and hooks')
     ctl.verified(output)
+    used = peak(daemon)
+    check(used < (150 << 20) + 2 * size, 'memory used: %d MiB' % (used >> 20))
+
+
+def judge_killed(ctl, work, output, there):
+    losses = [one['what'] for one in ctl.verified(output)['losses']]
+    for words in ('vfs: a crash took rows', 'nothing was recorded from'):
+        check(any(words in what for what in losses), 'verify does not say: ' + words, *losses)
     found = numbers(output, work)
     equal(found, list(range(len(found))), 'numbers of the operations recorded before the kill')
     check(count(*rows.segments(output, 'vfs')) >= there, 'rows are lost that were in a file')
@@ -328,6 +368,7 @@ def within_max_use(world):
     wait_for('compression', lambda: all(one['state'] in ('compressed', 'removed')
                                         for output in killed for one in recovered(output)))
     for output in killed:
+        settled(output)
         ctl.verified(output)
     check(any(recovered(output) for output in killed), 'nothing was recovered')
     make_way(world, ctl, killed)

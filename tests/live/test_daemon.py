@@ -2,9 +2,12 @@
 """The daemon as a good citizen: its start, its end, its socket, and what it does not record."""
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import time
 
 from lib import account, ctl, rows
 from lib.match import Matcher, brief_row
@@ -142,20 +145,75 @@ def descriptors(world):
 
 @test
 def not_itself(world):
-    """Neither the daemon nor iotracectl is ever in the rows of a session without filters."""
+    """Neither the daemon nor a client that is connected is in the rows of a session without filters."""
+    answers = world.path('answers')
     with world.session('--vfs', '--block', lossless=False) as session:
         for _ in range(5):
-            world.ctl.json('status', session.name)
+            with open(answers, 'ab', buffering=0) as file:
+                subprocess.run(world.ctl.command('status', session.name), stdout=file, timeout=PATIENCE,
+                               check=True)
         pid, expected = world.trigger.run('write', world.path('work'))
         world.ctl.json('rotate', session.name)
     found = session.rows()
     complete(world, expected, ctl.own(found, pid))
     mine = ctl.own(found, world.daemon.process.pid)
     equal(mine[:3], [], 'rows of the daemon: %d' % len(mine))
-    mine = [row for row in found if row['command'] == 'iotracectl']
-    equal(mine[:3], [], 'rows of iotracectl: %d' % len(mine))
+    # What iotracectl does before it is connected is that of any program.
+    written = [row for row in found if row['filename'] == answers and row['operation'] == 'WRITE']
+    equal(written, [], 'rows of what clients write')
+    check(os.path.getsize(answers), 'the answers')
     own = [row for row in found if row['filename'].startswith(session.output)]
     equal(own[:3], [], 'rows about the trace itself')
+
+
+SAME_NAME = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, b'iotracerd')
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for size in range(1, 6):
+    os.pread(fd, size, 0)
+"""
+
+
+@test
+def namesakes(world):
+    """Whoever is called as the daemon or the client is, is recorded like anybody else."""
+    path, program = os.path.join(world.make('named'), 'file'), os.path.join(world.make('bin'), 'iotracectl')
+    with open(path, 'wb') as file:
+        file.write(b'x' * 100)
+    shutil.copy('/bin/cat', program)
+    with world.session('--vfs', '--path', os.path.dirname(path)) as session:
+        world.command(program, path)
+        world.command(sys.executable, '-c', SAME_NAME, path)
+    rows = [row for row in session.rows() if row['filename'] == path]
+    copied = [row['operation'] for row in rows if row['command'] == 'iotracectl']
+    equal((copied[0], copied[-1], 'READ' in copied), ('OPEN', 'CLOSE', True), 'what a copy of cat does')
+    equal([row['size'] for row in rows if row['command'] == 'iotracerd' and row['operation'] == 'READ'],
+          ['1', '2', '3', '4', '5'], 'sizes of the reads of a process with another name')
+
+
+@test
+def numbers_used_again(world):
+    """A client that has gone does not keep its number from being recorded: here the same process goes on."""
+    path = os.path.join(world.make('client'), 'file')
+    with open(path, 'wb') as file:
+        file.write(b'x' * 100)
+    with world.session('--vfs', '--path', os.path.dirname(path), '--operation', 'READ') as session:
+        fd = os.open(path, os.O_RDONLY)
+        os.pread(fd, 1, 0)
+        for _ in range(2):
+            with socket.socket(socket.AF_UNIX) as first, socket.socket(socket.AF_UNIX) as second:
+                for one in (first, second):
+                    one.connect(world.ctl.socket)
+                time.sleep(0.3)
+                os.pread(fd, 2, 0)
+                second.close()
+                time.sleep(0.3)
+                os.pread(fd, 3, 0)
+            time.sleep(0.3)
+            os.pread(fd, 4, 0)
+        os.close(fd)
+    equal([row['size'] for row in session.rows()], ['1', '4', '4'], 'sizes of reads while it was no client')
 
 
 @test
@@ -242,26 +300,49 @@ def half_sent(world):
             text += part
 
 
-@test(host_only=True)
-def crowd(world):
-    """More connections than it takes: those it has go on, the rest are turned away."""
-    daemon, client = world.own_daemon()
+def connections(world, daemon, count):
+    """So many of root's, of which none says anything."""
     peers = []
     world.undo.callback(lambda: [peer.close() for peer in peers])
+    while len(peers) < count:
+        try:
+            peers.append(peer_of(daemon))
+        except BlockingIOError:  # more wait to be accepted than the kernel lets
+            time.sleep(0.01)
+    return peers
+
+
+@test(host_only=True)
+def crowd(world):
+    """More connections than it takes: who has said nothing for longest goes, and the rest are served."""
+    daemon, client = world.own_daemon()
     with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
-        for _ in range(70):
-            try:
-                peers.append(peer_of(daemon))
-            except OSError:
-                break
+        peers = connections(world, daemon, 70)
         _, expected = world.trigger.run('read', world.path('work'))
-        reply = call(peers[0], b'{"method":"io.iotracer.List"}\0')
-        check(b'parameters' in reply, 'the first connection is not served', reply)
-        check(client.run('list').returncode != 0, 'more than 64 connections were taken')
+        for peer in peers[:6]:
+            equal(peer.recv(1), b'', 'what a connection hears that went')
+        for peer in peers[6:]:
+            reply = call(peer, b'{"method":"io.iotracer.List"}\0')
+            check(b'parameters' in reply, 'a connection is not served', reply)
+        client.exits(0, 'list')
+    complete(world, expected, session.rows())
+
+
+@test(host_only=True)
+def crowd_of_the_busy(world):
+    """Connections with a call under way stay; when all are, another one is turned away, and told so."""
+    daemon, client = world.own_daemon()
+    with world.session('--vfs', '--command', 'nobody', ctl=client) as session:
+        peers = connections(world, daemon, 64)
+        message = '{"method":"io.iotracer.Tail","more":true,"parameters":{"name":"%s"}}\0' % session.name
+        for peer in peers:
+            peer.sendall(message.encode())
+        wait_for('all of them to be busy', lambda: client.run('list').returncode != 0)
+        with peer_of(daemon) as late:
+            check(b'TooManyConnections' in late.recv(4096), 'the one that is too many is not told')
         for peer in peers:
             peer.close()
         wait_for('room for another', lambda: not client.run('list').returncode)
-    complete(world, expected, session.rows())
 
 
 @test(host_only=True)

@@ -271,7 +271,7 @@ for make in (lambda: wait(WAIT, epoll, 1, -1, asked=-1, least=20 * MS),
 
 @test
 def filters(world):
-    """Operation, errors and latency; a session that filters by size or device gets no rows."""
+    """Operation, errors and latency; a session that filters by size or device gets no rows, and has to have another stream."""
     script = SCRIPT + r'''
 epoll = call(CREATE1, 0)
 one, other = os.pipe()
@@ -286,8 +286,8 @@ call(SELECT, -1, 0, 0, 0, 0)
         (['--errors'], ['EPOLL_WAIT', 'SELECT']),
         (['--min-latency', '50ms'], ['EPOLL_WAIT']),
         (['--operation', 'EPOLL_WAIT', '--errors'], ['EPOLL_WAIT']),
-        (['--min-size', '1'], []),
-        (['--device', '1:2'], []),
+        (['--vfs', '--min-size', '1'], []),
+        (['--vfs', '--device', '1:2'], []),
         (['--uid', '4711'], []),
         ([], ['EPOLL_CREATE', 'EPOLL_CTL', 'EPOLL_WAIT', 'EPOLL_WAIT', 'POLL', 'SELECT']),
     ]

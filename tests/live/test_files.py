@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Limits, rotation and formats: what a session leaves in its folder."""
 import os
-import re
 import select
 import socket
 import subprocess
@@ -10,8 +9,6 @@ import time
 from lib import account, reads, rows
 from lib.registry import check, equal, test, wait_for
 from lib.world import find_key
-
-TIME = r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}'
 
 
 def state(session):
@@ -145,10 +142,10 @@ def rotation_by_default(world):
 @test(host_only=True)
 def refused(world):
     """What is too little is refused with the least there is."""
-    for option, value, word in (('--max-size', '63K', '65536'), ('--max-size', '0', 'range'),
+    for option, value, word in (('--max-size', '63K', '64 KiB'), ('--max-size', '0', 'range'),
                                 ('--max-events', '0', 'range'), ('--max-events', 'x', 'number'),
-                                ('--rotate-size', '1', '65536'),
-                                ('--rotate-interval', '99ms', '100000000'),
+                                ('--rotate-size', '1', '64 KiB'),
+                                ('--rotate-interval', '99ms', '100ms'),
                                 ('--rotate-interval', '5', 'duration'),
                                 ('--format', 'xml', 'jsonl')):
         done = world.ctl.exits(2, 'start', 'none', '--vfs', option, value)
@@ -182,9 +179,6 @@ def same_rows(csv_rows, json_rows):
         equal(list(other), list(one), 'keys')
         for key, text in one.items():
             value = other[key]
-            if key == 'timestamp':  # each session measures by itself how far the clocks are apart
-                check(re.fullmatch(TIME, value), value)
-                continue
             if isinstance(value, float):
                 check(float(text) == value, key, text, value)
             else:

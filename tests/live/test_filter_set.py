@@ -2,6 +2,8 @@
 """set: other filters while a session runs, without a hole in it or in others."""
 import fcntl
 import os
+import select
+import socket
 import struct
 import subprocess
 import termios
@@ -136,6 +138,104 @@ def under_way(world):
     reader.communicate(b'cd', timeout=300)
     session.stop()
     equal([row['bytes_completed'] for row in session.rows()], ['1'], 'bytes of the reads')
+
+
+def wait_asleep(tids):
+    """Until the threads sleep in system calls."""
+    def asleep(tid):
+        with open('/proc/self/task/%d/syscall' % tid, encoding='ascii') as file:
+            return file.read().split()[0] not in ('running', '-1', '202')  # 202: futex, of the interpreter
+    wait_for('calls under way', lambda: all(asleep(tid) for tid in tids))
+
+
+class Waiting:
+    """A thread that waits in one call, until it is let go."""
+
+    def __init__(self, begin, let_go):
+        self.tid, self.let_go = None, let_go
+        self.thread = threading.Thread(target=self.run, args=(begin,), daemon=True)
+        self.thread.start()
+        wait_for('a thread', lambda: self.tid)
+
+    def run(self, begin):
+        self.tid = threading.get_native_id()
+        begin()
+
+    def end(self):
+        self.let_go()
+        self.thread.join()
+
+
+def reading():
+    read, write = os.pipe()
+    return Waiting(lambda: os.read(read, 1), lambda: os.write(write, b'x'))
+
+
+def waits():
+    """Calls that wait: what they are called in a row, and by stream."""
+    pipes = [os.pipe() for _ in range(4)]
+    near, far = socket.socketpair()
+    inner = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
+    inner[0].bind(('127.0.0.1', 0))
+    server = socket.socket()
+    server.bind(('127.0.0.1', 0))
+    server.listen()
+    events, polled = select.epoll(), select.poll()
+    events.register(pipes[1][0], select.EPOLLIN)
+    polled.register(pipes[3][0], select.POLLIN)
+    keep = [near, far, inner, server, events, polled]
+
+    def write(number):
+        return lambda: os.write(pipes[number][1], b'x')
+    return keep, {
+        ('vfs', 'READ'): (lambda: os.read(pipes[0][0], 1), write(0)),
+        ('epoll', 'EPOLL_WAIT'): (events.poll, write(1)),
+        ('epoll', 'SELECT'): (lambda: select.select([pipes[2][0]], [], []), write(2)),
+        ('epoll', 'POLL'): (polled.poll, write(3)),
+        ('net', 'RECEIVE'): (lambda: inner[0].recv(1), lambda: inner[1].sendto(b'x', inner[0].getsockname())),
+        ('conn', 'ACCEPT'): (server.accept, lambda: socket.create_connection(server.getsockname()).close()),
+    }
+
+
+@test
+def twice_under_way(world):
+    """Calls that wait through several changes have their rows, by the filters of their beginning."""
+    keep, calls = waits()
+    session = world.session('--vfs', '--net', '--conn', '--epoll', '--pseudo-fs', '--pid', os.getpid()).start()
+    threads = {what: Waiting(*how) for what, how in calls.items()}
+    wait_asleep([one.tid for one in threads.values()])
+    for size in (1, 2, 3, 1 << 40):
+        world.ctl.exits(0, 'set', session.name, '--min-size', str(size))
+    world.ctl.exits(0, 'set', session.name, '--min-latency', '10s')
+    for one in threads.values():
+        one.end()
+    session.stop()
+    found = [(stream, row['operation']) for stream in ('vfs', 'net', 'conn', 'epoll') for row in session.rows(stream)
+             if row['tid'] in {str(one.tid) for one in threads.values()}]
+    equal(sorted(row for row in found if row in calls), sorted(calls), 'rows of the calls that waited')
+    check(keep, 'sockets')
+
+
+@test
+def places_run_out(world):
+    """More changes than there are places, with a read under way in each: each has its row or is counted as lost."""
+    session = world.session('--vfs', '--pseudo-fs', '--pid', os.getpid(), '--operation', 'READ').start()
+    threads = []
+    for number in range(70):
+        threads.append(reading())
+        wait_asleep([threads[-1].tid])
+        world.ctl.exits(0, 'set', session.name, '--min-size', '1')
+    others = [world.session('--vfs', '--pid', '1').start() for _ in range(8)]
+    for one in threads:
+        one.end()
+    for one in [session, *others]:
+        one.stop()
+    tids = {str(one.tid) for one in threads}
+    rows = [row for row in session.rows() if row['tid'] in tids and row['size'] == '1']
+    account = session.accounts['vfs']
+    lost = account['lost']['unmatched']
+    equal(len(rows) + lost, len(threads), 'reads with a row, and %d counted as lost' % lost)
+    check(0 < lost < 30, 'reads counted as lost', lost)
 
 
 @test

@@ -444,7 +444,7 @@ def some(_book):
 def filters(world):
     found = {}
     for options in (('--operation', 'SEND'), ('--operation', 'RECEIVE'), ('--errors',),
-                    ('--min-size', '1000'), ('--device', '7:0'), ('--command', 'nobody')):
+                    ('--min-size', '1000'), ('--vfs', '--device', '7:0'), ('--command', 'nobody')):
         found[options[-1]] = [(row['operation'], row['size'])
                               for row in record(world, 'net', some, *options)[1]]
     equal(found, {'SEND': [('SEND', '10'), ('SEND', '1000'), ('SEND', '100')],

@@ -76,6 +76,24 @@ def uring_waits(world):
 
 
 @test
+def uring_refused(world):
+    """Requests that the kernel refuses as it takes them."""
+    def work(book):
+        ring = uring.need()
+        _, client, server = connected('4')
+        room = ctypes.create_string_buffer(64)
+        at, odd = ctypes.addressof(room), {'file_index': 1 << 16}
+        way = Way(book, '4', 'TCP', port(client), port(server))
+        way.send(10, ring.do('SEND', client.fileno(), at, 10, socket.MSG_MORE, **odd), 'MSG_MORE')
+        one = message(vector(5, 6))
+        way.send(11, ring.do('SENDMSG', client.fileno(), ctypes.addressof(one), 1, **odd), '0')
+        way.receive(12, ring.do('RECV', server.fileno(), at, 12, **odd), '0')
+        way.send(13, ring.do('WRITE', client.fileno(), at, 13, ioprio=7 << 13), '')
+        equal({row['error_code'] for row in book.rows}, {errno.EINVAL}, 'errors')
+    exact(world, 'net', work)
+
+
+@test
 def uring_names(world):
     """The other end stands in the message alone."""
     def work(book):

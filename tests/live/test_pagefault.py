@@ -259,7 +259,7 @@ def filters(world):
     for options, count in (((*pid, '--device', file.device), 1), ((*pid, '--device', '250:77'), 0),
                            (('--command', comm), 1), (('--command', 'nobody'), 0),
                            ((*pid, '--min-latency', '1ns'), 1), ((*pid, '--min-latency', '60s'), 0),
-                           ((*pid, '--min-size', '1'), 0), ((*pid, '--errors'), 0),
+                           ((*pid, '--vfs', '--min-size', '1'), 0), ((*pid, '--vfs', '--errors'), 0),
                            ((*pid, '--uid', '4242'), 0), ((*pid, '--operation', 'FAULT'), 1)):
         with Mapping(file.fd, 4) as mapping:
             rows, _, _ = during(world, file, lambda: mapping.read(1), *options)

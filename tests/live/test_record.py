@@ -69,3 +69,15 @@ def nothing_left(world):
         equal(file.read().splitlines(), [os.getcwd(), 'sh'], 'working directory and name')
     names = [one['name'] for one in rows.walk(world.ctl.json('list')) if 'name' in one]
     equal([name for name in names if not name.startswith('live')], [], 'sessions left')
+
+
+@test(host_only=True)
+def snapshots(world):
+    """However short the command, its trace says on which machine it ran, and beside what."""
+    for number in range(5):
+        output = world.path('record-%d' % number)
+        done = world.ctl.exits(0, 'record', '--vfs', '--snapshot-system', 'on', '--snapshot-process', '5m',
+                               '--output', output, '--', 'true')
+        taken = {one['kind'] for one in rows.manifest(output)['snapshots'] if one.get('path')}
+        check({'system', 'process'} <= taken, 'snapshots', taken, done.stderr)
+        check('snapshot' not in done.stderr, 'it says that one is missing', done.stderr)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The real service of a machine where the packages are installed and systemd runs."""
+import json
 import os
 
 from lib.ctl import Ctl, Session
@@ -110,3 +111,44 @@ def survives(world):
     world.command('sh', '-c', 'for i in $(seq 300); do systemctl is-active -q iotracerd && '
                   'iotracectl list >/dev/null 2>&1 && exit 0; sleep 0.2; done; exit 1')
     record(world, ctl)
+
+
+@test
+def reload(world):
+    """Fails with what is wrong in the configuration, and the service goes on as it was."""
+    service(world)
+    load_soon(world)
+    folder = '/etc/iotracer/iotracerd.conf.d'
+    path = os.path.join(folder, 'iotr-test.conf')
+    os.makedirs(folder, exist_ok=True)
+    world.later('systemctl', 'stop', 'iotracerd.service')
+    world.later('rm', '-f', path)
+    systemctl(world, 'start', 'iotracerd')
+    pid = show(world, 'iotracerd', 'MainPID')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Storage]\nMaxUse=10Q\n')
+    done = systemctl(world, 'reload', 'iotracerd', check_exit=False)
+    check(done.returncode != 0, 'a bad configuration is reloaded')
+    told = journal(world, 20)
+    check(any(path + ':2: MaxUse=10Q: ' in line for line in told), 'the journal does not tell', *told)
+    equal(show(world, 'iotracerd', 'ActiveState'), 'active', 'state of the service')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Storage]\nMaxUse=10G\n')
+    systemctl(world, 'reload', 'iotracerd')
+    equal(show(world, 'iotracerd', 'MainPID'), pid, 'process')
+
+
+@test
+def unknown_unit(world):
+    """Of a unit that systemd does not know there are no rows: it may come, so that is a warning."""
+    ctl = service(world)
+    load_soon(world)
+    world.later('systemctl', 'stop', 'iotracerd.service')
+    systemctl(world, 'start', 'iotracerd')
+    for unit, known in (('iotr-none-such', False), ('iotracerd', True)):
+        name = 'unit-' + unit
+        done = ctl.exits(0, 'start', name, '--vfs', '--unit', unit, '--output', world.path(name), '--json')
+        ctl.exits(0, 'stop', name)
+        told = 'systemd knows no unit %s.service' % unit
+        equal([one.split(':')[0] for one in json.loads(done.stdout)['warnings']], [] if known else [told], 'warnings')
+        equal(told in done.stderr, not known, 'stderr')

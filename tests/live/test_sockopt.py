@@ -213,6 +213,7 @@ put(T, 6, 33, 'TCP_FASTOPEN_KEY', key, None)
 get(T, 6, 33, 'TCP_FASTOPEN_KEY', lambda data: None)
 put(T, 282, 1, 1, key * 3, None)
 put(T, 279, 1, 1, key, None)
+put(T, 132, 23, 23, bytes(8) + key, None)
 ''')
 
 
@@ -251,8 +252,8 @@ call(GETSOCKOPT, T, 1, 2, ctypes.create_string_buffer(4), ctypes.c_int(4))
 call(SETSOCKOPT, -1, 1, 2, BAD, 4)
 '''
     for options, operations in [(['--operation', 'GET'], ['GET']), (['--errors'], ['SET']),
-                                (['--min-latency', '10s'], []), (['--min-size', '1'], []),
-                                (['--device', '1:2'], []), ([], ['SET', 'GET', 'SET'])]:
+                                (['--min-latency', '10s'], []), (['--vfs', '--min-size', '1'], []),
+                                (['--vfs', '--device', '1:2'], []), ([], ['SET', 'GET', 'SET'])]:
         caller = Caller(script)
         with world.session('--sockopt', '--pid', caller.pid, *options) as session:
             caller.go()

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 
@@ -37,6 +38,7 @@ def copy(world):
 
 
 def verify(world, folder, *options, code=0):
+    """Its document, in which all lists are told."""
     found = world.ctl.json('verify', folder, *options, code=code)
     equal(found['complete'], code == 0, 'complete')
     return found
@@ -73,7 +75,7 @@ def segment(document, name=FIRST):
 def found(world, folder, name, *words, options=()):
     """Fails verify, with a line that names the file and says so."""
     document = verify(world, folder, *options, code=1)
-    kinds = ['problems'] + (['losses'] if options else [])
+    kinds = ['problems', 'losses'] + (['caveats'] if options else [])
     told = [one['file'] + ': ' + one['what'] for kind in kinds for one in document[kind]]
     for word in words:
         check(any(one.startswith(name) and word in one for one in told),
@@ -93,7 +95,7 @@ def good(world):
     """Where it was written, and elsewhere; --strict too."""
     folder = record(world)
     there = verify(world, folder, '--strict')
-    equal([there[kind] for kind in ('problems', 'losses', 'notes')], [[], [], []], 'what is told')
+    equal([there[kind] for kind in ('problems', 'losses', 'caveats', 'notes')], [[], [], [], []], 'what is told')
     equal(there['rows'], sum(len(rows.read(folder, stream)) for stream in ('vfs', 'block')), 'rows')
     verify(world, copy(world), '--strict')
     done = world.ctl.exits(0, 'verify', folder)
@@ -176,6 +178,48 @@ def bomb(world):
     check(verify(world, folder, code=1)['bytes'] < 10 << 20, 'the bomb was unpacked')
 
 
+@test(host_only=True)
+def no_rows(world):
+    """A stream without rows, in JSON lines without a byte: its .gz is one, and there is no fault in it."""
+    with world.session('--vfs', '--drop', '--format', 'jsonl', '--pid', os.getpid()) as session:
+        os.listdir('/var/tmp')
+    packed = path_of(session.output, 'nw_drop/nw_drop_000001.jsonl.gz')
+    wait_for('the file without rows to be compressed', lambda: os.path.exists(packed))
+    subprocess.run(['gzip', '-t', packed], check=True)
+    with gzip.open(packed) as file:
+        equal(file.read(), b'', 'text')
+    verify(world, session.output, '--strict')
+
+
+def within(limit, command):
+    """Runs it with so many bytes of all that it maps, its libraries too."""
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    equal(done.returncode, 0, 'exit code within %d MiB: %s' % (limit >> 20, done.stderr[-500:]))
+
+
+@test(host_only=True)
+def large_manifest(world):
+    """Two hundred and thirty thousand segments take less than two times their text."""
+    folder, after = copy(world), world.path('anonymized')
+
+    def grow(document):
+        one = segment(document)
+        document['segments'] += [dict(one, path='fs/fs_%06d.csv' % number, state='removed', rows=0)
+                                 for number in range(1000, 231000)]
+    edit(folder, grow)
+    size = os.path.getsize(path_of(folder, 'manifest.json'))
+    check(size > 64 << 20, 'size of the manifest', size)
+    limit = (64 << 20) + 2 * size
+    within(limit, world.ctl.command('verify', folder))
+    within(limit, world.ctl.command('anonymize', folder, after))
+    with open(path_of(after, 'manifest.json'), 'rb') as file:
+        document = json.load(file)
+    check(document['anonymized'], 'it is not')
+    equal(len(document['segments']), len(rows.manifest(folder)['segments']), 'segments')
+    world.ctl.exits(0, 'verify', after)
+
+
 def drop(document):
     document['segments'] = [one for one in document['segments'] if one['path'] != FIRST]
 
@@ -195,7 +239,9 @@ def edited_manifest(world):
             (lambda document: document['streams']['vfs'].update(emitted=1), 'manifest.json', 'emitted'),
             (lambda document: document['streams']['vfs']['lost'].update(ring=7), 'manifest.json',
              'emitted'),
-            (lambda document: document['streams']['vfs'].update(written=9), 'manifest.json', 'vfs')):
+            (lambda document: document['streams']['vfs'].update(written=9), 'manifest.json', 'vfs'),
+            (lambda document: document['losses'].append({'stream': 'vfs', 'cause': 'ring', 'rows': 1}),
+             'manifest.json', 'list of losses')):
         folder = copy(world)
         edit(folder, how)
         found(world, folder, name, word)
@@ -231,7 +277,10 @@ def hostile_manifest(world):
         found(world, folder, 'manifest.json')
     with open(path_of(folder, 'manifest.json'), 'wb') as file:
         file.truncate(1 << 40)
-    found(world, folder, 'manifest.json', '64 MiB')
+    found(world, folder, 'manifest.json', '1 GiB')
+    with open(path_of(folder, 'manifest.json'), 'wb') as file:
+        file.truncate(1 << 29)
+    found(world, folder, 'manifest.json', '16 MiB')
     os.unlink(path_of(folder, 'manifest.json'))
     os.mkfifo(path_of(folder, 'manifest.json'))
     found(world, folder, 'manifest.json', 'not a file')
@@ -258,20 +307,44 @@ def fuzzed(world):
 
 @test(host_only=True)
 def losses(world):
-    """What the manifest tells of itself passes, but not --strict."""
+    """Rows that are missing by the manifest's own word: not complete, and it says how many, whose and why."""
     def lose(document):
-        document['streams']['vfs']['emitted'] += 7
-        document['streams']['vfs']['lost']['ring'] += 7
+        document['streams']['vfs']['emitted'] += 12
+        document['streams']['vfs']['lost'].update(ring=7, disk=5)
+        document['losses'] = [
+            {'stream': 'vfs', 'cause': cause, 'rows': lost, 'from': begin, 'to': end}
+            for cause, lost, begin, end in (('ring', 4, '10:00', '10:01'), ('ring', 3, '09:00', '09:01'),
+                                            ('disk', 5, '11:00', '11:01'))]
+
+    def gap(document):
+        document['gaps'] = [{'from': 'then', 'to': 'now', 'reason': 'crash'}]
+
+    def unknown(document):
+        document['streams']['vfs']['emitted_unknown'] = True
+
+    for how, *words in ((lose, 'vfs: 7 rows are missing, lost in: ring, between 09:00 and 10:01', 'vfs: 5 rows are missing, lost in: disk'),
+                        (gap, 'nothing was recorded from then to now: crash'), (unknown, 'vfs: a crash took rows')):
+        folder = copy(world)
+        edit(folder, how)
+        found(world, folder, 'manifest.json', *words)
+        equal(verify(world, folder, code=1)['problems'], [], 'problems')
+        said = world.ctl.exits(1, 'verify', folder).stdout
+        check('not complete' in said and ('12 rows lost' in said) == (how is lose), said)
+
+
+@test(host_only=True)
+def caveats(world):
+    """What is not there and was not to be, or nobody knows of, passes, but not --strict."""
+    def name(document):
+        document['streams']['vfs']['lost']['names'] = 3
+        document['losses'] = [{'stream': 'vfs', 'cause': 'names', 'rows': 3, 'from': 'then', 'to': 'now'}]
 
     def remove(document):
         one = segment(document)
         one['state'] = 'removed'
         document['streams']['vfs']['removed'] = one['rows']
 
-    def gap(document):
-        document['gaps'] = [{'from': 'then', 'to': 'now', 'reason': 'crash'}]
-
-    for how, word in ((lose, '7 rows were lost'), (remove, 'retention'), (gap, 'from then to now'),
+    for how, word in ((name, 'lost in 3 rows'), (remove, 'keep within limits'),
                       (lambda document: document['streams']['vfs'].update(missed=3), '3 times')):
         folder = copy(world)
         edit(folder, how)

@@ -23,15 +23,21 @@ static void run_workload(void)
 	workload_files(trigger_count);
 }
 
+static void run_crowd(void)
+{
+	workload_crowd(trigger_count);
+}
+
 static const struct trigger work_triggers[] = {
 	{ .name = "workload", .operations = "", .run = run_workload },
+	{ .name = "crowd", .operations = "", .run = run_crowd },
 	{ 0 },
 };
 
 static const struct trigger *const groups[] = {
 	io_triggers,   file_triggers,  meta_triggers,	path_triggers,	map_triggers,
 	copy_triggers, names_triggers, mount_triggers,	async_triggers, uring_triggers,
-	odd_triggers,  ia32_triggers,  signal_triggers, work_triggers,
+	ask_triggers,  hint_triggers,  odd_triggers,  ia32_triggers,  signal_triggers, work_triggers,
 };
 enum { GROUPS = sizeof(groups) / sizeof(*groups) };
 

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#define ARROW "\x02\x03" /* between two names that a row joins: " -> " within a name is written otherwise */
+
 struct trigger {
 	const char *name;
 	const char *operations; /* whose rows it makes, joined by ',' */
@@ -36,6 +38,8 @@ extern const struct trigger names_triggers[];
 extern const struct trigger mount_triggers[];
 extern const struct trigger async_triggers[];
 extern const struct trigger uring_triggers[];
+extern const struct trigger ask_triggers[];
+extern const struct trigger hint_triggers[];
 extern const struct trigger odd_triggers[];
 extern const struct trigger ia32_triggers[];
 extern const struct trigger signal_triggers[];
@@ -70,6 +74,7 @@ void window_end(long ret);
  * expected empty, return_value and errno follow from the call; what is set later wins.
  */
 void row(const char *operation);
+void row_mount(const char *source, const char *target, const char *flags); /* of MOUNT; `source` as it was given */
 void row_number(const char *column, long long value);
 void row_text(const char *column, const char *bytes);
 void row_empty(const char *column);
@@ -79,6 +84,7 @@ void row_thread(pid_t pid, pid_t tid);
 void row_within(uint64_t begin, uint64_t end);
 void row_times(unsigned long count); /* that many alike */
 void row_optional(void);	     /* may be missing; when it is there it must be right */
+void row_level(const char *level);   /* is there at this level alone */
 
 /* Why a family member is not there: "fchmodat2: not on this kernel". */
 void note_missing(const char *what);

@@ -82,6 +82,20 @@ static void run_buffered(void)
 	expect("FDATASYNC", &file, results[0], -1, -1);
 }
 
+/* Where these go nobody tells. */
+static void run_append(void)
+{
+	struct file file = file_make("file", O_WRONLY | O_APPEND, 300);
+	struct iocb block, *list[1] = { &block };
+	long result;
+
+	if (!setup())
+		return;
+	io_prep_pwrite(&block, file.fd, space, 50, 20);
+	submit(list, 1, &result);
+	expect("WRITE", &file, result, 50, -1);
+}
+
 static void run_direct(void)
 {
 	struct file file;
@@ -105,6 +119,7 @@ static void run_direct(void)
 
 const struct trigger async_triggers[] = {
 	{ .name = "libaio", .operations = "READ,WRITE,FSYNC,FDATASYNC", .run = run_buffered },
+	{ .name = "libaio_append", .operations = "WRITE", .run = run_append },
 	{ .name = "libaio_direct", .operations = "DIO_READ,DIO_WRITE", .run = run_direct },
 	{ 0 },
 };

@@ -119,15 +119,32 @@ static void run_read_end(void)
 	expect("WRITE", &file, 0, 0);
 }
 
-/* Where an appending write lands is not where its file position stood. */
+/* Where an appending write lands is not where its file position stood, nor what offset it was given. */
 static void run_append(void)
 {
 	struct file file = file_make("log", O_WRONLY | O_APPEND, 300);
+	struct file plain = file_make("plain", O_WRONLY, 700);
 
 	SYS(SYS_write, file.fd, space, 50);
-	row("WRITE");
-	row_file(&file);
-	row_number("size", 50);
+	expect("WRITE", &file, 50, 300);
+	lseek(file.fd, 10, SEEK_SET);
+	vector_fill(30, 40);
+	SYS(SYS_writev, file.fd, vector, 2);
+	expect("WRITE", &file, 70, 350);
+	SYS(SYS_pwrite64, file.fd, space, 5, 20);
+	expect("WRITE", &file, 5, 420);
+	lseek(file.fd, 60, SEEK_SET);
+	SYS(SYS_pwritev2, file.fd, vector, 1, -1L, -1L, RWF_DSYNC);
+	expect("WRITE", &file, 30, 425);
+	flags_with(&file, "RWF_DSYNC");
+	SYS(SYS_write, file.fd, (void *)8, 50); /* nothing was written anywhere */
+	expect("WRITE", &file, 50, -1);
+	SYS(SYS_pwritev2, plain.fd, vector, 2, 20L, 0, RWF_APPEND);
+	expect("WRITE", &plain, 70, 700);
+	flags_with(&plain, "RWF_APPEND");
+	SYS(SYS_pwritev2, plain.fd, vector, 2, -1L, -1L, RWF_APPEND);
+	expect("WRITE", &plain, 70, 770);
+	flags_with(&plain, "RWF_APPEND");
 }
 
 /* Far beyond 32 bits. */

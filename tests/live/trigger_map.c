@@ -96,9 +96,7 @@ static void run_munmap(void)
 
 	close(file.fd);
 	SYS(SYS_munmap, at + 4 * PAGE, 4 * PAGE);
-	row("MUNMAP");
-	row_address(at + 4 * PAGE);
-	row_number("size", 4 * PAGE);
+	expect_mapped("MUNMAP", &file, at + 4 * PAGE, 4 * PAGE);
 	SYS(SYS_munmap, at, 4 * PAGE);
 	expect_mapped("MUNMAP", &file, at, 4 * PAGE);
 	SYS(SYS_munmap, at + 1, PAGE);

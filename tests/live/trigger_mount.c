@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
 static bool separate(void)
 {
 	if (!unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
@@ -60,7 +64,69 @@ static void run_bind_mount(void)
 	row_path("to/below/second");
 }
 
+static void run_mount(void)
+{
+	mkdir("from", 0755);
+	mkdir("to", 0755);
+	if (!separate())
+		return;
+	SYS(SYS_mount, "some tmpfs", "to", "tmpfs", MS_NOSUID | MS_NODEV, NULL);
+	row_mount("some tmpfs", "to", "MS_NOSUID|MS_NODEV");
+	SYS(SYS_mount, NULL, "to", NULL, 0xc0ed0000 | MS_REMOUNT | MS_RDONLY, NULL);
+	row_mount("", "to", "MS_RDONLY|MS_REMOUNT");
+	SYS(SYS_mount, "./from", "./to/../to", NULL, MS_BIND | MS_REC, NULL);
+	row_mount("./from", "to", "MS_BIND|MS_REC");
+	SYS(SYS_mount, "none", "missing", "tmpfs", 0, NULL);
+	row_mount("none", "missing", "0");
+}
+
+static void run_umount(void)
+{
+	mkdir("to", 0755);
+	if (!separate() || mount("none", "to", "tmpfs", 0, NULL))
+		return;
+	SYS(SYS_umount2, "to", MNT_DETACH | UMOUNT_NOFOLLOW);
+	row("UMOUNT");
+	row_path("to");
+	row_text("flags", "MNT_DETACH|UMOUNT_NOFOLLOW");
+	SYS(SYS_umount2, "to", 0);
+	row("UMOUNT");
+	row_path("to");
+	row_text("flags", "0");
+}
+
+/* struct mount_attr of the kernel. */
+struct attributes {
+	uint64_t set, clear, propagation, userns;
+};
+
+static void run_move_mount(void)
+{
+	struct attributes attributes = { .set = 1 }; /* MOUNT_ATTR_RDONLY */
+	char from[2 * PATH_MAX];
+
+	mkdir("from", 0755);
+	mkdir("to", 0755);
+	if (!separate() || mount("none", "from", "tmpfs", 0, NULL))
+		return;
+	SYS(SYS_move_mount, AT_FDCWD, "from", AT_FDCWD, "to", 0x10);
+	row_mount(absolute(from, "from"), "to", "MOVE_MOUNT_T_SYMLINKS");
+	SYS(SYS_pivot_root, "to", "from"); /* which is not below */
+	row("MOUNT");
+	row_pair("to", "from");
+	SYS(SYS_mount_setattr, AT_FDCWD, "to", AT_RECURSIVE, &attributes, sizeof(attributes));
+	if (last.ret == -ENOSYS) {
+		row("MOUNT");
+		row_optional();
+		return note_missing("mount_setattr");
+	}
+	row_mount("", "to", "AT_RECURSIVE");
+}
+
 const struct trigger mount_triggers[] = {
+	{ .name = "mount", .operations = "MOUNT", .run = run_mount },
+	{ .name = "umount", .operations = "UMOUNT", .run = run_umount },
+	{ .name = "move_mount", .operations = "MOUNT", .run = run_move_mount },
 	{ .name = "other_mount", .operations = "READ,MKDIR", .run = run_other_mount },
 	{ .name = "bind_mount", .operations = "READ,UNLINK", .run = run_bind_mount },
 	{ 0 },

@@ -6,13 +6,14 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 16, EACH = 200 };
+enum { THREADS = 16, EACH = 200, FORGERIES = 500 };
 
 static char space[4096];
 
@@ -53,6 +54,7 @@ static void expect_unknown(const char *operation, int fd)
 	row_empty("filename");
 	row_empty("inode");
 	row_empty("device");
+	row_empty("flags");
 	row_number("fd", fd);
 }
 
@@ -222,7 +224,55 @@ static void run_forked(void)
 	forked(vfork);
 }
 
+/* A path, and a thread that writes another one over it while the call is under way. */
+static struct {
+	char path[64];
+	int round; /* the one under way */
+	bool end;
+} forgery;
+
+static void *forge(void *argument)
+{
+	for (int round = 1; !__atomic_load_n(&forgery.end, __ATOMIC_ACQUIRE); round++) {
+		while (__atomic_load_n(&forgery.round, __ATOMIC_ACQUIRE) < round)
+			if (__atomic_load_n(&forgery.end, __ATOMIC_ACQUIRE))
+				return argument;
+		for (int i = 0; i < 20 * (round % 100); i++)
+			__asm__ volatile("pause");
+		memcpy(forgery.path, "forged", 7);
+	}
+	return argument;
+}
+
+/* What was removed was that of before, or the call would have failed. */
+static void run_forged(void)
+{
+	pthread_t thread;
+	char real[64];
+
+	for (int i = 0; i < FORGERIES; i++) {
+		snprintf(real, sizeof(real), "real%d", i);
+		touch(real, 1);
+	}
+	if (pthread_create(&thread, NULL, forge, NULL))
+		die("pthread_create");
+	for (int i = 0; i < FORGERIES; i++) {
+		snprintf(real, sizeof(real), "real%d", i);
+		strcpy(forgery.path, real);
+		__atomic_store_n(&forgery.round, i + 1, __ATOMIC_RELEASE);
+		SYS(SYS_unlinkat, AT_FDCWD, forgery.path, 0);
+		row("UNLINK");
+		if (!last.ret)
+			row_path(real);
+		while (strcmp(forgery.path, "forged"))
+			__asm__ volatile("pause" ::: "memory");
+	}
+	__atomic_store_n(&forgery.end, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+}
+
 const struct trigger odd_triggers[] = {
+	{ .name = "forged", .operations = "UNLINK", .run = run_forged },
 	{ .name = "bad_pointers",
 	  .operations = "READ,WRITE,OPEN,GETATTR,RENAME,READDIR",
 	  .run = run_bad_pointers },

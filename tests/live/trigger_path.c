@@ -103,6 +103,10 @@ static void run_rename(void)
 	SYS(SYS_renameat, dir, "missing", dir, "sub/four");
 	row("RENAME");
 	row_pair("missing", "sub/four");
+	touch("a -> b", 10);
+	SYS(SYS_renameat, dir, "a -> b", dir, "-> c");
+	row("RENAME");
+	row_pair("a -> b", "-> c");
 	rename_flags(dir, "other", "sub/three", RENAME_NOREPLACE, "RENAME_NOREPLACE");
 	rename_flags(dir, "other", "sub/three", RENAME_EXCHANGE, "RENAME_EXCHANGE");
 }
@@ -138,7 +142,7 @@ static void expect_symlink(const char *target, const char *name)
 {
 	static char pair[3 * PATH_MAX], path[2 * PATH_MAX];
 
-	snprintf(pair, sizeof(pair), "%s -> ", target);
+	snprintf(pair, sizeof(pair), "%s" ARROW, target);
 	strcat(pair, absolute(path, name));
 	row("SYMLINK");
 	row_text("filename", pair);

@@ -6,11 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +34,69 @@ void workload_files(unsigned long rounds)
 		    rmdir("dir"))
 			die("dir");
 	}
+}
+
+enum { CROWD_ROUNDS = 20, CROWD_STACK = 64 << 10 };
+
+static struct {
+	char name[300]; /* longer than any may be */
+	int socket, waiting[2];
+	pthread_mutex_t begin;
+} crowd;
+
+/* A stream that nothing comes through, until it is shut down. */
+static void stream_pair(int ends[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t size = sizeof(address);
+
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (server < 0 || bind(server, (struct sockaddr *)&address, size) || listen(server, 1) ||
+	    getsockname(server, (struct sockaddr *)&address, &size) ||
+	    connect(ends[1], (struct sockaddr *)&address, size) || (ends[0] = accept(server, NULL, NULL)) < 0)
+		die("stream");
+	close(server);
+}
+
+static void *crowd_member(void *unused)
+{
+	char byte;
+
+	pthread_mutex_lock(&crowd.begin);
+	pthread_mutex_unlock(&crowd.begin);
+	if (recv(crowd.waiting[0], &byte, 1, 0) != 0)
+		die("the end of a stream");
+	for (int i = 0; i < CROWD_ROUNDS; i++) {
+		if (unlink(crowd.name) != -1 || recv(crowd.socket, &byte, 1, MSG_DONTWAIT) != -1)
+			die("crowd");
+		sched_yield();
+	}
+	return unused;
+}
+
+void workload_crowd(unsigned long threads)
+{
+	pthread_t *members = calloc(threads, sizeof(*members));
+	pthread_attr_t attributes;
+	unsigned long size = 0;
+
+	memset(crowd.name, 'x', sizeof(crowd.name) - 1);
+	crowd.socket = socket(AF_INET, SOCK_DGRAM, 0);
+	if (!members || crowd.socket < 0 || pthread_attr_init(&attributes) ||
+	    pthread_attr_setstacksize(&attributes, CROWD_STACK) ||
+	    pthread_mutex_lock(&crowd.begin))
+		die("crowd");
+	stream_pair(crowd.waiting);
+	while (size < threads && !pthread_create(&members[size], &attributes, crowd_member, NULL))
+		size++;
+	pthread_mutex_unlock(&crowd.begin);
+	sleep(1); /* for most of them to wait */
+	shutdown(crowd.waiting[1], SHUT_RDWR);
+	for (unsigned long i = 0; i < size; i++)
+		pthread_join(members[i], NULL);
+	printf("%lu\n", size);
+	free(members);
 }
 
 static long device_range(int fd, unsigned long request, long long offset, long long length)

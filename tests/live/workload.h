@@ -6,6 +6,12 @@
 void workload_files(unsigned long rounds);
 
 /*
+ * So many threads, or as many as the machine lets us have, which all wait for a stream to end, and then fail to unlink
+ * a file and to read a socket, 20 times each, and let others run. Prints how many they were.
+ */
+void workload_crowd(unsigned long threads);
+
+/*
  * Operations on a block device, OPERATION:OFFSET:LENGTH each; prints a line of JSON for each.
  * Returns the exit status.
  */

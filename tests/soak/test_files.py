@@ -45,15 +45,20 @@ class Watch(threading.Thread):
     def __init__(self, daemon, ctl, name):
         super().__init__(daemon=True)
         self.pid, self.ctl, self.name = daemon.process.pid, ctl, name
-        self.memory, self.progress, self.over = 0, set(), threading.Event()
+        self.memory, self.progress, self.begun, self.over = 0, set(), threading.Event(), threading.Event()
 
     def run(self):
-        while not self.over.wait(0.05):
+        """Looks often, as the process may be there for a tenth of a second only; status, which takes longer, now and then."""
+        asked = 0
+        while not self.over.wait(0.002):
             for pid in helpers(self.pid):
                 try:
                     self.memory = max(self.memory, most_memory(pid))
                 except (FileNotFoundError, ProcessLookupError, StopIteration):
                     pass  # it has ended
+            if not self.begun.is_set() or time.monotonic() < asked + 0.2:
+                continue
+            asked = time.monotonic()
             state = self.ctl.json('status', self.name)['sessions'][0]['snapshots'].get('filesystem', {})
             self.progress.add(state.get('rows', 0))
 
@@ -68,9 +73,11 @@ def many(world):
     root = world.make('many')
     entries = plant(root, world.amounts['files'])
     session = world.session('--vfs', '--path', root, '--snapshot-filesystem', '1h', '--snapshot-root', root,
-                            '--snapshot-depth', '9', name='many', ctl=ctl).start()
+                            '--snapshot-depth', '9', name='many', ctl=ctl)
     watch, begin = Watch(daemon, ctl, 'many'), time.monotonic()
     watch.start()
+    session.start()
+    watch.begun.set()
     path = os.path.join(session.output, SNAPSHOT)
     wait_for('the snapshot', lambda: os.path.exists(path))
     took = time.monotonic() - begin

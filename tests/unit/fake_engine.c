@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "definition.h"
 #include "fake_rows.h"
 #include "json_add.h"
 #include "schema.h"
@@ -35,6 +36,7 @@ struct session {
 	struct engine *engine;
 	bool used;
 	bool starting;
+	int looks; /* at its status */
 	engine_start_handler handler; /* until it was told */
 	void *userdata;
 };
@@ -64,6 +66,11 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 			fake_engine_emit(engine, engine->sessions[i].spec.name, 1);
 	sd_event_source_set_time_relative(source, 100000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+void engine_own(struct engine *engine, pid_t process, bool own)
+{
+	(void)engine, (void)process, (void)own;
 }
 
 void engine_set_storage(struct engine *engine, const struct engine_storage *limits)
@@ -112,7 +119,20 @@ static struct json_object *missing_operations(const struct session *session)
 	return array;
 }
 
-static struct json_object *session_status(const struct session *session, const char *state)
+/* Of a session that is too short for one, and of one that takes its time. */
+static struct json_object *snapshots_status(struct session *session)
+{
+	struct json_object *snapshots = json_object_new_object(), *one = json_object_new_object();
+	bool lacking = !strcmp(session->spec.name, "lacking");
+
+	add_string(one, "state", lacking ? "failed" : session->looks++ < 30 ? "running" : "done");
+	if (lacking)
+		add_string(one, "message", "the session ended before");
+	json_object_object_add(snapshots, "process", one);
+	return snapshots;
+}
+
+static struct json_object *session_status(struct session *session, const char *state)
 {
 	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
 
@@ -127,8 +147,10 @@ static struct json_object *session_status(const struct session *session, const c
 				streams, iotr_schemas[i].flag,
 				fake_stream_status(iotr_schemas[i].folder, session->spec.output));
 	json_object_object_add(object, "streams", streams);
-	json_object_object_add(object, "filters", json_object_new_object());
+	json_object_object_add(object, "filters", definition_filters(&session->spec));
 	json_object_object_add(object, "missing", missing_operations(session));
+	if (!strcmp(session->spec.name, "lacking") || !strcmp(session->spec.name, "slow"))
+		json_object_object_add(object, "snapshots", snapshots_status(session));
 	json_object_object_add(object, "owner_uid", json_object_new_int64(session->owner_uid));
 	return object;
 }
@@ -168,16 +190,17 @@ static void tell_started(struct session *session, int result, const struct engin
 			session->userdata);
 }
 
-void engine_free(struct engine *engine)
+bool engine_free(struct engine *engine)
 {
 	if (!engine)
-		return;
+		return true;
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		tell_started(&engine->sessions[i], -ESHUTDOWN, &(struct engine_error){ 0 });
 		release(&engine->sessions[i]);
 	}
 	sd_event_source_disable_unref(engine->ticker);
 	free(engine);
+	return true;
 }
 
 static void begin(struct session *session)
@@ -207,7 +230,7 @@ static int on_opened(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
-int engine_start(struct engine *engine, const struct iotr_session_spec *spec, uint32_t owner_uid,
+int engine_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
 		 engine_start_handler handler, void *userdata, struct engine_error *error)
 {
 	struct session *session = NULL;
@@ -222,7 +245,7 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, ui
 	if (!session)
 		return refuse(error, -ENOSPC, "", "too many");
 
-	*session = (struct session){ .owner_uid = owner_uid, .engine = engine, .used = true,
+	*session = (struct session){ .owner_uid = owner->uid, .engine = engine, .used = true,
 				     .handler = handler, .userdata = userdata, .starting = true };
 	copy_spec(&session->spec, spec);
 	if (!spec->command_count || strcmp(spec->commands[0], FAKE_ENGINE_SLOW) != 0)
@@ -252,10 +275,13 @@ static int on_later(sd_event_source *source, uint64_t usec, void *userdata)
 }
 
 int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
-	       struct json_object **ret, struct engine_error *error)
+	       engine_set_handler handler, void *userdata, struct engine_setting **ret,
+	       struct engine_error *error)
 {
+	static const struct engine_error none;
 	struct session *session = find(engine, name);
 
+	*ret = NULL;
 	if (!session)
 		return refuse(error, -ENOENT, "name", "it does not run");
 	if (!strcmp(session->spec.name, "fixed"))
@@ -264,8 +290,13 @@ int engine_set(struct engine *engine, const char *name, const struct engine_chan
 		if ((change->given | change->cleared) >> filter & 1)
 			iotr_spec_filter_take(&session->spec,
 					      change->given >> filter & 1 ? &change->spec : NULL, filter);
-	*ret = session_status(session, "running");
+	handler(0, session_status(session, "running"), &none, userdata);
 	return 0;
+}
+
+void engine_set_cancel(struct engine_setting *setting)
+{
+	(void)setting;
 }
 
 static void answer(struct engine *engine, const char *name, struct json_object *value,
@@ -336,9 +367,12 @@ static int on_dumped(sd_event_source *source, void *userdata)
 {
 	struct engine_dump *dump = userdata;
 	struct json_object *object = json_object_new_object(), *streams = json_object_new_object();
+	struct engine_error error = { .message = "cannot write in /full: the disk is full" };
 
 	(void)source;
-	if (!strcmp(dump->output, "/full")) {
+	if (!strcmp(dump->output, "/refused"))
+		error = (struct engine_error){ "output", "the folder is not empty" };
+	if (!strcmp(dump->output, "/full") || *error.parameter) {
 		json_object_put(streams);
 		json_object_put(object);
 		object = NULL;
@@ -353,7 +387,7 @@ static int on_dumped(sd_event_source *source, void *userdata)
 		json_object_object_add(object, "streams", streams);
 	}
 	if (dump->handler)
-		dump->handler(object, "cannot write in /full: the disk is full", dump->userdata);
+		dump->handler(object, &error, dump->userdata);
 	else
 		json_object_put(object);
 	sd_event_source_disable_unref(dump->source);
@@ -362,20 +396,20 @@ static int on_dumped(sd_event_source *source, void *userdata)
 }
 
 int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
-		    engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    const struct rights *caller, engine_dump_handler handler, void *userdata, struct engine_dump **ret,
 		    struct engine_error *error)
 {
 	struct session *session = find(engine, name);
 	struct engine_dump *dump;
 
+	(void)caller;
+	(void)error;
 	if (!session)
 		return -ENOENT;
 	if (!session->spec.flight_recorder)
 		return -EOPNOTSUPP;
 	if (!strcmp(name, "busy"))
 		return -EBUSY;
-	if (!strcmp(output, "/refused"))
-		return refuse(error, -ENOTEMPTY, "output", "the folder is not empty");
 	dump = calloc(1, sizeof(*dump));
 	if (!dump)
 		return -ENOMEM;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # iotracectl and a daemon on an engine that traces nothing: exit codes, what goes to stdout and to
 # stderr, and how the daemon comes and goes.
-# Usage: programs.bash IOTRACECTL FAKE_IOTRACERD
+# Usage: programs.bash IOTRACECTL FAKE_IOTRACERD FAKE_SYSTEMD
 set -u
 
 client=$1
 daemon=$2
+systemd=$3
 work=$(mktemp -d)
 socket=$work/run/io.iotracer
 failures=0
@@ -76,18 +77,51 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop record list status set rotate tail top dump snapshot verify anonymize streams doctor reload version; do
+for verb in start stop record list status set rotate tail top dump snapshot verify anonymize streams doctor reload help version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err
+	expect 0 help $verb
+	out "^Usage: iotracectl $verb"
+	[ "$(wc -L <"$work/out")" -le 80 ] || fail "help of $verb is wider than a terminal"
+	no_err
 done
+expect 0 help
+out '^Sessions:'
+out '^  record +record a command'
+no_err
+expect 2 help bogus
+expect 0 start --help
+out '^  --vfs +file system operations of system calls, libaio'
+out '^ {34}and io_uring$'
 
 # Command lines that mean nothing.
 expect 2
 expect 2 bogus
 err "no verb 'bogus'"
+expect 2 strat --vfs
+err "no verb 'strat': did you mean 'start'\?"
 expect 2 list extra
 expect 2 list --bogus
+expect 2 start --compres gzip --vfs
+err "no option '--compres': did you mean '--compress'\?"
+expect 2 set a --duration 5s
+err "no option '--duration' here: 'start', 'record' have it"
+expect 2 --vfs start
+err "no option '--vfs' here"
+expect 2 stop --al
+err "no option '--al': did you mean '--all'\? Options are written in full"
+expect 2 stop --all=yes
+err '^iotracectl stop: --all takes no value'
+expect 2 start --vfs --pid
+err '^iotracectl start: --pid needs a value: --pid N,...'
+expect 2 stop -a
+expect 2 start --vfs --compress xz
+err "--compress: 'xz' is not one of gzip, none"
+expect 2 start --vfs --format jsonnl
+err "not one of csv, jsonl; did you mean 'jsonl'\?"
+expect 2 top --sort byte
+err "not one of rows, bytes, latency; did you mean 'bytes'\?"
 expect 2 start
 err 'no stream'
 expect 2 start --vfs --pid x
@@ -100,6 +134,7 @@ expect 2 start --vfs --output ''
 expect 2 start --vfs --sample vfs
 err 'STREAM=N'
 expect 2 start --vfs --sample zfs=2
+err "'zfs' is no stream: there are vfs, block, .*did you mean 'vfs'\?"
 expect 2 start --cache --cache-sample-rate x
 expect 2 start --vfs --path ''
 expect 2 set
@@ -108,8 +143,31 @@ err 'no filter'
 expect 2 set a b --errors
 expect 2 set a --clear output
 err 'no filter'
+err "'output' is no filter: there are pid, tree, "
 expect 2 stop
 expect 2 record --vfs
+
+# With --json, wherever it stands, these are documents too.
+usage() {
+	json
+	out "^\\{\"error\":\"org.varlink.service.InvalidParameter\",\"parameters\":\\{\"parameter\":$1,\"message\":\".+\"\\}\\}$"
+}
+expect 2 bogus --json
+usage '"verb"'
+expect 2 start --vfs --compres gzip --json
+usage '"compres"'
+expect 2 --json start --vfs --compress xz
+usage '"compress"'
+expect 2 start --json --vfs --pid x
+usage '"pids"'
+expect 2 stop --json
+usage null
+expect 2 list --json extra
+usage null
+expect 3 list --json
+out "cannot reach the daemon at $socket: No such file"
+expect 2 record --vfs --bogus -- cat --json
+[ ! -s "$work/out" ] || fail 'the --json of a command is taken for ours'
 expect 2 anonymize
 expect 2 anonymize one
 expect 2 anonymize one two three
@@ -137,6 +195,9 @@ expect 0 list
 out 'No session'
 expect 0 list --json
 json
+expect 5 tail
+err '^iotracectl: no session is running$'
+err "^Start one, as with 'iotracectl start --vfs'"
 
 expect 0 start --vfs --block
 out '^default: recording vfs, block into /'
@@ -159,8 +220,56 @@ err "--uid: there is no user 'no-such-user'"
 expect 2 start other --vfs --device /dev/null
 err '--device: .*/dev/null'
 expect 2 start other --vfs --operation FLY
-err '--operation: .*FLY'
+err "--operation: .*'FLY'.*: there are READ, WRITE, OPEN"
+expect 2 start other --vfs --operation opne
+err "--operation: .*'opne', did you mean 'OPEN'\?: there are READ, "
+expect 2 start other --vfs --operation SEND
+err "--operation: 'SEND' is an operation of other streams: iouring, net$"
+expect 2 start other --vfs --operation vsf.READ
+err "--operation: there is no stream 'vsf', did you mean 'vfs'\?: there are vfs, block"
+expect 2 start other --all --operation FLY
+err "'iotracectl streams' shows"
+expect 2 start other --vfs --keep-size 100K
+err '--keep-size: 100 KiB is too little: the least is 1 MiB$'
+expect 2 start other --vfs --rotate-size 1.5K
+err '--rotate-size: 1.5 KiB is too little: the least is 64 KiB, or 0 for never$'
+expect 2 start other --vfs --rotate-interval 5ms
+err '--rotate-interval: 5ms is too little: the least is 100ms, or 0 for never$'
+expect 2 start other --net --device 8:0
+err '^iotracectl: --device: rows of net have no device'
+expect 2 start other --cache --errors
+err '^iotracectl: --errors: rows of cache have no error'
+expect 2 record --drop -- true
+err '^iotracectl: rows of drop have no process'
+expect 2 set default --device 8:0 --path / --pid 4194304
+err '^iotracectl: --pid: there is no process 4194304$'
+expect 2 top --conn --min-size 1
+err '^iotracectl: --min-size: rows of conn have no size'
+expect 0 start warned --vfs --cache --errors
+err "^iotracectl: warning: rows of cache have no error: the filter 'errors'"
+expect 0 set warned --device 4000:77 --json
+json
+out '"warnings":\["no disk and no file system here has the number 4000:77 now"\]'
+expect 0 stop warned
+"$systemd" "$work/bus" &
+for _ in $(seq 100); do
+	[ -S "$work/bus" ] && break
+	sleep 0.05
+done
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
+expect 0 start units --vfs --unit known --unit strange --json
+json
+out '"warnings":\["systemd knows no unit strange.service: [^"]*"\]'
+err '^iotracectl: warning: systemd knows no unit strange.service: '
+wait $!
+expect 0 set units --unit strange # systemd has gone
+no_err
+expect 0 stop units
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent
+expect 0 record --vfs --drop --name mixed -- true
+err '^iotracectl: warning: rows of drop have no process'
 expect 2 start ../etc --vfs
+err "^iotracectl: a session's name is"
 cd "$work" || exit 1
 expect 0 start here --vfs --pid 1,2 --tree --uid root,7 --min-latency 5ms --min-size 1.5M --output ./sub
 out "into $PWD/sub\$"
@@ -201,8 +310,9 @@ expect 0 reload
 expect 5 tail nowhere
 no_out
 expect 2 tail
-err 'several sessions'
+err '^iotracectl: several sessions run: name one of default, '
 expect 2 tail here --stream zfs
+err "--stream: there is no stream 'zfs', did you mean 'vfs'\?: there are vfs, block"
 
 # Rows until the session ends, and until the reader does.
 ("$client" --socket "$socket" tail here --json >"$work/rows"; echo $? >"$work/code") &
@@ -211,10 +321,32 @@ expect 0 stop here
 wait $!
 [ "$(cat "$work/code")" = 0 ] || fail 'tail does not end with its session'
 head -1 "$work/rows" | grep -q '^{"stream":"vfs","columns":{' || fail 'tail shows no row'
+head -1 "$work/rows" | grep -q '"pid":[0-9]' || fail 'a number is no number'
 timeout 10 bash -c "'$client' --socket '$socket' tail default | head -1" >"$work/out" 2>"$work/err"
 said='tail | head'
 out '^TIME'
 no_err
+
+# A path may hold any byte; what a terminal would obey stands nowhere.
+odd=$work/$'odd\e[31m\xc2\x9b7m\nline'
+printable() { LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$work/out" "$work/err" && fail "$said: control characters"; }
+expect 0 start odd --vfs --output "$odd"
+printable
+out 'recording vfs into .*/odd\?\[31m\?7m\?line$'
+expect 0 rotate odd
+printable
+expect 0 stop odd
+printable
+out 'files are in .*/odd\?\[31m\?7m\?line$'
+expect 0 record --vfs --name odd --output "$odd" -- true
+printable
+expect 2 set odd --clear $'\e[31m'
+printable
+expect 0 start odd --vfs --flight-recorder 1M
+expect 0 dump odd --output "$odd"
+printable
+out 'dumped into .*/odd\?\[31m'
+expect 0 stop odd
 
 # Memory instead of files.
 expect 2 start flight --vfs --flight-recorder 100K
@@ -265,6 +397,10 @@ expect 6 record --vfs --name partial -- true
 expect 3 record --vfs --name partial -- sh -c 'exit 3'
 expect 0 record --vfs --json -- true
 json
+expect 0 record --vfs --name lacking -- true
+err '^iotracectl: the trace has no process snapshot: the session ended before$'
+expect 0 record --vfs --name slow --json -- true
+out '"process":\{"state":"done"\}'
 expect 1 record --vfs --name gone -- "$client" --socket "$socket" stop gone
 err 'ended before the command did'
 expect 0 record --vfs --name brief --duration 50ms -- sleep 0.5
@@ -309,10 +445,34 @@ expect 0 list
 printf '[Daemon]\nLogLevel=debug\nBogus=1\n' >"$work/conf"
 expect 0 reload
 grep -q "$work/conf:3:" "$work/log" || fail 'a bad line is not named'
+err "^iotracectl: warning: $work/conf:3: \[Daemon\] has no key Bogus$"
+expect 0 reload --json
+json
+
+# One that cannot be used is told to who asked, and nothing of it is taken up.
+printf '[Daemon]\nLogLevel=error\n[Storage]\nMaxUse=10Q\nKeepFree=\xff\n' >"$work/conf"
+expect 1 reload
+err "^iotracectl: $work/conf:4: MaxUse=10Q: it is no size"
+err "^iotracectl: $work/conf:5: KeepFree=.xff: it is no size"
+err '^Nothing was changed'
+expect 1 reload --json
+json
+out '"error":"io.iotracer.BadConfiguration","parameters":.*/conf:4: MaxUse=10Q: '
+mkdir "$work/conf.d"
+echo 'Depth=1' >"$work/conf.d/1.conf"
+echo '[Daemon]' >"$work/conf"
+expect 1 reload
+err "conf.d/1.conf:1: 'Depth=1' stands before any section"
+rm -r "$work/conf.d"
+mv "$work/conf" "$work/gone"
+expect 1 reload
+err "$work/conf: No such file"
+mv "$work/gone" "$work/conf"
+before=$(grep -c 'configuration reloaded' "$work/log")
 echo '[Daemon]' >"$work/conf"
 kill -HUP "$daemon_pid"
 sleep 0.5
-[ "$(grep -c 'configuration reloaded' "$work/log")" = 2 ] || fail 'SIGHUP does not reload'
+[ "$(grep -c 'configuration reloaded' "$work/log")" = $((before + 1)) ] || fail 'SIGHUP does not reload'
 expect 0 list
 kill -INT "$daemon_pid"
 wait "$daemon_pid" || fail 'an interrupted daemon ends badly'

@@ -13,6 +13,7 @@
 
 #define SIZE (64 * 1024) /* of a segment */
 
+static const struct rights own;
 static struct folder logs;
 static struct storage *storage;
 static struct trace *trace;
@@ -22,7 +23,7 @@ static inline void begin(uint64_t max_use, uint64_t keep_free)
 	const struct storage_limits limits = { max_use, keep_free };
 
 	folder_begin(&logs);
-	ck_assert_int_eq(storage_new(logs.path, &limits, NULL, &storage), 0);
+	ck_assert_int_eq(storage_new(logs.path, &own, &limits, NULL, &storage), 0);
 }
 
 static inline void end(void)

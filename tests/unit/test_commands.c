@@ -14,10 +14,12 @@
 static struct rig rig;
 static int reloads, reload_result;
 
-static int on_reload(void *userdata)
+static int on_reload(void *userdata, struct json_object *errors, struct json_object *warnings)
 {
-	(void)userdata;
+	(void)userdata, (void)warnings;
 	reloads++;
+	if (reload_result == -EINVAL)
+		json_object_array_add(errors, json_object_new_string("conf:2: no"));
 	return reload_result;
 }
 
@@ -259,7 +261,9 @@ START_TEST(reloads_and_says_so)
 	expect(CALL("Reload", "{}"), "", NULL, NULL);
 	reload_result = -EIO;
 	expect(CALL("Reload", "{}"), IOTR_FAILED, NULL, NULL);
-	ck_assert_int_eq(reloads, 2);
+	reload_result = -EINVAL;
+	expect(CALL("Reload", "{}"), IOTR_BAD_CONFIGURATION, NULL, NULL);
+	ck_assert_int_eq(reloads, 3);
 }
 END_TEST
 
@@ -267,12 +271,12 @@ START_TEST(hands_the_definition_on)
 {
 	const struct iotr_session_spec *spec;
 
-	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"pids\":[7,8],\"min_size\":4096}"), "", NULL,
+	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"pids\":[7,1],\"min_size\":4096}"), "", NULL,
 	       NULL);
 	spec = fake_engine_spec(rig.engine, "default");
 	ck_assert_ptr_nonnull(spec);
 	ck_assert_uint_eq(spec->pid_count, 2);
-	ck_assert_uint_eq(spec->pids[1], 8);
+	ck_assert_uint_eq(spec->pids[1], 1);
 	ck_assert_uint_eq(spec->min_size, 4096);
 }
 END_TEST
@@ -281,14 +285,14 @@ START_TEST(sets_filters)
 {
 	const struct iotr_session_spec *spec;
 
-	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"pids\":[7,8],\"tree\":true,\"commands\":[\"a\"],"
+	expect(CALL("Start", "{\"streams\":[\"vfs\"],\"pids\":[7,1],\"tree\":true,\"commands\":[\"a\"],"
 			     "\"min_size\":4096}"), "", NULL, NULL);
-	expect(CALL("Set", "{\"name\":\"default\",\"pids\":[9],\"sample\":{\"vfs\":5},"
+	expect(CALL("Set", "{\"name\":\"default\",\"pids\":[1],\"sample\":{\"vfs\":5},"
 			   "\"clear\":[\"min_size\",\"tree\"],\"operations\":[\"READ\"],\"errors\":null}"),
 	       "", NULL, NULL);
 	spec = fake_engine_spec(rig.engine, "default");
 	ck_assert_uint_eq(spec->pid_count, 1);
-	ck_assert_uint_eq(spec->pids[0], 9);
+	ck_assert_uint_eq(spec->pids[0], 1);
 	ck_assert_uint_eq(spec->command_count, 1);
 	ck_assert_uint_eq(spec->sample[IOTR_VFS], 5);
 	ck_assert(!spec->tree && !spec->min_size && !spec->errors);

@@ -22,6 +22,7 @@ static void write_file(const char *name, const char *text)
 	ck_assert_ptr_nonnull(stream);
 	fputs(text, stream);
 	fclose(stream);
+	chmod(file, 0600); /* whatever the umask is */
 }
 
 static void set_up(void)
@@ -222,7 +223,7 @@ END_TEST
 START_TEST(survives_garbage)
 {
 	struct config config;
-	char said[65536], text[70000];
+	char said[65536], text[60000];
 
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
 		text[i] = (char)(1 + i * 7919 % 255);
@@ -243,6 +244,80 @@ START_TEST(refuses_a_folder)
 }
 END_TEST
 
+/* A minute would do for the whole suite: what waits for somebody to write never ends. */
+static void refuses(const char *why)
+{
+	struct config config;
+	char said[4096];
+
+	alarm(5);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), -EPERM);
+	alarm(0);
+	ck_assert_msg(strstr(said, path) && strstr(said, why), "%s", said);
+}
+
+START_TEST(refuses_what_is_no_file)
+{
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	refuses("no regular file");
+	unlink(path);
+	ck_assert_int_eq(symlink("/dev/zero", path), 0);
+	refuses("no regular file");
+}
+END_TEST
+
+START_TEST(refuses_what_others_write)
+{
+	write_file("", "[Daemon]\nLogLevel=debug\n");
+	for (mode_t bit = 020; bit; bit = bit == 020 ? 002 : 0) {
+		chmod(path, 0600 | bit);
+		refuses("others than its owner may write it");
+	}
+	chmod(path, 0600);
+	if (geteuid())
+		return;
+	ck_assert_int_eq(chown(path, 65534, (gid_t)-1), 0);
+	refuses("belongs neither to root");
+}
+END_TEST
+
+START_TEST(refuses_what_has_no_end)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "[Daemon]\n");
+	ck_assert_int_eq(truncate(path, 64 * 1024), 0);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_int_eq(truncate(path, 64 * 1024 + 1), 0);
+	refuses("larger than 64 KiB");
+}
+END_TEST
+
+/* The others hold, and the daemon comes up. */
+START_TEST(refuses_drop_ins)
+{
+	struct config config;
+	char said[4096], file[256];
+
+	write_file("", "[Daemon]\n");
+	write_file(".d/10.conf", "[Daemon]\nLogLevel=debug\n");
+	write_file(".d/20.conf", "[Daemon]\nLogDirectory=/second\n");
+	snprintf(file, sizeof(file), "%s.d/10.conf", path);
+	chmod(file, 0646);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_int_eq(config.log_level, LOG_INFO);
+	ck_assert_str_eq(config.log_dir, "/second");
+	ck_assert_msg(strstr(said, file) && strstr(said, "ignored"), "%s", said);
+	unlink(file);
+	ck_assert_int_eq(mkfifo(file, 0600), 0);
+	alarm(5);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	alarm(0);
+	ck_assert_str_eq(config.log_dir, "/second");
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -256,6 +331,10 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, survives_garbage);
 	tcase_add_test(tests, refuses_a_folder);
+	tcase_add_test(tests, refuses_what_is_no_file);
+	tcase_add_test(tests, refuses_what_others_write);
+	tcase_add_test(tests, refuses_what_has_no_end);
+	tcase_add_test(tests, refuses_drop_ins);
 }
 
 int main(void)

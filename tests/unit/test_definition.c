@@ -43,6 +43,7 @@ static const struct {
 	{ "keep_size", "1048576", PLAIN },
 	{ "format", "\"jsonl\"", PLAIN },
 	{ "anonymize", "true", PLAIN },
+	{ "anonymize_host", "true", PLAIN },
 	{ "flight_recorder", NULL, NULL }, /* is gone with the daemon */
 	{ "snapshots", "false", PLAIN },
 	{ "snapshot_system", "false", PLAIN },

@@ -28,6 +28,17 @@ START_TEST(escapes_each_byte)
 
 	snprintf(expected, sizeof(expected), plain ? "%c" : "\\x%02x", _i);
 	check(&byte, 1, expected, _i == ',' || _i == '"');
+	ck_assert_uint_eq(escape_character(&byte, 1), _i >= 0x20 && _i < 0x7f);
+}
+END_TEST
+
+START_TEST(characters_are_whole)
+{
+	ck_assert_uint_eq(escape_character("", 0), 0);
+	ck_assert_uint_eq(escape_character("\xc3\xa9t", 3), 2);
+	ck_assert_uint_eq(escape_character("\xc3\xa9", 1), 0);
+	ck_assert_uint_eq(escape_character("\xf0\x90\x80\x80", 4), 4);
+	ck_assert_uint_eq(escape_character("\xed\xa0\x80", 3), 0);
 }
 END_TEST
 
@@ -58,6 +69,8 @@ static const struct {
 	{ "\xe2\x82(", "\\xe2\\x82(" },
 	{ "\x80", "\\x80" },
 	{ "a\nb\tc\\d", "a\\x0ab\\x09c\\x5cd" },
+	{ "a -> b ->", "a -\\x3e b -\\x3e" },		/* no arrow between two names */
+	{ "a->b > c -->>", "a->b > c -->>" },
 };
 
 START_TEST(escapes_sequences)
@@ -77,6 +90,7 @@ END_TEST
 static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, escapes_each_byte, 0, 256);
+	tcase_add_test(tests, characters_are_whole);
 	tcase_add_loop_test(tests, escapes_sequences, 0, LENGTH(sequences));
 	tcase_add_test(tests, stays_within_its_length);
 }

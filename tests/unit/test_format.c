@@ -50,10 +50,10 @@ struct named_row {
 };
 
 static const struct named_row vfs_rows[] = {
-	{ .record.vfs = { VFS(READ), FILE_ID, .result = 4096, .size = 8192, .offset = 0, .address = IOTR_UNKNOWN,
+	{ .record.vfs = { VFS(READ), FILE_ID, .result = 4096, .size = 8192, .has_size = 1, .offset = 0, .address = IOTR_UNKNOWN,
 	    .flag_kind = IOTR_FLAGS_FILE, .fd = 3, .has_fd = 1, .counts_bytes = 1 },
 	  PATH("/home/user/file"), .fs_type = "ext4" },
-	{ .record.vfs = { VFS(WRITE), FILE_ID, .result = -ENOSPC, .size = 1, .offset = 18446744073709551614ULL,
+	{ .record.vfs = { VFS(WRITE), FILE_ID, .result = -ENOSPC, .size = 1, .has_size = 1, .offset = 18446744073709551614ULL,
 	    .address = IOTR_UNKNOWN, .flags = 2, .flag_kind = IOTR_FLAGS_FILE, .fd = 0,
 	    .has_fd = 1, .counts_bytes = 1 },
 	  .path = { "/a, \"quoted\" name", 17, true }, .fs_type = "xfs" },
@@ -63,12 +63,12 @@ static const struct named_row vfs_rows[] = {
 	{ .record.vfs = { VFS(SYNC), NO_FILE, NOTHING }, .fs_type = "" },
 	{ .record.vfs = { VFS(CLOSE), .file = { .inode = 0, .device = 1 }, NOTHING, .fd = -1, .has_fd = 1 },
 	  PATH("/home/user/file (deleted)"), .fs_type = "tmpfs" },
-	{ .record.vfs = { VFS(MMAP), FILE_ID, .result = 0x7f0012345000, .size = 4096, .offset = 0,
+	{ .record.vfs = { VFS(MMAP), FILE_ID, .result = 0x7f0012345000, .size = 4096, .has_size = 1, .offset = 0,
 	    .address = 0x7f0012345000, .protection = 5, .mapping = 2, .has_mapping = 1, .fd = 4,
 	    .has_fd = 1 }, PATH("/lib/libc.so"), .fs_type = "ext4" },
-	{ .record.vfs = { VFS(MMAP), NO_FILE, .result = -ENOMEM, .size = 4096, .offset = IOTR_UNKNOWN,
+	{ .record.vfs = { VFS(MMAP), NO_FILE, .result = -ENOMEM, .size = 4096, .has_size = 1, .offset = IOTR_UNKNOWN,
 	    .address = 0, .has_mapping = 1 }, .fs_type = "" },
-	{ .record.vfs = { VFS(MADVISE), FILE_ID, .size = 4096, .offset = 0, .address = 0x1000, .flags = 4,
+	{ .record.vfs = { VFS(MADVISE), FILE_ID, .size = 4096, .has_size = 1, .offset = 0, .address = 0x1000, .flags = 4,
 	    .flag_kind = IOTR_FLAGS_MADVISE }, PATH("/data"), .fs_type = "ext4" },
 	{ .record.vfs = { VFS(RENAME), FILE_ID, NOTHING, .name2 = 1, .flag_kind = IOTR_FLAGS_RENAME },
 	  PATH("/old"), PATH2("/new"), .fs_type = "ext4" },
@@ -77,10 +77,10 @@ static const struct named_row vfs_rows[] = {
 	  PATH("/old"), .path2 = { "/b,c", 4, true }, .fs_type = "ext4" },
 	{ .record.vfs = { VFS(SYMLINK), NO_FILE, NOTHING, .name2 = 1 }, PATH2("/new"), .fs_type = "" },
 	{ .record.vfs = { VFS(RENAME), NO_FILE, .result = -EACCES, NOTHING }, .fs_type = "" },
-	{ .record.vfs = { VFS(COPY_FILE_RANGE), FILE_ID, .result = 0, .size = 0, .offset = 0,
+	{ .record.vfs = { VFS(COPY_FILE_RANGE), FILE_ID, .result = 0, .size = 0, .has_size = 1, .offset = 0,
 	    .address = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_SPLICE, .counts_bytes = 1 },
 	  PATH("/empty"), .fs_type = "ext4" },
-	{ .record.vfs = { VFS(READ), FILE_ID, .result = 5, .size = 8192, .offset = 99999999,
+	{ .record.vfs = { VFS(READ), FILE_ID, .result = 5, .size = 8192, .has_size = 1, .offset = 99999999,
 	    .address = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_FILE, .fd = 3, .has_fd = 1,
 	    .counts_bytes = 1 }, PATH("/home/user/file"), .fs_type = "ext4" },
 };
@@ -262,7 +262,7 @@ static void write_named(enum iotr_stream stream, const struct named_row *rows, i
 	begin(stream);
 	for (int i = 0; i < 2 * count; i++) {
 		struct named_row from = rows[i % count];
-		struct row row = { &from.record.head, from.path, from.path2, from.fs_type ?: "" };
+		struct row row = { &from.record.head, from.path, from.path2, from.fs_type ?: "", false };
 
 		from.record.head.start_ns += (uint64_t)i;
 		add_row(&row);
@@ -383,13 +383,13 @@ START_TEST(bounds_rows)
 	static char path[NAMES_PATH_MAX], line[8 * NAMES_PATH_MAX];
 	struct iotr_vfs_record record = {
 		HEAD(VFS, RENAME, iotr_vfs_record), .file = { .inode = 1ULL << 63, .device = ~0U,
-		.flags = ~0U }, .result = INT64_MIN, .size = 1ULL << 63, .offset = 1ULL << 63,
+		.flags = ~0U }, .result = INT64_MIN, .size = 1ULL << 63, .has_size = 1, .offset = 1ULL << 63,
 		.address = 1ULL << 63, .flags = ~0U, .protection = ~0U, .mapping = ~0U,
 		.fd = INT32_MIN, .flag_kind = IOTR_FLAGS_FILE, .has_fd = 1, .has_mapping = 1,
 		.counts_bytes = 1,
 	};
 	struct row row = { &record.head, { path, sizeof(path), true }, { path, sizeof(path), true },
-			   "0123456789abcdef" };
+			   "0123456789abcdef", false };
 	struct cell cell[CELLS_MAX];
 
 	format = (enum iotr_format)_i;
@@ -459,7 +459,7 @@ END_TEST
 START_TEST(writes_json_values)
 {
 	struct iotr_vfs_record record = vfs_rows[0].record.vfs;
-	struct row row = { &record.head, { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, { 0 }, "" };
+	struct row row = { &record.head, { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, { 0 }, "", false };
 
 	format = IOTR_FORMAT_JSONL;
 	record.offset = 18446744073709551614ULL;

@@ -3,6 +3,7 @@
 #include "storage_rig.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 
 START_TEST(compresses)
@@ -179,8 +180,112 @@ START_TEST(ends_at_once)
 }
 END_TEST
 
+/* Where somebody else owns the folder, anything may stand in a segment's place; others are compressed. */
+static void stands_in_the_way(const char *name, int (*put)(const char *path))
+{
+	struct trace *other;
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	ck_assert_int_eq(put(path_of("a", 1, "")), 0);
+	trace_closed(trace, IOTR_VFS, 1, "fs_000001.csv", SIZE);
+	trace_hashed(trace, IOTR_VFS, 1);
+	other = add_trace("b", &(struct trace_config){ .compress = true });
+	ck_assert_int_eq(add_segment(other, "b", 1), 0);
+	wait_compressed(other);
+	ck_assert(has("b", 1, ".gz"));
+	wait_compressed(trace);
+	ck_assert_msg(has("a", 1, "") && !has("a", 1, ".gz"), "%s was compressed", name);
+	trace_free(other);
+	end();
+}
+
+static int put_fifo(const char *path)
+{
+	return mkfifoat(logs.fd, path, 0600);
+}
+
+static int put_link(const char *path)
+{
+	write_file("secret", SIZE);
+	return linkat(logs.fd, "secret", logs.fd, path, 0);
+}
+
+static int put_symlink(const char *path)
+{
+	write_file("secret", SIZE);
+	return symlinkat("../../../secret", logs.fd, path);
+}
+
+START_TEST(compresses_no_fifo)
+{
+	stands_in_the_way("a FIFO", put_fifo);
+}
+END_TEST
+
+START_TEST(compresses_no_link)
+{
+	stands_in_the_way("another file's second name", put_link);
+	stands_in_the_way("what a symbolic link leads to", put_symlink);
+}
+END_TEST
+
+/* The folder was moved away, and another one stands there. */
+START_TEST(compresses_in_no_other_folder)
+{
+	char path[PATH_MAX];
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	trace_ended(trace);
+	snprintf(path, sizeof(path), "%s/a/start", logs.path);
+	ck_assert_int_eq(renameat(logs.fd, "a/start", logs.fd, "a/before"), 0);
+	ck_assert_int_eq(mkdirat(logs.fd, "a/start", 0700), 0);
+	ck_assert_int_eq(mkdirat(logs.fd, "a/start/fs", 0700), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	wait_compressed(trace);
+	ck_assert(has("a", 1, "") && !has("a", 1, ".gz"));
+	end();
+}
+END_TEST
+
+/* The end does not wait for it, and it is not read. */
+static void strange_manifest(int (*put)(const char *path))
+{
+	struct rusage before, after;
+
+	begin(0, 0);
+	trace = add_trace("a", &(struct trace_config){ .compress = true });
+	ck_assert_int_eq(put("a/start/manifest.json"), 0);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	getrusage(RUSAGE_SELF, &before);
+	trace_ended(trace);
+	wait_compressed(trace);
+	end();
+	getrusage(RUSAGE_SELF, &after);
+	ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 64 * 1024); /* KiB */
+}
+
+static int put_huge(const char *path)
+{
+	int fd = openat(logs.fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	return ftruncate(fd, 256 << 20) < 0 ? -1 : close(fd);
+}
+
+START_TEST(reads_no_strange_manifest)
+{
+	strange_manifest(put_fifo);
+	strange_manifest(put_huge);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+	tcase_add_test(tests, compresses_no_fifo);
+	tcase_add_test(tests, compresses_no_link);
+	tcase_add_test(tests, compresses_in_no_other_folder);
+	tcase_add_test(tests, reads_no_strange_manifest);
 	tcase_add_test(tests, compresses);
 	tcase_add_test(tests, compresses_within_the_limit);
 	tcase_add_test(tests, waits_where_there_is_no_room);

@@ -26,7 +26,14 @@ static void note_forgotten(uint64_t id, void *userdata)
 
 static void begin(uint32_t names_max, size_t bytes_max)
 {
-	struct names_config config = { note_forgotten, forgotten, names_max, bytes_max };
+	struct names_config config = {
+		.forget = note_forgotten,
+		.userdata = forgotten,
+		.names_max = names_max,
+		.bytes_max = bytes_max,
+		.waiting_max = names_max / 2,
+		.waiting_bytes_max = bytes_max / 2,
+	};
 
 	forgotten_count = 0;
 	ck_assert_int_eq(names_new(&config, &names), 0);
@@ -410,8 +417,63 @@ START_TEST(knows_types_of_file_systems)
 }
 END_TEST
 
+/* As /proc/PID/fd shows them. */
+static const struct {
+	const char *fs_type, *text, *expected;
+} homeless[] = {
+	{ "pipefs", "", "pipe:[77]" },
+	{ "sockfs", "TCP", "socket:[77]" },
+	{ "anon_inodefs", "[eventfd]", "anon_inode:[eventfd]" },
+	{ "anon_inodefs", "inotify", "anon_inode:inotify" },
+	{ "pidfs", "/", "anon_inode:[pidfd]" },
+	{ "tmpfs", "memfd:a name", "/memfd:a name (deleted)" },
+	{ "hugetlbfs", "anon_hugepage", "/anon_hugepage (deleted)" },
+	{ "tmpfs", "/", "/" },
+};
+
+START_TEST(names_what_has_no_folder)
+{
+	char space[sizeof(struct iotr_name_record) + 64] = { 0 };
+	struct iotr_name_record *record = (void *)space;
+
+	begin(0, 0);
+	record->id = 5;
+	record->inode = 77;
+	record->device = 12;
+	record->length = (uint16_t)strlen(homeless[_i].text);
+	strcpy(record->fs_type, homeless[_i].fs_type);
+	memcpy(record->text, homeless[_i].text, record->length);
+	ck_assert_int_eq(names_add(names, record, sizeof(*record) + record->length), 0);
+	check(5, homeless[_i].expected);
+	names_free(names);
+}
+END_TEST
+
+/* The text of a call that made no row is taken back; no other name is. */
+START_TEST(takes_arguments_back)
+{
+	struct names_path path;
+	struct names_counts counts;
+
+	begin(0, 0);
+	add_home();
+	add_name(9, 3, "argument", IOTR_NAME_TRANSIENT);
+	add_name(9, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
+	add_name(9, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
+	add_name(3, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
+	ck_assert(!names_resolve(names, 9, &path));
+	check(3, "/home/user");
+	names_counts(names, &counts);
+	ck_assert_uint_eq(counts.names, 3);
+	ck_assert_uint_eq(forgotten_count, 0);
+	names_free(names);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+	tcase_add_loop_test(tests, names_what_has_no_folder, 0, LENGTH(homeless));
+	tcase_add_test(tests, takes_arguments_back);
 	tcase_add_test(tests, joins_parents);
 	tcase_add_test(tests, passes_roots_of_mounts);
 	tcase_add_test(tests, shows_files_in_no_folder);

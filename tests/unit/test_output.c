@@ -16,7 +16,7 @@ static int create(const char *name)
 
 	message[0] = '\0';
 	snprintf(path, sizeof(path), "%s/%s", folder.path, name);
-	fd = output_create(path, message, sizeof(message));
+	fd = output_create(path, NULL, message, sizeof(message));
 	if (fd >= 0)
 		close(fd);
 	else
@@ -82,7 +82,7 @@ static void create_default(const char *expected)
 	int fd;
 
 	snprintf(log_dir, sizeof(log_dir), "%s/var/log", folder.path);
-	fd = output_create_default(log_dir, "session", 1700000000, path, message, sizeof(message));
+	fd = output_create_default(log_dir, "session", 1700000000, path, NULL, message, sizeof(message));
 	ck_assert_msg(fd >= 0, "%s", message);
 	close(fd);
 	snprintf(whole, sizeof(whole), "%s/session/%s", log_dir, expected);

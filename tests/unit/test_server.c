@@ -60,29 +60,109 @@ START_TEST(accepts)
 }
 END_TEST
 
-START_TEST(turns_away_one_too_many)
+#define TAIL "{\"method\":\"io.iotracer.Tail\",\"parameters\":{\"name\":\"one\"},\"more\":true}"
+
+static int dial_as(uid_t uid)
 {
-	int fds[SERVER_CLIENTS_MAX];
-	_cleanup_close_ int extra = -1, again = -1;
-	_cleanup_json_ struct json_object *refusal = NULL, *reply = NULL;
+	int fd;
 
-	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
-		fds[i] = dial();
-		rig_settle(&rig);
-	}
-	extra = dial();
-	refusal = rig_receive(&rig, extra);
-	ck_assert_str_eq(rig_error(refusal), IOTR_TOO_MANY_CONNECTIONS);
-	ck_assert(rig_closed(&rig, extra));
-
-	close(fds[7]);
+	ck_assert_int_eq(setegid(4242), 0);
+	ck_assert_int_eq(seteuid(uid), 0);
+	fd = dial();
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(setegid(0), 0);
 	rig_settle(&rig);
-	again = dial();
-	reply = rig_call(&rig, again, GET_INFO);
+	return fd;
+}
+
+static bool is_open(int fd)
+{
+	char byte;
+
+	rig_settle(&rig);
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+static void expect_served(int fd)
+{
+	_cleanup_json_ struct json_object *reply = rig_call(&rig, fd, GET_INFO);
+
 	ck_assert_str_eq(rig_error(reply), "");
-	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++)
-		if (i != 7)
-			close(fds[i]);
+	close(fd);
+	rig_settle(&rig);
+}
+
+static void expect_refused(int fd)
+{
+	_cleanup_json_ struct json_object *refusal = rig_receive(&rig, fd);
+
+	ck_assert_str_eq(rig_error(refusal), IOTR_TOO_MANY_CONNECTIONS);
+	ck_assert(rig_closed(&rig, fd));
+	close(fd);
+}
+
+/* A call is under way on it, and stays so. */
+static int busy_as(uid_t uid)
+{
+	int fd = dial_as(uid);
+
+	ck_assert_int_eq(send(fd, TAIL, sizeof(TAIL), MSG_NOSIGNAL), sizeof(TAIL));
+	rig_settle(&rig);
+	return fd;
+}
+
+static bool can_be_others(void)
+{
+	rig.control.group = 4242;
+	chmod(path, 0666);
+	return getuid() == 0;
+}
+
+/* One who says nothing has a share, of which the oldest goes first; root and others get in. */
+START_TEST(idle_ones_go)
+{
+	int fds[SERVER_CLIENTS_MAX], first = SERVER_CLIENTS_MAX - SERVER_CLIENTS_USER;
+
+	if (!can_be_others())
+		return;
+	for (int i = 0; i < SERVER_CLIENTS_MAX; i++)
+		fds[i] = dial_as(NOBODY);
+	for (int i = 0; i < SERVER_CLIENTS_MAX; i++)
+		ck_assert_msg(is_open(fds[i]) == (i >= first), "connection %d", i);
+	expect_served(dial_as(NOBODY - 1));
+	expect_served(dial_as(0));
+	for (int i = 0; i < SERVER_CLIENTS_MAX; i++)
+		close(fds[i]);
+}
+END_TEST
+
+/* What is under way is not cut off; so much is refused instead, and some is kept for root. */
+START_TEST(busy_ones_stay)
+{
+	int fds[SERVER_CLIENTS_MAX], idle, count = 0;
+
+	if (!can_be_others())
+		return;
+	rig_start(&rig, "one", "");
+	for (; count < SERVER_CLIENTS_USER; count++)
+		fds[count] = busy_as(NOBODY);
+	expect_refused(dial_as(NOBODY));
+	for (; count < SERVER_CLIENTS_MAX - SERVER_CLIENTS_ROOT; count++)
+		fds[count] = busy_as(NOBODY - 1 - (uid_t)count / SERVER_CLIENTS_USER);
+	expect_refused(dial_as(1000));
+	idle = dial_as(0);
+	expect_refused(dial_as(1000));
+	ck_assert(is_open(idle)); /* root's does not go for a member's */
+	fds[count++] = idle;
+	for (; count < SERVER_CLIENTS_MAX; count++)
+		fds[count] = busy_as(0);
+	expect_served(dial_as(0)); /* the idle one went */
+	ck_assert(!is_open(idle));
+	fds[count - SERVER_CLIENTS_ROOT] = busy_as(0);
+	close(idle);
+	expect_refused(dial_as(0));
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
 }
 END_TEST
 
@@ -171,7 +251,8 @@ static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, accepts);
-	tcase_add_test(tests, turns_away_one_too_many);
+	tcase_add_test(tests, idle_ones_go);
+	tcase_add_test(tests, busy_ones_stay);
 	tcase_add_test(tests, knows_who_may);
 	tcase_add_test(tests, closes_the_door);
 	tcase_add_test(tests, replaces_a_stale_socket);

@@ -14,7 +14,7 @@ START_TEST(takes_up_what_is_there)
 	storage_free(storage);
 	write_file(path_of("a", 2, ".gz.part"), 100);
 	write_file(path_of("a", 1, ".gz"), 1000);
-	ck_assert_int_eq(storage_new(logs.path,
+	ck_assert_int_eq(storage_new(logs.path, &own,
 				     &(struct storage_limits){
 					     .max_use = SIZE + 1000 + sizeof(manifest_text) - 1 },
 				     NULL, &storage),
@@ -43,7 +43,7 @@ START_TEST(takes_up_what_was_recovered)
 	trace_free(trace);
 	storage_free(storage);
 	write_file(path_of("a", 2, ".part"), SIZE);
-	ck_assert_int_eq(storage_new(logs.path, &(struct storage_limits){ .max_use = 3 * SIZE },
+	ck_assert_int_eq(storage_new(logs.path, &own, &(struct storage_limits){ .max_use = 3 * SIZE },
 				     recovered, &storage),
 			 0);
 	/* Room is made, of what was closed before; the manifest is not ours yet. */

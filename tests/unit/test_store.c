@@ -28,7 +28,7 @@ static void open_store(const char *name)
 	char path[SNAPSHOT_PATH_SIZE];
 
 	snprintf(path, sizeof(path), "things/%s", name);
-	ck_assert_int_eq(store_new(folder.fd, path, &store), 0);
+	ck_assert_int_eq(store_new(folder.fd, path, 0, NULL, &store), 0);
 }
 
 /* As much as takes several flushes; the same bytes as `yes hello | head`. */
@@ -50,6 +50,19 @@ static void check_command(const char *format, const char *expected)
 	pclose(pipe);
 	ck_assert_str_eq(line, expected);
 }
+
+/* A folder that somebody else owns may have a link where ours is to be: nothing goes to where that leads. */
+START_TEST(follows_no_link)
+{
+	folder_put(&folder, "secret/a.csv", "as it was\n");
+	ck_assert_int_eq(symlinkat("secret", folder.fd, "things"), 0);
+	ck_assert_int_lt(store_new(folder.fd, "things/a.csv", 0, NULL, &store), 0);
+	folder_put(&folder, "secret/b.csv.part", "as it was\n");
+	store_remove_part(folder.fd, "things/b.csv", 0);
+	ck_assert(folder_has(&folder, "secret/b.csv.part"));
+	check_command("cat %s/secret/a.csv | tr ' ' -", "as-it-was");
+}
+END_TEST
 
 START_TEST(compresses)
 {
@@ -147,6 +160,7 @@ END_TEST
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, follows_no_link);
 	tcase_add_test(tests, compresses);
 	tcase_add_test(tests, writes_plain);
 	tcase_add_test(tests, takes_long_text);

@@ -82,7 +82,7 @@ static inline struct iotr_vfs_record vfs_record(uint64_t start_ns)
 	return (struct iotr_vfs_record){
 		.head = { .size = sizeof(struct iotr_vfs_record), .stream = IOTR_VFS,
 			  .sessions = 1 << 5, .start_ns = start_ns, .command = "test" },
-		.file = { .inode = IOTR_UNKNOWN }, .size = 1, .offset = 2,
+		.file = { .inode = IOTR_UNKNOWN }, .size = 1, .has_size = 1, .offset = 2,
 		.address = IOTR_UNKNOWN,
 	};
 }

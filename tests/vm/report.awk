@@ -35,7 +35,7 @@ function finish(status,    ours) {
                      { sub(/\r$/, "") }
 /^@level /           { reset($2); next }
 /^@exit /            { finish($2); next }
-/^ok /               { passed++; diagnostics = 0; next }
+/^ok /               { passed++; diagnostics = 0; print "ok " at substr($0, 4); next }
 /^not ok /           { failed++; diagnostics = 1; print "not ok " at substr($0, 8); next }
 /^skip /             { skipped++; diagnostics = 0; print "skip " at substr($0, 6); next }
 /^# .* tried again:$/ { diagnostics = 1; print "# " at substr($0, 3); next }

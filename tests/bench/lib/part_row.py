@@ -48,6 +48,15 @@ class Least(Variant):
         return min(sample['min'] for sample in self.samples) if self.samples else None
 
 
+class Own(Variant):
+    """Of the program alone, whoever else runs on its CPU meanwhile, as in a machine that has only one."""
+
+    basis = 'CPU time of a call in the quietest round'
+
+    def figure(self):
+        return min(sample['cpu'] / sample['calls'] * 1e9 for sample in self.samples) if self.samples else None
+
+
 def peers(world):
     front = functools.partial(functools.partial, tracers.in_front, world)
     record = os.path.join(world.folder, 'perf.data')

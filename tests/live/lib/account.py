@@ -3,17 +3,21 @@
 import contextlib
 import hashlib
 import os
+import time
 
 from lib import rows
-from lib.registry import Failure, check, equal
+from lib.registry import check, equal
 
+
+MOMENT = 10  # seconds; a busy machine is slow
 
 # How often the kernel said that it left out a program, over the sessions of the test that runs.
 missed = [0]
 
 
 def total(lost):
-    return sum(lost.values()) if isinstance(lost, dict) else lost
+    """Rows: names are lost of rows that are there."""
+    return sum(value for key, value in lost.items() if key != 'names') if isinstance(lost, dict) else lost
 
 
 def streams(document):
@@ -54,14 +58,33 @@ def segment_list(document):
     return [value for value in rows.walk(document) if 'sha256' in value and 'rows' in value]
 
 
-def segment_path(output, segment):
+def find_segment(output, segment):
+    """Its path without .gz, or None."""
     for key in ('path', 'file', 'name'):
         if key in segment:
             path = os.path.join(output, segment[key]).removesuffix('.gz')
             for ending in ('', '.gz'):
                 if os.path.exists(path + ending):
                     return path
-    raise Failure('the manifest names a segment that is not there', segment)
+    return None
+
+
+def segment_path(output, segment):
+    path = find_segment(output, segment)
+    check(path, 'the manifest names a segment that is not there', segment)
+    return path
+
+
+def settled(output):
+    """The manifest, which tells of a file that went to make room, or to be compressed, a moment later."""
+    end = time.monotonic() + MOMENT
+    while True:
+        document = rows.manifest(output)
+        gone = any(one.get('state') != 'removed' and one['sha256'] and not find_segment(output, one)
+                   for one in segment_list(document))
+        if not gone or time.monotonic() > end:
+            return document
+        time.sleep(0.05)
 
 
 def segment_true(output, segment):
@@ -76,7 +99,7 @@ def segment_true(output, segment):
 
 def manifest_true(output):
     """Everything the manifest says of the files is so, and it names them all."""
-    document = rows.manifest(output)
+    document = settled(output)
     named = {segment_true(output, one) for one in segment_list(document)
              if one['sha256'] and one.get('state') != 'removed'}
     there = {path for stream in rows.FOLDERS for path in rows.segments(output, stream)}
@@ -84,12 +107,24 @@ def manifest_true(output):
     return document
 
 
+def losses_timed(document):
+    """Each loss of the manifest has a time: its list adds up."""
+    for name, one in streams(document).items():
+        for cause in ('ring', 'queue', 'disk', 'unmatched'):
+            lost = one['lost'][cause]
+            timed = sum(entry['rows'] for entry in document['losses']
+                        if (entry['stream'], entry['cause']) == (name, cause))
+            equal(timed, lost, 'rows of %s lost in %s that have a time' % (name, cause))
+
+
 def session_true(output, final):
     """After the end of a session: status, manifest and files tell the same."""
     equal(rows.parts(output), [], 'segments not closed')
     accounts = balanced(final, 'status')
     missed[0] += sum(one.get('missed', 0) for one in accounts.values())
-    told = balanced(manifest_true(output), 'manifest')
+    document = manifest_true(output)
+    told = balanced(document, 'manifest')
+    losses_timed(document)
     for name, one in accounts.items():
         for key in ('emitted', 'written'):
             equal(told.get(name, {}).get(key), one[key], 'manifest, %s %s' % (name, key))

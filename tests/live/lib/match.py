@@ -5,7 +5,8 @@ import collections
 from lib.rows import escape
 
 REPORTED = 20
-META = {'within', 'count', 'optional'}
+ARROW = '\\x02\\x03'  # as trigger.h has it, escaped
+META = {'within', 'count', 'optional', 'level'}
 
 
 class Matcher:
@@ -32,7 +33,7 @@ class Matcher:
         if value is None:
             return ''
         if isinstance(value, str):
-            return escape(value.encode('latin-1'))
+            return escape(value.encode('latin-1')).replace(ARROW, ' -> ')
         return str(value)
 
     def differences(self, expected, row):
@@ -51,6 +52,7 @@ class Matcher:
             rooms[str(one['tid'])].append(one['window'])
         rows = [row for row in rows
                 if any(between(window, row) for window in rooms.get(row['tid'], ()))]
+        expectations = [one for one in expectations if one.get('level', self.level) == self.level]
         missing, left = self.assign(expectations, rows)
         return self.report(missing, left)
 

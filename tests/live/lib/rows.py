@@ -107,4 +107,4 @@ def escape(data):
             out.append('\\x%02x' % code)
         else:
             out.append(char)
-    return ''.join(out)
+    return ''.join(out).replace(' ->', ' -\\x3e')

@@ -3,5 +3,5 @@
 
 #include <pthread.h>
 
-/* A thread that takes no signals, which are for the main thread. 0 or a negative errno. */
+/* Starts a thread that receives no signals, which are for the main thread. Returns 0 or a negative errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The range of pages that a read asks for: from the kernel's tracepoint or, before that, from the call's arguments. */
+#pragma once
+
+#include "cache_runs.bpf.h"
+#include "iovec.bpf.h"
+
+/* The open file that a read system call was given, if it is of that mapping; otherwise 0. */
+static __always_inline __u64 call_file(struct pt_regs *regs, __u64 mapping)
+{
+	__u64 file;
+
+	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
+		return 0;
+	file = file_of_fd(current_task(), READ(struct pt_regs, regs, di));
+	return file && ADDRESS(struct file, file, f_inode) == ADDRESS(struct address_space, mapping, host) ?
+		       file :
+		       0;
+}
+
+/* The first page of a read system call on the file, or IOTR_UNKNOWN. */
+static __always_inline __u64 call_begin(struct pt_regs *regs, __u64 file)
+{
+	__s64 position;
+
+	if (!file)
+		return IOTR_UNKNOWN;
+	switch (call_number(regs)) {
+	case NR_read:
+	case NR_readv:
+		position = -1;
+		break;
+	case NR_pread64:
+	case NR_preadv:
+	case NR_preadv2:
+		position = READ(struct pt_regs, regs, r10);
+		break;
+	default:
+		return IOTR_UNKNOWN;
+	}
+	if (position == -1)
+		position = READ(struct file, file, f_pos);
+	return (__u64)position >> PAGE_SHIFT;
+}
+
+/*
+ * The first page of a read that has reached page `index`: the tracepoint is not hit for earlier pages
+ * that the read had to wait for.
+ */
+static __always_inline __u64 asked_from(const struct cache_call *call, __u64 mapping, __u64 begin,
+					__u64 index)
+{
+	if (begin == IOTR_UNKNOWN && call->due_mapping == mapping &&
+	    call->due_index + call->due_count >= index)
+		begin = call->due_index;
+	return begin < index ? begin : index;
+}
+
+/* Begins a new range; false: no session accepts the file. */
+static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, __u64 mapping,
+				     __u64 index, __u64 sessions)
+{
+	struct pt_regs *regs = user_registers();
+	__u64 file = call_file(regs, mapping);
+
+	return run_begin(page, &call->asked, mapping, file,
+			 asked_from(call, mapping, call_begin(regs, file), index), 0, sessions);
+}
+
+/* Sets `known` of a new range, for whose first pages emit_unasked() may already have written rows. */
+static __always_inline void known_from(struct cache_call *call, __u64 last)
+{
+	struct run *asked = &call->asked;
+
+	call->known = asked->index;
+	if (call->told_mapping == asked->mapping && call->told_from >= asked->index && call->told_from <= last)
+		call->known = call->told_to;
+}
+
+static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
+				__u64 index, __u64 last, __u64 sessions)
+{
+	struct run *asked = &call->asked;
+	__u64 wanted = asked_pages(call);
+
+	if (!wanted || asked->mapping != mapping || index < asked->index || index > asked->index + wanted) {
+		finish(call->thread, call->settled);
+		if (!ask_anew(page, call, mapping, index, sessions))
+			return;
+		known_from(call, last);
+	}
+	if (last >= asked->cached.size)
+		last = asked->cached.size - 1;
+	if (asked->cached.size && last + 1 > asked->index + asked->count)
+		asked->count = last + 1 - asked->index;
+	call->reached = index;
+	call->settled = call->count;
+}
+
+/* ---- more than RUNS runs, before the tracepoint has reported all that the call reads ---- */
+
+/* What a call reads, from its arguments. */
+struct reading {
+	__u32 fd;
+	__u64 position; /* IOTR_UNKNOWN: the position of the open file */
+	__u64 bytes;
+};
+
+static __always_inline __u64 position_at(__u64 pointer)
+{
+	__u64 position = IOTR_UNKNOWN;
+
+	if (pointer)
+		bpf_probe_read_user(&position, sizeof(position), (void *)pointer);
+	return position;
+}
+
+static __always_inline bool call_reading(struct pt_regs *regs, struct reading *ret)
+{
+	ret->fd = READ(struct pt_regs, regs, di);
+	ret->position = IOTR_UNKNOWN;
+	switch (call_number(regs)) {
+	case NR_pread64:
+		ret->position = READ(struct pt_regs, regs, r10);
+		ret->bytes = READ(struct pt_regs, regs, dx);
+		return true;
+	case NR_read:
+		ret->bytes = READ(struct pt_regs, regs, dx);
+		return true;
+	case NR_preadv:
+	case NR_preadv2:
+		ret->position = READ(struct pt_regs, regs, r10);
+		ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
+		return true;
+	case NR_readv:
+		ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
+		return true;
+	case NR_sendfile64:
+		ret->fd = READ(struct pt_regs, regs, si);
+		ret->position = position_at(READ(struct pt_regs, regs, dx));
+		ret->bytes = READ(struct pt_regs, regs, r10);
+		return true;
+	case NR_splice:
+	case NR_copy_file_range:
+		ret->position = position_at(READ(struct pt_regs, regs, si));
+		ret->bytes = READ(struct pt_regs, regs, r8);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The pages of the mapping that the call in flight asks for, or that readahead in progress is for; false: none. */
+static __always_inline bool asked_early(const struct cache_call *call, __u64 mapping, struct range *ret)
+{
+	struct pt_regs *regs = user_registers();
+	struct reading reading;
+	__u64 file;
+
+	if (abi_of(current_task()) == IOTR_ABI_NATIVE && call_reading(regs, &reading)) {
+		file = file_of_fd(current_task(), reading.fd);
+		if (!file ||
+		    ADDRESS(struct file, file, f_inode) != ADDRESS(struct address_space, mapping, host))
+			return false; /* the pages are of another file, as after a page fault in the user's buffer */
+		if (reading.position == IOTR_UNKNOWN)
+			reading.position = READ(struct file, file, f_pos);
+		if (reading.position >> 63 || reading.bytes >> 63)
+			return false;
+		ret->from = reading.position >> PAGE_SHIFT;
+		ret->to = (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+		return true;
+	}
+	if (call->due_mapping != mapping || !call->due_count ||
+	    (asked_pages(call) && call->asked.mapping != mapping))
+		return false;
+	ret->from = call->due_index;
+	ret->to = call->due_index + call->due_count;
+	return true;
+}
+
+/* Sets the range that the runs since the last mm_filemap_get_pages were added for. A global function. */
+__noinline int expect(__u64 thread, __u64 sessions)
+{
+	struct iotr_control *page = control_page();
+	struct cache_call *call = call_find(thread);
+	struct run *asked, *last;
+	struct range range;
+
+	if (!page || !call || !tells_reads())
+		return 0;
+	asked = &call->asked;
+	last = &call->runs[(call->count - 1) & (RUNS - 1)];
+	if (last->operation != RUN_ADDED || !asked_early(call, last->mapping, &range))
+		return 0;
+	if (!asked_pages(call) || asked->mapping != last->mapping || range.from < asked->index ||
+	    range.from > asked->index + asked_pages(call)) {
+		finish(thread, call->settled);
+		if (!run_begin(page, asked, last->mapping, 0, range.from, 0, sessions))
+			return 0;
+		call->reached = range.from - 1;
+		call->known = range.from;
+	}
+	if (range.to > asked->cached.size)
+		range.to = asked->cached.size;
+	if (range.to > asked->index)
+		call->expected = range.to - asked->index;
+	return 0;
+}
+
+/* Writes the rows of the call's runs, so that it can gather new ones. */
+static __always_inline void make_room(struct cache_call *call, __u64 sessions)
+{
+	expect(call->thread, sessions);
+	finish_runs(call->thread, RUNS);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counters of events that were emitted and lost, by stream and session, per CPU. */
+#pragma once
+
+#include "maps.bpf.h"
+
+/* The members of struct iotr_counters. */
+enum counter {
+	COUNT_EMITTED,
+	COUNT_RING,
+	COUNT_UNMATCHED,
+};
+
+/*
+ * Whether no other program can interrupt this one on its CPU and count for the same stream. Programs in interrupts can,
+ * and those of other threads where the kernel preempts programs. Then counts are added atomically, which costs some 20
+ * cycles.
+ */
+#ifndef COUNTS_ALONE
+#define COUNTS_ALONE false
+#endif
+
+/* Adds to a counter of every session of the mask. A global function. */
+__noinline int count_several(__u32 stream, __u32 counter, __u64 sessions, __u64 events)
+{
+	struct iotr_counters *counts = bpf_map_lookup_elem(&counters, &stream);
+	__u64 *count;
+
+	if (!counts)
+		return 0;
+	count = counter == COUNT_EMITTED ? counts->emitted :
+		counter == COUNT_RING	 ? counts->ring :
+					   counts->unmatched;
+	for (int bit = 0; bit < IOTR_SESSION_SLOTS && sessions; bit++) {
+		if (sessions & 1)
+			__sync_fetch_and_add(&count[bit], events);
+		sessions >>= 1;
+	}
+	return 0;
+}
+
+static __always_inline void count_sessions(__u32 stream, __u32 counter, __u64 sessions)
+{
+	count_several(stream, counter, sessions, 1);
+}
+
+/* Adds 1 to `emitted`, without a loop in the usual case of one session, in slot 0. */
+static __always_inline void count_emitted(__u32 stream, __u64 sessions)
+{
+	struct iotr_counters *counts;
+
+	if (sessions != 1) {
+		count_sessions(stream, COUNT_EMITTED, sessions);
+		return;
+	}
+	counts = bpf_map_lookup_elem(&counters, &stream);
+	if (counts && COUNTS_ALONE)
+		counts->emitted[0]++;
+	else if (counts)
+		__sync_fetch_and_add(&counts->emitted[0], 1);
+}

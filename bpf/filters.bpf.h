@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Filters: each narrows a session mask to the sessions that accept an event. */
+#pragma once
+
+#include "cgroups.bpf.h"
+#include "read.bpf.h"
+
+/* Whether a filter may have the value. Most values are in none, which is found out here without a map lookup. */
+static __always_inline bool hinted(struct iotr_control *page, __u32 kind, __u64 value)
+{
+	return page->hints[kind][value & (IOTR_HINTS - 1)];
+}
+
+/* Sessions of the mask that either do not filter by this kind or accept the key. */
+#define FILTER_KEY(page, sessions, kind, map, key, value)                                       \
+	({                                                                                      \
+		__u64 users_ = (page)->filtered[kind] & (sessions);                             \
+		if (users_ && hinted(page, kind, value)) {                                      \
+			__u64 *accepted_ = bpf_map_lookup_elem(map, key);                       \
+			users_ &= accepted_ ? ~*accepted_ : ~0ULL;                              \
+		}                                                                               \
+		(sessions) & ~users_;                                                           \
+	})
+
+#define FILTER_COMMAND(page, sessions, command)                                                 \
+	FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, command,               \
+		   iotr_command_hint((const __u64 *)(command)->text))
+#define FILTER_PID(page, sessions, pid) FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &(pid), pid)
+#define FILTER_UID(page, sessions, uid) FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &(uid), uid)
+
+/* Sessions that do not filter by this kind, and those of the rest that are in `accepted`. */
+static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 sessions, __u32 kind,
+					     __u64 accepted)
+{
+	return sessions & ~(page->filtered[kind] & ~accepted);
+}
+
+/* Sessions without a filter by device or path, which alone can accept rows that have neither. */
+static __always_inline __u64 filter_fileless(struct iotr_control *page, __u64 sessions)
+{
+	return sessions & ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+}
+
+static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
+					 __u64 sessions, __u32 tgid)
+{
+	struct iotr_command command = {};
+	__u32 uid;
+
+	sessions &= page->open;
+	if (!(sessions & page->filtered_task))
+		return sessions;
+	sessions = FILTER_PID(page, sessions, tgid);
+	if (sessions & page->filtered[IOTR_FILTER_UID]) {
+		uid = task_uid(task);
+		sessions = FILTER_UID(page, sessions, uid);
+	}
+	if (sessions & page->filtered[IOTR_FILTER_COMMAND]) {
+		task_command(task, &command);
+		sessions = FILTER_COMMAND(page, sessions, &command);
+	}
+	if (sessions & page->filtered[IOTR_FILTER_CGROUP])
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_CGROUP,
+					   cgroup_accepted(page, task));
+	return sessions;
+}
+
+/* Whether the process is one of iotracer's own, which make no rows: see daemon/probes/own.h. */
+static __always_inline bool is_own(struct iotr_control *page, __u32 tgid)
+{
+	return page->own_hints[tgid & (IOTR_HINTS - 1)] && bpf_map_lookup_elem(&own_processes, &tgid);
+}
+
+/* Sessions of the mask that accept what the current thread does. */
+static __always_inline __u64 filter_current(struct iotr_control *page, __u64 sessions)
+{
+	struct task_struct *task;
+	__u32 tgid;
+
+	if (!sessions)
+		return 0;
+	task = current_task();
+	tgid = task_tgid(task);
+	return is_own(page, tgid) ? 0 : filter_task(page, task, sessions, tgid);
+}
+
+static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
+{
+	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device, device);
+}
+
+/* Sessions of `users` whose threshold in `least` is above the value; both are below 2^63. */
+static __always_inline __u64 below_least(__u64 users, const __u64 *least, __u64 value)
+{
+	__u64 below = 0;
+
+	for (int bit = 0; bit < IOTR_SESSION_SLOTS && users >> bit; bit++)
+		below |= (value - least[bit]) >> 63 << bit; /* no branch: the verifier would follow both */
+	return below & users;
+}
+
+/* Sessions that had their slots at that time already. A global function. */
+__noinline __u64 begun_by(__u64 sessions, __u64 time)
+{
+	struct iotr_control *page = control_page();
+
+	return page ? sessions & ~below_least(sessions, page->begun_ns, time) : 0;
+}
+
+/*
+ * At the end of an event: the sessions of its mask that are still those it began for. The slots of
+ * sessions that have ended meanwhile may have been given to others, which began after the event.
+ */
+static __always_inline __u64 filter_begun(struct iotr_control *page, __u64 sessions, __u64 start)
+{
+	return start < page->begun_last_ns ? begun_by(sessions, start) : sessions;
+}
+
+/* Narrows a session mask by the filters that are decided at an event's end: latency, size, error. A global function. */
+__noinline __u64 filter_outcome(__u64 sessions, __u64 latency, __u64 size, __u32 failed)
+{
+	struct iotr_control *page = control_page();
+
+	if (!page)
+		return 0;
+	if (!failed)
+		sessions &= ~page->filtered[IOTR_FILTER_ERRORS];
+	if (size >> 63) /* unknown, or more than can be compared */
+		size = size == IOTR_UNKNOWN ? 0 : ~0ULL >> 1;
+	sessions &= ~below_least(sessions & page->filtered[IOTR_FILTER_LATENCY],
+				 page->min_latency_ns, latency);
+	return sessions & ~below_least(sessions & page->filtered[IOTR_FILTER_SIZE], page->min_size, size);
+}
+
+static __always_inline __u64 filter_end(struct iotr_control *page, __u64 sessions, __u64 latency,
+					__u64 size, bool failed)
+{
+	if (!(sessions & page->filtered_end))
+		return sessions;
+	return filter_outcome(sessions, latency, size, failed);
+}

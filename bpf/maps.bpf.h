@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon fills in: the maps that all objects share, which are created once and reused by every object, and
+ * constants, which are set before an object is loaded.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+
+#include "kernel.h"
+#include "control.h"
+
+#define ARRAY_OF(name_, type_, count_, flags_)             \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_ARRAY);          \
+		__uint(map_flags, flags_);                 \
+		__uint(max_entries, count_);               \
+		__type(key, __u32);                        \
+		__type(value, type_);                      \
+	} name_ SEC(".maps")
+
+#define ARRAY_PER_CPU(name_, type_, count_)                \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);   \
+		__uint(max_entries, count_);               \
+		__type(key, __u32);                        \
+		__type(value, type_);                      \
+	} name_ SEC(".maps")
+
+#define HASH_OF(name_, kind_, key_, value_, count_)        \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_##kind_);        \
+		__uint(max_entries, count_);               \
+		__type(key, key_);                         \
+		__type(value, value_);                     \
+	} name_ SEC(".maps")
+
+struct iotr_command {
+	char text[IOTR_COMMAND_SIZE] __attribute__((aligned(8)));
+};
+
+ARRAY_OF(control, struct iotr_control, 1, BPF_F_MMAPABLE);
+ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
+
+ARRAY_PER_CPU(counters, struct iotr_counters, IOTR_STREAM_COUNT);
+
+/* Row rings, one for each group of CPUs; the daemon creates them and puts them in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 1 << 20);
+	});
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the daemon sets the size */
+} names SEC(".maps");
+
+/* By stream: the programs that those on system calls tail call. The daemon puts them in. */
+#define PROGRAMS_OF(name_)                                 \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);     \
+		__uint(max_entries, IOTR_STREAM_COUNT);    \
+		__type(key, __u32);                        \
+		__type(value, __u32);                      \
+	} name_ SEC(".maps")
+
+PROGRAMS_OF(plug_enters);
+PROGRAMS_OF(plug_exits);
+
+HASH_OF(own_processes, HASH, __u32, __u8, IOTR_OWN);
+HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
+HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_NAMES);
+HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_NAMES);
+HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_NAMES);
+HASH_OF(accept_cgroup, HASH, __u64, __u64, IOTR_CGROUPS);
+HASH_OF(accept_unit, HASH, struct iotr_unit, __u64, IOTR_UNITS);
+HASH_OF(path_inodes, HASH, struct iotr_path_inode, __u32, IOTR_PATH_NODES);
+HASH_OF(path_steps, HASH, struct iotr_path_step, __u32, IOTR_PATH_NODES);
+
+/* Set by the daemon before load. */
+const volatile bool typed_reads = false; /* the kernel has bpf_rdonly_cast */
+const volatile __u32 ring_shift = 31;	 /* log2 of the CPUs that share a row ring */
+const volatile bool preempted = true;	 /* the kernel preempts programs: another thread's may run in between */

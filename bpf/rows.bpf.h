@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Records of rows from reservation to commit, and events without one: no end was seen, or there was no room. */
+#pragma once
+
+#include "count.bpf.h"
+#include "filters.bpf.h"
+
+/* Reserves a record in the ring; NULL: the ring is full, which is counted as a loss of the sessions. */
+static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
+{
+	__u32 index = bpf_get_smp_processor_id() >> ring_shift;
+	void *ring = bpf_map_lookup_elem(&rings, &index);
+	void *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+
+	count_emitted(stream, sessions);
+	if (!row)
+		count_sessions(stream, COUNT_RING, sessions);
+	return row;
+}
+
+static __always_inline void row_commit(void *row)
+{
+	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
+}
+
+/* Discards a record that was reserved, and counts it as lost for its sessions. */
+static __always_inline void row_void(void *row, __u32 stream, __u64 sessions)
+{
+	bpf_ringbuf_discard(row, BPF_RB_NO_WAKEUP);
+	count_sessions(stream, COUNT_UNMATCHED, sessions);
+}
+
+/* Counts an event whose start is not known (any more) as emitted and lost. */
+static __always_inline void row_unmatched(__u32 stream, __u64 sessions)
+{
+	count_sessions(stream, COUNT_EMITTED, sessions);
+	count_sessions(stream, COUNT_UNMATCHED, sessions);
+}
+
+/* The same for an event whose end was not seen, and whose entry is needed for another. */
+static __always_inline void row_unended(struct iotr_control *page, __u32 stream, __u64 sessions, __u64 start)
+{
+	row_unmatched(stream, filter_begun(page, sessions, start));
+}
+
+/*
+ * Drops the event in flight that has the key of one that begins: its end was not seen, and it must not end
+ * with that of the new one. `type` has the members `sessions` and `start_ns`.
+ */
+#define END_UNSEEN(stream, map, type, key)                                                        \
+	do {                                                                                    \
+		const type *unseen_ = bpf_map_lookup_elem(&map, &key);                          \
+		struct iotr_control *page_ = control_page();                                    \
+                                                                                                \
+		if (page_ && unseen_) {                                                         \
+			row_unended(page_, stream, unseen_->sessions, unseen_->start_ns);       \
+			bpf_map_delete_elem(&map, &key);                                        \
+		}                                                                               \
+	} while (0)
+
+static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
+				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
+{
+	head->size = size;
+	head->stream = stream;
+	head->operation = operation;
+	head->cpu = bpf_get_smp_processor_id();
+	head->unread = 0;
+	head->sessions = sessions;
+	head->start_ns = start;
+	head->latency_ns = end - start;
+}
+
+/* Fills the actor's part of a head with the current thread. */
+static __always_inline void head_fill_current(struct iotr_record *head, struct task_struct *task,
+					      const struct iotr_command *command)
+{
+	head->cgroup_id = task_cgroup(task);
+	head->pid = task_tgid(task);
+	head->tid = task_tid(task);
+	head->ppid = task_ppid(task);
+	head->uid = task_uid(task);
+	__builtin_memcpy(head->command, command->text, sizeof(head->command));
+}

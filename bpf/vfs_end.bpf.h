@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* File system operations: the row of a call when it ends. */
+#pragma once
+
+#include "vfs_begin.bpf.h"
+
+/* The size in the user's struct xattr_args, or its flags; IOTR_UNKNOWN: it cannot be read. */
+static __always_inline __u64 xattr_args(__u64 user, bool flags)
+{
+	__u32 words[2];
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(user + 8)))
+		return IOTR_UNKNOWN;
+	return words[flags];
+}
+
+static __always_inline __u64 size_of(const struct iotr_call *call, const struct slot *slot)
+{
+	__u64 size;
+
+	if (!call->size)
+		return IOTR_UNKNOWN;
+	size = argument(slot, call->size);
+	if (call->traits & IOTR_CALL_IOVEC)
+		return iovec_bytes(size, argument(slot, call->size + 1),
+				   slot->abi == IOTR_ABI_COMPAT);
+	if (call->traits & IOTR_CALL_SIZE_SPLIT)
+		size |= argument(slot, call->size + 1) << 32;
+	if (call->traits & IOTR_CALL_XATTR_ARGS)
+		return xattr_args(size, false);
+	return size;
+}
+
+/* Whether the call has a size, which may be ~0 as passed; false: it has none, or it could not be read. */
+static __always_inline bool size_known(const struct iotr_call *call, __u64 size)
+{
+	const __u32 read = IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS | IOTR_CALL_CLONES;
+
+	return size != IOTR_UNKNOWN || (call->size && !(call->traits & read));
+}
+
+/* Sends the name of a path argument; sets `pseudo` in the slot if it leads to a pseudo file system. */
+static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user)
+{
+	bool pseudo;
+	__u64 name = name_of_argument(directory, user, &pseudo);
+
+	slot->pseudo |= pseudo;
+	return name;
+}
+
+static __always_inline __s32 directory_of(const struct slot *slot, __u32 position)
+{
+	return position ? (__s32)argument(slot, position) : AT_FDCWD;
+}
+
+/* Sets inode and device from the user's struct stat or struct statx. */
+static __always_inline void file_of_stat(const struct iotr_call *call, const struct slot *slot,
+					 struct iotr_file *file)
+{
+	__u64 buffer = argument(slot, call->buffer), stat[2];
+	__u32 device[2];
+
+	if (slot->abi != IOTR_ABI_NATIVE && call->traits & IOTR_CALL_STAT)
+		return;
+	if (call->traits & IOTR_CALL_STATX) {
+		if (bpf_probe_read_user(&stat[1], sizeof(stat[1]), (void *)(buffer + 32)) ||
+		    bpf_probe_read_user(device, sizeof(device), (void *)(buffer + 136)))
+			return;
+		file->device = device[0] << 20 | device[1];
+	} else {
+		if (bpf_probe_read_user(stat, sizeof(stat), (void *)buffer))
+			return;
+		file->device = (__u32)((stat[0] >> 8 & 0xfff) << 20 | (stat[0] & 0xff) |
+				       (stat[0] >> 12 & 0xfff00));
+	}
+	file->inode = stat[1];
+}
+
+static __always_inline __u32 flags_of(const struct iotr_call *call, struct slot *slot)
+{
+	__u64 flags = 0, more;
+
+	if (call->traits & IOTR_CALL_CREAT)
+		return OPEN_CREAT_FLAGS;
+	if (!call->flags)
+		return 0;
+	flags = argument(slot, call->flags);
+	if (call->traits & IOTR_CALL_HOW && bpf_probe_read_user(&flags, sizeof(flags), (void *)flags)) {
+		slot->unread = true;
+		return 0;
+	}
+	if (call->flags_other)
+		flags |= argument(slot, call->flags_other);
+	if (call->traits & IOTR_CALL_XATTR_ARGS && call->operation == IOTR_VFS_SETXATTR) {
+		more = xattr_args(argument(slot, call->size), true);
+		flags |= more == IOTR_UNKNOWN ? 0 : more;
+	}
+	return flags;
+}
+
+/* The following global functions find the call by its thread. */
+
+/* Saves what the result of a call that succeeded tells about its file. */
+__noinline int vfs_result(__u64 thread, __u64 result)
+{
+	struct iotr_control *page = control_page();
+	struct task_struct *task = current_task();
+	struct slot *slot = slot_find(thread);
+	const struct iotr_call *call;
+	struct place place;
+	__u64 file;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	if (call->traits & IOTR_CALL_OPENS) {
+		file = file_of_fd(task, result);
+		if (file) {
+			slot->pseudo = file_fill(file, &slot->file);
+			slot->file.name = name_of_place(place_of_file(file));
+		}
+	}
+	if (call->traits & (IOTR_CALL_STAT | IOTR_CALL_STATX))
+		file_of_stat(call, slot, &slot->file);
+	if (call->traits & IOTR_CALL_CHDIR) {
+		place = base_of(task, AT_FDCWD, false);
+		place_fill(place, &slot->file);
+		slot->file.name = name_of_place(place);
+	}
+	return 0;
+}
+
+/* Sends the name of the first or second path argument and returns its id. */
+__noinline __u64 vfs_path(__u64 thread, __u32 second)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(thread);
+	const struct iotr_call *call;
+	__u32 directory, path;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	directory = second ? call->directory2 : call->directory;
+	path = second ? call->path2 : call->path;
+	if (directory && !argument(slot, path)) { /* utimensat: the descriptor itself */
+		slot_file(slot, current_task(), argument(slot, directory), &slot->pseudo);
+		return name_of_path(slot, argument(slot, directory), 0);
+	}
+	if (!second && call->traits & IOTR_CALL_TEXT)
+		return name_of_text(0, (void *)argument(slot, path));
+	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
+}
+
+/*
+ * Sessions whose path filter accepts the file that the call opened or changed to; if there is none, those
+ * whose filter accepts either of its path arguments.
+ */
+__noinline __u64 vfs_within(__u64 thread, __u64 result)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(thread);
+	const struct iotr_call *call;
+	struct place place = {};
+	__u64 file, within = 0;
+	bool unread = false;
+
+	if (!page || !slot)
+		return 0;
+	call = call_of(page, slot);
+	if (!call_failed(result) && call->traits & IOTR_CALL_CHDIR)
+		place = base_of(current_task(), AT_FDCWD, false);
+	if (!call_failed(result) && call->traits & IOTR_CALL_OPENS) {
+		file = file_of_fd(current_task(), result);
+		if (file)
+			place = place_of_file(file);
+	}
+	if (place.dentry)
+		return subtree_sessions(page, subtree_find(place));
+	if (call->path && !(call->traits & IOTR_CALL_TEXT))
+		within = path_sessions(page, directory_of(slot, call->directory), argument(slot, call->path), &unread);
+	if (call->path2)
+		within |= path_sessions(page, directory_of(slot, call->directory2),
+					argument(slot, call->path2), &unread);
+	slot->unread = unread;
+	return within;
+}
+
+/* Withdraws the names that were sent for a call that makes no row. */
+__noinline int names_gone(__u64 thread)
+{
+	struct slot *slot = slot_find(thread);
+
+	if (!slot || !slot->texts)
+		return 0;
+	name_gone(slot->file.name);
+	name_gone(slot->name2);
+	return 0;
+}
+
+/*
+ * Sessions whose path filter accepts the call. If its path arguments cannot be read at the end, it is not known
+ * whether the other sessions accept it: for those the row is counted as lost.
+ */
+static __always_inline __u64 vfs_accepted(struct iotr_control *page, struct slot *slot, long result, __u64 sessions)
+{
+	__u64 within, accepted;
+
+	slot->unread = false;
+	within = vfs_within(slot->thread, result);
+	accepted = filter_accepted(page, sessions, IOTR_FILTER_PATH, within);
+	if (slot->unread && result != -EFAULT)
+		row_unmatched(IOTR_VFS, sessions & ~accepted);
+	slot->unread = false;
+	return accepted;
+}
+
+/* Fills in names, inode and device that are only known at the end. Returns the sessions that accept the row. */
+static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const struct iotr_call *call,
+					   struct slot *slot, long result, __u64 sessions)
+{
+	if (!slot->texts && sessions & page->filtered[IOTR_FILTER_PATH] &&
+	    (call->path || call->path2 || call->traits & IOTR_CALL_OPENS))
+		sessions = vfs_accepted(page, slot, result, sessions);
+	if (!sessions)
+		return 0;
+	if (!call_failed(result))
+		vfs_result(slot->thread, result);
+	vfs_texts(call, slot);
+	slot->file.name = name_told(slot->file.name, result);
+	slot->name2 = name_told(slot->name2, result);
+	if (slot->pseudo)
+		sessions &= page->pseudo_fs;
+	return filter_device(page, sessions, slot->file.device);
+}
+
+/*
+ * The offset that an appending write went to, which is known only afterwards. A write that moves the file
+ * position leaves it at the end of the bytes written; for one with an offset argument the file's size is
+ * that end. If another thread writes to the same open file at that moment, or with an offset to the same
+ * file, the result is that of the other write.
+ */
+static __always_inline __u64 appended_at(const struct iotr_call *call, const struct slot *slot,
+					 struct task_struct *task, long result)
+{
+	__u64 file = file_of_fd(task, slot->fd), inode;
+
+	if (!file || result <= 0)
+		return IOTR_UNKNOWN;
+	inode = (__u64)READ(struct file, file, f_inode);
+	if (READ(struct inode, inode, i_ino) != slot->file.inode)
+		return IOTR_UNKNOWN; /* closed meanwhile */
+	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFREG)
+		return slot->offset;
+	if (call->traits & IOTR_CALL_POSITION && (!call->offset || at_position(call, slot)))
+		return READ(struct file, file, f_pos) - result;
+	return READ(struct inode, inode, i_size) - result;
+}
+
+/* Whether the call that ends is a write that appends to its file. */
+static __always_inline bool call_appends(const struct iotr_call *call, const struct slot *slot)
+{
+	return call->operation == IOTR_VFS_WRITE && call->traits & IOTR_CALL_DIRECT &&
+	       appends(&slot->file, call->flags ? argument(slot, call->flags) : 0);
+}
+
+static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct iotr_call *call,
+				     struct slot *slot, long result, __u64 size)
+{
+	row->file = slot->file;
+	row->name2 = slot->name2;
+	row->result = result;
+	row->size = size;
+	row->has_size = size_known(call, size);
+	row->offset = slot->offset;
+	row->address = call->address ? argument(slot, call->address) : IOTR_UNKNOWN;
+	if (call->traits & IOTR_CALL_MAPS && !call_failed(result))
+		row->address = result;
+	row->flags = flags_of(call, slot);
+	row->protection = call->protection ? argument(slot, call->protection) : 0;
+	row->mapping = call->mapping ? argument(slot, call->mapping) : 0;
+	row->fd = slot->has_fd ? slot->fd : result;
+	row->flag_kind = call->flag_kind;
+	if (row->flag_kind == IOTR_FLAGS_FILE && slot->file.inode == IOTR_UNKNOWN)
+		row->flag_kind = IOTR_FLAGS_NONE; /* the descriptor was not open: there are no flags */
+	row->has_fd = slot->has_fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
+	row->has_mapping = call->mapping != 0;
+	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
+	row->head.unread = !call_failed(result) &&
+			   (slot->unread || (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
+}
+
+/* Writes the row of a call that ends; returns whether there is one. */
+static __always_inline bool vfs_ends(struct iotr_control *page, const struct iotr_call *call,
+				     struct slot *slot, long result, __u64 end, __u32 parts)
+{
+	struct task_struct *task = (struct task_struct *)slot->task;
+	__u64 thread = slot->thread, size, sessions = slot->sessions;
+	struct iotr_command command;
+	struct iotr_vfs_record *row;
+	bool known;
+
+	if (parts & PART_FILE && call->traits & IOTR_CALL_CLONES && slot->unread)
+		sessions = vfs_clones(slot->thread, sessions);
+	size = size_of(call, slot);
+	if (call->traits & IOTR_CALL_REPLACES && call_failed(result))
+		return false; /* nothing was closed */
+	sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+	known = size_known(call, size);
+	sessions = filter_end(page, sessions, end - slot->start_ns, size - (known && size == IOTR_UNKNOWN),
+			      call_failed(result));
+	if (!sessions)
+		return false;
+	result = result_seen(result);
+	if (parts & PART_RESULT && (!call->fd || call->traits & IOTR_CALL_STAT))
+		sessions = vfs_ends_file(page, call, slot, result, sessions);
+	if (!sessions)
+		return false;
+	if (parts & PART_FILE && slot->args[ARG_OFFSET])
+		offset_late(call, slot, result);
+	if (parts & PART_FILE && call_appends(call, slot))
+		slot->offset = appended_at(call, slot, task, result);
+	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
+	if (!row)
+		return false;
+	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
+	task_command(task, &command);
+	head_fill_current(&row->head, task, &command);
+	vfs_fill(row, call, slot, result, size);
+	if (*(volatile __u64 *)&slot->thread == thread)
+		row_commit(row);
+	else /* the slot was taken meanwhile: the row may have data of another thread */
+		row_void(row, IOTR_VFS, sessions);
+	return true;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "filter_fit.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "cleanup.h"
+#include "schema.h"
+
+enum { NAMES_MAX = 256 };
+
+/* The fact that a row must have for each filter, and what messages call it. */
+static const struct {
+	enum iotr_spec_filter filter;
+	enum iotr_fact fact;
+	const char *name;
+	bool of_all; /* a session with the filter cannot have streams without the fact */
+} needs[] = {
+	{ IOTR_SPEC_PIDS, IOTR_FACT_PROCESS, "process", false },
+	{ IOTR_SPEC_COMMANDS, IOTR_FACT_PROCESS, "process", false },
+	{ IOTR_SPEC_CGROUPS, IOTR_FACT_PROCESS, "process", false },
+	{ IOTR_SPEC_UNITS, IOTR_FACT_PROCESS, "process", false },
+	{ IOTR_SPEC_DEVICES, IOTR_FACT_FILE, "device", false },
+	{ IOTR_SPEC_PATHS, IOTR_FACT_FILE, "file", true },
+	{ IOTR_SPEC_MIN_LATENCY, IOTR_FACT_LATENCY, "latency", false },
+	{ IOTR_SPEC_MIN_SIZE, IOTR_FACT_SIZE, "size", false },
+	{ IOTR_SPEC_ERRORS, IOTR_FACT_ERROR, "error", false },
+};
+
+enum { NEEDS = sizeof(needs) / sizeof(needs[0]) };
+
+static uint32_t streams_without(const struct iotr_session_spec *spec, enum iotr_fact fact)
+{
+	uint32_t without = 0;
+
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (spec->streams >> stream & 1 && !(iotr_schemas[stream].facts & fact))
+			without |= 1U << stream;
+	return without;
+}
+
+/* Writes the streams' names as "net, conn". */
+static const char *name_streams(uint32_t streams, char text[NAMES_MAX])
+{
+	size_t at = 0;
+
+	*text = '\0';
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (streams >> stream & 1)
+			at += (size_t)snprintf(text + at, NAMES_MAX - at, "%s%s", at ? ", " : "",
+					       iotr_schemas[stream].flag);
+	return text;
+}
+
+int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
+{
+	char names[NAMES_MAX];
+
+	for (size_t i = 0; i < NEEDS; i++) {
+		uint32_t without = streams_without(spec, needs[i].fact);
+
+		if (!iotr_spec_filter_given(spec, needs[i].filter) || !without ||
+		    (without != spec->streams && !needs[i].of_all))
+			continue;
+		snprintf(error->parameter, sizeof(error->parameter), "%s",
+			 iotr_spec_filter_name(needs[i].filter));
+		return argument_refuse(error, "rows of %s have no %s, so this would let none of them through%s",
+				       name_streams(without, names), needs[i].name,
+				       without == spec->streams ? "" :
+								  ": record them in a session of their own");
+	}
+	return 0;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+warn(struct json_object *warnings, const char *format, ...)
+{
+	char sentence[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	json_object_array_add(warnings, json_object_new_string(sentence));
+}
+
+static void warn_of_streams(const struct iotr_session_spec *spec, struct json_object *warnings)
+{
+	char names[NAMES_MAX];
+
+	for (size_t i = 0; i < NEEDS; i++) {
+		uint32_t without = streams_without(spec, needs[i].fact);
+
+		if (iotr_spec_filter_given(spec, needs[i].filter) && without)
+			warn(warnings, "rows of %s have no %s: the filter '%s' lets none of them through",
+			     name_streams(without, names), needs[i].name,
+			     iotr_spec_filter_name(needs[i].filter));
+	}
+}
+
+static void warn_of_operations(const struct iotr_session_spec *spec, struct json_object *warnings)
+{
+	uint32_t without = 0;
+	char names[NAMES_MAX];
+
+	if (!iotr_spec_filter_given(spec, IOTR_SPEC_OPERATIONS))
+		return;
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (spec->streams >> stream & 1 && !iotr_operations_any(&spec->operations[stream]))
+			without |= 1U << stream;
+	if (without)
+		warn(warnings, "none of the operations is one of %s: no row of that will be recorded",
+		     name_streams(without, names));
+}
+
+/* ---- processes ---- */
+
+/* Rows contain process numbers of the initial PID namespace: returns whether /proc shows that one. */
+static bool sees_all_processes(void)
+{
+	char namespace[64] = "";
+
+	return readlink("/proc/self/ns/pid", namespace, sizeof(namespace) - 1) > 0 &&
+	       !strcmp(namespace, "pid:[4026531836]"); /* PROC_PID_INIT_INO of the kernel */
+}
+
+/* Returns the process of a thread, or 0 if there is none of that number. */
+static unsigned int process_of(unsigned int pid)
+{
+	_cleanup_fclose_ FILE *status = NULL;
+	unsigned int process = pid; /* kept if the file has no such line */
+	char line[256];
+
+	snprintf(line, sizeof(line), "/proc/%u/status", pid);
+	status = fopen(line, "re");
+	if (!status)
+		return 0;
+	while (fgets(line, sizeof(line), status))
+		if (sscanf(line, "Tgid: %u", &process) == 1)
+			break;
+	return process;
+}
+
+static void tell_absent(char *text, size_t size, unsigned int pid, unsigned int process)
+{
+	if (process)
+		snprintf(text, size, "%u is a thread, of process %u", pid, process);
+	else
+		snprintf(text, size, "there is no process %u", pid);
+}
+
+/*
+ * Warns of absent processes. If the number is used again later, it belongs to another process than the one
+ * that was meant.
+ */
+static int fit_processes(const struct iotr_session_spec *spec, struct json_object *warnings,
+			 struct engine_error *error)
+{
+	size_t absent = 0;
+	char text[64];
+
+	if (!spec->pid_count || !sees_all_processes())
+		return 0;
+	for (size_t i = 0; i < spec->pid_count; i++) {
+		unsigned int process = process_of(spec->pids[i]);
+
+		if (process == spec->pids[i])
+			continue;
+		tell_absent(text, sizeof(text), spec->pids[i], process);
+		if (!absent++)
+			snprintf(error->message, sizeof(error->message), "%s", text);
+		warn(warnings, "%s", text);
+	}
+	if (absent < spec->pid_count)
+		return 0;
+	strcpy(error->parameter, "pids");
+	return -EINVAL;
+}
+
+/* ---- devices ---- */
+
+static bool is_mounted(unsigned int device)
+{
+	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	unsigned int major, minor;
+	size_t size = 0;
+
+	while (mounts && getline(&line, &size, mounts) >= 0)
+		if (sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 && (major << 20 | minor) == device)
+			return true;
+	return !mounts;
+}
+
+/* Only a warning, as it may be mounted later, or in another namespace. */
+static void warn_of_devices(const struct iotr_session_spec *spec, struct json_object *warnings)
+{
+	char path[64];
+
+	for (size_t i = 0; i < spec->device_count; i++) {
+		unsigned int device = spec->devices[i];
+
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", device >> 20, device & 0xfffff);
+		if (access(path, F_OK) < 0 && !is_mounted(device))
+			warn(warnings, "no disk and no file system here has the number %u:%u now", device >> 20,
+			     device & 0xfffff);
+	}
+}
+
+int filter_fit_now(const struct iotr_session_spec *spec, struct json_object *warnings,
+		   struct engine_error *error)
+{
+	int r = fit_processes(spec, warnings, error);
+
+	if (r < 0)
+		return r;
+	warn_of_streams(spec, warnings);
+	warn_of_operations(spec, warnings);
+	warn_of_devices(spec, warnings);
+	return 0;
+}

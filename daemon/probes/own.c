@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/own.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "probes/probes_private.h"
+
+/* The entry of the process; 0: a free entry, as no process has that PID. NULL: there is none. */
+static struct own *own_find(struct probes *probes, uint32_t process)
+{
+	for (size_t i = 0; i < IOTR_OWN; i++)
+		if (probes->own[i].process == process)
+			return &probes->own[i];
+	return NULL;
+}
+
+static uint32_t hint_of(uint32_t process)
+{
+	return process % IOTR_HINTS;
+}
+
+/* Clears the hint of a process that was removed, unless another entry has the same one. */
+static void hint_clear(struct probes *probes, uint32_t process)
+{
+	for (size_t i = 0; i < IOTR_OWN; i++)
+		if (probes->own[i].process && hint_of(probes->own[i].process) == hint_of(process))
+			return;
+	probes->page->own_hints[hint_of(process)] = false;
+}
+
+void own_add(struct probes *probes, pid_t process)
+{
+	struct own *own = process > 0 ? own_find(probes, process) ?: own_find(probes, 0) : NULL;
+	uint32_t key = process;
+	uint8_t value = 1;
+
+	if (process > 0 && !own)
+		log_warning("process %d is one of ours too many: what it does is recorded", process);
+	if (!own || own->count++)
+		return;
+	own->process = key;
+	if (bpf_map_update_elem(probes_map(probes, "own_processes"), &key, &value, BPF_ANY) < 0)
+		log_warning("process %d is ours, and recorded: %s", process, strerror(errno));
+	probes->page->own_hints[hint_of(key)] = true;
+}
+
+void own_remove(struct probes *probes, pid_t process)
+{
+	struct own *own = process > 0 ? own_find(probes, process) : NULL;
+	uint32_t key = process;
+
+	if (!own || --own->count)
+		return;
+	own->process = 0;
+	bpf_map_delete_elem(probes_map(probes, "own_processes"), &key);
+	hint_clear(probes, key);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/under_way.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "probes/member.h"
+#include "probes/probes_private.h"
+
+#define BATCH	  512 /* entries read at once; more than any bucket of a hash map has */
+#define KEY_MAX	  16  /* bytes of the largest key of these maps */
+#define BY_MEMBER IOTR_STREAM_COUNT
+
+enum kind {
+	KIND_EVENT, /* an entry is one event in flight, which makes one row */
+	KIND_MARK,  /* an entry may be of an event that has ended; a later entry makes the row */
+	KIND_RUNS,  /* an entry has runs of pages of one call: struct cache_call */
+};
+
+/* Maps of events in flight. BTF describes the types of their values, which have a member `sessions`. */
+static const struct {
+	const char *map;
+	enum iotr_stream stream; /* BY_MEMBER: the value's member `stream` says which */
+	enum kind kind;
+} tables[] = {
+	{ "slots", BY_MEMBER, KIND_EVENT },
+	{ "plugged", BY_MEMBER, KIND_EVENT },
+	{ "requests", IOTR_BLOCK, KIND_EVENT },
+	{ "bio_rows", IOTR_BLOCK, KIND_EVENT },
+	{ "bios", IOTR_BLOCK, KIND_MARK },
+	{ "aio_pendings", IOTR_VFS, KIND_EVENT },
+	{ "uring_pendings", IOTR_VFS, KIND_EVENT },
+	{ "cache_calls", IOTR_CACHE, KIND_RUNS },
+	{ "writebacks", IOTR_CACHE, KIND_EVENT },
+	{ "page_faults", IOTR_PAGEFAULT, KIND_EVENT },
+	{ "ring_requests", IOTR_IOURING, KIND_EVENT },
+	{ "net_requests", IOTR_NET, KIND_EVENT },
+	{ "connects", IOTR_CONN, KIND_EVENT },
+	{ "conn_requests", IOTR_CONN, KIND_EVENT },
+};
+
+/* Offsets in bytes of the members that are read of a map's value. */
+struct layout {
+	enum iotr_stream stream;
+	enum kind kind;
+	uint32_t size;
+	int sessions; /* of an event in the value, of KIND_RUNS in a run */
+	int stream_at;
+	int asked, runs, run_size, run_count, count; /* KIND_RUNS; run_count is an offset in a run */
+};
+
+static int layout_runs(const struct btf *btf, uint32_t type, struct layout *layout)
+{
+	const struct btf_type *array;
+	uint32_t run, runs;
+
+	layout->asked = member_offset(btf, type, "asked", &run);
+	layout->runs = member_offset(btf, type, "runs", &runs);
+	layout->count = member_offset(btf, type, "count", NULL);
+	if (layout->asked < 0 || layout->runs < 0 || layout->count < 0)
+		return -ENOENT;
+	array = btf__type_by_id(btf, runs);
+	if (!array || !btf_is_array(array))
+		return -ENOENT;
+	layout->run_size = (int)btf__resolve_size(btf, run);
+	layout->sessions = member_offset(btf, run, "sessions", NULL);
+	layout->run_count = member_offset(btf, run, "count", NULL);
+	return layout->sessions < 0 || layout->run_count < 0 ? -ENOENT : layout->run_size;
+}
+
+static int layout_find(const struct bpf_object *object, const struct bpf_map *map, struct layout *layout)
+{
+	const struct btf *btf = bpf_object__btf(object);
+	uint32_t type = bpf_map__btf_value_type_id(map);
+
+	layout->size = (bpf_map__value_size(map) + 7) / 8 * 8; /* the stride at which the kernel copies values */
+	if (!btf || !type || bpf_map__key_size(map) > KEY_MAX)
+		return -ENOENT;
+	type = btf__resolve_type(btf, type);
+	if (layout->kind == KIND_RUNS)
+		return layout_runs(btf, type, layout);
+	layout->sessions = member_offset(btf, type, "sessions", NULL);
+	layout->stream_at = member_offset(btf, type, "stream", NULL);
+	if (layout->stream == BY_MEMBER && layout->stream_at < 0)
+		return -ENOENT;
+	return layout->sessions;
+}
+
+static uint64_t word_at(const char *value, int offset)
+{
+	uint64_t word;
+
+	memcpy(&word, value + offset, sizeof(word));
+	return word;
+}
+
+static void places_add(struct under_way *sum, enum iotr_stream stream, uint64_t places, bool counts)
+{
+	sum->places |= places;
+	for (; counts && places; places &= places - 1)
+		sum->count[stream][__builtin_ctzll(places)]++;
+}
+
+static void run_add(struct under_way *sum, const struct layout *layout, const char *run)
+{
+	if (word_at(run, layout->run_count))
+		places_add(sum, layout->stream, word_at(run, layout->sessions), true);
+}
+
+static void runs_add(struct under_way *sum, const struct layout *layout, const char *value)
+{
+	uint32_t count;
+
+	memcpy(&count, value + layout->count, sizeof(count));
+	run_add(sum, layout, value + layout->asked);
+	for (uint32_t i = 0; i < count && layout->runs + (i + 1) * layout->run_size <= layout->size; i++)
+		run_add(sum, layout, value + layout->runs + i * layout->run_size);
+}
+
+static void value_add(struct under_way *sum, const struct layout *layout, const char *value)
+{
+	enum iotr_stream stream = layout->stream;
+
+	if (layout->kind == KIND_RUNS) {
+		runs_add(sum, layout, value);
+		return;
+	}
+	if (stream == BY_MEMBER)
+		stream = (unsigned char)value[layout->stream_at];
+	if (stream < IOTR_STREAM_COUNT)
+		places_add(sum, stream, word_at(value, layout->sessions), layout->kind == KIND_EVENT);
+}
+
+static int table_add(struct under_way *sum, const struct layout *layout, int map)
+{
+	_cleanup_free_ char *values = malloc((size_t)layout->size * BATCH);
+	_cleanup_free_ char *keys = malloc((size_t)KEY_MAX * BATCH);
+	char token[KEY_MAX];
+	bool begun = false;
+	uint32_t count;
+	int r = 0;
+
+	if (!values || !keys)
+		return -ENOMEM;
+	while (r == 0) {
+		count = BATCH;
+		r = bpf_map_lookup_batch(map, begun ? token : NULL, token, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT) /* -ENOENT: the last batch, which has entries */
+			return r;
+		begun = true;
+		for (uint32_t i = 0; i < count; i++)
+			value_add(sum, layout, values + (size_t)i * layout->size);
+	}
+	return 0;
+}
+
+void under_way_count(struct probes *probes, struct under_way *ret)
+{
+	*ret = (struct under_way){ 0 };
+	probes_quiesce(probes);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		struct layout layout = { .stream = tables[i].stream, .kind = tables[i].kind };
+		const struct bpf_object *object;
+		const struct bpf_map *map = map_owner(probes, tables[i].map, &object);
+		int r = map ? layout_find(object, map, &layout) : 0;
+
+		if (map && r >= 0)
+			r = table_add(ret, &layout, bpf_map__fd(map));
+		if (r >= 0)
+			continue;
+		log_warning("what is under way in %s cannot be counted: %s", tables[i].map, strerror(-r));
+		ret->places = ~0ULL;
+	}
+}

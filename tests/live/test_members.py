@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members of the group: what they may through the daemon is what they may without it."""
+import json
+import os
+import signal
+import socket
+import stat
+
+from lib import rows
+from lib.member import Member, with_members
+from lib.registry import check, equal, test, wait_for
+
+READERS = 54400
+ANN, BEN = Member(54401, groups=[READERS]), Member(54402, groups=[READERS])
+OTHER = Member(54403)
+STREAM = ('--vfs', '--command', 'worker')
+
+
+def work(folder):
+    """Rows of a session with STREAM."""
+    pid = os.fork()
+    if not pid:
+        with open('/proc/self/comm', 'w', encoding='ascii') as file:
+            file.write('worker')
+        for number in range(20):
+            os.mkdir(os.path.join(folder, 'made-%d' % number))
+            os.rmdir(os.path.join(folder, 'made-%d' % number))
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def everything(folder):
+    for above, folders, files in os.walk(folder):
+        for name in folders + files:
+            yield os.path.join(above, name)
+
+
+def owned(folder, uid, gid):
+    """Files as the user would have made them."""
+    for path in everything(folder):
+        status = os.lstat(path)
+        equal((status.st_uid, status.st_gid, oct(status.st_mode & 0o7777)),
+              (uid, gid, oct(0o750 if stat.S_ISDIR(status.st_mode) else 0o640)), path)
+
+
+def compressed(folder):
+    names = os.listdir(os.path.join(folder, 'fs'))
+    return names and all(name.endswith('.gz') for name in names)
+
+
+@test(host_only=True)
+def refused(world):
+    """No folder is made or written where the member may not, and the error says which right is missing."""
+    above, daemon, root, ann = with_members(world, READERS, ANN)
+    closed, drop = os.path.join(above, 'closed'), os.path.join(above, 'cron.d')
+    os.mkdir(closed, 0o700)
+    os.mkdir(drop, 0o755)
+    os.mkdir(os.path.join(closed, 'open'), 0o777)
+    root.exits((0, 6), 'start', 'flight', *STREAM, '--flight-recorder', '16M')
+    for verb in (['start', 's', *STREAM], ['snapshot', 'system'], ['dump', 'flight']):
+        for path, wrong in ((os.path.join(drop, 'new'), 'may not write in ' + drop),
+                            (os.path.join(closed, 'new'), 'may not look into ' + closed),
+                            (os.path.join(closed, 'open', 'new'), 'may not look into ' + closed),
+                            (drop, 'cannot be written')):
+            done = ann.exits(1, *verb, '--output', path)
+            check(path in done.stderr and wrong in done.stderr, verb, done.stderr)
+    equal(os.listdir(drop) + os.listdir(os.path.join(closed, 'open')), [], 'what was made')
+    equal(os.listdir(closed), ['open'], 'what was made')
+
+
+@test(host_only=True)
+def own_folder(world):
+    """All of it is his: segments, compressed ones, snapshots, dumps, manifests; also after SIGKILL and SIGTERM."""
+    above, daemon, root, ann = with_members(world, READERS, ANN)
+    home = ANN.folder(above, 'home', 0o700)
+    secret = os.path.join(above, 'secret')
+    os.mkdir(secret, 0o700)
+    os.mkdir(os.path.join(secret, 'hidden-name'))
+    one, snap, dump = (os.path.join(home, name) for name in ('one', 'snap', 'dump'))
+    ann.exits((0, 6), 'start', 's', *STREAM, '--output', one)
+    ann.exits((0, 6), 'start', 'flight', *STREAM, '--flight-recorder', '16M')
+    work(above)
+    ann.exits(0, 'rotate', 's')
+    ann.exits((0, 6), 'snapshot', 's', '--root', above, '--depth', '5')
+    ann.exits((0, 6), 'snapshot', 'all', '--root', above, '--depth', '5', '--output', snap)
+    ann.exits(0, 'dump', 'flight', '--output', dump)
+    daemon.stop(signal.SIGKILL)
+    daemon.recover()
+    work(above)
+    daemon.stop(signal.SIGTERM)
+    daemon.recover()
+    work(above)
+    ann.exits(0, 'stop', 's')
+    later = sorted(os.path.join(one, name) for name in os.listdir(one) if name[:2] == '20')
+    equal(len(later), 2, 'folders of the session that went on')
+    wait_for('compressed files', lambda: compressed(later[-1]))
+    owned(home, ANN.uid, ANN.gid)
+    for path in [dump, snap, later[-1]]:
+        check(rows.manifest(path)['owner_uid'] == ANN.uid, path)
+    for folder in (one, snap):
+        text = b''.join(rows.content(path) for path in everything(os.path.join(folder, 'filesystem_snapshot')))
+        check(b'/secret,' in text and b'hidden-name' not in text, 'names that he may not see', text)
+    for path in (later[-1], dump):
+        root.exits(0, 'verify', path)
+    ANN.do('import shutil; shutil.rmtree(sys.argv[1])', one)
+    check(not os.path.exists(one), 'it cannot be removed by him')
+    equal(daemon.notes('running'), [], 'notes')
+
+
+@test(host_only=True)
+def log_folder(world):
+    """Traces there are the group's to read, and root's to write; key and notes are root's alone."""
+    above, daemon, root, ann = with_members(world, READERS, ANN)
+    started = json.loads(ann.exits((0, 6), 'start', 's', *STREAM, '--json').stdout)['session']
+    work(above)
+    ann.exits(0, 'rotate', 's')
+    ann.exits((0, 6), 'snapshot', 's', '--root', above, '--depth', '1')
+    work(above)
+    daemon.stop(signal.SIGKILL)
+    daemon.recover()
+    ann.exits(0, 'stop', 's')
+    folder = os.path.dirname(started['output'])
+    wait_for('compressed files', lambda: all(compressed(os.path.join(folder, name)) for name in os.listdir(folder)
+                                             if os.listdir(os.path.join(folder, name, 'fs'))))
+    owned(os.path.join(daemon.folder, 'log'), 0, READERS)
+    ann.exits((0, 1), 'verify', started['output'])
+    equal(OTHER.run('ls', os.path.join(daemon.folder, 'log')).returncode, 2, 'what others may')
+    state = os.path.join(daemon.folder, 'state')
+    for path in [*everything(state)]:
+        status = os.lstat(path)
+        equal((status.st_uid, status.st_mode & 0o077), (0, 0), path)
+
+
+@test(host_only=True)
+def crowd(world):
+    """A member who opens connections and says nothing locks out neither root nor another member."""
+    _, daemon, root, ann, ben = with_members(world, READERS, ANN, BEN)
+    pid = os.fork()
+    if not pid:
+        os.setgroups(ANN.groups)
+        os.setgid(ANN.gid)
+        os.setuid(ANN.uid)
+        peers = [socket.socket(socket.AF_UNIX) for _ in range(64)]
+        for peer in peers:
+            peer.connect(daemon.socket)
+        signal.pause()
+    world.undo.callback(os.waitpid, pid, 0)
+    world.undo.callback(os.kill, pid, signal.SIGKILL)
+    wait_for('the crowd', lambda: len(os.listdir('/proc/%d/fd' % pid)) >= 64)
+    for who in (root, ben, ann):
+        who.exits(0, 'list')

@@ -39,14 +39,6 @@ uint32_t stream_groups(enum iotr_stream stream)
 
 #define RELEASE_US 1000000 /* Hooks stay attached for this long after the last session that needed them. */
 
-int engine_fail(struct engine_error *error, int r, const char *parameter, const char *message)
-{
-	snprintf(error->parameter, sizeof(error->parameter), "%s", parameter);
-	if (message)
-		snprintf(error->message, sizeof(error->message), "%s", message);
-	return r;
-}
-
 /* ---- life ---- */
 
 static int level_find(const char *name, enum probes_level *ret)

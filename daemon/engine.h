@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "error.h"
 #include "rights.h"
 #include "session.h"
 #include "units.h"
@@ -33,12 +34,6 @@ struct engine_config {
 	const gid_t *readers;  /* group that may read the content of the log folder; NULL: root alone */
 	bool resume;	       /* sessions that ran when the last daemon ended continue */
 	struct engine_storage storage;
-};
-
-/* What failed: `parameter` is the name of the Start parameter at fault, or "" . */
-struct engine_error {
-	char parameter[64];
-	char message[512];
 };
 
 /* Loads the programs that this kernel accepts. Fails only if nothing at all can be traced. */

@@ -140,9 +140,6 @@ struct engine {
 	struct snapshots *snapshots;
 };
 
-/* Fills in the error and returns `r`; a NULL message leaves the present one as it is. */
-int engine_fail(struct engine_error *error, int r, const char *parameter, const char *message);
-
 /* Groups of programs that the stream needs, a bit for each enum probes_group. */
 uint32_t stream_groups(enum iotr_stream stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Operations on files: of the system calls, and what they make of the page cache and the disk. */
-#include "selftest/selftest.h"
+#include "selftest/parts.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,6 +16,8 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "selftest/note.h"
 
 #define BLOCK 4096
 #define SIZE  (64 * BLOCK)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Some requests of io_uring, by its bare system calls, one at a time. */
-#include "selftest/selftest.h"
+#include "selftest/parts.h"
 
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "selftest/note.h"
 
 enum { ENTRIES = 1, PAGE = 4096 }; /* the mapped parts of so small a ring fit into a page */
 

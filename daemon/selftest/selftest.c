@@ -6,13 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-void selftest_note(enum iotr_stream stream, unsigned int operation, bool done, bool sure)
-{
-	struct selftest_note note = { stream, operation, sure };
-
-	if (done && write(STDOUT_FILENO, &note, sizeof(note)) < 0)
-		_exit(EXIT_FAILURE); /* the reader has gone */
-}
+#include "selftest/parts.h"
 
 int selftest_main(const char *folder)
 {

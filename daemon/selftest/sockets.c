@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sockets over the loopback interface, waits for them, and a segment that has to be sent again. */
-#include "selftest/selftest.h"
+#include "selftest/parts.h"
 
 #include <arpa/inet.h>
 #include <linux/filter.h>
@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "selftest/note.h"
 
 #define RETRANSMIT_NS 600000000L /* the first retransmission comes after some 200 ms */
 

@@ -124,6 +124,11 @@ struct bpf_map *map_find(const struct probes *probes, const char *name)
 	return map_owner(probes, name, &owner);
 }
 
+int probes_map(const struct probes *probes, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(probes->objects[OBJECT_SHARED], name);
+}
+
 static int maps_share(const struct probes *probes, struct bpf_object *object)
 {
 	struct bpf_map *map, *from;

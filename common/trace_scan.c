@@ -16,7 +16,7 @@ struct ends {
 	uint64_t mono_ns;
 };
 
-int trace_scan_init(struct trace_scan *scan, enum trace_format format,
+int trace_scan_init(struct trace_scan *scan, enum iotr_format format,
 		    const struct trace_columns *columns)
 {
 	*scan = (struct trace_scan){
@@ -24,13 +24,13 @@ int trace_scan_init(struct trace_scan *scan, enum trace_format format,
 		.columns = columns,
 		.to_ns = UINT64_MAX,
 		.least_ns = UINT64_MAX,
-		.header_good = format == TRACE_JSONL,
-		.begun = format == TRACE_JSONL,
+		.header_good = format == IOTR_FORMAT_JSONL,
+		.begun = format == IOTR_FORMAT_JSONL,
 		.buffer = malloc(TRACE_ROW_MAX),
 	};
-	if (format == TRACE_JSONL)
+	if (format == IOTR_FORMAT_JSONL)
 		scan->tokener = json_tokener_new_ex(JSON_DEPTH);
-	if (scan->buffer && (scan->tokener || format != TRACE_JSONL))
+	if (scan->buffer && (scan->tokener || format != IOTR_FORMAT_JSONL))
 		return 0;
 	trace_scan_done(scan);
 	return -ENOMEM;
@@ -251,7 +251,7 @@ static void take_row(struct trace_scan *scan, const char *row, const char *end, 
 	const char *wrong;
 
 	scan->rows++;
-	wrong = scan->format == TRACE_CSV ? judge_csv(scan, row, end, quoted, &ends) :
+	wrong = scan->format == IOTR_FORMAT_CSV ? judge_csv(scan, row, end, quoted, &ends) :
 					    judge_json(scan, row, end, &ends, &object);
 	if (!wrong && !is_time(ends.time, ends.time_size))
 		wrong = "its timestamp is not one";
@@ -272,7 +272,7 @@ static void take_header(struct trace_scan *scan, const char *line, size_t size)
 static const char *line_end(const struct trace_scan *scan, const char *at, const char *end,
 			    bool *quoted)
 {
-	if (scan->format == TRACE_CSV)
+	if (scan->format == IOTR_FORMAT_CSV)
 		return row_end(at, end, quoted);
 	return memchr(at, '\n', (size_t)(end - at));
 }

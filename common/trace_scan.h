@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session.h"
+
 enum {
 	TRACE_ROW_MAX = 1024 * 1024, /* in bytes; the daemon's rows have at most a quarter of that */
 	TRACE_TIME_SIZE = 30,	     /* in bytes: "YYYY-MM-DD HH:MM:SS.nnnnnnnnn" and a NUL */
 };
-
-enum trace_format { TRACE_CSV, TRACE_JSONL };
 
 /* Columns of the stream; the first must be timestamp, the last mono_ns. The strings are borrowed. */
 struct trace_columns {
@@ -27,7 +27,7 @@ struct trace_columns {
 };
 
 struct trace_scan {
-	enum trace_format format;
+	enum iotr_format format;
 	const struct trace_columns *columns;
 	/* Rows with mono_ns outside of this range are counted; set by the caller, 0 to 2^64-1 at first. */
 	uint64_t from_ns, to_ns;
@@ -49,7 +49,7 @@ struct trace_scan {
 };
 
 /* May fail with -ENOMEM. */
-int trace_scan_init(struct trace_scan *scan, enum trace_format format,
+int trace_scan_init(struct trace_scan *scan, enum iotr_format format,
 		    const struct trace_columns *columns);
 void trace_scan_done(struct trace_scan *scan);
 

@@ -21,7 +21,7 @@ enum {
 /* How to anonymise rows of one stream in one text format. */
 struct anonymize_rows {
 	struct iotr_anonymizer *anonymizer;
-	enum verify_format format;
+	enum iotr_format format;
 	const struct trace_columns *columns;
 	enum iotr_privacy privacies[ANONYMIZE_COLUMNS_MAX];
 	char *scratch; /* TRACE_ROW_MAX bytes */

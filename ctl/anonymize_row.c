@@ -188,6 +188,6 @@ static ssize_t json_row(const struct anonymize_rows *rows, const char *row, size
 
 ssize_t anonymize_row(const struct anonymize_rows *rows, const char *row, size_t length, char *out)
 {
-	return rows->format == VERIFY_JSONL ? json_row(rows, row, length, out) :
+	return rows->format == IOTR_FORMAT_JSONL ? json_row(rows, row, length, out) :
 					      csv_row(rows, row, length, out);
 }

@@ -13,7 +13,6 @@
 #include "cleanup.h"
 #include "verb.h"
 
-#define PART	".part"
 #define MODE	0640
 #define OUT_SIZE (256 * 1024)
 
@@ -67,7 +66,7 @@ static int put_line(struct work *work, const char *line, size_t length)
 {
 	const struct trace_columns *columns = work->rows.columns;
 
-	if (work->rows.format == VERIFY_JSONL || work->written->bytes)
+	if (work->rows.format == IOTR_FORMAT_JSONL || work->written->bytes)
 		return put_row(work, line, length);
 	if (length + 1 != columns->header_size || memcmp(line, columns->header, length))
 		return work_fail(work, "its header is not the manifest's columns");
@@ -145,11 +144,11 @@ static gzFile open_target(int folder_fd, const char *name, bool gzip)
 /* Renames the output to its final name only when it is complete. */
 static int write_target(struct work *work, int to_fd, const char *file)
 {
-	char part[NAME_MAX + sizeof(PART)];
+	char part[NAME_MAX + sizeof(".part")];
 	struct stat status;
 	int code;
 
-	snprintf(part, sizeof(part), "%s" PART, file);
+	snprintf(part, sizeof(part), "%s%s", file, segment_endings[SEGMENT_PART]);
 	work->target = open_target(to_fd, part, work->source.gzip);
 	if (!work->target)
 		return work_fail(work, strerror(errno));

@@ -58,7 +58,7 @@ static void describe(struct snapshot_table *table, const struct iotr_snapshot_sc
 		.columns = { .names = table->names, .count = schema->column_count, .header = table->header,
 			     .header_size = (size_t)(at - table->header) },
 	};
-	table->segment = (struct verify_segment){ .stream = &table->stream, .format = VERIFY_CSV };
+	table->segment = (struct verify_segment){ .stream = &table->stream, .format = IOTR_FORMAT_CSV };
 	snprintf(table->segment.path, sizeof(table->segment.path), "%s", path);
 }
 

@@ -76,12 +76,12 @@ static int one_segment(struct iotr_anonymizer *anonymizer, struct verify_trace *
 	_cleanup_close_ int from = open_folder(trace->folder_fd, folder), to = anonymize_folder(to_fd, folder);
 	const struct anonymize_known known = columns_of(segment);
 	struct anonymize_written written;
-	char file[sizeof(segment->name) + 8];
+	char file[SEGMENT_FILE_MAX];
 	int code;
 
 	if (from < 0 || to < 0)
 		return EXIT_FAILED; /* verify has read it, so it was removed since */
-	verify_segment_file(from, segment, file, sizeof(file));
+	verify_segment_file(from, segment, file);
 	code = anonymize_segment(anonymizer, segment, &known, file, from, to, &written);
 	if (code != EXIT_DONE)
 		return code;
@@ -99,7 +99,7 @@ static const struct verify_segment *segment_of(struct verify_trace *trace, struc
 	char path[sizeof(((struct verify_segment *)0)->path) + 16];
 
 	snprintf(path, sizeof(path), "%s", text_of(object, "path", ""));
-	verify_strip(path);
+	segment_name_strip(path);
 	return verify_find(trace, path);
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "manifest_text.h"
+#include "segment_name.h"
 #include "sha256_hex.h"
 #include "trace_read.h"
 
@@ -74,9 +75,9 @@ struct verify_stream {
 
 struct verify_segment {
 	struct verify_stream *stream;
-	char name[80]; /* file name in the stream's folder, without .gz and .part */
-	char path[152]; /* the same with the stream's folder */
-	enum verify_format { VERIFY_CSV, VERIFY_JSONL } format;
+	char name[SEGMENT_NAME_MAX]; /* file name in the stream's folder, without .gz and .part */
+	char path[2 * SEGMENT_NAME_MAX]; /* the same with the stream's folder */
+	enum iotr_format format;
 	enum verify_state state;
 	uint64_t rows, bytes;
 	char sha256[SHA256_HEX_SIZE]; /* "": missing in the manifest */
@@ -122,7 +123,7 @@ void verify_segment(struct verify_trace *trace, struct verify_segment *segment,
 		    struct verify_report *report);
 
 /* Finds its file name: the segment's, or that with .gz or .part. False: there is no such file. */
-bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size);
+bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char file[SEGMENT_FILE_MAX]);
 
 /*
  * Snapshots: verify_snapshots() checks their files; the others return the bytes of their text according to the
@@ -138,8 +139,3 @@ void verify_folder(struct verify_trace *trace, struct verify_report *report);
 
 /* Finds the segment by the path of its file without .gz and .part. NULL: none. */
 struct verify_segment *verify_find(struct verify_trace *trace, const char *path);
-
-/* Removes .part and .gz from a name; returns which there were. */
-struct verify_endings {
-	bool part, gz;
-} verify_strip(char *name);

@@ -53,7 +53,7 @@ static void look_at_stream(struct verify_trace *trace, const char *name,
 
 		snprintf(path, sizeof(path), "%s/%s", name, file);
 		strcpy(known, path);
-		verify_strip(known);
+		segment_name_strip(known);
 		if (!verify_find(trace, known))
 			verify_say(report, VERIFY_NOTE, path, "the manifest does not know it");
 	}

@@ -165,41 +165,20 @@ static struct verify_stream *find_stream(const struct verify_trace *trace, const
 
 /* ---- segments ---- */
 
-static bool ends(char *name, const char *ending)
-{
-	size_t length = strlen(name), size = strlen(ending);
-
-	if (length <= size || strcmp(name + length - size, ending))
-		return false;
-	name[length - size] = '\0';
-	return true;
-}
-
-struct verify_endings verify_strip(char *name)
-{
-	struct verify_endings endings = { .part = ends(name, ".part") };
-
-	endings.gz = ends(name, ".gz");
-	return endings;
-}
-
 /* Accepts only FOLDER/NAME with the folder of the stream. */
 static bool take_path(struct verify_segment *segment, const char *path)
 {
 	const char *folder = segment->stream->folder;
 	size_t length = strlen(folder);
+	struct segment_name name;
 
 	if (!path || strncmp(path, folder, length) || path[length] != '/' ||
-	    !is_word(path + length + 1))
+	    !segment_name_parse(folder, path + length + 1, &name))
 		return false;
-	strcpy(segment->name, path + length + 1);
-	verify_strip(segment->name);
-	strcpy(stpcpy(stpcpy(segment->path, folder), "/"), segment->name);
-	length = strlen(segment->name);
-	segment->format = length > 6 && !strcmp(segment->name + length - 6, ".jsonl") ?
-				  VERIFY_JSONL : VERIFY_CSV;
-	return segment->format == VERIFY_JSONL ||
-	       (length > 4 && !strcmp(segment->name + length - 4, ".csv"));
+	strcpy(segment->name, name.name);
+	strcpy(stpcpy(stpcpy(segment->path, folder), "/"), name.name);
+	segment->format = name.format;
+	return true;
 }
 
 static bool take_state(struct verify_segment *segment, const char *state)

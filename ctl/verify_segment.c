@@ -11,30 +11,28 @@
 #include "cleanup.h"
 #include "verify.h"
 
-/* Endings that the file's name may have, the likeliest first. */
-static const char *const endings[] = { "", ".gz", ".part" };
-enum { PLAIN, GZIP, PART, ENDINGS };
-
-static bool is_there(int folder_fd, const char *name, size_t ending, char *file, size_t size)
+static bool is_there(int folder_fd, const char *name, enum segment_ending ending, char file[SEGMENT_FILE_MAX])
 {
 	struct stat status;
 
-	snprintf(file, size, "%s%s", name, endings[ending]);
+	snprintf(file, SEGMENT_FILE_MAX, "%s%s", name, segment_endings[ending]);
 	return !fstatat(folder_fd, file, &status, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Writes the file's name. Returns the index of its ending, or ENDINGS. */
-static size_t find_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size)
+/* Writes the file's name. Returns its ending; SEGMENT_ENDINGS: there is no such file. */
+static enum segment_ending find_file(int folder_fd, const struct verify_segment *segment, char file[SEGMENT_FILE_MAX])
 {
-	for (size_t ending = PLAIN; ending < ENDINGS; ending++)
-		if (is_there(folder_fd, segment->name, ending, file, size))
-			return ending;
-	return ENDINGS;
+	static const enum segment_ending likeliest_first[] = { SEGMENT_PLAIN, SEGMENT_PACKED, SEGMENT_PART };
+
+	for (size_t i = 0; i < sizeof(likeliest_first) / sizeof(likeliest_first[0]); i++)
+		if (is_there(folder_fd, segment->name, likeliest_first[i], file))
+			return likeliest_first[i];
+	return SEGMENT_ENDINGS;
 }
 
-bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char *file, size_t size)
+bool verify_segment_file(int folder_fd, const struct verify_segment *segment, char file[SEGMENT_FILE_MAX])
 {
-	return find_file(folder_fd, segment, file, size) != ENDINGS;
+	return find_file(folder_fd, segment, file) != SEGMENT_ENDINGS;
 }
 
 static bool on_progress(uint64_t bytes, void *report)
@@ -110,9 +108,7 @@ static void read_segment(struct verify_trace *trace, struct verify_segment *segm
 		.userdata = report,
 	};
 	struct trace_scan scan;
-	int r = trace_scan_init(&scan,
-				segment->format == VERIFY_JSONL ? TRACE_JSONL : TRACE_CSV,
-				&segment->stream->columns);
+	int r = trace_scan_init(&scan, segment->format, &segment->stream->columns);
 
 	if (r >= 0 && segment->has_times && !open) {
 		scan.from_ns = segment->first_ns;
@@ -135,10 +131,10 @@ static void read_segment(struct verify_trace *trace, struct verify_segment *segm
 	trace_scan_done(&scan);
 }
 
-static void check_removed(const struct verify_segment *segment, size_t ending,
+static void check_removed(const struct verify_segment *segment, enum segment_ending ending,
 			  struct verify_report *report)
 {
-	if (ending == ENDINGS)
+	if (ending == SEGMENT_ENDINGS)
 		verify_say(report, VERIFY_CAVEAT, segment->path, "it was removed to keep within limits");
 	else
 		verify_say(report, VERIFY_WRONG, segment->path,
@@ -146,18 +142,18 @@ static void check_removed(const struct verify_segment *segment, size_t ending,
 }
 
 static void check_found(struct verify_trace *trace, struct verify_segment *segment, int folder_fd,
-			size_t ending, const char *file, struct verify_report *report)
+			enum segment_ending ending, const char *file, struct verify_report *report)
 {
-	char packed[sizeof(segment->name) + 8];
+	char packed[SEGMENT_FILE_MAX];
 
-	if (ending == ENDINGS) {
+	if (ending == SEGMENT_ENDINGS) {
 		verify_say(report, VERIFY_WRONG, segment->path, "it is missing");
 		return;
 	}
-	if (ending == PLAIN && is_there(folder_fd, segment->name, GZIP, packed, sizeof(packed)))
+	if (ending == SEGMENT_PLAIN && is_there(folder_fd, segment->name, SEGMENT_PACKED, packed))
 		verify_say(report, VERIFY_NOTE, segment->path,
 			   "there is one with .gz beside it, which was not read");
-	if (ending == PART && segment->state != VERIFY_OPEN)
+	if (ending == SEGMENT_PART && segment->state != VERIFY_OPEN)
 		verify_say(report, VERIFY_WRONG, segment->path,
 			   "the manifest says that it was closed, and it is still called .part");
 	if (!trace->running && segment->state == VERIFY_OPEN)
@@ -170,11 +166,10 @@ static void check_found(struct verify_trace *trace, struct verify_segment *segme
 void verify_segment(struct verify_trace *trace, struct verify_segment *segment,
 		    struct verify_report *report)
 {
-	char file[sizeof(segment->name) + 8] = "";
+	char file[SEGMENT_FILE_MAX] = "";
 	_cleanup_close_ int folder_fd = openat(trace->folder_fd, segment->stream->folder,
 					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	size_t ending = folder_fd < 0 ? ENDINGS :
-					find_file(folder_fd, segment, file, sizeof(file));
+	enum segment_ending ending = folder_fd < 0 ? SEGMENT_ENDINGS : find_file(folder_fd, segment, file);
 
 	if (folder_fd < 0 && errno != ENOENT)
 		verify_say(report, VERIFY_WRONG, segment->stream->folder, "%s",

@@ -36,8 +36,8 @@ struct job {
 	struct kept *kept;
 	struct visit visit;
 	int folder;
-	char packed[TRACE_NAME_MAX + 16]; /* NAME.gz */
-	char part[TRACE_NAME_MAX + 16];
+	char packed[SEGMENT_FILE_MAX]; /* NAME.gz */
+	char part[SEGMENT_FILE_MAX];   /* NAME.gz.part */
 };
 
 /*
@@ -283,8 +283,8 @@ static bool do_job(struct storage *storage, struct compressor **compressor)
 	visit_begin(&job.visit, job.trace, VISIT_WORK);
 	job.kept->held = true;
 	kept_set_state(job.trace, job.kept, KEPT_COMPRESSING);
-	snprintf(job.packed, sizeof(job.packed), "%s.gz", job.kept->name);
-	snprintf(job.part, sizeof(job.part), "%s.gz.part", job.kept->name);
+	snprintf(job.packed, sizeof(job.packed), "%s%s", job.kept->name, segment_endings[SEGMENT_PACKED]);
+	snprintf(job.part, sizeof(job.part), "%s%s", job.kept->name, segment_endings[SEGMENT_PACKED_PART]);
 	pthread_mutex_unlock(&storage->lock);
 	before = rights_use(trace_rights(job.trace));
 	job.folder = trace_open_stream(job.trace, job.kept->stream);

@@ -193,10 +193,12 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 {
 	const struct iotr_schema *schema = &iotr_schemas[sink->stream];
 	struct json_object *object = json_object_new_object();
-	char path[2 * SEGMENT_NAME_MAX];
+	enum segment_ending ending = segment->compressed ? SEGMENT_PACKED :
+				     segment->closed	 ? SEGMENT_PLAIN :
+							   SEGMENT_PART;
+	char path[2 * SEGMENT_FILE_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s%s", schema->folder, segment->name,
-		 segment->compressed ? ".gz" : segment->closed ? "" : ".part");
+	snprintf(path, sizeof(path), "%s/%s%s", schema->folder, segment->name, segment_endings[ending]);
 	add_string(object, "stream", schema->flag);
 	add_string(object, "path", path);
 	add_string(object, "state", state_of(segment));

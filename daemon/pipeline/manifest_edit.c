@@ -10,24 +10,25 @@
 #include "cleanup.h"
 #include "manifest_file.h"
 #include "schema.h"
+#include "segment_name.h"
 #include "storage_private.h"
-
-/* The number in FOLDER/PREFIX_NNNNNN.csv. */
-static unsigned int number_of(const char *path)
-{
-	const char *underline = path ? strrchr(path, '_') : NULL;
-
-	return underline ? (unsigned int)strtoul(underline + 1, NULL, 10) : 0;
-}
 
 static const char *text_of(struct json_object *object, const char *key)
 {
 	return json_object_get_string(json_object_object_get(object, key)) ?: "";
 }
 
-static bool is_of(const struct trace_change *change, struct json_object *segment, unsigned int number)
+/* Finds which segment the object describes. False: none. */
+static bool identify(struct json_object *segment, int *stream, unsigned int *number)
 {
-	return change->number == number && !strcmp(text_of(segment, "stream"), iotr_schemas[change->stream].flag);
+	const char *slash = strrchr(text_of(segment, "path"), '/');
+	struct segment_name name;
+
+	*stream = iotr_stream_find(text_of(segment, "stream"));
+	if (*stream < 0 || !slash || !segment_name_parse(iotr_schemas[*stream].folder, slash + 1, &name))
+		return false;
+	*number = name.number;
+	return true;
 }
 
 static void set_u64(struct json_object *object, const char *key, uint64_t value)
@@ -53,15 +54,14 @@ static void add_removed(struct json_object *manifest, const struct trace_change 
 static bool apply(struct json_object *manifest, struct json_object *segment, const struct trace_change *change)
 {
 	const char *state = change->removed ? "removed" : "compressed";
-	char path[2 * TRACE_NAME_MAX];
+	char path[2 * SEGMENT_FILE_MAX];
 
 	if (!strcmp(text_of(segment, "state"), state))
 		return false;
 	if (change->removed)
 		add_removed(manifest, change, segment);
 	else {
-		snprintf(path, sizeof(path), "%.*s.gz", (int)sizeof(path) - 4,
-			 text_of(segment, "path"));
+		snprintf(path, sizeof(path), "%s%s", text_of(segment, "path"), segment_endings[SEGMENT_PACKED]);
 		json_object_object_add(segment, "path", json_object_new_string(path));
 	}
 	json_object_object_add(segment, "state", json_object_new_string(state));
@@ -93,11 +93,14 @@ static int collect_changes(struct trace *trace)
 
 static bool apply_all(const struct trace *trace, struct json_object *manifest, struct json_object *segment)
 {
-	unsigned int number = number_of(text_of(segment, "path"));
+	unsigned int number;
 	bool changed = false;
+	int stream;
 
+	if (!identify(segment, &stream, &number))
+		return false;
 	for (size_t i = 0; i < trace->untold_count; i++)
-		if (is_of(&trace->untold[i], segment, number))
+		if ((int)trace->untold[i].stream == stream && trace->untold[i].number == number)
 			changed |= apply(manifest, segment, &trace->untold[i]);
 	return changed;
 }

@@ -80,8 +80,10 @@ static int compare(const void *a, const void *b)
 	return recover_compare(one->name, other->name);
 }
 
-static int add_file(struct listing *listing, const struct recover_files *file)
+static int add_file(struct listing *listing, const struct segment_name *segment)
 {
+	struct recover_files *file;
+
 	if (listing->count == listing->capacity) {
 		size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
 		struct recover_files *files = reallocarray(listing->files, capacity, sizeof(*files));
@@ -91,7 +93,9 @@ static int add_file(struct listing *listing, const struct recover_files *file)
 		listing->files = files;
 		listing->capacity = capacity;
 	}
-	listing->files[listing->count++] = *file;
+	file = &listing->files[listing->count++];
+	strcpy(file->name, segment->name);
+	file->endings = 1U << segment->ending;
 	return 0;
 }
 
@@ -110,9 +114,7 @@ static void join(struct listing *listing)
 			listing->files[++kept] = *file;
 			continue;
 		}
-		last->plain |= file->plain;
-		last->gzip |= file->gzip;
-		last->part |= file->part;
+		last->endings |= file->endings;
 	}
 	listing->count = kept + 1;
 }
@@ -130,14 +132,14 @@ static int list_files(const struct recover_stream *stream, struct listing *listi
 		return -errno;
 	take_fd(&fd);
 	while (r >= 0 && (entry = readdir(folder))) {
-		struct recover_files file;
+		struct segment_name segment;
 
-		if (!recover_name(stream, entry->d_name, &file))
+		if (!segment_name_parse(stream->folder, entry->d_name, &segment))
 			continue;
-		if (file.gzip && file.part)
+		if (segment.ending == SEGMENT_PACKED_PART)
 			unlinkat(stream->fd, entry->d_name, 0);
 		else
-			r = add_file(listing, &file);
+			r = add_file(listing, &segment);
 	}
 	join(listing);
 	return r;
@@ -149,11 +151,12 @@ static int list_files(const struct recover_stream *stream, struct listing *listi
  */
 static void drop_double(const struct recover_stream *stream, struct recover_files *files)
 {
-	char packed[RECOVER_NAME_MAX + 8];
+	const unsigned int gzip = 1 << SEGMENT_PACKED;
+	char packed[SEGMENT_FILE_MAX];
 
-	snprintf(packed, sizeof(packed), "%s.gz", files->name);
-	if ((files->plain || files->part) && files->gzip && !unlinkat(stream->fd, packed, 0))
-		files->gzip = false;
+	snprintf(packed, sizeof(packed), "%s%s", files->name, segment_endings[SEGMENT_PACKED]);
+	if (files->endings & gzip && files->endings != gzip && !unlinkat(stream->fd, packed, 0))
+		files->endings &= ~gzip;
 }
 
 static void note_last_time(struct recovery *recovery, struct json_object *segment)
@@ -189,17 +192,25 @@ static int take_segment(struct recovery *recovery, const struct recover_stream *
 	return 0;
 }
 
+static bool is_listed(const struct listing *listing, const char *name)
+{
+	struct recover_files key;
+
+	strcpy(key.name, name);
+	return listing->count && bsearch(&key, listing->files, listing->count, sizeof(key), compare);
+}
+
 /*
  * Whether retention removed the segment: it removes the oldest, so that all existing ones come
  * later, and only closed ones.
  */
-static bool was_removed(const struct recovery *recovery, const struct recover_files *missing,
+static bool was_removed(const struct recovery *recovery, const char *missing,
 			const struct listing *listing, struct json_object *segment)
 {
 	const char *state = recover_text(segment, "state");
 
 	return recovery->config->retention && state && strcmp(state, "open") &&
-	       (!listing->count || compare(missing, &listing->files[0]) < 0);
+	       (!listing->count || recover_compare(missing, listing->files[0].name) < 0);
 }
 
 static void note_removed(struct json_object *description, struct json_object *segment)
@@ -220,16 +231,16 @@ static void keep_if_missing(struct recovery *recovery, const struct recover_stre
 {
 	const char *flag = recover_text(segment, "stream"), *path = recover_text(segment, "path");
 	const char *slash = path ? strchr(path, '/') : NULL;
-	struct recover_files key;
+	struct segment_name key;
 
 	if (!flag || strcmp(flag, stream->flag))
 		return;
 	recovery->sums.listed_bytes += recover_number(segment, "bytes");
-	if (!slash || !recover_name(stream, slash + 1, &key))
+	if (!slash || !segment_name_parse(stream->folder, slash + 1, &key))
 		return;
-	if (listing->count && bsearch(&key, listing->files, listing->count, sizeof(key), compare))
+	if (is_listed(listing, key.name))
 		return;
-	if (stream->fd >= 0 && was_removed(recovery, &key, listing, segment))
+	if (stream->fd >= 0 && was_removed(recovery, key.name, listing, segment))
 		note_removed(description, segment);
 	note_last_time(recovery, segment);
 	recover_manifest_add(recovery, segment);
@@ -306,7 +317,7 @@ static int walk_stream(struct recovery *recovery, const struct recover_stream *s
 
 static bool is_name(const char *name)
 {
-	return name && *name && *name != '.' && !strchr(name, '/') && strlen(name) < RECOVER_NAME_MAX / 2;
+	return name && *name && *name != '.' && !strchr(name, '/') && strlen(name) < SEGMENT_NAME_MAX;
 }
 
 static int recover_stream(struct recovery *recovery, const char *flag,

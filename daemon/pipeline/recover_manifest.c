@@ -146,7 +146,7 @@ static int index_known(struct recovery *recovery)
 			free(known.path);
 			return -ENOMEM;
 		}
-		recover_strip(known.path);
+		segment_name_strip(known.path);
 	}
 	if (recovery->known_count)
 		qsort(recovery->known, recovery->known_count, sizeof(*recovery->known), compare);
@@ -160,7 +160,7 @@ struct json_object *recover_manifest_read(struct recovery *recovery, const struc
 
 struct json_object *recover_manifest_find(struct recovery *recovery, const char *folder, const char *name)
 {
-	char path[2 * RECOVER_NAME_MAX];
+	char path[2 * SEGMENT_NAME_MAX];
 	const struct recover_known key = { .path = path }, *known;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);

@@ -14,50 +14,12 @@
 #include "log.h"
 #include "trace_read.h"
 
-/* ---- names ---- */
-
-static bool take_ending(char *name, const char *ending)
+/* The ending of the file that is the segment, of those that are there. */
+static enum segment_ending ending_of(const struct recover_files *files)
 {
-	size_t length = strlen(name), size = strlen(ending);
-
-	if (length <= size || strcmp(name + length - size, ending))
-		return false;
-	name[length - size] = '\0';
-	return true;
-}
-
-void recover_strip(char *name)
-{
-	take_ending(name, ".part");
-	take_ending(name, ".gz");
-}
-
-/* Whether a name without its endings is FOLDER_NUMBER. */
-static bool is_numbered(const char *folder, const char *name)
-{
-	size_t length = strlen(folder), digits;
-
-	if (strncmp(name, folder, length) || name[length] != '_')
-		return false;
-	digits = strspn(name + length + 1, "0123456789");
-	return digits && !name[length + 1 + digits];
-}
-
-bool recover_name(const struct recover_stream *stream, const char *file,
-		  struct recover_files *files)
-{
-	char stem[RECOVER_NAME_MAX];
-
-	*files = (struct recover_files){ 0 };
-	if (strlen(file) >= sizeof(files->name))
-		return false;
-	strcpy(files->name, file);
-	files->part = take_ending(files->name, ".part");
-	files->gzip = take_ending(files->name, ".gz");
-	files->plain = !files->part && !files->gzip;
-	strcpy(stem, files->name);
-	return (take_ending(stem, ".csv") || take_ending(stem, ".jsonl")) &&
-	       is_numbered(stream->folder, stem);
+	if (files->endings & 1 << SEGMENT_PLAIN)
+		return SEGMENT_PLAIN;
+	return files->endings & 1 << SEGMENT_PART ? SEGMENT_PART : SEGMENT_PACKED;
 }
 
 /* ---- what the manifest knows ---- */
@@ -76,10 +38,10 @@ static bool is_known(const struct recover_stream *stream, const struct recover_f
 {
 	if (!json_object_is_type(json_object_object_get(known, "sha256"), json_type_string))
 		return false;
-	if (files->plain)
+	if (ending_of(files) == SEGMENT_PLAIN)
 		return size_of(stream, files->name) ==
 		       json_object_get_uint64(json_object_object_get(known, "bytes"));
-	return files->gzip && !files->part;
+	return ending_of(files) == SEGMENT_PACKED;
 }
 
 static void set(struct json_object *object, const char *key, struct json_object *value)
@@ -87,14 +49,15 @@ static void set(struct json_object *object, const char *key, struct json_object 
 	json_object_object_add(object, key, value);
 }
 
-/* Sets path, state and size of the segment's file as it is now. */
+/* Sets path, state and size of the segment's file, which is closed now. */
 static void describe_place(const struct recover_stream *stream, const struct recover_files *files,
 			   struct json_object *object)
 {
-	bool packed = !files->plain && !files->part;
-	char path[2 * RECOVER_NAME_MAX];
+	bool packed = ending_of(files) == SEGMENT_PACKED;
+	char path[2 * SEGMENT_FILE_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s%s", stream->folder, files->name, packed ? ".gz" : "");
+	snprintf(path, sizeof(path), "%s/%s%s", stream->folder, files->name,
+		 segment_endings[packed ? SEGMENT_PACKED : SEGMENT_PLAIN]);
 	set(object, "stream", json_object_new_string(stream->flag));
 	set(object, "path", json_object_new_string(path));
 	set(object, "state", json_object_new_string(packed ? "compressed" : "closed"));
@@ -141,11 +104,13 @@ static bool go_on(uint64_t bytes, void *cancel)
 static int scan_file(const struct recover_stream *stream, const char *name, struct trace_scan *scan,
 		     struct trace_read *read)
 {
-	bool json = strstr(name, ".jsonl") != NULL;
+	struct segment_name segment;
 	int r;
 
 	trace_scan_done(scan);
-	r = trace_scan_init(scan, json ? TRACE_JSONL : TRACE_CSV, &stream->columns);
+	if (!segment_name_parse(stream->folder, name, &segment))
+		return -EINVAL;
+	r = trace_scan_init(scan, segment.format, &stream->columns);
 	if (r < 0)
 		return r;
 	*read = (struct trace_read){ .progress = go_on, .userdata = stream->cancel };
@@ -203,20 +168,17 @@ static int close_part(const struct recover_stream *stream, const char *part, con
 static int recover_file(const struct recover_stream *stream, const struct recover_files *files,
 			struct trace_scan *scan, struct trace_read *read)
 {
-	char file[RECOVER_NAME_MAX + 8];
-	bool gzip = !files->plain && !files->part;
+	enum segment_ending ending = ending_of(files);
+	char file[SEGMENT_FILE_MAX];
 	int r;
 
-	snprintf(file, sizeof(file), "%s%s", files->name,
-		 files->plain ? "" : files->part ? ".part" : ".gz");
-	r = make_whole(stream, file, gzip, scan, read);
+	snprintf(file, sizeof(file), "%s%s", files->name, segment_endings[ending]);
+	r = make_whole(stream, file, ending == SEGMENT_PACKED, scan, read);
 	if (r < 0)
 		return r;
 	if (!scan->begun)
 		return unlinkat(stream->fd, file, 0) < 0 ? -errno : 0;
-	if (files->plain || gzip)
-		return 0;
-	return close_part(stream, file, files->name);
+	return ending == SEGMENT_PART ? close_part(stream, file, files->name) : 0;
 }
 
 int recover_segment(const struct recover_stream *stream, const struct recover_files *files,

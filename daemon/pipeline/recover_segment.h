@@ -6,14 +6,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "segment_name.h"
 #include "trace_scan.h"
-
-enum { RECOVER_NAME_MAX = 128 };
 
 /* The files of one segment that are there. */
 struct recover_files {
-	char name[RECOVER_NAME_MAX]; /* without .gz and .part */
-	bool plain, gzip, part;
+	char name[SEGMENT_NAME_MAX]; /* without an ending */
+	unsigned int endings;	     /* of the files: bits 1 << enum segment_ending */
 };
 
 /* A stream that is being recovered. */
@@ -25,13 +24,6 @@ struct recover_stream {
 	struct trace_columns columns;
 	_Atomic bool *cancel;
 };
-
-/* Takes .part and .gz off. */
-void recover_strip(char *name);
-
-/* Whether a file of that name can be a segment of the stream; fills in all of `files`. */
-bool recover_name(const struct recover_stream *stream, const char *file,
-		  struct recover_files *files);
 
 /* A new object for a file that stays as it is, and that the manifest did not know. */
 struct json_object *recover_describe_open(const struct recover_stream *stream,

@@ -11,9 +11,6 @@
 #include "cleanup.h"
 #include "inside.h"
 
-#define PART	      ".part"
-#define PART_NAME_MAX (SEGMENT_NAME_MAX + sizeof(PART))
-
 static int write_header(struct segment *segment, const char *header, size_t size)
 {
 	int error;
@@ -24,14 +21,14 @@ static int write_header(struct segment *segment, const char *header, size_t size
 	return 0;
 }
 
-static void part_name(const struct segment *segment, char part[PART_NAME_MAX])
+static void part_name(const struct segment *segment, char part[SEGMENT_FILE_MAX])
 {
-	snprintf(part, PART_NAME_MAX, "%s" PART, segment->name);
+	snprintf(part, SEGMENT_FILE_MAX, "%s%s", segment->name, segment_endings[SEGMENT_PART]);
 }
 
 static int create(struct segment *segment, int folder_fd, const struct segment_kind *kind)
 {
-	char part[PART_NAME_MAX];
+	char part[SEGMENT_FILE_MAX];
 	int error;
 
 	part_name(segment, part);
@@ -56,8 +53,7 @@ int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int num
 	segment->number = number;
 	segment->first_ns = segment->first_realtime_ns = UINT64_MAX;
 	sha256_init(&segment->hash);
-	snprintf(segment->name, sizeof(segment->name), "%s_%06u.%s", kind->prefix, number,
-		 kind->suffix);
+	segment_name_format(segment->name, kind->folder, number, kind->format);
 	error = create(segment, folder_fd, kind);
 	if (error < 0) {
 		segment_free(segment);
@@ -94,7 +90,7 @@ void segment_lost(struct segment *segment)
 
 void segment_remove(const struct segment *segment, int folder_fd)
 {
-	char part[PART_NAME_MAX];
+	char part[SEGMENT_FILE_MAX];
 
 	part_name(segment, part);
 	unlinkat(folder_fd, segment->closed ? segment->name : part, 0);
@@ -138,7 +134,7 @@ void segment_trim(struct segment *segment)
 
 int segment_close(struct segment *segment, int folder_fd)
 {
-	char part[PART_NAME_MAX];
+	char part[SEGMENT_FILE_MAX];
 
 	part_name(segment, part);
 	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)

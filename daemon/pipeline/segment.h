@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A segment: one file of a stream, PREFIX_NNNNNN.csv.part while it is written and without .part
- * when closed (.jsonl in that format), and what the manifest says of it. Writer thread only.
+ * A segment: one file of a stream, .part while it is written, and what the manifest says of it; for its names see
+ * segment_name.h. Writer thread only.
  *
  * Its SHA-256 is computed while the bytes are at hand, or, once that has been put off, from the
  * file (that is, from the page cache) piece by piece when there is time; the descriptor stays open
@@ -14,12 +14,10 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "segment_name.h"
 #include "sha256_hex.h"
 
-enum {
-	SEGMENT_NAME_MAX = 64,
-	SEGMENT_HASH_CHUNK = 128 * 1024,
-};
+enum { SEGMENT_HASH_CHUNK = 128 * 1024 };
 
 struct segment {
 	TAILQ_ENTRY(segment) entry;
@@ -46,8 +44,8 @@ TAILQ_HEAD(segment_list, segment);
 
 /* What every segment of a stream has in common. */
 struct segment_kind {
-	const char *prefix;
-	const char *suffix; /* "csv" */
+	const char *folder; /* of the stream */
+	enum iotr_format format;
 	const char *header; /* not terminated */
 	size_t header_size;
 };

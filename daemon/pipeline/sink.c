@@ -46,8 +46,8 @@ static int make_header(struct sink *sink, enum iotr_format format)
 	if (!header)
 		return -ENOMEM;
 	sink->kind = (struct segment_kind){
-		.prefix = iotr_schemas[sink->stream].folder,
-		.suffix = iotr_format_names[format],
+		.folder = iotr_schemas[sink->stream].folder,
+		.format = format,
 		.header = header,
 		.header_size = formats[format].header(sink->stream, header),
 	};

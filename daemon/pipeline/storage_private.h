@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "clocks.h"
+#include "segment_name.h"
 #include "storage.h"
 
 enum kept_state {
@@ -37,7 +38,7 @@ struct kept {
 	enum kept_state state;
 	enum iotr_stream stream;
 	unsigned int number;
-	char name[TRACE_NAME_MAX]; /* without .gz */
+	char name[SEGMENT_NAME_MAX]; /* without .gz */
 	uint64_t bytes;		   /* on the disk */
 	uint64_t packed;	   /* bytes of the .gz that is being made */
 	uint64_t closed_ns;	   /* CLOCK_REALTIME */

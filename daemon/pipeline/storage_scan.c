@@ -53,28 +53,6 @@ static enum iotr_stream stream_of_folder(const char *name)
 	return (enum iotr_stream)stream;
 }
 
-/* Parses PREFIX_NNNNNN.csv or .jsonl, also with .gz, which kept->name does not include. */
-static bool parse_name(const char *text, const char *prefix, struct kept *kept)
-{
-	size_t length = strlen(prefix);
-	char *end;
-
-	if (strncmp(text, prefix, length) || text[length] != '_')
-		return false;
-	kept->number = (unsigned int)strtoul(text + length + 1, &end, 10);
-	if (end < text + length + 7 || strlen(text) >= sizeof(kept->name))
-		return false;
-	length = strlen(end);
-	kept->state = length > 3 && !strcmp(end + length - 3, ".gz") ? KEPT_COMPRESSED : KEPT_PLAIN;
-	if (kept->state == KEPT_COMPRESSED)
-		length -= 3;
-	if ((length != 4 || strncmp(end, ".csv", 4)) && (length != 6 || strncmp(end, ".jsonl", 6)))
-		return false;
-	snprintf(kept->name, sizeof(kept->name), "%.*s", (int)(end - text + (ptrdiff_t)length),
-		 text);
-	return true;
-}
-
 /* Inserts the segment in the order of numbers, as a folder is read in no order. */
 static void insert(struct trace *trace, const struct kept *kept)
 {
@@ -98,41 +76,52 @@ static void insert(struct trace *trace, const struct kept *kept)
  * Removes what a killed compressor left: half a file, or, between its last two steps, the text
  * file, as the .gz is complete then. True: this file was removed.
  */
-static bool clean(int folder, const char *name)
+static bool clean(int folder, const char *file, const struct segment_name *segment)
 {
-	size_t length = strlen(name);
-	char packed[NAME_MAX + 4];
+	char packed[SEGMENT_FILE_MAX];
 
-	if (length > 8 && !strcmp(name + length - 8, ".gz.part"))
-		return !unlinkat(folder, name, 0);
-	if (length > 3 && !strcmp(name + length - 3, ".gz"))
+	if (segment->ending == SEGMENT_PACKED_PART)
+		return !unlinkat(folder, file, 0);
+	if (segment->ending != SEGMENT_PLAIN)
 		return false;
-	snprintf(packed, sizeof(packed), "%s.gz", name);
-	return !faccessat(folder, packed, F_OK, AT_SYMLINK_NOFOLLOW) && !unlinkat(folder, name, 0);
+	snprintf(packed, sizeof(packed), "%s%s", segment->name, segment_endings[SEGMENT_PACKED]);
+	return !faccessat(folder, packed, F_OK, AT_SYMLINK_NOFOLLOW) && !unlinkat(folder, file, 0);
+}
+
+static void keep(struct trace *trace, enum iotr_stream stream, const struct segment_name *segment,
+		 const struct stat *status)
+{
+	struct kept kept = {
+		.stream = stream,
+		.hashed = true,
+		.state = segment->ending == SEGMENT_PACKED ? KEPT_COMPRESSED : KEPT_PLAIN,
+		.number = segment->number,
+		.bytes = (uint64_t)status->st_size,
+		.closed_ns = (uint64_t)status->st_mtim.tv_sec * 1000000000 + (uint64_t)status->st_mtim.tv_nsec,
+	};
+
+	strcpy(kept.name, segment->name);
+	/* A file with a second hard link, which would be outside the folder, stays as it is. */
+	if (trace->compress && kept.state == KEPT_PLAIN && status->st_nlink == 1 && status->st_uid == geteuid())
+		kept.state = KEPT_WAITING;
+	insert(trace, &kept);
 }
 
 static void scan_file(struct trace *trace, int folder, const char *name, enum iotr_stream stream)
 {
-	struct kept kept = { .stream = stream, .hashed = true };
 	bool ours = stream < IOTR_STREAM_COUNT;
+	struct segment_name segment;
+	bool is_segment = ours && segment_name_parse(iotr_schemas[stream].folder, name, &segment);
 	struct stat status;
 
-	if (ours && clean(folder, name))
+	if (is_segment && clean(folder, name, &segment))
 		return;
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
 		return;
 	trace_use(trace, (uint64_t)status.st_size);
 	trace->others |= !ours && strcmp(name, MANIFEST_NAME);
-	if (!ours || !parse_name(name, iotr_schemas[stream].folder, &kept))
-		return;
-	/* A file with a second hard link, which would be outside the folder, stays as it is. */
-	if (trace->compress && kept.state == KEPT_PLAIN && status.st_nlink == 1 &&
-	    status.st_uid == geteuid())
-		kept.state = KEPT_WAITING;
-	kept.bytes = (uint64_t)status.st_size;
-	kept.closed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
-			 (uint64_t)status.st_mtim.tv_nsec;
-	insert(trace, &kept);
+	if (is_segment && (segment.ending == SEGMENT_PLAIN || segment.ending == SEGMENT_PACKED))
+		keep(trace, stream, &segment, &status);
 }
 
 static void scan_folder(struct trace *trace, int parent, const char *name, unsigned int depth)

@@ -14,8 +14,6 @@
 
 #include "events.h"
 
-enum { TRACE_NAME_MAX = 64 };
-
 struct trace;
 
 /* What may be removed to make room. */

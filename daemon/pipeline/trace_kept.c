@@ -137,7 +137,7 @@ int trace_open_stream(const struct trace *trace, enum iotr_stream stream)
 /* Removes every name that the segment may have. 0, -ENOENT when there was none, or another negative errno. */
 static int unlink_names(struct trace *trace, const struct kept *kept)
 {
-	static const char *const endings[] = { "", ".gz", ".gz.part" };
+	static const enum segment_ending endings[] = { SEGMENT_PLAIN, SEGMENT_PACKED, SEGMENT_PACKED_PART };
 	const struct rights *before;
 	int folder, result = -ENOENT;
 
@@ -147,9 +147,9 @@ static int unlink_names(struct trace *trace, const struct kept *kept)
 	if (folder < 0)
 		result = folder;
 	for (size_t i = 0; folder >= 0 && i < sizeof(endings) / sizeof(endings[0]); i++) {
-		char name[TRACE_NAME_MAX + 16];
+		char name[SEGMENT_FILE_MAX];
 
-		snprintf(name, sizeof(name), "%s%s", kept->name, endings[i]);
+		snprintf(name, sizeof(name), "%s%s", kept->name, segment_endings[endings[i]]);
 		if (!unlinkat(folder, name, 0))
 			result = 0;
 		else if (errno != ENOENT)

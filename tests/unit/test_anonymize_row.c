@@ -30,7 +30,7 @@ void complain(const char *hint, const char *format, ...)
 	va_end(arguments);
 }
 
-static void describe(enum iotr_stream number, enum verify_format format)
+static void describe(enum iotr_stream number, enum iotr_format format)
 {
 	const struct iotr_schema *schema = &iotr_schemas[number];
 
@@ -43,7 +43,7 @@ static void describe(enum iotr_stream number, enum verify_format format)
 	segment = (struct verify_segment){ .stream = &stream, .path = "x/x_000001.csv", .format = format };
 }
 
-static void begin(enum iotr_stream number, enum verify_format format)
+static void begin(enum iotr_stream number, enum iotr_format format)
 {
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 
@@ -63,7 +63,7 @@ START_TEST(makes_golden_rows)
 	static char text[GOLDEN_SIZE], actual[4 * GOLDEN_SIZE];
 	char *rest = text, *line, *to = actual;
 
-	begin((enum iotr_stream)_i, VERIFY_CSV);
+	begin((enum iotr_stream)_i, IOTR_FORMAT_CSV);
 	golden_read((enum iotr_stream)_i, ".csv", text);
 	line = strsep(&rest, "\n");
 	to += sprintf(to, "%s\n", line);
@@ -101,7 +101,7 @@ START_TEST(takes_json)
 	static char row[4096], out[8192], expected[4096];
 	char command[64] = "", address[64] = "", texts[2][80];
 
-	begin(IOTR_DROP, VERIFY_CSV);
+	begin(IOTR_DROP, IOTR_FORMAT_CSV);
 	snprintf(row, sizeof(row), DROP_CSV, "\"a\"\"b\\x5c,\"", "10.0.0.1");
 	ck_assert_int_gt(try_row(row, out), 0);
 	sscanf(out, "t,TCP_RETRANSMIT,0,0,%63[^,],TCP,4,%63[^,]", command, address);
@@ -109,7 +109,7 @@ START_TEST(takes_json)
 	ck_assert_str_eq(address, "wcm4vk7pog5lhhi2.ipv4");
 	end();
 
-	begin(IOTR_DROP, VERIFY_JSONL);
+	begin(IOTR_DROP, IOTR_FORMAT_JSONL);
 	snprintf(row, sizeof(row), DROP_JSON, "\"a\\\"b\\\\x5c,\"", "\"10.0.0.1\"");
 	ck_assert_int_gt(try_row(row, out), 0);
 	snprintf(texts[0], sizeof(texts[0]), "\"%s\"", command);
@@ -124,7 +124,7 @@ START_TEST(keeps_what_is_unknown)
 {
 	static char row[4096], out[8192];
 
-	begin(IOTR_DROP, VERIFY_JSONL);
+	begin(IOTR_DROP, IOTR_FORMAT_JSONL);
 	sprintf(row, DROP_JSON, "null", "\"\"");
 	ck_assert_int_gt(try_row(row, out), 0);
 	ck_assert_str_eq(out, row);
@@ -144,7 +144,7 @@ START_TEST(refuses_bad_csv)
 {
 	static char out[65536];
 
-	begin(IOTR_DROP, VERIFY_CSV);
+	begin(IOTR_DROP, IOTR_FORMAT_CSV);
 	ck_assert_int_eq(try_row(bad_csv[_i], out), -EBADMSG);
 	end();
 }
@@ -160,7 +160,7 @@ START_TEST(refuses_bad_json)
 {
 	static char out[65536], row[4096];
 
-	begin(IOTR_DROP, VERIFY_JSONL);
+	begin(IOTR_DROP, IOTR_FORMAT_JSONL);
 	snprintf(row, sizeof(row), "%s", bad_json[_i]);
 	ck_assert_int_eq(try_row(row, out), -EBADMSG);
 	end();
@@ -173,7 +173,7 @@ START_TEST(refuses_cut_rows)
 	static char row[4096], out[65536];
 	size_t length;
 
-	begin(IOTR_DROP, _i ? VERIFY_JSONL : VERIFY_CSV);
+	begin(IOTR_DROP, _i ? IOTR_FORMAT_JSONL : IOTR_FORMAT_CSV);
 	if (_i)
 		sprintf(row, DROP_JSON, "\"a\\\"b\"", "\"::1\"");
 	else
@@ -198,7 +198,7 @@ START_TEST(bounds_rows)
 	char *out = malloc(ANONYMIZE_ROW_MAX);
 	ssize_t size;
 
-	begin(IOTR_SOCKOPT, VERIFY_CSV);
+	begin(IOTR_SOCKOPT, IOTR_FORMAT_CSV);
 	memset(row, 'a', sizeof(row));
 	memcpy(row, "t,SET,0,0,", 10);
 	memcpy(row + sizeof(row) - 30, ",0,a,b,cat,0,0,0,0,0,123456789", 30);
@@ -215,11 +215,11 @@ START_TEST(refuses_unknown_columns)
 	uint8_t key[IOTR_ANONYMIZE_KEY_SIZE];
 
 	anonymizer = golden_anonymizer(key);
-	describe(IOTR_VFS, VERIFY_CSV);
+	describe(IOTR_VFS, IOTR_FORMAT_CSV);
 	names[5] = "novelty";
 	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment, &known));
 	ck_assert_ptr_nonnull(strstr(said, "novelty"));
-	describe(IOTR_VFS, VERIFY_CSV);
+	describe(IOTR_VFS, IOTR_FORMAT_CSV);
 	stream.flag = "bogus";
 	known.count = 0;
 	ck_assert(!anonymize_rows_init(&rows, anonymizer, &segment, &known));

@@ -40,7 +40,7 @@ static void put(const char *name, const void *data, size_t size)
 }
 
 /* Scans text in pieces of so many bytes, whatever they cut apart. */
-static void feed(enum trace_format format, const char *text, size_t size, size_t piece)
+static void feed(enum iotr_format format, const char *text, size_t size, size_t piece)
 {
 	trace_scan_done(&scan);
 	ck_assert_int_eq(trace_scan_init(&scan, format, &columns), 0);
@@ -63,7 +63,7 @@ static void feed(enum trace_format format, const char *text, size_t size, size_t
 static void scan_csv(const char *text)
 {
 	for (size_t piece = 1; piece < 100; piece++) {
-		feed(TRACE_CSV, text, strlen(text), piece);
+		feed(IOTR_FORMAT_CSV, text, strlen(text), piece);
 		ck_assert(scan.header_good);
 	}
 }
@@ -94,7 +94,7 @@ START_TEST(csv_lengths)
 					    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 					    more ? "," : "");
 
-			feed(TRACE_CSV, text, (size_t)size, 4096);
+			feed(IOTR_FORMAT_CSV, text, (size_t)size, 4096);
 			ck_assert_uint_eq(scan.bad_rows, more);
 		}
 }
@@ -137,7 +137,7 @@ START_TEST(csv_header)
 					      "timestamp,operation,filename,mono_ns\r\n", GOOD };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		feed(TRACE_CSV, others[i], strlen(others[i]), 7);
+		feed(IOTR_FORMAT_CSV, others[i], strlen(others[i]), 7);
 		ck_assert(!scan.header_good);
 		}
 }
@@ -147,7 +147,7 @@ START_TEST(csv_unfinished)
 {
 	const char *text = "timestamp,operation,filename,mono_ns\n" GOOD TIME ",READ,\"a\n";
 
-	feed(TRACE_CSV, text, strlen(text), 1000);
+	feed(IOTR_FORMAT_CSV, text, strlen(text), 1000);
 	ck_assert_uint_eq(scan.rows, 1);
 	ck_assert_uint_eq(scan.bytes, sizeof(header) - 1 + strlen(GOOD));
 	ck_assert_uint_eq(trace_scan_rest(&scan), strlen(TIME ",READ,\"a\n"));
@@ -157,7 +157,7 @@ END_TEST
 START_TEST(csv_times)
 {
 	trace_scan_done(&scan);
-	ck_assert_int_eq(trace_scan_init(&scan, TRACE_CSV, &columns), 0);
+	ck_assert_int_eq(trace_scan_init(&scan, IOTR_FORMAT_CSV, &columns), 0);
 	scan.from_ns = 10;
 	scan.to_ns = 20;
 	for (unsigned int i = 0; i < 2; i++) {
@@ -181,7 +181,7 @@ START_TEST(csv_endless)
 
 	memset(text, '"', size);
 	memcpy(text, header, sizeof(header) - 1);
-	feed(TRACE_CSV, text, size, 65536);
+	feed(IOTR_FORMAT_CSV, text, size, 65536);
 	ck_assert(scan.stopped);
 	ck_assert_str_eq(scan.bad_because, "it is longer than 1 MiB");
 	ck_assert_uint_eq(scan.bytes, sizeof(header) - 1);
@@ -196,7 +196,7 @@ START_TEST(json_rows)
 	const char *text = JSON("\"mono_ns\":17") JSON("\"mono_ns\": 18446744073709551615");
 
 	for (size_t piece = 1; piece < 100; piece++) {
-		feed(TRACE_JSONL, text, strlen(text), piece);
+		feed(IOTR_FORMAT_JSONL, text, strlen(text), piece);
 		ck_assert_uint_eq(scan.rows, 2);
 		ck_assert_uint_eq(scan.bad_rows, 0);
 	}
@@ -214,7 +214,7 @@ START_TEST(json_bad_row)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		feed(TRACE_JSONL, rows[i], strlen(rows[i]), 4096);
+		feed(IOTR_FORMAT_JSONL, rows[i], strlen(rows[i]), 4096);
 		ck_assert_msg(scan.rows == 1 && scan.bad_rows == 1, "%s", rows[i]);
 	}
 }
@@ -223,7 +223,7 @@ END_TEST
 static int read_file(const char *name)
 {
 	trace_scan_done(&scan);
-	ck_assert_int_eq(trace_scan_init(&scan, TRACE_CSV, &columns), 0);
+	ck_assert_int_eq(trace_scan_init(&scan, IOTR_FORMAT_CSV, &columns), 0);
 	return trace_read(folder.fd, name, &scan, &result);
 }
 

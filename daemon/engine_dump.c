@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_internal.h"
 #include "log.h"
 #include "pipeline/clocks.h"
 #include "schema.h"
+#include "spec/definition.h"
 #include "thread.h"
 
 #define QUEUE_BYTES  (1024 * 1024)

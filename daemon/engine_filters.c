@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_internal.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
 #include "schema.h"
+#include "spec/definition.h"
 
 int filters_fail(struct engine_error *error, int r, const struct filter_error *why)
 {

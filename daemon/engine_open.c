@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "pipeline/clocks.h"
+#include "spec/definition.h"
 #include "thread.h"
 
 #define PAUSE_FIRST_S 1 /* before a session that continues tries its disk again; doubled each time */

@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
-#include "control/start_arguments.h"
-#include "definition.h"
 #include "log.h"
 #include "pipeline/clocks.h"
 #include "pipeline/recover.h"
 #include "running.h"
+#include "spec/definition.h"
+#include "spec/start_arguments.h"
 #include "thread.h"
 
 #define NICE	  10 /* low priority for recovery */

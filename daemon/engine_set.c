@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_errand.h"
 #include "engine_internal.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "probes/control_page.h"
+#include "spec/definition.h"
 
 #define PATHS (1U << IOTR_SPEC_PATHS)
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_open.h"
 #include "pipeline/clocks.h"
 #include "probes/calls.h"
 #include "schema.h"
+#include "spec/definition.h"
 
 #define LOSSES_TOLD 16 /* the latest ones; the manifest has more */
 

@@ -8,11 +8,11 @@
 #include <sys/statvfs.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "engine_internal.h"
 #include "inside.h"
 #include "log.h"
 #include "running.h"
+#include "spec/definition.h"
 
 static struct storage_limits limits_of(const struct engine *engine,
 				       const struct engine_storage *config)

@@ -13,10 +13,10 @@
 
 #include "anonymize_key.h"
 #include "cleanup.h"
-#include "definition.h"
 #include "json_add.h"
 #include "log.h"
 #include "schema.h"
+#include "spec/definition.h"
 #include "write_all.h"
 
 #define NOTE_MAX    (1024 * 1024) /* in bytes, as for the message that started the session */

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "client.h"
 #include "protocol.h"
+#include "spec/arguments.h"
 
 DEFINE_CLEANUP(struct call *, call_free);
 
@@ -119,4 +120,14 @@ void call_failed(struct call *call, const char *format, ...)
 	va_end(arguments);
 	json_object_object_add(parameters, "message", json_object_new_string(message));
 	call_error(call, IOTR_FAILED, parameters);
+}
+
+int call_arguments(struct call *call, const struct argument *rows, size_t count, void *target)
+{
+	struct engine_error error = { 0 };
+	int r = arguments_read(call->parameters, rows, count, target, &error);
+
+	if (r < 0)
+		call_invalid(call, error.parameter, error.message);
+	return r;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct argument;
 struct client;
 struct control;
 struct rights;
@@ -37,6 +38,9 @@ struct call {
 int call_new(struct client *client, struct control *control, const char *method,
 	     struct json_object *parameters, struct call **ret);
 void call_free(struct call *call);
+
+/* Reads the parameters with arguments_read(); on failure InvalidParameter has been replied. */
+int call_arguments(struct call *call, const struct argument *rows, size_t count, void *target);
 
 /* The call stays open, with `state`, until the last reply is sent or the client disconnects. */
 void call_keep(struct call *call, void *state, void (*free_state)(void *state));

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "arguments.h"
 #include "cleanup.h"
 #include "dump.h"
 #include "log.h"
@@ -15,6 +14,7 @@
 #include "reply.h"
 #include "set.h"
 #include "snapshot_call.h"
+#include "spec/arguments.h"
 #include "start.h"
 #include "tail.h"
 #include "top.h"
@@ -139,7 +139,7 @@ static int stop(struct call *call)
 	struct choice choice = { 0 };
 	int r;
 
-	if (arguments_read_call(call, stop_arguments, LENGTH(stop_arguments), &choice) < 0)
+	if (call_arguments(call, stop_arguments, LENGTH(stop_arguments), &choice) < 0)
 		return 0;
 	if (!choice.name == !choice.all) {
 		call_invalid(call, "name", "give a session's name, or all");
@@ -170,7 +170,7 @@ static int list(struct call *call)
 	struct json_object *sessions = NULL;
 	int r;
 
-	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	r = find_sessions(call, NULL, &sessions);
 	if (r >= 0)
@@ -192,7 +192,7 @@ static int status(struct call *call)
 	struct choice choice = { 0 };
 	int r;
 
-	if (arguments_read_call(call, name_argument, LENGTH(name_argument), &choice) < 0)
+	if (call_arguments(call, name_argument, LENGTH(name_argument), &choice) < 0)
 		return 0;
 	r = find_sessions(call, choice.name, &sessions);
 	if (r < 0)
@@ -242,7 +242,7 @@ static int rotate(struct call *call)
 	struct choice choice = { 0 };
 	int r;
 
-	if (arguments_read_call(call, name_argument, LENGTH(name_argument), &choice) < 0)
+	if (call_arguments(call, name_argument, LENGTH(name_argument), &choice) < 0)
 		return 0;
 	r = find_sessions(call, choice.name, &sessions);
 	if (r < 0)
@@ -271,7 +271,7 @@ static int hand_through(struct call *call, const char *key,
 	struct json_object *value = NULL;
 	int r;
 
-	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	r = get(call->control->engine, &value);
 	if (r >= 0)
@@ -299,7 +299,7 @@ static int doctor(struct call *call)
 	struct engine_doctor *waiting = NULL;
 	int r;
 
-	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	r = engine_doctor_new(call->control->engine, on_checks, call, &waiting);
 	if (r >= 0)
@@ -322,7 +322,7 @@ static int reload(struct call *call)
 	struct control *control = call->control;
 	int r;
 
-	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	r = control->reload ? control->reload(control->userdata, errors, warnings) : 0;
 	if (json_object_array_length(errors))

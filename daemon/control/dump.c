@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
 #include "cleanup.h"
 #include "engine.h"
 #include "log.h"
 #include "reply.h"
+#include "spec/arguments.h"
 
 struct dump {
 	struct call *call;
@@ -80,7 +80,7 @@ int dump_call(struct call *call)
 	struct dump *dump;
 	int r;
 
-	if (arguments_read_call(call, dump_arguments, 3, &choice) < 0)
+	if (call_arguments(call, dump_arguments, 3, &choice) < 0)
 		return 0;
 	dump = calloc(1, sizeof(*dump));
 	if (!dump)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "arguments.h"
 #include "protocol.h"
+#include "spec/arguments.h"
 
 static const char description[] =
 	"# What every Varlink service answers\n"
@@ -33,7 +33,7 @@ static int get_info(struct call *call)
 {
 	struct json_object *info, *names;
 
-	if (arguments_read_call(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	info = json_object_new_object();
 	names = json_object_new_array();
@@ -57,7 +57,7 @@ static int get_interface_description(struct call *call)
 	struct json_object *parameters;
 	const char *name = NULL;
 
-	if (arguments_read_call(call, interface_argument, 1, &name) < 0)
+	if (call_arguments(call, interface_argument, 1, &name) < 0)
 		return 0;
 	parameters = json_object_new_object();
 	for (size_t i = 0; interfaces[i]; i++) {

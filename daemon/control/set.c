@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
 #include "cleanup.h"
-#include "filter_arguments.h"
-#include "filter_fit.h"
 #include "log.h"
 #include "protocol.h"
 #include "reply.h"
 #include "schema.h"
+#include "spec/arguments.h"
+#include "spec/filter_arguments.h"
+#include "spec/filter_fit.h"
 
 /* The spec must be the first member: the parsers of filters use this struct as a spec. */
 struct set_arguments {

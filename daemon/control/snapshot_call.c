@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
 #include "context.h"
 #include "reply.h"
 #include "session.h"
+#include "spec/arguments.h"
 
 struct snapshotting {
 	struct call *call;
@@ -129,7 +129,7 @@ int snapshot_call(struct call *call)
 	struct snapshotting *snapshotting;
 	int r;
 
-	if (arguments_read_call(call, snapshot_arguments,
+	if (call_arguments(call, snapshot_arguments,
 				sizeof(snapshot_arguments) / sizeof(snapshot_arguments[0]),
 				&request) < 0)
 		return 0;

@@ -7,10 +7,10 @@
 #include "cleanup.h"
 #include "context.h"
 #include "engine.h"
-#include "filter_fit.h"
 #include "log.h"
 #include "reply.h"
-#include "start_arguments.h"
+#include "spec/filter_fit.h"
+#include "spec/start_arguments.h"
 
 /* A start that is in progress; freed when both the call and the start have ended. */
 struct start {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
 #include "cleanup.h"
 #include "engine.h"
 #include "protocol.h"
 #include "reply.h"
+#include "spec/arguments.h"
 
 struct tail {
 	struct call *call;
@@ -131,7 +131,7 @@ int tail_call(struct call *call)
 	struct tail *tail;
 	int r;
 
-	if (arguments_read_call(call, tail_arguments, 2, &choice) < 0)
+	if (call_arguments(call, tail_arguments, 2, &choice) < 0)
 		return 0;
 	if (!call->more) {
 		call_error(call, VARLINK_EXPECTED_MORE, NULL);

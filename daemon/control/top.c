@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "arguments.h"
 #include "cleanup.h"
 #include "engine.h"
-#include "filter_arguments.h"
-#include "filter_fit.h"
 #include "protocol.h"
 #include "reply.h"
+#include "spec/arguments.h"
+#include "spec/filter_arguments.h"
+#include "spec/filter_fit.h"
 
 #define MEMORY		(16ULL << 20) /* bytes; enough for some 70,000 rows per interval */
 #define INTERVAL_NS	1000000000ULL

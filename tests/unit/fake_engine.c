@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "definition.h"
 #include "fake_rows.h"
 #include "json_add.h"
 #include "schema.h"
+#include "spec/definition.h"
 
 struct engine_tail {
 	struct engine *engine;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Each parameter of Start is told of in the note of its session, and read from there as it was. */
-#include "definition.h"
+#include "spec/definition.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "control/start_arguments.h"
+#include "spec/start_arguments.h"
 #include "suite.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

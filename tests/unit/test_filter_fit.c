@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "control/filter_fit.h"
+#include "spec/filter_fit.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "control/start_arguments.h"
+#include "spec/start_arguments.h"
 #include "suite.h"
 
 static struct iotr_session_spec spec;

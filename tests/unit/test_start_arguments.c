@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "control/start_arguments.h"
+#include "spec/start_arguments.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "arguments.h"
+#include "session.h"
 
 #define SPEC_OFFSET(field) offsetof(struct iotr_session_spec, field)
 

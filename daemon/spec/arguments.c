@@ -68,16 +68,6 @@ int arguments_read(struct json_object *parameters, const struct argument *rows, 
 	return r;
 }
 
-int arguments_read_call(struct call *call, const struct argument *rows, size_t count, void *target)
-{
-	struct engine_error error = { 0 };
-	int r = arguments_read(call->parameters, rows, count, target, &error);
-
-	if (r < 0)
-		call_invalid(call, error.parameter, error.message);
-	return r;
-}
-
 int argument_string(struct json_object *value, void *target, struct engine_error *error)
 {
 	const char *text;

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "disk_files.h"
 #include "filter_fit.h"
 #include "nearest.h"
-#include "disk_files.h"
 #include "schema.h"
 #include "units.h"
 

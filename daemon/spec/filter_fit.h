@@ -7,7 +7,8 @@
 
 #include <json-c/json.h>
 
-#include "engine.h"
+#include "error.h"
+#include "session.h"
 
 /*
  * -EINVAL, with the parameter: according to the facts of its streams' rows (see IOTR_STREAM_FACTS), no row of

@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "call.h"
-#include "engine.h"
+#include "error.h"
 
 struct argument {
 	const char *name;
@@ -27,9 +26,6 @@ struct argument {
 /* Parses the rows in the order of the table. -EINVAL: see error. */
 int arguments_read(struct json_object *parameters, const struct argument *rows, size_t count,
 		   void *target, struct engine_error *error);
-
-/* The same for a call; on failure the error has been replied already. */
-int arguments_read_call(struct call *call, const struct argument *rows, size_t count, void *target);
 
 /* Writes the sentence to the error and returns -EINVAL. */
 int argument_refuse(struct engine_error *error, const char *format, ...)

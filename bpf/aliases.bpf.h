@@ -28,17 +28,17 @@ static __noinline __u64 mount_next_listed(__u64 sb, __u64 mount)
 {
 	__u64 next, head;
 
-	head = sb + bpf_core_field_offset(struct super_block___list, s_mounts);
+	head = sb + bpf_core_field_offset(struct super_block___612, s_mounts);
 	if (mount)
-		next = (__u64)READ(struct mount___list, mount_of(mount), mnt_instance.next);
+		next = (__u64)READ(struct mount___612, mount_of(mount), mnt_instance.next);
 	else
-		next = (__u64)READ(struct super_block___list, sb, s_mounts.next);
-	return next == head ? 0 : next - bpf_core_field_offset(struct mount___list, mnt_instance);
+		next = (__u64)READ(struct super_block___612, sb, s_mounts.next);
+	return next == head ? 0 : next - bpf_core_field_offset(struct mount___612, mnt_instance);
 }
 
 static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
 {
-	if (bpf_core_field_exists(struct mount, mnt_next_for_sb))
+	if (HAS_MOUNT_CHAIN)
 		return mount_next_linked(sb, mount);
 	return mount_next_listed(sb, mount);
 }
@@ -78,11 +78,11 @@ static __always_inline __u64 dentry_of_alias(__u64 alias)
 {
 	__u64 offset;
 
-	if (bpf_core_field_exists(struct dentry, d_alias)) {
+	if (HAS_DENTRY_ALIAS) {
 		offset = bpf_core_field_offset(struct dentry, d_alias);
 		barrier_var(offset);
 	} else {
-		offset = bpf_core_field_offset(struct dentry___union, d_u.d_alias);
+		offset = bpf_core_field_offset(struct dentry___612, d_u.d_alias);
 		barrier_var(offset);
 	}
 	return alias - offset;

@@ -27,7 +27,7 @@ static __always_inline void entry_of_ready(struct io_kiocb *request, struct urin
 		entry->address = READ(struct io_sync, request, len);
 		return;
 	}
-	if (bpf_core_field_exists(struct io_rw, flags)) /* since 584b0180f0f4, v5.19 */
+	if (HAS_RW_FLAGS)
 		entry->operation_flags = READ(struct io_rw, request, flags);
 	entry->offset = READ(struct io_rw, request, kiocb.ki_pos);
 	entry->address = READ(struct io_rw, request, addr);
@@ -74,7 +74,7 @@ static __always_inline __u64 uring_file(void *ring, struct io_kiocb *request,
 	__u64 file = (__u64)READ(struct io_kiocb, request, file);
 	struct uring_entry entry;
 
-	if (!bpf_core_field_exists(struct io_kiocb, cqe)) {
+	if (!HAS_REQUEST_CQE) {
 		pending->has_fd = ring && !(READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE) &&
 				  uring_entry(ring, 1, &entry);
 		if (pending->has_fd)

@@ -37,18 +37,17 @@ static __always_inline __u32 disk_number(struct gendisk *disk)
 	       (__u32)READ(struct gendisk, disk, first_minor);
 }
 
-/* bi_bdev came with 309dca309fc3 ("block: store a block_device pointer in struct bio"). */
 static __always_inline __u32 bio_disk(struct bio *bio)
 {
-	if (bpf_core_field_exists(struct bio, bi_bdev))
+	if (HAS_BIO_DEVICE)
 		return disk_number(READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk));
 	return disk_number(READ(struct bio___510, bio, bi_disk));
 }
 
-/* On kernels before that commit, a bio has already been remapped from its partition to the disk when it is queued. */
+/* On kernels without bi_bdev, a bio has already been remapped from its partition to the disk when it is queued. */
 static __always_inline __u32 bio_device(struct bio *bio, __u32 disk)
 {
-	if (bpf_core_field_exists(struct bio, bi_bdev))
+	if (HAS_BIO_DEVICE)
 		return READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_dev);
 	return disk;
 }
@@ -58,7 +57,7 @@ static __always_inline bool bio_has_requests(struct bio *bio)
 	struct gendisk *disk;
 	struct request_queue *queue;
 
-	if (bpf_core_field_exists(struct bio, bi_bdev))
+	if (HAS_BIO_DEVICE)
 		disk = READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk);
 	else
 		disk = READ(struct bio___510, bio, bi_disk);
@@ -66,22 +65,20 @@ static __always_inline bool bio_has_requests(struct bio *bio)
 	return READ(struct request_queue, queue, mq_ops);
 }
 
-/* q->disk came with d152c682f03c ("block: add an explicit ->disk backpointer to the request_queue"). */
 static __always_inline __u32 request_disk(struct request *request)
 {
-	if (bpf_core_field_exists(struct request_queue, disk))
+	if (HAS_QUEUE_DISK)
 		return disk_number(READ(struct request_queue, READ(struct request, request, q), disk));
 	return disk_number(READ(struct request___510, request, rq_disk));
 }
 
-/* part became a block_device with 0d02129e76ed ("block: merge struct block_device and struct hd_struct"). */
 static __always_inline __u32 request_device(struct request *request, __u32 disk)
 {
 	struct bio *bio = READ(struct request, request, bio);
 	struct hd_struct___510 *old;
 	struct block_device *part;
 
-	if (bpf_core_field_exists(struct bio, bi_bdev)) {
+	if (HAS_BIO_DEVICE) {
 		if (bio)
 			return bio_device(bio, disk);
 		part = READ(struct request, request, part);

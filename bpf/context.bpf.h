@@ -33,7 +33,7 @@ static __always_inline struct pt_regs *user_registers(void)
 /* Whether a thread with these flags makes no system calls, or no more. */
 static __always_inline bool calls_nothing(__u32 flags)
 {
-	__u32 worker = bpf_core_type_exists(struct folio) ? PF_IO_WORKER : PF_IO_WORKER_510;
+	__u32 worker = HAS_FOLIO ? PF_IO_WORKER : PF_IO_WORKER_510;
 
 	return flags & (PF_KTHREAD | PF_EXITING | worker);
 }

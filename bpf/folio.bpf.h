@@ -10,7 +10,7 @@ static __always_inline __u64 folio_mapping(__u64 folio)
 {
 	__u64 mapping;
 
-	if (bpf_core_type_exists(struct folio))
+	if (HAS_FOLIO)
 		mapping = ADDRESS(struct folio, folio, mapping);
 	else
 		mapping = ADDRESS(struct page, folio, mapping);
@@ -29,7 +29,7 @@ static __always_inline __u64 page_folio(__u64 page)
 
 static __always_inline __u64 folio_index(__u64 folio)
 {
-	if (bpf_core_type_exists(struct folio))
+	if (HAS_FOLIO)
 		return READ(struct folio, folio, index);
 	return READ(struct page___510, folio, index);
 }
@@ -46,9 +46,9 @@ static __always_inline __u32 folio_pages(__u64 folio)
 
 	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
 		return 1;
-	if (!bpf_core_type_exists(struct folio))
+	if (!HAS_FOLIO)
 		return READ(struct page___510, folio + bpf_core_type_size(struct page), compound_nr);
-	if (bpf_core_field_exists(struct folio, _nr_pages))
+	if (HAS_NR_PAGES)
 		return READ(struct folio, folio, _nr_pages);
 	return READ(struct folio___612, folio, _folio_nr_pages);
 }

@@ -184,7 +184,7 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 
 	if (!(what & FD))
 		return 0;
-	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+	if (!HAS_REQUEST_CQE)
 		file = (__u64)READ(struct io_kiocb, kernel, file);
 	if (file)
 		return file;
@@ -259,7 +259,7 @@ static __always_inline int submitted(void *ring, struct io_kiocb *kernel, __u64 
 	request->ring = ring_number(ring);
 	sessions = request_fill(page, request, kernel, entry, sessions);
 	request->start_ns = bpf_ktime_get_ns();
-	request->repeats = kernel && bpf_core_field_exists(struct io_kiocb, cqe) && may_repeat(entry);
+	request->repeats = kernel && HAS_REQUEST_CQE && may_repeat(entry);
 	if (sessions && request->repeats && !repeat_note(kernel)) {
 		row_unmatched(IOTR_IOURING, sessions);
 		sessions = 0;

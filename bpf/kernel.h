@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's structures, as far as they are read, relocated by CO-RE against the running kernel.
- * Maintained by hand: a field is here only if a program reads it. Where kernels differ, a flavour
- * (suffix after three underscores) has the other layout, and the code that reads it chooses.
+ * Maintained by hand: a field is here only if a program reads it. Where kernels differ: kernel_changes.h.
  */
 #pragma once
 
@@ -44,10 +43,6 @@ struct super_block {
 	struct mount *s_mounts;
 };
 
-struct super_block___list {
-	struct list_head s_mounts;
-};
-
 struct inode {
 	__u16 i_mode;
 	struct super_block *i_sb;
@@ -84,13 +79,6 @@ struct dentry {
 	struct hlist_node d_alias;
 };
 
-/* Before 7.x d_alias was in a named union. */
-struct dentry___union {
-	union {
-		struct hlist_node d_alias;
-	} d_u;
-};
-
 struct vfsmount {
 	struct dentry *mnt_root;
 	struct super_block *mnt_sb;
@@ -102,10 +90,6 @@ struct mount {
 	struct vfsmount mnt;
 	struct mount *mnt_next_for_sb;
 	void *mnt_ns;
-};
-
-struct mount___list {
-	struct list_head mnt_instance;
 };
 
 struct path {
@@ -122,7 +106,7 @@ struct file {
 	void *private_data;
 };
 
-/* A file that a stacked file system opened in the one below, on kernels where f_path is no longer the user's. */
+/* A file that a stacked file system opened in the one below. */
 struct backing_file {
 	struct path user_path;
 };
@@ -223,11 +207,6 @@ struct rb_root {
 	struct rb_node *rb_node;
 };
 
-/* VMAs were in a red-black tree until 524e00b36e8c ("mm: remove rb tree"). */
-struct mm_struct___510 {
-	struct rb_root mm_rb;
-};
-
 enum maple_type {
 	maple_leaf_64 = 1,
 	maple_arange_64 = 3,
@@ -247,14 +226,6 @@ struct maple_tree {
 	void *ma_root;
 };
 
-struct mm_struct___610 {
-	struct maple_tree mm_mt;
-};
-
-struct vm_area_struct___510 {
-	struct rb_node vm_rb;
-};
-
 struct address_space {
 	struct inode *host;
 };
@@ -264,20 +235,10 @@ struct page {
 	struct address_space *mapping;
 };
 
-struct page___510 {
-	unsigned long index;
-	unsigned int compound_nr; /* in the second page */
-};
-
-/* Since 7b230db3b8d3 ("mm: introduce struct folio"). */
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
 	unsigned int _nr_pages;
-};
-
-struct folio___612 {
-	unsigned int _folio_nr_pages;
 };
 
 enum pageflags {
@@ -348,14 +309,6 @@ struct device {
 	__u32 devt;
 };
 
-struct hd_struct___510 {
-	struct device __dev;
-};
-
-struct bio___510 {
-	struct gendisk *bi_disk;
-};
-
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
@@ -363,11 +316,6 @@ struct request {
 	__u64 __sector;
 	struct bio *bio;
 	struct block_device *part;
-};
-
-struct request___510 {
-	struct gendisk *rq_disk;
-	struct hd_struct___510 *part;
 };
 
 struct in6_addr {
@@ -445,10 +393,6 @@ struct io_sync {
 	long long off;
 	int flags;
 	int mode;
-};
-
-struct io_kiocb___510 {
-	__u64 user_data;
 };
 
 struct io_cqe {

@@ -50,7 +50,7 @@ __noinline __u64 mapping_of(__u64 address)
 {
 	__u64 mm = ADDRESS(struct task_struct, current_task(), mm), entry;
 
-	if (!mm || !bpf_core_type_exists(struct maple_arange_64))
+	if (!mm || !HAS_MAPLE_TREE)
 		return 0;
 	entry = ADDRESS(struct mm_struct___610, mm, mm_mt.ma_root);
 	for (int level = 0; level < MAPPING_LEVELS; level++) {
@@ -75,7 +75,7 @@ __noinline __u64 mapping_of_older(__u64 address)
 {
 	__u64 mm = ADDRESS(struct task_struct, current_task(), mm), node, vma;
 
-	if (!mm || bpf_core_type_exists(struct maple_arange_64))
+	if (!mm || HAS_MAPLE_TREE)
 		return 0;
 	node = ADDRESS(struct mm_struct___510, mm, mm_rb.rb_node);
 	for (int i = 0; i < TREE_LEVELS && node; i++) {
@@ -112,7 +112,7 @@ static __always_inline struct place place_of_mapped(__u64 file)
 	struct place place = place_of_file(file), user;
 	__u64 sb;
 
-	if (!bpf_core_field_exists(struct backing_file, user_path) || !mount_unseen(place.mount))
+	if (!HAS_USER_PATH || !mount_unseen(place.mount))
 		return place;
 	user.dentry = ADDRESS(struct backing_file, file, user_path.dentry);
 	user.mount = ADDRESS(struct backing_file, file, user_path.mnt);

@@ -11,7 +11,7 @@
 #include <bpf/bpf_tracing.h>
 #include <stdbool.h>
 
-#include "kernel.h"
+#include "kernel_changes.h"
 #include "control.h"
 
 #define ARRAY_OF(name_, type_, count_, flags_)             \

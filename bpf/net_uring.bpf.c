@@ -59,7 +59,7 @@ static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *re
 {
 	__u64 file;
 
-	if (!bpf_core_field_exists(struct io_kiocb, cqe))
+	if (!HAS_REQUEST_CQE)
 		file = (__u64)READ(struct io_kiocb, request, file);
 	else if (READ(struct io_kiocb, request, flags) & IOSQE_FIXED_FILE)
 		return true;
@@ -71,14 +71,12 @@ static __always_inline bool note_socket(struct noted *noted, struct io_kiocb *re
 /* Whether a request may have more than one completion. */
 static __always_inline bool repeats(struct io_kiocb *request, __u64 opcode)
 {
-	struct io_sr_msg *message = (struct io_sr_msg *)request;
-
-	if (!bpf_core_field_exists(struct io_kiocb, cqe)) /* such kernels have no requests of this kind */
+	if (!HAS_REQUEST_CQE) /* such kernels have no requests of this kind */
 		return false;
 	if (opcode & URING_ONE(READ_MULTISHOT))
 		return true;
 	return opcode & (URING_ONE(SEND) | URING_ONE(RECV) | URING_ONE(RECVMSG)) &&
-	       bpf_core_field_exists(message->flags) &&
+	       HAS_MESSAGE_FLAGS &&
 	       READ(struct io_sr_msg, request, flags) & REPEATING;
 }
 

@@ -6,7 +6,7 @@
  * what each argument of a call means.
  */
 /* Of VFS, only completions of io_uring may run in an interrupt, on kernels where they do not name the request. */
-#define COUNTS_ALONE (!preempted && bpf_core_field_exists(struct io_kiocb, cqe))
+#define COUNTS_ALONE (!preempted && HAS_REQUEST_CQE)
 
 #include "aio.bpf.h"
 #include "plugged.bpf.h"

@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 #include <stdbool.h>
 
-#include "kernel.h"
+#include "kernel_changes.h"
 #include "tasks.h"
 
 #define PF_KTHREAD 0x00200000
@@ -30,20 +30,9 @@ struct percpu_counter___tasks {
 	__s64 count;
 };
 
-/* The counters are per CPU since f1a7941243c1 ("mm: convert mm's rss stats into percpu_counter"). */
 struct mm_struct___tasks {
 	unsigned long total_vm;
 	struct percpu_counter___tasks rss_stat[4];
-};
-
-struct mm_rss_stat___510 {
-	struct {
-		long counter;
-	} count[4];
-};
-
-struct mm_struct___tasks510 {
-	struct mm_rss_stat___510 rss_stat;
 };
 
 struct task_struct___tasks {
@@ -53,12 +42,6 @@ struct task_struct___tasks {
 	struct sched_entity___tasks se;
 	struct signal_struct___tasks *signal;
 	struct mm_struct___tasks *mm;
-};
-
-/* Until 2f064a59a11f ("sched: Change task_struct::state"). */
-struct task_struct___tasks510 {
-	long state;
-	struct mm_struct___tasks510 *mm;
 };
 
 #pragma clang attribute pop
@@ -78,7 +61,7 @@ static __always_inline __u32 state_of(struct task_struct *task)
 {
 	struct task_struct___tasks *now = (void *)task;
 	struct task_struct___tasks510 *before = (void *)task;
-	__u32 state = bpf_core_field_exists(now->__state) ? now->__state : (__u32)before->state;
+	__u32 state = HAS_TASK_STATE(now) ? now->__state : (__u32)before->state;
 
 	return state | (__u32)now->exit_state;
 }
@@ -88,7 +71,7 @@ static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
 	struct mm_struct___tasks510 *before = (void *)mm;
 	long count[4] = { 0 };
 
-	if (bpf_core_type_exists(struct mm_rss_stat___510)) {
+	if (!HAS_RSS_PER_CPU) {
 		/* Verifiers of such kernels do not follow an array of a typedef, so a plain load fails. */
 		bpf_core_read(count, sizeof(count), &before->rss_stat.count);
 		return count[RSS_FILE] + count[RSS_ANON] + count[RSS_SHARED];

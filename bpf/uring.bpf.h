@@ -61,7 +61,7 @@ static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uri
 	entry->flags = READ(struct io_kiocb, kernel, flags) & IOSQE_ALL;
 	entry->offset = IOTR_UNKNOWN;
 	entry->fd = FD_UNKNOWN;
-	if (bpf_core_field_exists(struct io_kiocb, cqe))
+	if (HAS_REQUEST_CQE)
 		entry->fd = READ(struct io_kiocb, kernel, cqe.fd);
 }
 

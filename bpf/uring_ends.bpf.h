@@ -28,7 +28,7 @@ static __always_inline int completed(struct io_kiocb *request, __u64 key, __s32 
 /* Whether the request at an address is the one meant, not a later one at the same address. */
 static __always_inline bool uring_is(struct io_kiocb *request, const struct uring_number *number)
 {
-	return bpf_core_field_exists(struct io_kiocb, cqe) &&
+	return HAS_REQUEST_CQE &&
 	       READ(struct io_kiocb, request, cqe.user_data) == number->user_data &&
 	       low_half((__u64)READ(struct io_kiocb, request, ctx)) == low_half(number->ring);
 }
@@ -40,7 +40,7 @@ static __always_inline struct uring_number number_read(struct io_kiocb *request)
 {
 	struct uring_number number = { (__u64)READ(struct io_kiocb, request, ctx), 0 };
 
-	if (bpf_core_field_exists(struct io_kiocb, cqe))
+	if (HAS_REQUEST_CQE)
 		number.user_data = READ(struct io_kiocb, request, cqe.user_data);
 	return number;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cells.h"
+#include "cells/cells.h"
 #include "format_values.h"
 #include "row.h"
 

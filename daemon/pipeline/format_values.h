@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cells.h"
+#include "cells/cells.h"
 #include "clock.h"
 #include "digits.h"
 

@@ -26,7 +26,7 @@
  */
 #pragma once
 
-#include "flags.h"
+#include "cells/flags.h"
 #include "names.h"
 #include "output.h"
 #include "recorder.h"

@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <stdatomic.h>
 
-#include "cells.h"
-#include "cells_anonymize.h"
+#include "cells/cells.h"
+#include "cells/cells_anonymize.h"
 #include "clocks.h"
 #include "format.h"
 #include "losses.h"

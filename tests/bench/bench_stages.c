@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "bench_rows.h"
-#include "cells_anonymize.h"
+#include "cells/cells_anonymize.h"
 #include "cleanup.h"
 #include "format_csv.h"
 #include "pipeline.h"

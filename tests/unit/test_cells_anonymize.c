@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Cells of every stream, as the writer anonymises them: the same golden files as the client's. */
-#include "cells_anonymize.h"
+#include "cells/cells_anonymize.h"
+#include "cells/columns.h"
 
 #include "format_csv.h"
 #include "golden.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "flags.h"
+#include "cells/flags.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sockopts.h"
+#include "cells/sockopts.h"
 
 #include <linux/in.h>
 #include <linux/tcp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "cells.h"
+#include "cells_private.h"
 
 #define ERRNO_MAX 4095
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells.h"
+#include "cells_private.h"
 
 /* ADD, DEL or MOD; any other as the number that was passed. */
 static struct cell op_name(int32_t op)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/socket.h>
 
-#include "cells_socket.h"
+#include "cells_private.h"
+#include "socket.h"
 
 _Static_assert(2 * 2 * ADDRESS_UNIX_MAX <= 3 * FLAGS_TEXT_MAX, "room in a row for quotes, too");
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells_socket.h"
+#include "socket.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
+
+#include "cells_private.h"
 
 struct cell cell_named(struct cells *cells, const char *name, int32_t number)
 {

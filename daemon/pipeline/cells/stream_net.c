@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells_socket.h"
+#include "cells_private.h"
+#include "socket.h"
 
 static struct cell msg_flags(struct cells *cells, const struct iotr_net_record *record)
 {

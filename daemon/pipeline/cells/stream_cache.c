@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells.h"
+#include "cells_private.h"
 
 #define PAGE_BYTES 4096 /* the page size of x86 */
 

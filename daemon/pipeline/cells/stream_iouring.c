@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells.h"
+#include "cells_private.h"
 
 static bool has_two_names(uint8_t opcode)
 {

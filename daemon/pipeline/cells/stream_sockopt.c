@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells.h"
+#include "cells_private.h"
 #include "sockopts.h"
 
 _Static_assert(SOCKOPTS_TEXT_MAX <= sizeof(((struct cells *)0)->pair), "no room for a value");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cells.h"
+#include "cells_private.h"
 
 static const char *const attributions[] = {
 	[IOTR_ATTRIBUTION_UNKNOWN] = "unknown",

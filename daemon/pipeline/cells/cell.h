@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One value of a row: what a stream's columns are made of, and what a file format writes without knowing the
+ * stream. Plain data; texts are borrowed. Usable from any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+enum cell_kind {
+	CELL_EMPTY,
+	CELL_TEXT, /* escaped already */
+	CELL_U64,
+	CELL_S64, /* a number below zero; all others are CELL_U64 */
+	CELL_HEX,
+	CELL_MS,     /* number is in nanoseconds */
+	CELL_DEVICE, /* number is major << 20 | minor */
+	CELL_TIME,   /* number is in nanoseconds since 1970 */
+	CELL_MONO,   /* number is in nanoseconds of CLOCK_MONOTONIC, in each row little more than in the last */
+	CELL_LATE,   /* a span: see below */
+	CELL_KIND_COUNT,
+};
+
+/*
+ * Columns whose values mostly repeat together are a span. Its first cell is CELL_LATE and holds an id: the same
+ * id always stands for the same text of all its columns. A format that has kept that text copies it; one that has not
+ * calls cells_fill_span(), which fills the cells of the span.
+ */
+struct cell {
+	uint8_t kind;
+	bool quote;  /* the text holds a comma or a quote */
+	bool steady; /* the number is likely that of the row before: its digits are worth keeping */
+	uint8_t span; /* CELL_LATE: number of its columns, this one included */
+	union {
+		uint32_t length; /* of the text */
+		uint32_t which;	 /* enum cells_span */
+	};
+	union {
+		uint64_t number;
+		const char *text;
+		uint64_t id; /* of the span; id % CELLS_PLACES is the place where its text is kept */
+	};
+};
+
+_Static_assert(sizeof(struct cell) == 16, "cells are copied as two words");
+
+enum cells_span {
+	CELLS_TASK,
+	CELLS_TASK_END,
+	CELLS_FILE,
+	CELLS_RESULT,
+	CELLS_SPAN_COUNT,
+};
+
+/* The largest number of columns of a stream. */
+#define CELLS_MAX 32
+
+static inline struct cell cell_empty(void)
+{
+	return (struct cell){ .kind = CELL_EMPTY };
+}
+
+static inline struct cell cell_number(enum cell_kind kind, uint64_t number)
+{
+	return (struct cell){ .kind = (uint8_t)kind, .number = number };
+}
+
+/* A number, or an empty cell for IOTR_UNKNOWN. */
+static inline struct cell cell_known(enum cell_kind kind, uint64_t number)
+{
+	return cell_number(number == IOTR_UNKNOWN ? CELL_EMPTY : kind, number);
+}
+
+static inline struct cell cell_steady(struct cell cell)
+{
+	cell.steady = true;
+	return cell;
+}
+
+static inline struct cell cell_signed(int64_t number)
+{
+	return cell_number(number < 0 ? CELL_S64 : CELL_U64, (uint64_t)number);
+}
+
+/* Empty where it is not known. */
+static inline struct cell cell_signed_if(bool known, int64_t number)
+{
+	return known ? cell_signed(number) : cell_number(CELL_EMPTY, 0);
+}
+
+static inline struct cell cell_device(uint32_t device)
+{
+	return cell_steady(cell_number(device ? CELL_DEVICE : CELL_EMPTY, device));
+}
+
+/* Begins a span. */
+static inline struct cell cell_late(enum cells_span which, uint8_t columns, uint64_t id)
+{
+	return (struct cell){ .kind = CELL_LATE, .span = columns, .which = which, .id = id };
+}
+
+static inline struct cell cell_bytes(const char *text, size_t length, bool quote)
+{
+	return (struct cell){ .kind = length ? CELL_TEXT : CELL_EMPTY,
+			      .quote = quote,
+			      .length = (uint32_t)length,
+			      .text = text };
+}

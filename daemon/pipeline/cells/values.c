@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Values that columns of several streams have: texts, flags by name, two paths. */
+#include "cells_private.h"
+
+#define ARROW	     " -> "
+#define ARROW_LENGTH (sizeof(ARROW) - 1)
+
+struct cell cell_string(const char *text)
+{
+	return cell_bytes(text, strlen(text), false);
+}
+
+static size_t decode(enum cells_flags_kind which, enum iotr_flag_kind kind, uint32_t file_flags,
+		     uint32_t flags, char *text)
+{
+	switch (which) {
+	case CELLS_FLAGS_PROTECTION:
+		return flags_protection(flags, text);
+	case CELLS_FLAGS_MAPPING:
+		return flags_mapping(flags, text);
+	case CELLS_FLAGS_BLOCK:
+		return flags_block(flags, text);
+	default:
+		return flags_vfs(kind, file_flags, flags, text);
+	}
+}
+
+struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
+		       uint32_t file_flags, uint32_t flags)
+{
+	uint32_t group = (uint32_t)which << 8 | kind;
+	uint64_t hash = cells_hash(((uint64_t)file_flags << 32 | flags) + group * 0x1000193ULL);
+	struct cells_flags *slot = &cells->flags[hash % CELLS_FLAGS_CACHED];
+	char *text = cells->flags_text + cells->flags_used;
+	size_t length;
+
+	if (slot->valid && slot->group == group && slot->file_flags == file_flags &&
+	    slot->flags == flags)
+		return cell_bytes(slot->text, slot->length, false);
+	length = decode(which, kind, file_flags, flags, text);
+	cells->flags_used += length;
+	if (length > sizeof(slot->text))
+		return cell_bytes(text, length, false);
+	*slot = (struct cells_flags){ .valid = true,
+				      .group = group,
+				      .file_flags = file_flags,
+				      .flags = flags,
+				      .length = (uint32_t)length };
+	memcpy(slot->text, text, length);
+	return cell_bytes(text, length, false);
+}
+
+struct cell cell_pair(struct cells *cells, const struct row *row)
+{
+	char *at = cells->pair;
+
+	if (!row->path.length && !row->path2.length)
+		return cell_empty();
+	at = mempcpy(at, row->path.text ? row->path.text : "", row->path.length);
+	at = mempcpy(at, ARROW, ARROW_LENGTH);
+	at = mempcpy(at, row->path2.text ? row->path2.text : "", row->path2.length);
+	return cell_bytes(cells->pair, (size_t)(at - cells->pair),
+			  row->path.quote || row->path2.quote);
+}

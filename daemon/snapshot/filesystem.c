@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "job.h"
+#include "kinds.h"
 #include "schema.h"
 #include "walk.h"
 

@@ -23,8 +23,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "files.h"
 #include "hashed_names.h"
-#include "job.h"
+#include "kinds.h"
 
 #define TELL_MS	    200
 #define PATIENCE_MS 15000
@@ -119,7 +120,7 @@ static void remove_parts(const struct helper *helper)
 	const struct snapshot_request *request = &helper->order.request;
 	const struct rights *before = rights_use(&request->writes);
 
-	helper_remove_parts(HELPER_OUTPUT, request->kind, request->number);
+	files_remove_parts(HELPER_OUTPUT, request->kind, request->number);
 	rights_use(before);
 }
 
@@ -170,30 +171,6 @@ static void watch_worker(struct helper *helper)
 		helper->call_since_ms = now_ms;
 	} else if (now_ms - helper->call_since_ms >= patience_ms) {
 		pass_over(helper, patience_ms);
-	}
-}
-
-void helper_path(enum snapshot_kind kind, unsigned int which, uint32_t number, char path[SNAPSHOT_PATH_SIZE])
-{
-	switch (kind) {
-	case SNAPSHOT_FILESYSTEM:
-		snprintf(path, SNAPSHOT_PATH_SIZE, "filesystem_snapshot/filesystem_snap_%06u.csv.gz", number);
-		break;
-	case SNAPSHOT_PROCESS:
-		snprintf(path, SNAPSHOT_PATH_SIZE, "process/process_snap_%06u.csv", number);
-		break;
-	default:
-		snprintf(path, SNAPSHOT_PATH_SIZE, "system_spec/device_spec.%s", which ? "json" : "txt");
-	}
-}
-
-void helper_remove_parts(int output_fd, enum snapshot_kind kind, uint32_t number)
-{
-	char path[SNAPSHOT_PATH_SIZE];
-
-	for (unsigned int which = 0; which < SNAPSHOT_FILES_MAX; which++) {
-		helper_path(kind, which, number, path);
-		store_remove_part(output_fd, path, helper_attempt(kind, number));
 	}
 }
 

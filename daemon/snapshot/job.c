@@ -6,11 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct job_kind *const job_kinds[SNAPSHOT_KIND_COUNT] = {
-	[SNAPSHOT_SYSTEM] = &job_system,
-	[SNAPSHOT_PROCESS] = &job_process,
-	[SNAPSHOT_FILESYSTEM] = &job_filesystem,
-};
+#include "files.h"
 
 const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length)
 {
@@ -40,8 +36,8 @@ int job_create(struct job *job, unsigned int which, struct store **ret)
 	char path[SNAPSHOT_PATH_SIZE];
 	int r;
 
-	helper_path(job->request->kind, which, job->request->number, path);
-	r = store_new(job->output_fd, path, helper_attempt(job->request->kind, job->request->number),
+	files_path(job->request->kind, which, job->request->number, path);
+	r = store_new(job->output_fd, path, files_attempt(job->request->kind, job->request->number),
 		      &job->request->writes, ret);
 	return r < 0 ? job_fail(job, r, "%s cannot be created: %s", path, strerror(-r)) : 0;
 }

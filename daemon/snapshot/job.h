@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process that takes a snapshot, from within: what every kind is given, and how names pass.
- * A kind is a row of job_kinds[]; its functions run on the worker thread, one at a time.
+ * A kind is a struct job_kind, all of which kinds.h has; its functions run on the worker thread, one at a time.
  */
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "guard.h"
-#include "helper.h"
 #include "store.h"
 #include "text.h"
 
@@ -54,16 +53,13 @@ struct job_kind {
 	void (*done)(struct job *job);
 };
 
-extern const struct job_kind job_filesystem, job_process, job_system;
-extern const struct job_kind *const job_kinds[SNAPSHOT_KIND_COUNT];
-
 /* The name as it may be shown. */
 const char *job_name(struct job *job, enum job_name kind, const char *text, size_t *length);
 
 /* When the snapshot began, as the timestamp columns have it, with a NUL. */
 void job_timestamp(const struct job *job, char text[TEXT_TIME_SIZE + DIGITS_SLACK]);
 
-/* Begins the file: see helper_path(). */
+/* Begins the file: see files_path(). */
 int job_create(struct job *job, unsigned int which, struct store **ret);
 
 /* Ends the file, and adds it to the files of the job. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "job.h"
+#include "kinds.h"
 #include "sampler.h"
 #include "schema.h"
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +20,9 @@
 #include "clock.h"
 #include "helper.h"
 #include "log.h"
-#include "thread.h"
+#include "remains.h"
 
-#define FREE_FD	 16 /* above the descriptors that the helper is given */
-#define MOMENT_MS 40 /* for the helper to end after a kill, and for its unfinished files to be removed */
-#define REMOVALS_MAX 64
+#define FREE_FD	    16 /* above the descriptors that the helper is given */
 #define SPAWN_STACK 65536 /* bytes of the helper's stack until its execve() */
 
 struct snapshot {
@@ -204,92 +201,19 @@ static void reap(struct snapshot *snapshot)
 	close(take_fd(&snapshot->process));
 }
 
-/* ---- unfinished files: a thread removes them, as the disk may hang, and the helper with it ---- */
-
-struct remains {
-	enum snapshot_kind kind;
-	uint32_t number;
-	struct rights writes;
-	int output_fd, process;
-	int done; /* closed when they are removed */
-};
-
-static _Atomic unsigned int removals; /* threads that remove files */
-
-static void remains_free(struct remains *remains)
-{
-	closep(&remains->output_fd);
-	closep(&remains->process);
-	closep(&remains->done);
-	free(remains);
-}
-
-/* Removes the files after the helper's end, as until then the helper may make another one. */
-static void *remains_run(void *userdata)
-{
-	struct remains *remains = userdata;
-	struct pollfd gone = { .fd = remains->process, .events = POLLIN };
-	const struct rights *before;
-
-	poll(&gone, 1, -1);
-	before = rights_use(&remains->writes);
-	helper_remove_parts(remains->output_fd, remains->kind, remains->number);
-	rights_use(before);
-	remains_free(remains);
-	atomic_fetch_sub(&removals, 1);
-	return NULL;
-}
-
-/* Starts the thread. Returns the end of a pipe whose other end is closed when it is done; -1: it was not started. */
-static int remains_begin(struct remains *remains)
-{
-	_cleanup_close_ int ours = -1;
-	pthread_t thread;
-	int pair[2];
-
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return -1;
-	ours = pair[0];
-	remains->done = pair[1];
-	if (remains->output_fd < 0 || remains->process < 0 || atomic_load(&removals) >= REMOVALS_MAX)
-		return -1;
-	atomic_fetch_add(&removals, 1);
-	if (thread_start(&thread, remains_run, remains) < 0) {
-		atomic_fetch_sub(&removals, 1);
-		return -1;
-	}
-	pthread_detach(thread);
-	return take_fd(&ours);
-}
-
 /* Removes the unfinished files of a helper that has ended, or is about to. */
 static void remove_parts(const struct snapshot *snapshot)
 {
-	struct remains *remains = malloc(sizeof(*remains));
-	struct pollfd done = { .events = POLLIN };
+	const struct remains remains = {
+		.kind = snapshot->kind,
+		.number = snapshot->number,
+		.writes = snapshot->writes,
+		.output_fd = snapshot->output_fd,
+		.process = snapshot->process,
+	};
 
-	if (!remains)
-		return;
-	*remains = (struct remains){ .kind = snapshot->kind, .number = snapshot->number, .writes = snapshot->writes };
-	remains->output_fd = fcntl(snapshot->output_fd, F_DUPFD_CLOEXEC, 0);
-	remains->process = fcntl(snapshot->process, F_DUPFD_CLOEXEC, 0);
-	remains->done = -1;
-	done.fd = remains_begin(remains);
-	if (done.fd < 0) {
+	if (!remains_remove(&remains))
 		log_warning("what a %s snapshot has left unfinished cannot be removed", kind_names[snapshot->kind]);
-		remains_free(remains);
-		return;
-	}
-	poll(&done, 1, MOMENT_MS);
-	close(done.fd);
-}
-
-void snapshot_removals_end(uint64_t until_ns)
-{
-	const struct timespec moment = { .tv_nsec = 1000000 };
-
-	while (atomic_load(&removals) && clock_ns(CLOCK_MONOTONIC) < until_ns)
-		nanosleep(&moment, NULL);
 }
 
 static void died(struct snapshot *snapshot)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "kinds.h"
 #include "mountinfo.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "job.h"
+#include "kinds.h"
 #include "sampler.h"
 
 static double seconds(clockid_t clock)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "session.h"
+#include "session_spec.h"
 
 enum segment_ending {
 	SEGMENT_PLAIN,	     /* none: closed */

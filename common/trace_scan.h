@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "session.h"
+#include "session_spec.h"
 
 enum {
 	TRACE_ROW_MAX = 1024 * 1024, /* in bytes; the daemon's rows have at most a quarter of that */

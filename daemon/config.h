@@ -14,7 +14,7 @@
 
 #include "anonymize_key.h"
 #include "units.h"
-#include "session.h"
+#include "session_spec.h"
 
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 "/var/log/iotracer"

@@ -14,7 +14,7 @@
 
 #include "error.h"
 #include "rights.h"
-#include "session.h"
+#include "session_spec.h"
 #include "units.h"
 
 struct engine;

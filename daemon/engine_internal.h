@@ -21,7 +21,7 @@
 #include "probes/paths_find.h"
 #include "probes/probes.h"
 #include "running.h"
-#include "session.h"
+#include "session_spec.h"
 #include "tasks.h"
 
 #define SHUTDOWN       "shutdown" /* reason of sessions that end with the daemon */

@@ -16,7 +16,7 @@
 
 #include "anonymize.h"
 #include "rights.h"
-#include "session.h"
+#include "session_spec.h"
 
 enum { RUNNING_ID_MAX = IOTR_SESSION_NAME_MAX + 32 };
 

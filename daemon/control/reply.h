@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "engine.h"
-#include "session.h"
+#include "session_spec.h"
 
 /* An error with one parameter, which is a string. */
 void reply_error(struct call *call, const char *error, const char *key, const char *value);

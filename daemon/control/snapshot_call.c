@@ -7,7 +7,7 @@
 
 #include "context.h"
 #include "reply.h"
-#include "session.h"
+#include "session_spec.h"
 #include "spec/arguments.h"
 
 struct snapshotting {

@@ -9,7 +9,7 @@
 
 #include "format_csv.h"
 #include "format_jsonl.h"
-#include "session.h"
+#include "session_spec.h"
 
 union format_state {
 	struct format_csv csv;

@@ -10,7 +10,7 @@
 #include "clocks.h"
 #include "log.h"
 #include "schema.h"
-#include "session.h"
+#include "session_spec.h"
 
 const char *const loss_names[LOSS_CAUSES] = {
 	[LOSS_RING] = "ring",

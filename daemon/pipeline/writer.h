@@ -31,7 +31,7 @@
 #include "record.h"
 #include "rights.h"
 #include "row.h"
-#include "session.h"
+#include "session_spec.h"
 
 struct writer;
 

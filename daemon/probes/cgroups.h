@@ -8,7 +8,7 @@
 
 #include "probes/filter_error.h"
 #include "probes/probes.h"
-#include "session.h"
+#include "session_spec.h"
 
 /* Checks that the cgroups exist, and that cgroup v2 is mounted if the spec names units. -EINVAL with the error. */
 int cgroups_check(const struct iotr_session_spec *spec, struct filter_error *error);

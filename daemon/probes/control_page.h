@@ -8,7 +8,7 @@
 #include "probes/filter_error.h"
 #include "probes/paths_find.h"
 #include "probes/probes.h"
-#include "session.h"
+#include "session_spec.h"
 
 /* Checks that what the filters name exists, except for paths. -EINVAL: the error says what does not. */
 int control_page_check(const struct iotr_session_spec *spec, struct filter_error *error);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "probes/filter_error.h"
-#include "session.h"
+#include "session_spec.h"
 
 /* A folder, or the file that a path names. */
 struct paths_folder {

@@ -9,7 +9,7 @@
 #include "nearest.h"
 #include "protocol.h"
 #include "schema.h"
-#include "session.h"
+#include "session_spec.h"
 
 int argument_refuse(struct engine_error *error, const char *format, ...)
 {

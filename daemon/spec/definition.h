@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "session.h"
+#include "session_spec.h"
 
 /* Returns a new object, with the filters in its member "filters". */
 struct json_object *definition_describe(const struct iotr_session_spec *spec);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "arguments.h"
-#include "session.h"
+#include "session_spec.h"
 
 #define SPEC_OFFSET(field) offsetof(struct iotr_session_spec, field)
 

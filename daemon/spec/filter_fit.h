@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "error.h"
-#include "session.h"
+#include "session_spec.h"
 
 /*
  * -EINVAL, with the parameter: according to the facts of its streams' rows (see IOTR_STREAM_FACTS), no row of

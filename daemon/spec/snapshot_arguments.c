@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "session.h"
+#include "session_spec.h"
 
 static struct iotr_snapshots *give(void *spec, uint32_t what)
 {

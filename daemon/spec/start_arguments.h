@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Converts the parameters of Start into the definition of a session and checks every limit of session.h. Users
+ * Converts the parameters of Start into the definition of a session and checks every limit of session_spec.h. Users
  * and devices are looked up on this machine. Main thread only.
  */
 #pragma once
 
 #include "arguments.h"
-#include "session.h"
+#include "session_spec.h"
 
 /* Name of the parameter of that number, from 0 on; NULL: there are no more. */
 const char *start_arguments_name(size_t number);

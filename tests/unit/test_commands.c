@@ -8,7 +8,7 @@
 #include "cleanup.h"
 #include "protocol.h"
 #include "rig.h"
-#include "session.h"
+#include "session_spec.h"
 #include "suite.h"
 
 static struct rig rig;

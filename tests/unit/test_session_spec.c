@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "session.h"
+#include "session_spec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,5 +84,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-	return run_suite("session", add);
+	return run_suite("session_spec", add);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "session.h"
+#include "session_spec.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -5,42 +5,71 @@
 #include "cache_runs.bpf.h"
 #include "iovec.bpf.h"
 
-/* The open file that a read system call was given, if it is of that mapping; otherwise 0. */
-static __always_inline __u64 call_file(struct pt_regs *regs, __u64 mapping)
-{
-	__u64 file;
+/* What the system call in flight reads of a mapping, from its arguments. */
+struct reading {
+	__u64 file; /* address of the open file; 0: none, or it is of another mapping, as in a page fault of the user's buffer */
+	__u64 position;
+	__u64 bytes;
+};
 
-	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		return 0;
-	file = file_of_fd(current_task(), READ(struct pt_regs, regs, di));
-	return file && ADDRESS(struct file, file, f_inode) == ADDRESS(struct address_space, mapping, host) ?
-		       file :
-		       0;
+static __always_inline __u64 position_at(__u64 pointer)
+{
+	__u64 position = IOTR_UNKNOWN;
+
+	if (pointer)
+		bpf_probe_read_user(&position, sizeof(position), (void *)pointer);
+	return position;
 }
 
-/* The first page of a read system call on the file, or IOTR_UNKNOWN. */
-static __always_inline __u64 call_begin(struct pt_regs *regs, __u64 file)
+/* `bytes` is set only if `whole`, a constant. False: it is no call that reads, and only `file` is set. */
+static __always_inline bool call_reading(__u64 mapping, bool whole, struct reading *ret)
 {
-	__s64 position;
+	struct pt_regs *regs = user_registers();
+	__u32 fd = READ(struct pt_regs, regs, di);
+	bool reads = true;
 
-	if (!file)
-		return IOTR_UNKNOWN;
+	ret->file = 0;
+	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
+		return false;
+	ret->bytes = 0;
+	ret->position = IOTR_UNKNOWN; /* that of the open file */
 	switch (call_number(regs)) {
-	case NR_read:
-	case NR_readv:
-		position = -1;
-		break;
 	case NR_pread64:
+		ret->position = READ(struct pt_regs, regs, r10);
+		/* fall through */
+	case NR_read:
+		if (whole)
+			ret->bytes = READ(struct pt_regs, regs, dx);
+		break;
 	case NR_preadv:
 	case NR_preadv2:
-		position = READ(struct pt_regs, regs, r10);
+		ret->position = READ(struct pt_regs, regs, r10);
+		/* fall through */
+	case NR_readv:
+		if (whole)
+			ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
+		break;
+	case NR_sendfile64:
+		fd = READ(struct pt_regs, regs, si);
+		ret->position = position_at(READ(struct pt_regs, regs, dx));
+		if (whole)
+			ret->bytes = READ(struct pt_regs, regs, r10);
+		break;
+	case NR_splice:
+	case NR_copy_file_range:
+		ret->position = position_at(READ(struct pt_regs, regs, si));
+		if (whole)
+			ret->bytes = READ(struct pt_regs, regs, r8);
 		break;
 	default:
-		return IOTR_UNKNOWN;
+		reads = false;
 	}
-	if (position == -1)
-		position = READ(struct file, file, f_pos);
-	return (__u64)position >> PAGE_SHIFT;
+	ret->file = file_of_fd(current_task(), fd);
+	if (ret->file && ADDRESS(struct file, ret->file, f_inode) != ADDRESS(struct address_space, mapping, host))
+		ret->file = 0;
+	if (ret->file && ret->position == IOTR_UNKNOWN)
+		ret->position = READ(struct file, ret->file, f_pos);
+	return reads;
 }
 
 /*
@@ -60,11 +89,12 @@ static __always_inline __u64 asked_from(const struct cache_call *call, __u64 map
 static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, __u64 mapping,
 				     __u64 index, __u64 sessions)
 {
-	struct pt_regs *regs = user_registers();
-	__u64 file = call_file(regs, mapping);
+	__u64 begin = IOTR_UNKNOWN;
+	struct reading reading;
 
-	return run_begin(page, &call->asked, mapping, file,
-			 asked_from(call, mapping, call_begin(regs, file), index), 0, sessions);
+	if (call_reading(mapping, false, &reading) && reading.file)
+		begin = reading.position >> PAGE_SHIFT;
+	return run_begin(page, &call->asked, mapping, reading.file, asked_from(call, mapping, begin, index), 0, sessions);
 }
 
 /* Sets `known` of a new range, for whose first pages emit_unasked() may already have written rows. */
@@ -99,72 +129,13 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 
 /* ---- more than RUNS runs, before the tracepoint has reported all that the call reads ---- */
 
-/* What a call reads, from its arguments. */
-struct reading {
-	__u32 fd;
-	__u64 position; /* IOTR_UNKNOWN: the position of the open file */
-	__u64 bytes;
-};
-
-static __always_inline __u64 position_at(__u64 pointer)
-{
-	__u64 position = IOTR_UNKNOWN;
-
-	if (pointer)
-		bpf_probe_read_user(&position, sizeof(position), (void *)pointer);
-	return position;
-}
-
-static __always_inline bool call_reading(struct pt_regs *regs, struct reading *ret)
-{
-	ret->fd = READ(struct pt_regs, regs, di);
-	ret->position = IOTR_UNKNOWN;
-	switch (call_number(regs)) {
-	case NR_pread64:
-		ret->position = READ(struct pt_regs, regs, r10);
-		ret->bytes = READ(struct pt_regs, regs, dx);
-		return true;
-	case NR_read:
-		ret->bytes = READ(struct pt_regs, regs, dx);
-		return true;
-	case NR_preadv:
-	case NR_preadv2:
-		ret->position = READ(struct pt_regs, regs, r10);
-		ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
-		return true;
-	case NR_readv:
-		ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
-		return true;
-	case NR_sendfile64:
-		ret->fd = READ(struct pt_regs, regs, si);
-		ret->position = position_at(READ(struct pt_regs, regs, dx));
-		ret->bytes = READ(struct pt_regs, regs, r10);
-		return true;
-	case NR_splice:
-	case NR_copy_file_range:
-		ret->position = position_at(READ(struct pt_regs, regs, si));
-		ret->bytes = READ(struct pt_regs, regs, r8);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* The pages of the mapping that the call in flight asks for, or that readahead in progress is for; false: none. */
 static __always_inline bool asked_early(const struct cache_call *call, __u64 mapping, struct range *ret)
 {
-	struct pt_regs *regs = user_registers();
 	struct reading reading;
-	__u64 file;
 
-	if (abi_of(current_task()) == IOTR_ABI_NATIVE && call_reading(regs, &reading)) {
-		file = file_of_fd(current_task(), reading.fd);
-		if (!file ||
-		    ADDRESS(struct file, file, f_inode) != ADDRESS(struct address_space, mapping, host))
-			return false; /* the pages are of another file, as after a page fault in the user's buffer */
-		if (reading.position == IOTR_UNKNOWN)
-			reading.position = READ(struct file, file, f_pos);
-		if (reading.position >> 63 || reading.bytes >> 63)
+	if (call_reading(mapping, true, &reading)) {
+		if (!reading.file || reading.position >> 63 || reading.bytes >> 63)
 			return false;
 		ret->from = reading.position >> PAGE_SHIFT;
 		ret->to = (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;

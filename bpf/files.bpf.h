@@ -10,6 +10,7 @@
 
 #include "iotracer.bpf.h"
 #include "mix.h"
+#include "pseudo_fs.def"
 
 #define NAME_LEVELS 256	    /* maximum of levels that go into an id */
 #define SEND_LEVELS 64	    /* maximum of levels sent at once: the verifier checks each, in every program */
@@ -453,33 +454,12 @@ static __always_inline void name_gone(__u64 id)
 	bpf_ringbuf_submit(name, BPF_RB_NO_WAKEUP);
 }
 
-/* Pseudo file systems, which hold no user's files: recorded only by sessions in the mask `pseudo_fs`. */
+/* Whether a super block is of pseudo_fs.def: recorded only by sessions in the mask `pseudo_fs`. */
 static __always_inline bool pseudo_magic(__u64 magic)
 {
+#define PSEUDO_CASE(type, magic) case magic:
 	switch (magic) {
-	case 0x9fa0:	 /* proc */
-	case 0x62656572: /* sysfs */
-	case 0x534f434b: /* sockfs */
-	case 0x50495045: /* pipefs */
-	case 0x09041934: /* anon_inodefs */
-	case 0x74726163: /* tracefs */
-	case 0x64626720: /* debugfs */
-	case 0x73636673: /* securityfs */
-	case 0x62656570: /* configfs */
-	case 0xcafe4a11: /* bpf */
-	case 0x27e0eb:	 /* cgroup */
-	case 0x63677270: /* cgroup2 */
-	case 0x1cd1:	 /* devpts */
-	case 0x19800202: /* mqueue */
-	case 0x6e736673: /* nsfs */
-	case 0x50494446: /* pidfs */
-	case 0x6165676c: /* pstore */
-	case 0xde5e81e4: /* efivarfs */
-	case 0x42494e4d: /* binfmt_misc */
-	case 0xf97cff8c: /* selinuxfs */
-	case 0x65735543: /* fusectl */
-	case 0x19830326: /* resctrl */
-	case 0x454d444d: /* dma-buf */
+	IOTR_PSEUDO_FS(PSEUDO_CASE)
 		return true;
 	default:
 		return false;

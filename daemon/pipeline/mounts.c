@@ -6,7 +6,7 @@
 
 #include "cleanup.h"
 #include "clocks.h"
-#include "mount_line.h"
+#include "mount_list.h"
 
 #define READ_AGAIN_NS 1000000000ULL
 
@@ -54,14 +54,13 @@ const char *mounts_learn(struct mounts *mounts, uint32_t device, const char *typ
 
 static void read_mountinfo(struct mounts *mounts)
 {
-	_cleanup_fclose_ FILE *file = fopen(mounts->mountinfo, "re");
-	_cleanup_free_ char *text = NULL;
-	struct mount_line line;
-	size_t size = 0;
+	_cleanup_(mount_list_done) struct mount_list list;
+	struct mount_entry entry;
 
-	while (file && getline(&text, &size, file) > 0)
-		if (mount_line_read(text, &line))
-			mounts_learn(mounts, mount_line_device(&line), line.type);
+	if (mount_list_read(mounts->mountinfo, &list) < 0)
+		return;
+	while (mount_list_next(&list, &entry))
+		mounts_learn(mounts, entry.device, entry.type);
 }
 
 const char *mounts_type(struct mounts *mounts, uint32_t device)

@@ -2,57 +2,38 @@
 #include "probes/mount_table.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "mount_line.h"
-
-/* The first line that `fits`. `line` points into `*text`, which the caller frees. -ENOENT: there is none. */
-static int line_find(bool (*fits)(const struct mount_line *line, const void *what), const void *what,
-		     char **text, struct mount_line *line)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
-	size_t size = 0;
-
-	if (!file)
-		return -errno;
-	while (getline(text, &size, file) > 0)
-		if (mount_line_read(*text, line) && fits(line, what))
-			return 0;
-	return -ENOENT;
-}
-
-static bool has_number(const struct mount_line *line, const void *what)
-{
-	return line->number == *(const uint64_t *)what;
-}
-
-static bool has_type(const struct mount_line *line, const void *what)
-{
-	return !strcmp(line->type, what);
-}
+#include "mount_list.h"
 
 int mount_device(uint64_t mount, uint32_t *ret)
 {
-	_cleanup_free_ char *text = NULL;
-	struct mount_line line;
-	int r = line_find(has_number, &mount, &text, &line);
+	_cleanup_(mount_list_done) struct mount_list list;
+	struct mount_entry entry;
+	int r = mount_list_read(NULL, &list);
 
-	if (r >= 0)
-		*ret = mount_line_device(&line);
-	return r;
+	if (r < 0)
+		return r;
+	while (mount_list_next(&list, &entry))
+		if (entry.id == mount) {
+			*ret = entry.device;
+			return 0;
+		}
+	return -ENOENT;
 }
 
 int mount_cgroups(char *path, size_t size)
 {
-	_cleanup_free_ char *text = NULL;
-	struct mount_line line;
-	int r = line_find(has_type, "cgroup2", &text, &line);
+	_cleanup_(mount_list_done) struct mount_list list;
+	struct mount_entry entry;
+	int r = mount_list_read(NULL, &list);
 
-	if (r >= 0 && (size_t)snprintf(path, size, "%s", line.point) >= size)
-		r = -ENAMETOOLONG;
-	return r;
+	if (r < 0)
+		return r;
+	while (mount_list_next(&list, &entry))
+		if (!strcmp(entry.type, "cgroup2"))
+			return (size_t)snprintf(path, size, "%s", entry.path) < size ? 0 : -ENAMETOOLONG;
+	return -ENOENT;
 }

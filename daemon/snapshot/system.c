@@ -79,7 +79,7 @@ static void add_sizes(struct json_object *object, const struct statvfs *stat)
 }
 
 /* Adds the mount's source. A file system without a device has its type, or "none", instead. */
-static void add_source(struct job *job, struct json_object *object, const struct mountinfo_entry *mount)
+static void add_source(struct job *job, struct json_object *object, const struct mount_entry *mount)
 {
 	if (!strcmp(mount->source, mount->type) || !strcmp(mount->source, "none"))
 		system_add(object, "source", mount->source);
@@ -88,7 +88,7 @@ static void add_source(struct job *job, struct json_object *object, const struct
 }
 
 /* Adds a file system. `sizes`: whether to ask for its sizes; that is left out when it hung before. */
-static void add_file_system(struct job *job, const struct mountinfo_entry *mount, bool sizes)
+static void add_file_system(struct job *job, const struct mount_entry *mount, bool sizes)
 {
 	struct system *of = job->state;
 	struct json_object *object;
@@ -100,9 +100,9 @@ static void add_file_system(struct job *job, const struct mountinfo_entry *mount
 	system_add_name(job, object, "path", JOB_NAME_PATH, mount->path);
 	system_add(object, "type", mount->type);
 	add_source(job, object, mount);
-	snprintf(device, sizeof(device), "%u:%u", mount->major, mount->minor);
+	snprintf(device, sizeof(device), "%u:%u", mount->device >> 20, mount->device & 0xfffff);
 	system_add(object, "device", device);
-	system_add(object, "options", mount->options); /* words of the kernel: see mountinfo.h */
+	system_add(object, "options", mount->options); /* words of the kernel: see mount_list.h */
 	add_sizes(object, known ? &stat : NULL);
 	json_object_array_add(of->file_systems, object);
 }
@@ -131,8 +131,8 @@ static int run(struct job *job)
 	int r;
 
 	for (; of->at < of->mounts.count; of->at++)
-		if (!mountinfo_pseudo(of->mounts.entries[of->at].type))
-			add_file_system(job, &of->mounts.entries[of->at], true);
+		if (!mount_is_pseudo(of->mounts.entries[of->at].mount.type))
+			add_file_system(job, &of->mounts.entries[of->at].mount, true);
 	text = system_text(of->facts);
 	r = write_file(job, FILE_TEXT, text);
 	if (r >= 0)
@@ -147,7 +147,7 @@ static int run(struct job *job)
 static const char *pass(struct job *job)
 {
 	struct system *of = job->state;
-	const struct mountinfo_entry *mount = &of->mounts.entries[of->at++];
+	const struct mount_entry *mount = &of->mounts.entries[of->at++].mount;
 
 	atomic_fetch_add(&job->skipped, 1);
 	add_file_system(job, mount, false);

@@ -60,7 +60,7 @@ enum doing {
 struct walk {
 	struct walk_config config;
 	struct mountinfo mounts;
-	uint32_t root_major, root_minor; /* as mountinfo has them, which may not be st_dev */
+	uint32_t root_device; /* as the table of mounts has it, which may not be st_dev */
 	uint32_t major, minor;
 	struct bind *binds;
 	size_t bind_count;
@@ -156,7 +156,7 @@ static bool has_mounts(const struct walk *walk)
 	size_t length = walk->path_length > 1 ? walk->path_length : 0;
 
 	for (size_t i = mountinfo_below(&walk->mounts, walk->path, length); i < walk->mounts.count; i++) {
-		const char *at = walk->mounts.entries[i].path;
+		const char *at = walk->mounts.entries[i].mount.path;
 
 		if (strncmp(at, walk->path, length) || at[length] != '/')
 			return false;
@@ -326,15 +326,14 @@ static int set_path(struct walk *walk, const struct level *level, const char *na
 	return 0;
 }
 
-static bool is_elsewhere(const struct walk *walk, const struct mountinfo_entry *mount)
+static bool is_elsewhere(const struct walk *walk, const struct mount_entry *mount)
 {
-	return mount->major != walk->root_major || mount->minor != walk->root_minor ||
-	       mountinfo_pseudo(mount->type);
+	return mount->device != walk->root_device || mount_is_pseudo(mount->type);
 }
 
 static bool passed_over(const struct walk *walk, const struct level *level)
 {
-	const struct mountinfo_entry *mount = NULL;
+	const struct mount_entry *mount = NULL;
 
 	if (level->has_mounts)
 		mount = mountinfo_at(&walk->mounts, walk->path, walk->path_length);
@@ -405,7 +404,7 @@ static int step(struct walk *walk)
 static int begin_root(struct walk *walk)
 {
 	_cleanup_close_ int fd = GUARDED(walk->config.guard, open(walk->config.root, OPEN_FLAGS & ~O_NOFOLLOW));
-	const struct mountinfo_entry *mount;
+	const struct mount_entry *mount;
 	struct statx stat;
 	char link[64];
 	ssize_t length;
@@ -423,10 +422,9 @@ static int begin_root(struct walk *walk)
 	walk->path[length] = '\0';
 	walk->path_length = (size_t)length;
 	mount = mountinfo_of(&walk->mounts, walk->path);
-	if (mount && mountinfo_pseudo(mount->type))
+	if (mount && mount_is_pseudo(mount->type))
 		return -EINVAL;
-	walk->root_major = mount ? mount->major : stat.stx_dev_major;
-	walk->root_minor = mount ? mount->minor : stat.stx_dev_minor;
+	walk->root_device = mount ? mount->device : stat.stx_dev_major << 20 | stat.stx_dev_minor;
 	walk->major = stat.stx_dev_major;
 	walk->minor = stat.stx_dev_minor;
 	r = push(walk, fd, stat.stx_ino);
@@ -439,7 +437,7 @@ static int begin_root(struct walk *walk)
 /* Notes a bind mount below the root, of the same device. */
 static int find_bind(struct walk *walk)
 {
-	const struct mountinfo_entry *mount = &walk->mounts.entries[walk->mount_at++];
+	const struct mount_entry *mount = &walk->mounts.entries[walk->mount_at++].mount;
 	size_t length = walk->path_length > 1 ? walk->path_length : 0;
 	struct statx stat;
 	struct bind *grown;
@@ -522,7 +520,7 @@ const char *walk_pass(struct walk *walk)
 	if (walk->stage == STAGE_ROOT)
 		walk->error = -ETIMEDOUT;
 	if (walk->stage == STAGE_BINDS)
-		path = walk->mounts.entries[walk->mount_at - 1].path;
+		path = walk->mounts.entries[walk->mount_at - 1].mount.path;
 	if (walk->doing == DOING_READ)
 		give_up_folder(walk);
 	while (walk->level_count && top(walk)->fd < 0)

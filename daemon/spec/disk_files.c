@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "cleanup.h"
-#include "mount_line.h"
+#include "mount_list.h"
 
 /* Returns the number of the block device at the path, or 0 if it is none. */
 static uint32_t disk_of(const char *path)
@@ -57,29 +57,30 @@ static bool share_file_system(uint32_t disk, uint32_t other)
 	return found;
 }
 
-static bool is_on(const struct mount_line *line, uint32_t disk)
+static bool is_on(const struct mount_entry *mount, uint32_t disk)
 {
-	uint32_t source = line->major ? 0 : disk_of(line->source);
+	uint32_t source = mount->device >> 20 ? 0 : disk_of(mount->source);
 
-	return source && (source == disk || (!strcmp(line->type, "btrfs") && share_file_system(disk, source)));
+	return source && (source == disk || (!strcmp(mount->type, "btrfs") && share_file_system(disk, source)));
 }
 
 size_t disk_files(uint32_t disk, uint32_t *ret)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
-	_cleanup_free_ char *text = NULL;
-	struct mount_line line;
-	size_t size = 0, count = 0;
+	_cleanup_(mount_list_done) struct mount_list list;
+	struct mount_entry mount;
+	size_t count = 0;
 
-	while (file && count < DISK_FILES_MAX && getline(&text, &size, file) > 0) {
+	if (mount_list_read(NULL, &list) < 0)
+		return 0;
+	while (count < DISK_FILES_MAX && mount_list_next(&list, &mount)) {
 		bool known = false;
 
-		if (!mount_line_read(text, &line) || !is_on(&line, disk))
+		if (!is_on(&mount, disk))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			known |= ret[i] == mount_line_device(&line);
+			known |= ret[i] == mount.device;
 		if (!known)
-			ret[count++] = mount_line_device(&line);
+			ret[count++] = mount.device;
 	}
 	return count;
 }

@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "cleanup.h"
+#include "mount_list.h"
 #include "schema.h"
 
 enum { NAMES_MAX = 256 };
@@ -186,15 +187,15 @@ static int fit_processes(const struct iotr_session_spec *spec, struct json_objec
 
 static bool is_mounted(unsigned int device)
 {
-	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
-	_cleanup_free_ char *line = NULL;
-	unsigned int major, minor;
-	size_t size = 0;
+	_cleanup_(mount_list_done) struct mount_list list;
+	struct mount_entry mount;
 
-	while (mounts && getline(&line, &size, mounts) >= 0)
-		if (sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 && (major << 20 | minor) == device)
+	if (mount_list_read(NULL, &list) < 0)
+		return true;
+	while (mount_list_next(&list, &mount))
+		if (mount.device == device)
 			return true;
-	return !mounts;
+	return false;
 }
 
 /* Only a warning, as it may be mounted later, or in another namespace. */

@@ -401,7 +401,7 @@ def alone(world):
 @test(host_only=True)
 def verified(world):
     """verify knows snapshots, and sees one that was changed, one that is gone, and one of somebody else's."""
-    with world.session('--vfs', '--pid', os.getpid(), ctl=world.ctl) as one:
+    with world.session('--vfs', '--compress', 'none', '--pid', os.getpid(), ctl=world.ctl) as one:
         taken(world, 'all', one.name, '--root', world.make('tree'))
     said = world.ctl.exits(0, 'verify', one.output)
     check('note' not in said.stdout + said.stderr, 'notes', said.stdout, said.stderr)

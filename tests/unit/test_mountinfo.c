@@ -39,14 +39,14 @@ START_TEST(reads_lines)
 		  "nonsense\n"
 		  "\n");
 	ck_assert_uint_eq(mounts.count, 3);
-	ck_assert_str_eq(mounts.entries[0].path, "/");
-	ck_assert_str_eq(mounts.entries[0].type, "ext4");
-	ck_assert_str_eq(mounts.entries[0].source, "/dev/vda");
-	ck_assert_str_eq(mounts.entries[0].options, "rw,relatime");
-	ck_assert_uint_eq(mounts.entries[0].major, 254);
-	ck_assert_str_eq(mounts.entries[1].path, "/mnt/a b\\c");
-	ck_assert_uint_eq(mounts.entries[1].minor, 1);
-	ck_assert_str_eq(mounts.entries[2].type, "proc");
+	ck_assert_str_eq(mounts.entries[0].mount.path, "/");
+	ck_assert_str_eq(mounts.entries[0].mount.type, "ext4");
+	ck_assert_str_eq(mounts.entries[0].mount.source, "/dev/vda");
+	ck_assert_str_eq(mounts.entries[0].mount.options, "rw,relatime");
+	ck_assert_uint_eq(mounts.entries[0].mount.device >> 20, 254);
+	ck_assert_str_eq(mounts.entries[1].mount.path, "/mnt/a b\\c");
+	ck_assert_uint_eq(mounts.entries[1].mount.device, 8 << 20 | 1);
+	ck_assert_str_eq(mounts.entries[2].mount.type, "proc");
 }
 END_TEST
 
@@ -77,19 +77,9 @@ START_TEST(finds)
 	ck_assert_str_eq(mountinfo_at(&mounts, "/a/bc/d", 5)->source, "abc");
 	ck_assert_ptr_null(mountinfo_at(&mounts, "/a/", 3));
 	ck_assert_ptr_null(mountinfo_at(&mounts, "/a/bcd", 6));
-	ck_assert_str_eq(mounts.entries[mountinfo_below(&mounts, "/a", 2)].source, "ab");
-	ck_assert_str_eq(mounts.entries[mountinfo_below(&mounts, "", 0)].source, "root");
+	ck_assert_str_eq(mounts.entries[mountinfo_below(&mounts, "/a", 2)].mount.source, "ab");
+	ck_assert_str_eq(mounts.entries[mountinfo_below(&mounts, "", 0)].mount.source, "root");
 	ck_assert_uint_eq(mountinfo_below(&mounts, "/z", 2), mounts.count);
-}
-END_TEST
-
-START_TEST(knows_pseudo)
-{
-	ck_assert(mountinfo_pseudo("proc"));
-	ck_assert(mountinfo_pseudo("cgroup2"));
-	ck_assert(!mountinfo_pseudo("ext4"));
-	ck_assert(!mountinfo_pseudo("tmpfs"));
-	ck_assert(!mountinfo_pseudo("fuse"));
 }
 END_TEST
 
@@ -99,7 +89,6 @@ static void add(TCase *tests)
 	tcase_add_test(tests, reads_lines);
 	tcase_add_test(tests, keeps_topmost);
 	tcase_add_test(tests, finds);
-	tcase_add_test(tests, knows_pseudo);
 }
 
 int main(void)

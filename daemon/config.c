@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The lines are read here and not by a library: of two bad lines inih tells one, an unknown section it does not tell,
+ * an indented key it takes for more of the value before, and long values and those with a ';' it cuts.
+ */
 #include "config.h"
 
 #include <ctype.h>

@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "config.h"
 #include "control/context.h"
+#include "control/interfaces.h"
 #include "control/listener.h"
 #include "control/server.h"
 #include "engine.h"
@@ -233,6 +234,7 @@ static int serve(struct manager *manager, int first, int count)
 	manager->control = (struct control){
 		.event = manager->event,
 		.engine = manager->engine,
+		.interfaces = interfaces,
 		.started_usec = now_usec(),
 		.reload = reload,
 		.userdata = manager,

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "client.h"
+#include "connection.h"
 #include "protocol.h"
 #include "spec/arguments.h"
 
 DEFINE_CLEANUP(struct call *, call_free);
 
-int call_new(struct client *client, struct control *control, const char *method,
+int call_new(struct connection *connection, struct control *control, const char *method,
 	     struct json_object *parameters, struct call **ret)
 {
 	_cleanup_(call_freep) struct call *call = calloc(1, sizeof(*call));
@@ -24,10 +24,9 @@ int call_new(struct client *client, struct control *control, const char *method,
 		return -ENOMEM;
 	}
 	*call = (struct call){
-		.client = client,
+		.connection = connection,
 		.control = control,
-		.uid = client_caller(client)->uid,
-		.caller = client_caller(client),
+		.caller = connection_caller(connection),
 		.method = strdup(method),
 		.parameters = parameters ?: json_object_new_object(),
 	};
@@ -65,7 +64,7 @@ static void send_message(struct call *call, const char *error, bool continues,
 	if (continues)
 		json_object_object_add(message, "continues", json_object_new_boolean(true));
 	if (!call->oneway)
-		client_send(call->client, message);
+		connection_send(call->connection, message);
 }
 
 static void finish(struct call *call, const char *error, struct json_object *parameters)
@@ -76,7 +75,7 @@ static void finish(struct call *call, const char *error, struct json_object *par
 	}
 	send_message(call, error, false, parameters);
 	call->done = true;
-	client_wake(call->client);
+	connection_wake(call->connection);
 }
 
 void call_reply(struct call *call, struct json_object *parameters)
@@ -91,7 +90,7 @@ void call_error(struct call *call, const char *error, struct json_object *parame
 
 int call_reply_more(struct call *call, struct json_object *parameters)
 {
-	if (call->done || client_behind(call->client)) {
+	if (call->done || connection_behind(call->connection)) {
 		json_object_put(parameters);
 		return -ENOBUFS;
 	}

@@ -14,15 +14,14 @@
 #include <sys/types.h>
 
 struct argument;
-struct client;
+struct connection;
 struct control;
 struct rights;
 
 struct call {
-	struct client *client;
+	struct connection *connection;
 	struct control *control;
-	uid_t uid; /* the caller's user, from the kernel (SO_PEERCRED) */
-	const struct rights *caller; /* the caller's user with all groups; owned by the client */
+	const struct rights *caller; /* the caller's user with all groups, from the kernel; the connection's */
 
 	char *method;
 	struct json_object *parameters; /* an object, never NULL */
@@ -35,7 +34,7 @@ struct call {
 };
 
 /* Takes ownership of `parameters` only. */
-int call_new(struct client *client, struct control *control, const char *method,
+int call_new(struct connection *connection, struct control *control, const char *method,
 	     struct json_object *parameters, struct call **ret);
 void call_free(struct call *call);
 

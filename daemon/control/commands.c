@@ -114,7 +114,7 @@ static int stop_one(struct call *call, const char *name, struct gathering *gathe
 	if (r < 0)
 		gathering->pending--;
 	else
-		log_info("session %s stopped by uid %u", name, call->uid);
+		log_info("session %s stopped by uid %u", name, call->caller->uid);
 	return r;
 }
 

@@ -2,7 +2,7 @@
 /* Methods of io.iotracer; io.iotracer.varlink describes the interface. */
 #pragma once
 
-#include "dispatch.h"
+#include "interface.h"
 
 extern const struct interface command_interface;
 

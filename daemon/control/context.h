@@ -10,9 +10,12 @@
 
 #include "engine.h"
 
+struct interface;
+
 struct control {
 	sd_event *event;
 	struct engine *engine;
+	const struct interface *const *interfaces; /* those that are served; NULL ends the list */
 	uint64_t started_usec; /* CLOCK_MONOTONIC */
 
 	/*

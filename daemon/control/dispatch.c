@@ -5,18 +5,15 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "commands.h"
+#include "interface.h"
 #include "protocol.h"
-#include "service.h"
 
-const struct interface *const interfaces[] = { &service_interface, &command_interface, NULL };
-
-static const struct interface *find_interface(const char *name, size_t length)
+static const struct interface *find_interface(const struct interface *const *interfaces, const char *name,
+					      size_t length)
 {
-	for (size_t i = 0; interfaces[i]; i++)
-		if (strlen(interfaces[i]->name) == length &&
-		    !memcmp(interfaces[i]->name, name, length))
-			return interfaces[i];
+	for (; *interfaces; interfaces++)
+		if (strlen((*interfaces)->name) == length && !memcmp((*interfaces)->name, name, length))
+			return *interfaces;
 	return NULL;
 }
 
@@ -48,7 +45,7 @@ static void run(struct call *call)
 		call_invalid(call, "method", "a method is named INTERFACE.METHOD");
 		return;
 	}
-	interface = find_interface(name, (size_t)(dot - name));
+	interface = find_interface(call->control->interfaces, name, (size_t)(dot - name));
 	if (!interface) {
 		refuse(call, VARLINK_INTERFACE_NOT_FOUND, "interface", name, (size_t)(dot - name));
 		return;
@@ -116,8 +113,8 @@ static const char *open_envelope(struct json_object *message, struct envelope *e
 	return NULL;
 }
 
-int dispatch_message(struct client *client, struct control *control, const char *text,
-		     size_t length, struct call **ret, const char **why)
+int dispatch_message(struct connection *connection, struct control *control, const char *text, size_t length,
+		     struct call **ret, const char **why)
 {
 	_cleanup_json_ struct json_object *message = NULL;
 	struct envelope envelope;
@@ -131,7 +128,7 @@ int dispatch_message(struct client *client, struct control *control, const char 
 	if (*why)
 		return -EBADMSG;
 	*why = "out of memory";
-	r = call_new(client, control, envelope.method, json_object_get(envelope.parameters), &call);
+	r = call_new(connection, control, envelope.method, json_object_get(envelope.parameters), &call);
 	if (r < 0)
 		return r;
 	call->more = envelope.more;

@@ -93,6 +93,6 @@ int dump_call(struct call *call)
 	if (r < 0)
 		reply_refused(call, &choice, r, &error);
 	else
-		log_info("session %s is dumped by uid %u", choice.name, call->uid);
+		log_info("session %s is dumped by uid %u", choice.name, call->caller->uid);
 	return 0;
 }

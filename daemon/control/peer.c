@@ -52,3 +52,11 @@ int peer_check(int fd, gid_t group, struct rights *caller)
 		caller->gid = getegid();
 	return 0;
 }
+
+pid_t peer_process(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? 0 : peer.pid;
+}

@@ -15,3 +15,6 @@
  * may be GROUP_NONE.
  */
 int peer_check(int fd, gid_t group, struct rights *caller);
+
+/* Returns the process that connected, or 0 if it is not known. */
+pid_t peer_process(int fd);

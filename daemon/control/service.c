@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "call.h"
+#include "context.h"
 #include "protocol.h"
 #include "spec/arguments.h"
 
@@ -31,14 +33,15 @@ static const char description[] =
 
 static int get_info(struct call *call)
 {
+	const struct interface *const *each = call->control->interfaces;
 	struct json_object *info, *names;
 
 	if (call_arguments(call, NULL, 0, NULL) < 0)
 		return 0;
 	info = json_object_new_object();
 	names = json_object_new_array();
-	for (size_t i = 0; interfaces[i]; i++)
-		json_object_array_add(names, json_object_new_string(interfaces[i]->name));
+	for (; *each; each++)
+		json_object_array_add(names, json_object_new_string((*each)->name));
 	json_object_object_add(info, "vendor", json_object_new_string("iotracer"));
 	json_object_object_add(info, "product", json_object_new_string("iotracerd"));
 	json_object_object_add(info, "version", json_object_new_string(IOTRACER_VERSION));
@@ -54,17 +57,17 @@ static const struct argument interface_argument[] = {
 
 static int get_interface_description(struct call *call)
 {
+	const struct interface *const *each = call->control->interfaces;
 	struct json_object *parameters;
 	const char *name = NULL;
 
 	if (call_arguments(call, interface_argument, 1, &name) < 0)
 		return 0;
 	parameters = json_object_new_object();
-	for (size_t i = 0; interfaces[i]; i++) {
-		if (strcmp(interfaces[i]->name, name))
+	for (; *each; each++) {
+		if (strcmp((*each)->name, name))
 			continue;
-		json_object_object_add(parameters, "description",
-				       json_object_new_string(interfaces[i]->description));
+		json_object_object_add(parameters, "description", json_object_new_string((*each)->description));
 		call_reply(call, parameters);
 		return 0;
 	}

@@ -2,6 +2,6 @@
 /* org.varlink.service: what the daemon reports about itself to any Varlink client. Main thread only. */
 #pragma once
 
-#include "dispatch.h"
+#include "interface.h"
 
 extern const struct interface service_interface;

@@ -145,7 +145,7 @@ static struct set *set_new(struct call *call, const char *name)
 	if (!state)
 		return NULL;
 	state->call = call;
-	state->uid = call->uid;
+	state->uid = call->caller->uid;
 	state->pending = true;
 	snprintf(state->name, sizeof(state->name), "%s", name);
 	call_keep(call, state, set_forget);

@@ -43,7 +43,7 @@ static void on_started(int result, struct json_object *session, const struct eng
 		reply_start_failed(start->call, &start->spec, result, error);
 		return;
 	}
-	log_info("session %s started by uid %u", start->spec.name, start->call->uid);
+	log_info("session %s started by uid %u", start->spec.name, start->call->caller->uid);
 	reply_session(start->call, session, start->warnings);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "control/interfaces.h"
 #include "protocol.h"
 
 void rig_init(struct rig *rig)
@@ -21,6 +22,7 @@ void rig_init(struct rig *rig)
 	ck_assert_int_eq(engine_new(&config, rig->control.event, &rig->engine, &error), 0);
 	fake_engine_quiet(rig->engine);
 	rig->control.engine = rig->engine;
+	rig->control.interfaces = interfaces;
 	rig->control.group = getgid(); /* so that this process may, whoever runs it */
 	ck_assert_int_eq(server_new(&rig->control, &rig->server), 0);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "control/interfaces.h"
 #include "protocol.h"
 #include "rig.h"
 #include "suite.h"

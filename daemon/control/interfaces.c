@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "interfaces.h"
+
+#include "commands.h"
+#include "service.h"
+
+const struct interface *const interfaces[] = { &service_interface, &command_interface, NULL };

@@ -185,3 +185,14 @@ int iotr_anonymize_key_ensure(const char *folder, uint8_t key[IOTR_ANONYMIZE_KEY
 	}
 	return r < 0 ? r : iotr_anonymize_key_read(path, key, message, message_size);
 }
+
+int iotr_anonymize_key_choose(const char *state_dir, bool host, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], char *message,
+			      size_t message_size)
+{
+	if (host)
+		return iotr_anonymize_key_ensure(state_dir, key, message, message_size) < 0 ? -EIO : 0;
+	if (getrandom(key, IOTR_ANONYMIZE_KEY_SIZE, 0) == IOTR_ANONYMIZE_KEY_SIZE)
+		return 0;
+	snprintf(message, message_size, "no random numbers for a key");
+	return -EIO;
+}

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,4 +31,11 @@ int iotr_anonymize_key_read(const char *path, uint8_t key[IOTR_ANONYMIZE_KEY_SIZ
 
 /* Reads the key of a state folder; if there is none, the folder and a new key are made. */
 int iotr_anonymize_key_ensure(const char *folder, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], char *message,
+			      size_t message_size);
+
+/*
+ * A new key for one session or folder of snapshots, so that its hashes cannot be compared with others; or the
+ * host's key in its state folder, which is made if there is none. -EIO.
+ */
+int iotr_anonymize_key_choose(const char *state_dir, bool host, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], char *message,
 			      size_t message_size);

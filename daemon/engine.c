@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_errand.h"
 #include "engine_resume.h"
 #include "log.h"
 #include "pipeline/clocks.h"
@@ -15,7 +14,7 @@
 #include "probes/own.h"
 #include "snapshot/snapshot.h"
 
-#define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands (engine_errand.h) */
+#define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands (errand.h) */
 #define BOTH_ENDS (1U << PROBES_ENTERS | 1U << PROBES_EXITS) /* of system calls: entry and exit */
 
 /* Groups of programs that each stream needs. */
@@ -121,7 +120,8 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
 	snapshot_watch(on_snapshot_process, engine);
-	r = snapshots_new(engine, &engine->snapshots);
+	r = orders_new(&(struct orders_config){ .event = engine->event, .country = &engine->config.country },
+		       &engine->snapshots);
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
@@ -140,7 +140,7 @@ bool engine_free(struct engine *engine)
 	snapshot_watch(NULL, NULL);
 	selftest_abort(engine);
 	engine_resume_end(engine);
-	errands_end(engine, clocks_mono_ns() + ERRANDS_NS);
+	engine->abandoned |= !errands_end(&engine->errands, clocks_mono_ns() + ERRANDS_NS);
 	snapshot_removals_end(clocks_mono_ns() + ERRANDS_NS);
 	engine_notice_done(engine);
 	dumps_end(engine);
@@ -149,7 +149,7 @@ bool engine_free(struct engine *engine)
 	sd_event_source_disable_unref(engine->release);
 	sd_event_source_disable_unref(engine->tick);
 	bpf_cost_free(engine->bpf_cost);
-	snapshots_free(engine->snapshots);
+	orders_free(engine->snapshots);
 	consumer_free(engine->consumer);
 	probes_free(engine->probes);
 	ended = engine->abandoned ? storage_stop(engine->storage) : storage_free(engine->storage);

@@ -2,7 +2,6 @@
 /* Sessions whose names are hashed: the key, and what their status may disclose. */
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
@@ -21,18 +20,6 @@ void anonymize_prepare(const char *state_dir)
 	if (iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)) < 0)
 		log_warning("no session can be anonymised: %s", message);
 	explicit_bzero(key, sizeof(key));
-}
-
-int anonymize_key(const char *state_dir, bool host, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE],
-		  struct engine_error *error)
-{
-	if (!host && getrandom(key, IOTR_ANONYMIZE_KEY_SIZE, 0) != IOTR_ANONYMIZE_KEY_SIZE)
-		return engine_fail(error, -EIO, "", "no random numbers for a key");
-	if (!host)
-		return 0;
-	if (iotr_anonymize_key_ensure(state_dir, key, error->message, sizeof(error->message)) < 0)
-		return engine_fail(error, -EIO, "", NULL);
-	return 0;
 }
 
 int session_anonymize(struct session *session, struct engine_error *error)
@@ -67,14 +54,17 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 	return shown;
 }
 
-/* Hides the paths in an entry: it names those that hang or are missing. */
-struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry)
+/* Hides the paths in the entries: they name those that hang or are missing. */
+struct json_object *anonymize_snapshots(const struct session *session, struct json_object *status)
 {
-	_cleanup_json_ struct json_object *clear = entry;
-	struct json_object *shown = NULL;
+	struct json_object *shown;
 
 	if (!session->anonymizer)
-		return TAKE(clear);
-	iotr_anonymize_json(session->anonymizer, clear, "snapshots", &shown);
-	return shown;
+		return status;
+	json_object_object_foreach(status, kind, entry) {
+		shown = NULL;
+		iotr_anonymize_json(session->anonymizer, entry, "snapshots", &shown);
+		json_object_object_add(status, kind, shown);
+	}
+	return status;
 }

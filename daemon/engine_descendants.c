@@ -78,7 +78,7 @@ static int read_all(struct engine *engine, struct family *family)
 	int r;
 
 	family->count = 0;
-	r = snapshots_each_process(engine->snapshots, on_process, family);
+	r = orders_each_process(engine->snapshots, on_process, family);
 	return r >= 0 && family->failed ? -ENOMEM : r;
 }
 

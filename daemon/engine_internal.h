@@ -11,6 +11,7 @@
 
 #include "anonymize_key.h"
 #include "engine.h"
+#include "errand.h"
 #include "json_add.h"
 #include "pipeline/consumer.h"
 #include "pipeline/losses.h"
@@ -22,7 +23,7 @@
 #include "probes/probes.h"
 #include "running.h"
 #include "session_spec.h"
-#include "tasks.h"
+#include "snapshot/schedule.h"
 
 #define SHUTDOWN       "shutdown" /* reason of sessions that end with the daemon */
 #define SESSION_FAILED "failed"	  /* reason of a session that could not start: nothing of it is kept */
@@ -104,7 +105,7 @@ struct session {
 	bool written;	      /* its end is on disk, or the disk was given up */
 	bool left_behind;     /* its writer waits for a disk that does not answer */
 	struct session_waiter *waiters;
-	struct session_snapshots *snapshots;
+	struct schedule *snapshots; /* NULL for a flight recorder, and until its folder is open */
 };
 
 struct engine {
@@ -132,12 +133,12 @@ struct engine {
 	uint64_t selftest_bits;	   /* slots that the self-test uses */
 	struct resume *resume;	  /* recovery of the folders of killed sessions, or NULL */
 	struct engine_dump *dumps; /* dumps that are being written */
-	struct errand *errands;	   /* work that threads do for the main loop: see engine_errand.h */
+	struct errands errands;	   /* work that threads do for the main loop */
 	struct rates rates; /* of the daemon's CPU time */
 	sd_event_source *tick; /* every second while sessions run */
 	struct bpf_cost *bpf_cost;
 	sd_event_source *release; /* timer: detaches hooks that no session needs any more */
-	struct snapshots *snapshots;
+	struct orders *snapshots;
 };
 
 /* Groups of programs that the stream needs, a bit for each enum probes_group. */
@@ -322,13 +323,6 @@ int descriptors_check(uint32_t streams, struct engine_error *error);
 /* Makes the host's key of anonymisation if there is none; a failure is logged. */
 void anonymize_prepare(const char *state_dir);
 
-/*
- * A new key for one session or folder of snapshots, so that its hashes cannot be compared with others; or the
- * host's key, which is made if there is none. Any thread.
- */
-int anonymize_key(const char *state_dir, bool host, uint8_t key[IOTR_ANONYMIZE_KEY_SIZE],
-		  struct engine_error *error);
-
 /* Makes the session's anonymizer, if it is to have one, from its key. */
 int session_anonymize(struct session *session, struct engine_error *error);
 void session_anonymize_done(struct session *session);
@@ -336,8 +330,8 @@ void session_anonymize_done(struct session *session);
 /* Takes ownership of the filters; returns what may be shown of them. */
 struct json_object *anonymize_filters(const struct session *session, struct json_object *filters);
 
-/* The same for the description of one of its snapshots. */
-struct json_object *anonymize_snapshot(const struct session *session, struct json_object *entry);
+/* The same for what schedule_status() says. */
+struct json_object *anonymize_snapshots(const struct session *session, struct json_object *status);
 
 /*
  * Adds "lost": rows lost by the BPF programs, the queue and the disk; `names` counts rows that are present but
@@ -391,22 +385,9 @@ void session_add_storage(struct json_object *status, const struct session *sessi
 /* Ends the self-test that is running, if any, with the results so far. */
 void selftest_abort(struct engine *engine);
 
-/* ---- snapshots: engine_snapshot_order.c, engine_snapshot_session.c ---- */
-
-int snapshots_new(struct engine *engine, struct snapshots **ret);
-void snapshots_free(struct snapshots *snapshots); /* all sessions have ended; takes NULL */
+/* ---- engine_snapshot.c ---- */
 
 /* Begins the session's snapshots; the session does not wait for them. `folder_fd` stays the caller's. */
 int session_snapshots_begin(struct session *session, int folder_fd);
-/* Calls `each` for every process of the machine, with its present state. */
-int snapshots_each_process(struct snapshots *snapshots,
-			   void (*each)(const struct iotr_task *task, void *userdata), void *userdata);
-/* Ends them: a snapshot that is not done in a moment is cancelled, and the writer gets the final list. */
-void session_snapshots_end(struct session *session);
-void session_snapshots_free(struct session *session);
-/* New object: by kind, the last snapshot or the one that is running. */
-struct json_object *session_snapshots_status(const struct session *session);
-/* Fills in from the configuration what the session's request leaves open. */
-void session_snapshots_resolve(const struct engine *engine, struct iotr_snapshots *snapshots);
 
 const char *level_name(enum probes_level level);

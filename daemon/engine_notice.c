@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_errand.h"
 #include "engine_open.h"
 #include "log.h"
 #include "pipeline/clocks.h"
@@ -68,7 +67,7 @@ static void handle_notices(struct engine *engine)
 		if (engine->sessions[i])
 			handle_notice(engine->sessions[i]);
 	close_left(engine);
-	errands_see_to(engine);
+	errands_see_to(&engine->errands);
 }
 
 static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -132,6 +131,7 @@ int engine_notice_init(struct engine *engine)
 	engine->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (engine->notice < 0)
 		return -errno;
+	engine->errands.notice = engine->notice;
 	r = sd_event_add_io(engine->event, &engine->notices, engine->notice, EPOLLIN, on_notice,
 			    engine);
 	if (r < 0)

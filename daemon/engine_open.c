@@ -347,8 +347,8 @@ static int take_key(struct opening *opening)
 	if (opening->before.has_key && !opening->host_key)
 		memcpy(opening->anonymize_key, opening->before.anonymize_key, IOTR_ANONYMIZE_KEY_SIZE);
 	else
-		r = anonymize_key(opening->state_dir, opening->host_key, opening->anonymize_key,
-				  &opening->error);
+		r = iotr_anonymize_key_choose(opening->state_dir, opening->host_key, opening->anonymize_key,
+					      opening->error.message, sizeof(opening->error.message));
 	if (r < 0 || opening->host_key)
 		return r;
 	note->has_key = true;

@@ -29,7 +29,7 @@ void session_free(struct session *session)
 	sd_event_source_disable_unref(session->duration);
 	if (session->writer)
 		engine_leave(session->engine, session->writer);
-	session_snapshots_free(session);
+	schedule_free(session->snapshots);
 	session_anonymize_done(session);
 	recorder_free(session->recorder);
 	losses_free(session->losses);
@@ -126,7 +126,7 @@ void session_close(struct session *session)
 	int r = -ENOENT;
 
 	session->duration = sd_event_source_disable_unref(session->duration);
-	session_snapshots_end(session);
+	schedule_end(session->snapshots);
 	places_give_up(session);
 	control_page_clear(engine->probes, session->place.bit);
 	consumer_drain(engine->consumer);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "engine_errand.h"
 #include "engine_internal.h"
 #include "engine_resume.h"
 #include "log.h"
@@ -225,7 +224,7 @@ int engine_set(struct engine *engine, const char *name, const struct engine_chan
 		setting_finish(setting);
 		return 0;
 	}
-	r = errand_begin(engine, &setting->errand);
+	r = errand_begin(&engine->errands, &setting->errand);
 	if (r < 0) {
 		setting_free(setting);
 		return engine_fail(error, r, "paths", "too many requests wait for disks that do not answer");

@@ -207,7 +207,7 @@ int session_start(struct engine *engine, const struct iotr_session_spec *spec, c
 		return engine_fail(error, r, "", "out of memory");
 	session->owner = *owner;
 	session->ends_ns = before ? before->ends_ns : 0;
-	session_snapshots_resolve(engine, &session->spec.snapshots);
+	schedule_resolve(&session->spec.snapshots, engine->config.snapshots);
 	r = session_open(session, before, error);
 	if (r < 0)
 		return r;

@@ -131,7 +131,8 @@ struct json_object *session_status(const struct session *session)
 	if (session->writer) {
 		disk_describe(session, status);
 		session_add_storage(status, session);
-		json_object_object_add(status, "snapshots", session_snapshots_status(session));
+		json_object_object_add(status, "snapshots",
+				       anonymize_snapshots(session, schedule_status(session->snapshots)));
 	}
 	json_object_object_add(status, "losses", session_losses(session, LOSSES_TOLD));
 	json_object_object_add(status, "missing", json_object_get(session->missing));

@@ -4,7 +4,7 @@
 
 #include <json-c/json.h>
 
-#include "snapshot/snapshot.h"
+#include "snapshot.h"
 
 /* New array: an object for each file, or one without a path if no file was made. */
 struct json_object *snapshot_entries(enum snapshot_kind kind, const struct snapshot_state *state);
@@ -19,5 +19,5 @@ struct json_object *snapshot_last(struct json_object *list, enum snapshot_kind k
 struct json_object *snapshot_under_way(const struct snapshot_state *state);
 struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snapshot_state *state);
 
-/* Removes the folders of snapshots, as far as they are empty. */
-void snapshot_folders_remove(int output_fd);
+/* Bytes that its files have on the disk. */
+uint64_t snapshot_stored_bytes(const struct snapshot_state *state);

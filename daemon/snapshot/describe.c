@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine_snapshot.h"
-#include "schema.h"
+#include "describe.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "json_add.h"
 #include "pipeline/clocks.h"
@@ -132,8 +129,11 @@ struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snap
 	return object;
 }
 
-void snapshot_folders_remove(int output_fd)
+uint64_t snapshot_stored_bytes(const struct snapshot_state *state)
 {
-	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
-		unlinkat(output_fd, iotr_snapshot_schemas[i].folder, AT_REMOVEDIR);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < state->file_count && i < SNAPSHOT_FILES_MAX; i++)
+		bytes += state->files[i].stored_bytes;
+	return bytes;
 }

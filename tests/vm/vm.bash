@@ -82,6 +82,10 @@ make_payload() { # TREE FILE
 # With --icount a guest's clock counts its instructions: times repeat on a busy machine.
 vm_icount=
 
+# What a CPU has to be quick or safe, and an emulated one pays for: the kernel copies and clears memory byte by byte
+# where that is said to be fast, walks one more level of page tables, and lowers a guard whenever it reads a program.
+readonly slow_features=-erms,-fsrm,-la57,-smap,-smep,-umip
+
 # Emulation unless asked otherwise: within a virtual machine /dev/kvm may be there and yet boot nothing. One thread
 # emulates both CPUs: with a thread for each, a CPU may go on seeing the breakpoint through which the kernel switches a
 # tracepoint on or off after it has been taken away, and trap there for ever.
@@ -91,7 +95,7 @@ cpu_options() {
     elif [[ ${IOTRACER_VM_ACCEL:-tcg} == kvm ]]; then
         echo -accel kvm -cpu host -smp 2
     else
-        echo -accel tcg,thread=single -cpu max -smp 2
+        echo -accel tcg,thread=single -cpu "max,$slow_features" -smp 2
     fi
 }
 
@@ -103,7 +107,7 @@ disk_option() { # SERIAL FILE [OPTION]
 # Emulated, a machine boots in half the time without these; none of them is seen by a tracer. The check of the timer
 # fails, and the kernel with it, where the host is busy.
 readonly quick_boot='mitigations=off nokaslr audit=0 nowatchdog random.trust_cpu=on clocksource=tsc tsc=reliable
-    no_timer_check systemd.gpt_auto=0'
+    no_timer_check init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off systemd.gpt_auto=0'
 
 # Sets qemu_command. The root disk is shared by all machines: what a guest writes to it is kept apart, and forgotten.
 compose_machine() { # KERNEL DIR APPEND...

@@ -58,7 +58,7 @@ static int level_find(const char *name, enum probes_level *ret)
 
 const char *level_name(enum probes_level level)
 {
-	return level == PROBES_FUNCTION ? "function" : "tracepoint";
+	return probes_level_name(level);
 }
 
 void engine_own(struct engine *engine, pid_t process, bool own)
@@ -122,6 +122,8 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	snapshot_watch(on_snapshot_process, engine);
 	r = orders_new(&(struct orders_config){ .event = engine->event, .country = &engine->config.country },
 		       &engine->snapshots);
+	if (r >= 0)
+		r = engine_doctor_begin(engine);
 	if (r < 0)
 		return engine_fail(error, r, "", "out of memory");
 	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
@@ -138,7 +140,7 @@ bool engine_free(struct engine *engine)
 	if (!engine)
 		return true;
 	snapshot_watch(NULL, NULL);
-	selftest_abort(engine);
+	doctor_free(engine->doctor);
 	engine_resume_end(engine);
 	engine->abandoned |= !errands_end(&engine->errands, clocks_mono_ns() + ERRANDS_NS);
 	snapshot_removals_end(clocks_mono_ns() + ERRANDS_NS);

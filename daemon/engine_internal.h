@@ -22,6 +22,7 @@
 #include "probes/paths_find.h"
 #include "probes/probes.h"
 #include "running.h"
+#include "selftest/doctor.h"
 #include "session_spec.h"
 #include "snapshot/schedule.h"
 
@@ -128,8 +129,7 @@ struct engine {
 	sd_event_source *notices;
 	sd_event_source *reports; /* timer: the writers get the counts of the BPF programs */
 	const char *block_flags[32];
-	struct engine_doctor *doctors; /* requests that wait for the self-test */
-	struct selftest *selftest; /* the one that runs, or NULL */
+	struct doctor *doctor;
 	uint64_t selftest_bits;	   /* slots that the self-test uses */
 	struct resume *resume;	  /* recovery of the folders of killed sessions, or NULL */
 	struct engine_dump *dumps; /* dumps that are being written */
@@ -380,10 +380,9 @@ bool engine_storage_limited(const struct engine *engine); /* whether there is a 
 /* Adds to the status how its files are retained, and how much there is. */
 void session_add_storage(struct json_object *status, const struct session *session);
 
-/* ---- engine_selftest.c ---- */
+/* ---- engine_doctor.c ---- */
 
-/* Ends the self-test that is running, if any, with the results so far. */
-void selftest_abort(struct engine *engine);
+int engine_doctor_begin(struct engine *engine);
 
 /* ---- engine_snapshot.c ---- */
 

@@ -53,6 +53,13 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 void probes_free(struct probes *probes);
 
 enum probes_level probes_level(const struct probes *probes); /* never PROBES_AUTO */
+
+/* "function" or "tracepoint". */
+static inline const char *probes_level_name(enum probes_level level)
+{
+	return level == PROBES_FUNCTION ? "function" : "tracepoint";
+}
+
 const struct kernel *probes_kernel(const struct probes *probes);
 struct iotr_control *probes_page(struct probes *probes);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine_selftest.h"
+#include "selftest/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "cleanup.h"
-#include "log.h"
+#include "pipeline/router.h"
 #include "probes/control_page.h"
 #include "selftest/selftest.h"
 
@@ -23,13 +24,12 @@
 #define LINGER_US   50000 /* after its process has ended, for operations that end later */
 #define NOTES_MAX   1024
 
-enum { BIT_PROCESS, BIT_OWNER, BITS };
-
 struct selftest {
-	struct engine *engine;
+	struct selftest_config config;
 	selftest_handler handler;
 	void *userdata;
-	unsigned int bits[BITS];
+	unsigned int slots[SELFTEST_SLOTS]; /* for what its process does, and for what its user does */
+	bool reserved;
 	pid_t pid;	      /* 0: none is running */
 	int pidfd, go, notes; /* -1: closed */
 	bool cut_short;
@@ -57,9 +57,7 @@ static void folder_remove(const char *path)
 
 static int folder_create(struct selftest *selftest, struct engine_error *error)
 {
-	const char *state = selftest->engine->config.state_dir;
-
-	if ((size_t)snprintf(selftest->folder, sizeof(selftest->folder), "%s/" FOLDER, state) >=
+	if ((size_t)snprintf(selftest->folder, sizeof(selftest->folder), "%s/" FOLDER, selftest->config.state_dir) >=
 	    sizeof(selftest->folder))
 		return engine_fail(error, -ENAMETOOLONG, "", "the state folder's path is too long");
 	folder_remove(selftest->folder); /* what a daemon that was killed has left */
@@ -147,50 +145,37 @@ static void notes_read(struct selftest *selftest)
 
 /* ---- recording ---- */
 
-static int bits_find(struct selftest *selftest)
-{
-	const struct engine *engine = selftest->engine;
-	size_t found = 0;
-
-	for (unsigned int bit = 0; bit < IOTR_SESSIONS_MAX && found < BITS; bit++)
-		if (!engine->sessions[bit] && !engine->leaving[bit].session)
-			selftest->bits[found++] = bit;
-	return found == BITS ? 0 : -ENOSPC;
-}
-
 static int record(struct selftest *selftest)
 {
 	uint32_t pid = selftest->pid, uid = getuid();
-	struct iotr_session_spec process = { .streams = (1U << IOTR_STREAM_COUNT) - 1, .pids = &pid,
-					     .pid_count = 1 };
-	struct iotr_session_spec owner = { .streams = 1U << IOTR_DROP, .uids = &uid, .uid_count = 1 };
-	struct engine *engine = selftest->engine;
+	const struct iotr_session_spec wanted[SELFTEST_SLOTS] = {
+		{ .streams = (1U << IOTR_STREAM_COUNT) - 1, .pids = &pid, .pid_count = 1 },
+		{ .streams = 1U << IOTR_DROP, .uids = &uid, .uid_count = 1 },
+	};
 	struct filter_error why;
-	int r;
+	uint64_t mask = 0;
+	int r = 0;
 
-	engine->selftest_bits = 1ULL << selftest->bits[BIT_PROCESS] | 1ULL << selftest->bits[BIT_OWNER];
-	router_tally_set(consumer_router(engine->consumer), engine->selftest_bits, &selftest->tally);
-	consumer_run(engine->consumer, true);
-	groups_attach(engine);
-	r = control_page_set(engine->probes, selftest->bits[BIT_PROCESS], &process, NULL, &why);
-	if (r >= 0)
-		r = control_page_set(engine->probes, selftest->bits[BIT_OWNER], &owner, NULL, &why);
+	for (size_t i = 0; i < SELFTEST_SLOTS; i++)
+		mask |= 1ULL << selftest->slots[i];
+	router_tally_set(consumer_router(selftest->config.consumer), mask, &selftest->tally);
+	for (size_t i = 0; i < SELFTEST_SLOTS && r >= 0; i++)
+		r = control_page_set(selftest->config.probes, selftest->slots[i], &wanted[i], NULL, &why);
 	return r;
 }
 
 static void record_end(struct selftest *selftest)
 {
-	struct engine *engine = selftest->engine;
+	const struct selftest_config *config = &selftest->config;
 
-	if (!engine->selftest_bits)
+	if (!selftest->reserved)
 		return;
-	for (size_t i = 0; i < BITS; i++)
-		control_page_clear(engine->probes, selftest->bits[i]);
-	consumer_drain(engine->consumer);
-	router_tally_set(consumer_router(engine->consumer), 0, NULL);
-	engine->selftest_bits = 0;
-	groups_release(engine);
-	consumer_run(engine->consumer, groups_needed(engine));
+	for (size_t i = 0; i < SELFTEST_SLOTS; i++)
+		control_page_clear(config->probes, selftest->slots[i]);
+	consumer_drain(config->consumer);
+	router_tally_set(consumer_router(config->consumer), 0, NULL);
+	selftest->reserved = false;
+	config->give_back(config->userdata);
 }
 
 /* ---- life ---- */
@@ -213,7 +198,6 @@ static void finish(struct selftest *selftest)
 	process_end(selftest);
 	record_end(selftest);
 	notes_read(selftest);
-	selftest->engine->selftest = NULL;
 	selftest->handler(selftest, selftest->userdata);
 	selftest_free(selftest);
 }
@@ -245,7 +229,7 @@ static int on_ended(sd_event_source *source, int fd, uint32_t events, void *user
 
 static int watch(struct selftest *selftest)
 {
-	sd_event *event = selftest->engine->event;
+	sd_event *event = selftest->config.event;
 	int r = sd_event_add_io(event, &selftest->ended, selftest->pidfd, EPOLLIN, on_ended, selftest);
 
 	if (r >= 0)
@@ -258,11 +242,13 @@ static int watch(struct selftest *selftest)
 
 static int begin(struct selftest *selftest, struct engine_error *error)
 {
-	int r = bits_find(selftest);
+	const struct selftest_config *config = &selftest->config;
+	int r = config->reserve(selftest->slots, config->userdata);
 
 	if (r < 0)
 		return engine_fail(error, r, "", "there is no room for the two sessions that it takes: "
 				   "64 is the limit");
+	selftest->reserved = true;
 	r = folder_create(selftest, error);
 	if (r >= 0)
 		r = process_start(selftest, error);
@@ -274,15 +260,15 @@ static int begin(struct selftest *selftest, struct engine_error *error)
 	return r < 0 ? engine_fail(error, r, "", strerror(-r)) : 0;
 }
 
-int selftest_start(struct engine *engine, selftest_handler handler, void *userdata,
-		   struct engine_error *error)
+int selftest_new(const struct selftest_config *config, selftest_handler handler, void *userdata,
+		 struct selftest **ret, struct engine_error *error)
 {
 	struct selftest *selftest = calloc(1, sizeof(*selftest));
 	int r;
 
 	if (!selftest)
 		return engine_fail(error, -ENOMEM, "", "out of memory");
-	selftest->engine = engine;
+	selftest->config = *config;
 	selftest->handler = handler;
 	selftest->userdata = userdata;
 	selftest->pidfd = selftest->go = selftest->notes = -1;
@@ -291,16 +277,14 @@ int selftest_start(struct engine *engine, selftest_handler handler, void *userda
 		selftest_free(selftest);
 		return r;
 	}
-	engine->selftest = selftest;
+	*ret = selftest;
 	return 0;
 }
 
-void selftest_abort(struct engine *engine)
+void selftest_abort(struct selftest *selftest)
 {
-	if (!engine->selftest)
-		return;
-	engine->selftest->cut_short = true;
-	finish(engine->selftest);
+	selftest->cut_short = true;
+	finish(selftest);
 }
 
 /* ---- results ---- */

@@ -121,10 +121,10 @@ void call_failed(struct call *call, const char *format, ...)
 	call_error(call, IOTR_FAILED, parameters);
 }
 
-int call_arguments(struct call *call, const struct argument *rows, size_t count, void *target)
+int call_arguments(struct call *call, const struct argument *rows, void *target)
 {
 	struct engine_error error = { 0 };
-	int r = arguments_read(call->parameters, rows, count, target, &error);
+	int r = arguments_read(call->parameters, rows, target, &error);
 
 	if (r < 0)
 		call_invalid(call, error.parameter, error.message);

@@ -39,7 +39,7 @@ int call_new(struct connection *connection, struct control *control, const char 
 void call_free(struct call *call);
 
 /* Reads the parameters with arguments_read(); on failure InvalidParameter has been replied. */
-int call_arguments(struct call *call, const struct argument *rows, size_t count, void *target);
+int call_arguments(struct call *call, const struct argument *rows, void *target);
 
 /* The call stays open, with `state`, until the last reply is sent or the client disconnects. */
 void call_keep(struct call *call, void *state, void (*free_state)(void *state));

@@ -56,6 +56,7 @@ static const struct argument dump_arguments[] = {
 	  .required = true },
 	{ .name = "last_ns", .parse = parse_last },
 	{ .name = "output", .parse = argument_folder, .offset = offsetof(struct dump_choice, output) },
+	{ .name = NULL },
 };
 
 static void reply_refused(struct call *call, const struct dump_choice *choice, int r,
@@ -80,7 +81,7 @@ int dump_call(struct call *call)
 	struct dump *dump;
 	int r;
 
-	if (call_arguments(call, dump_arguments, 3, &choice) < 0)
+	if (call_arguments(call, dump_arguments, &choice) < 0)
 		return 0;
 	dump = calloc(1, sizeof(*dump));
 	if (!dump)

@@ -31,12 +31,14 @@ static const char description[] =
 	"error PermissionDenied ()\n"
 	"error ExpectedMore ()\n";
 
+static const struct argument no_arguments[] = { { .name = NULL } };
+
 static int get_info(struct call *call)
 {
 	const struct interface *const *each = call->control->interfaces;
 	struct json_object *info, *names;
 
-	if (call_arguments(call, NULL, 0, NULL) < 0)
+	if (call_arguments(call, no_arguments, NULL) < 0)
 		return 0;
 	info = json_object_new_object();
 	names = json_object_new_array();
@@ -53,6 +55,7 @@ static int get_info(struct call *call)
 
 static const struct argument interface_argument[] = {
 	{ .name = "interface", .parse = argument_string, .required = true },
+	{ .name = NULL },
 };
 
 static int get_interface_description(struct call *call)
@@ -61,7 +64,7 @@ static int get_interface_description(struct call *call)
 	struct json_object *parameters;
 	const char *name = NULL;
 
-	if (call_arguments(call, interface_argument, 1, &name) < 0)
+	if (call_arguments(call, interface_argument, &name) < 0)
 		return 0;
 	parameters = json_object_new_object();
 	for (; *each; each++) {

@@ -57,6 +57,7 @@ static const struct argument set_rows[] = {
 	  .required = true },
 	{ .name = "clear", .parse = parse_clear },
 	FILTER_ARGUMENTS,
+	{ .name = NULL },
 };
 
 /* The streams of the named session, in which operations are looked up; 0: there is no such session. */
@@ -203,16 +204,12 @@ static const char *name_of(struct call *call)
 int set_call(struct call *call)
 {
 	struct set_arguments set = { 0 };
-	struct engine_error error = { 0 };
 	const char *name = name_of(call);
 
 	set.spec.streams = name ? streams_of(call, name) : 0;
 	if (name && !set.spec.streams)
 		reply_no_such_session(call, name);
-	else if (arguments_read(call->parameters, set_rows, sizeof(set_rows) / sizeof(set_rows[0]), &set,
-				&error) < 0)
-		call_invalid(call, error.parameter, error.message);
-	else
+	else if (call_arguments(call, set_rows, &set) >= 0)
 		change(call, &set);
 	iotr_session_spec_done(&set.spec);
 	return 0;

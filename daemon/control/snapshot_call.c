@@ -110,6 +110,7 @@ static const struct argument snapshot_arguments[] = {
 	{ .name = "output", .parse = parse_output },
 	{ .name = "anonymize", .parse = argument_flag, .offset = OFFSET(anonymize) },
 	{ .name = "anonymize_host", .parse = parse_anonymize_host },
+	{ .name = NULL },
 };
 
 static void reply_refused(struct call *call, const struct engine_snapshot_request *request, int r,
@@ -129,9 +130,7 @@ int snapshot_call(struct call *call)
 	struct snapshotting *snapshotting;
 	int r;
 
-	if (call_arguments(call, snapshot_arguments,
-				sizeof(snapshot_arguments) / sizeof(snapshot_arguments[0]),
-				&request) < 0)
+	if (call_arguments(call, snapshot_arguments, &request) < 0)
 		return 0;
 	snapshotting = calloc(1, sizeof(*snapshotting));
 	if (!snapshotting)

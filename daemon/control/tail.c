@@ -10,7 +10,7 @@
 #include "engine.h"
 #include "protocol.h"
 #include "reply.h"
-#include "spec/arguments.h"
+#include "spec/stream_arguments.h"
 
 struct tail {
 	struct call *call;
@@ -60,6 +60,7 @@ static void on_row(struct json_object *row, uint64_t skipped, void *userdata)
 static const struct argument tail_arguments[] = {
 	{ .name = "name", .parse = argument_session, .offset = offsetof(struct tail_choice, name) },
 	{ .name = "streams", .parse = argument_streams, .offset = offsetof(struct tail_choice, streams) },
+	{ .name = NULL },
 };
 
 static bool is_running(struct json_object *session)
@@ -131,7 +132,7 @@ int tail_call(struct call *call)
 	struct tail *tail;
 	int r;
 
-	if (call_arguments(call, tail_arguments, 2, &choice) < 0)
+	if (call_arguments(call, tail_arguments, &choice) < 0)
 		return 0;
 	if (!call->more) {
 		call_error(call, VARLINK_EXPECTED_MORE, NULL);

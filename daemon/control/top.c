@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "engine.h"
 #include "protocol.h"
 #include "reply.h"
-#include "spec/arguments.h"
 #include "spec/filter_arguments.h"
 #include "spec/filter_fit.h"
 
@@ -73,6 +72,7 @@ static const struct argument top_rows[] = {
 	{ .name = "sort", .parse = parse_sort },
 	STREAMS_ARGUMENT,
 	FILTER_ARGUMENTS,
+	{ .name = NULL },
 };
 
 static void on_stopped(int result, struct json_object *status, void *userdata)
@@ -122,10 +122,7 @@ static int on_interval(sd_event_source *source, uint64_t usec, void *userdata)
 
 static int begin(struct top *top)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	top->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	top->since_ns = clock_ns(CLOCK_MONOTONIC);
 	return sd_event_add_time_relative(top->call->control->event, &top->timer, CLOCK_MONOTONIC,
 					  top->interval_ns / 1000, 0, on_interval, top);
 }
@@ -175,8 +172,7 @@ static int start_session(struct top *top, struct iotr_session_spec *spec, struct
 static int read_arguments(struct call *call, struct top_arguments *arguments, struct engine_error *error)
 {
 	_cleanup_json_ struct json_object *warnings = json_object_new_array(); /* warnings are not part of the reply */
-	int r = arguments_read(call->parameters, top_rows, sizeof(top_rows) / sizeof(top_rows[0]),
-			       arguments, error);
+	int r = arguments_read(call->parameters, top_rows, arguments, error);
 
 	if (r >= 0)
 		r = filter_arguments_fit(&arguments->spec, error);

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nearest.h"
 #include "protocol.h"
-#include "schema.h"
 #include "session_spec.h"
 
 int argument_refuse(struct engine_error *error, const char *format, ...)
@@ -26,21 +24,20 @@ static void name_parameter(struct engine_error *error, const char *name)
 	snprintf(error->parameter, sizeof(error->parameter), "%s", name);
 }
 
-static bool has_row(const struct argument *rows, size_t count, const char *name)
+static bool has_row(const struct argument *rows, const char *name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(rows[i].name, name))
+	for (; rows->name; rows++)
+		if (!strcmp(rows->name, name))
 			return true;
 	return false;
 }
 
-static int refuse_unknown(struct json_object *parameters, const struct argument *rows, size_t count,
-			  struct engine_error *error)
+static int refuse_unknown(struct json_object *parameters, const struct argument *rows, struct engine_error *error)
 {
 	json_object_object_foreach(parameters, name, value)
 	{
 		(void)value;
-		if (has_row(rows, count, name))
+		if (has_row(rows, name))
 			continue;
 		name_parameter(error, name);
 		return argument_refuse(error, "the method has no such parameter");
@@ -48,19 +45,19 @@ static int refuse_unknown(struct json_object *parameters, const struct argument 
 	return 0;
 }
 
-int arguments_read(struct json_object *parameters, const struct argument *rows, size_t count,
-		   void *target, struct engine_error *error)
+int arguments_read(struct json_object *parameters, const struct argument *rows, void *target,
+		   struct engine_error *error)
 {
-	int r = refuse_unknown(parameters, rows, count, error);
+	int r = refuse_unknown(parameters, rows, error);
 
-	for (size_t i = 0; i < count && r >= 0; i++) {
+	for (; rows->name && r >= 0; rows++) {
 		struct json_object *value = NULL;
 
-		name_parameter(error, rows[i].name);
-		json_object_object_get_ex(parameters, rows[i].name, &value);
+		name_parameter(error, rows->name);
+		json_object_object_get_ex(parameters, rows->name, &value);
 		if (value)
-			r = rows[i].parse(value, (char *)target + rows[i].offset, error);
-		else if (rows[i].required)
+			r = rows->parse(value, (char *)target + rows->offset, error);
+		else if (rows->required)
 			r = argument_refuse(error, "the method needs this parameter");
 	}
 	if (r >= 0)
@@ -163,40 +160,4 @@ int argument_list(struct json_object *value,
 			return r;
 	}
 	return 0;
-}
-
-int argument_no_stream(struct engine_error *error, const char *flag)
-{
-	struct iotr_nearest nearest = { .word = flag };
-	size_t at = 0;
-	char all[256];
-
-	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
-		iotr_nearest_try(&nearest, iotr_schemas[i].flag);
-		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", at ? ", " : "",
-				       iotr_schemas[i].flag);
-	}
-	return argument_refuse(error, "there is no stream '%.64s'%s%s%s: there are %s", flag,
-			       nearest.best ? ", did you mean '" : "", nearest.best ?: "",
-			       nearest.best ? "'?" : "", all);
-}
-
-static int add_stream(struct json_object *value, void *target, struct engine_error *error)
-{
-	const char *flag = NULL;
-	int stream, r;
-
-	r = argument_string(value, &flag, error);
-	if (r < 0)
-		return r;
-	stream = iotr_stream_find(flag);
-	if (stream < 0)
-		return argument_no_stream(error, flag);
-	*(uint32_t *)target |= 1u << stream;
-	return 0;
-}
-
-int argument_streams(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_list(value, add_stream, target, error);
 }

@@ -23,16 +23,13 @@ struct argument {
 	bool required;
 };
 
-/* Parses the rows in the order of the table. -EINVAL: see error. */
-int arguments_read(struct json_object *parameters, const struct argument *rows, size_t count,
-		   void *target, struct engine_error *error);
+/* Reads them in the order of the table, which ends with a row without a name. -EINVAL: see error. */
+int arguments_read(struct json_object *parameters, const struct argument *rows, void *target,
+		   struct engine_error *error);
 
 /* Writes the sentence to the error and returns -EINVAL. */
 int argument_refuse(struct engine_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* The same for the name of a stream that does not exist, with the existing ones and a suggestion. */
-int argument_no_stream(struct engine_error *error, const char *flag);
 
 /*
  * Parsers of single values. Those that can be used in a table fill in a const char * (any string, a session's
@@ -50,6 +47,3 @@ int argument_number(struct json_object *value, uint64_t min, uint64_t max, uint6
 int argument_list(struct json_object *value,
 		  int (*each)(struct json_object *value, void *target, struct engine_error *error),
 		  void *target, struct engine_error *error);
-
-/* An array of streams: adds their bits to the uint32_t target. */
-int argument_streams(struct json_object *value, void *target, struct engine_error *error);

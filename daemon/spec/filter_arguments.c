@@ -11,8 +11,6 @@
 
 #include "disk_files.h"
 #include "filter_fit.h"
-#include "nearest.h"
-#include "schema.h"
 #include "units.h"
 
 enum {
@@ -47,7 +45,7 @@ static int add_pid(struct json_object *value, void *target, struct engine_error 
 	return r;
 }
 
-int parse_pids(struct json_object *value, void *target, struct engine_error *error)
+int argument_pids(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
@@ -73,7 +71,7 @@ static int add_command(struct json_object *value, void *target, struct engine_er
 	return 0;
 }
 
-int parse_commands(struct json_object *value, void *target, struct engine_error *error)
+int argument_commands(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
@@ -119,7 +117,7 @@ static int add_uid(struct json_object *value, void *target, struct engine_error 
 	return r;
 }
 
-int parse_uids(struct json_object *value, void *target, struct engine_error *error)
+int argument_uids(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
@@ -193,119 +191,12 @@ static int add_disk_files(struct iotr_session_spec *spec, struct engine_error *e
 	return 0;
 }
 
-int parse_devices(struct json_object *value, void *target, struct engine_error *error)
+int argument_devices(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 	int r = read_list(value, spec, &spec->devices, sizeof(*spec->devices), add_device, error);
 
 	return r < 0 ? r : add_disk_files(spec, error);
-}
-
-/* Sets the operation's bit for each of the streams that has such an operation. */
-static bool set_operation(struct iotr_session_spec *spec, uint32_t streams, const char *name)
-{
-	bool found = false;
-
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		int operation = iotr_operation_find((enum iotr_stream)stream, name);
-
-		if (!(streams & 1u << stream) || operation < 0)
-			continue;
-		iotr_operations_add(&spec->operations[stream], (unsigned int)operation);
-		found = true;
-	}
-	return found;
-}
-
-/*
- * Writes "there are READ, WRITE" for these streams, or a reference to the list if there are too many for a
- * sentence.
- */
-static void tell_operations(uint32_t streams, char *text, size_t size)
-{
-	size_t at = 0;
-
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		const struct iotr_schema *schema = &iotr_schemas[stream];
-
-		for (size_t i = 0; streams >> stream & 1 && i < schema->operation_count; i++) {
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "there are ",
-					       schema->operations[i]);
-			if (at < size)
-				continue;
-			snprintf(text, size, "'iotracectl streams' shows those there are");
-			return;
-		}
-	}
-}
-
-/* Writes "iouring, net": the streams that have such an operation; "": there are none. */
-static void tell_owners(const char *name, char *text, size_t size)
-{
-	size_t at = 0;
-
-	*text = '\0';
-	for (int stream = 0; stream < IOTR_STREAM_COUNT && at < size; stream++)
-		if (iotr_operation_find((enum iotr_stream)stream, name) >= 0)
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
-					       iotr_schemas[stream].flag);
-}
-
-/* Explains why the streams have no such operation: others have it, or it is a typing error. */
-static int refuse_operation(struct engine_error *error, uint32_t streams, const char *name)
-{
-	struct iotr_nearest nearest = { .word = name };
-	char owners[128], all[400] = "";
-
-	tell_owners(name, owners, sizeof(owners));
-	if (*owners)
-		return argument_refuse(error, "'%.64s' is an operation of other streams: %s", name, owners);
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		for (size_t i = 0; streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
-			iotr_nearest_try(&nearest, iotr_schemas[stream].operations[i]);
-	tell_operations(streams, all, sizeof(all));
-	return argument_refuse(error, "no stream of the session has an operation '%.64s'%s%s%s: %s", name,
-			       nearest.best ? ", did you mean '" : "", nearest.best ?: "",
-			       nearest.best ? "'?" : "", all);
-}
-
-/* Refuses the part before the dot, as it is none of the session's streams. */
-static int refuse_stream(struct engine_error *error, const char *text, size_t length)
-{
-	char flag[65];
-
-	snprintf(flag, sizeof(flag), "%.*s", (int)(length > 64 ? 64 : length), text);
-	if (iotr_stream_find(flag) < 0)
-		return argument_no_stream(error, flag);
-	return argument_refuse(error, "'%.64s': the session has no stream '%s'", text, flag);
-}
-
-static int add_operation(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-	const char *text = NULL, *dot;
-	uint32_t streams = spec->streams;
-	int r = argument_string(value, &text, error);
-
-	if (r < 0)
-		return r;
-	dot = strchr(text, '.');
-	for (int stream = 0; dot && stream < IOTR_STREAM_COUNT; stream++) {
-		const char *flag = iotr_schemas[stream].flag;
-
-		if (strlen(flag) != (size_t)(dot - text) || strncmp(flag, text, strlen(flag)))
-			streams &= ~(1u << stream);
-	}
-	if (!streams)
-		return refuse_stream(error, text, (size_t)(dot - text));
-	if (!set_operation(spec, streams, dot ? dot + 1 : text))
-		return refuse_operation(error, streams, dot ? dot + 1 : text);
-	return 0;
-}
-
-int parse_operations(struct json_object *value, void *target, struct engine_error *error)
-{
-	return argument_list(value, add_operation, target, error);
 }
 
 static bool path_climbs(const char *path)
@@ -365,7 +256,7 @@ static int add_cgroup(struct json_object *value, void *target, struct engine_err
 	return 0;
 }
 
-int parse_cgroups(struct json_object *value, void *target, struct engine_error *error)
+int argument_cgroups(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
@@ -396,7 +287,7 @@ static int add_unit(struct json_object *value, void *target, struct engine_error
 	return 0;
 }
 
-int parse_units(struct json_object *value, void *target, struct engine_error *error)
+int argument_units(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
@@ -419,33 +310,11 @@ static int add_path(struct json_object *value, void *target, struct engine_error
 	return 0;
 }
 
-int parse_paths(struct json_object *value, void *target, struct engine_error *error)
+int argument_paths(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct iotr_session_spec *spec = target;
 
 	return read_list(value, spec, &spec->paths, sizeof(*spec->paths), add_path, error);
-}
-
-/* Parses {"cache": 10}: one event in 10. */
-int parse_sample(struct json_object *value, void *target, struct engine_error *error)
-{
-	struct iotr_session_spec *spec = target;
-
-	if (!json_object_is_type(value, json_type_object))
-		return argument_refuse(error, "it is no object of streams and numbers");
-	json_object_object_foreach(value, flag, number)
-	{
-		int stream = iotr_stream_find(flag);
-		uint64_t sample;
-
-		if (stream < 0)
-			return argument_no_stream(error, flag);
-		if (argument_number(number, 1, IOTR_SAMPLE_MAX, &sample, error) < 0)
-			return argument_refuse(error, "%s: one in N events, N from 1 to %d", flag,
-					       IOTR_SAMPLE_MAX);
-		spec->sample[stream] = (uint32_t)sample;
-	}
-	return 0;
 }
 
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error)

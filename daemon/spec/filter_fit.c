@@ -8,12 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arguments.h"
 #include "cleanup.h"
 #include "mount_list.h"
 #include "schema.h"
-
-enum { NAMES_MAX = 256 };
+#include "stream_arguments.h"
 
 /* The fact that a row must have for each filter, and what messages call it. */
 static const struct {
@@ -45,22 +43,9 @@ static uint32_t streams_without(const struct iotr_session_spec *spec, enum iotr_
 	return without;
 }
 
-/* Writes the streams' names as "net, conn". */
-static const char *name_streams(uint32_t streams, char text[NAMES_MAX])
-{
-	size_t at = 0;
-
-	*text = '\0';
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (streams >> stream & 1)
-			at += (size_t)snprintf(text + at, NAMES_MAX - at, "%s%s", at ? ", " : "",
-					       iotr_schemas[stream].flag);
-	return text;
-}
-
 int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 {
-	char names[NAMES_MAX];
+	char names[STREAM_NAMES_MAX];
 
 	for (size_t i = 0; i < NEEDS; i++) {
 		uint32_t without = streams_without(spec, needs[i].fact);
@@ -71,7 +56,7 @@ int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 		snprintf(error->parameter, sizeof(error->parameter), "%s",
 			 iotr_spec_filter_name(needs[i].filter));
 		return argument_refuse(error, "rows of %s have no %s, so this would let none of them through%s",
-				       name_streams(without, names), needs[i].name,
+				       stream_names(without, names), needs[i].name,
 				       without == spec->streams ? "" :
 								  ": record them in a session of their own");
 	}
@@ -92,14 +77,14 @@ warn(struct json_object *warnings, const char *format, ...)
 
 static void warn_of_streams(const struct iotr_session_spec *spec, struct json_object *warnings)
 {
-	char names[NAMES_MAX];
+	char names[STREAM_NAMES_MAX];
 
 	for (size_t i = 0; i < NEEDS; i++) {
 		uint32_t without = streams_without(spec, needs[i].fact);
 
 		if (iotr_spec_filter_given(spec, needs[i].filter) && without)
 			warn(warnings, "rows of %s have no %s: the filter '%s' lets none of them through",
-			     name_streams(without, names), needs[i].name,
+			     stream_names(without, names), needs[i].name,
 			     iotr_spec_filter_name(needs[i].filter));
 	}
 }
@@ -107,7 +92,7 @@ static void warn_of_streams(const struct iotr_session_spec *spec, struct json_ob
 static void warn_of_operations(const struct iotr_session_spec *spec, struct json_object *warnings)
 {
 	uint32_t without = 0;
-	char names[NAMES_MAX];
+	char names[STREAM_NAMES_MAX];
 
 	if (!iotr_spec_filter_given(spec, IOTR_SPEC_OPERATIONS))
 		return;
@@ -116,7 +101,7 @@ static void warn_of_operations(const struct iotr_session_spec *spec, struct json
 			without |= 1U << stream;
 	if (without)
 		warn(warnings, "none of the operations is one of %s: no row of that will be recorded",
-		     name_streams(without, names));
+		     stream_names(without, names));
 }
 
 /* ---- processes ---- */

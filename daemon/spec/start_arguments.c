@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
 #include "filter_arguments.h"
 #include "protocol.h"
 #include "snapshot_arguments.h"
@@ -171,13 +170,13 @@ static int parse_flight_recorder(struct json_object *value, void *target,
 
 static int refuse_files(struct json_object *parameters, struct engine_error *error)
 {
-	static const struct argument rows[] = { FILE_ARGUMENTS };
+	static const struct argument rows[] = { FILE_ARGUMENTS, { .name = NULL } };
 	struct json_object *value;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!json_object_object_get_ex(parameters, rows[i].name, &value) || !value)
+	for (const struct argument *row = rows; row->name; row++) {
+		if (!json_object_object_get_ex(parameters, row->name, &value) || !value)
 			continue;
-		snprintf(error->parameter, sizeof(error->parameter), "%s", rows[i].name);
+		snprintf(error->parameter, sizeof(error->parameter), "%s", row->name);
 		return argument_refuse(error, "a flight recorder writes no files until it is dumped: "
 					      "this has no meaning for it");
 	}
@@ -201,13 +200,12 @@ static const struct argument start_arguments[] = {
 	{ .name = "snapshot_filesystem_ns", .parse = snapshot_arguments_filesystem },
 	{ .name = "snapshot_root", .parse = snapshot_arguments_root },
 	{ .name = "snapshot_depth", .parse = snapshot_arguments_depth },
+	{ .name = NULL },
 };
 
 const char *start_arguments_name(size_t number)
 {
-	return number < sizeof(start_arguments) / sizeof(start_arguments[0]) ?
-		       start_arguments[number].name :
-		       NULL;
+	return start_arguments[number].name;
 }
 
 int start_arguments_read(struct json_object *parameters, struct iotr_session_spec *spec,
@@ -221,8 +219,7 @@ int start_arguments_read(struct json_object *parameters, struct iotr_session_spe
 		.rotate_interval_ns = IOTR_ROTATE_INTERVAL_DEFAULT,
 		.compress = true,
 	};
-	r = arguments_read(parameters, start_arguments,
-			   sizeof(start_arguments) / sizeof(start_arguments[0]), spec, error);
+	r = arguments_read(parameters, start_arguments, spec, error);
 	if (r >= 0)
 		r = filter_arguments_fit(spec, error);
 	return r >= 0 && spec->flight_recorder ? refuse_files(parameters, error) : r;

@@ -8,7 +8,7 @@
 #include "arguments.h"
 #include "session_spec.h"
 
-/* Name of the parameter of that number, from 0 on; NULL: there are no more. */
+/* Name of the parameter of that number, from 0 on; NULL after the last one. */
 const char *start_arguments_name(size_t number);
 
 /* Fills in `spec`, which the caller releases, even on an error. -EINVAL: see error. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "control/commands.h"
+#include "control/methods.h"
 
 #include <errno.h>
 #include <string.h>
@@ -415,5 +415,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-	return run_suite("commands", add);
+	return run_suite("methods", add);
 }

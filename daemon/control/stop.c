@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stop.h"
+
+#include <errno.h>
+
+#include "cleanup.h"
+#include "context.h"
+#include "gathering.h"
+#include "log.h"
+#include "reply.h"
+#include "sessions.h"
+#include "spec/arguments.h"
+
+struct stop_choice {
+	const char *name; /* NULL: not given */
+	bool all;
+};
+
+static const struct argument stop_arguments[] = {
+	{ .name = "name", .parse = argument_session, .offset = offsetof(struct stop_choice, name) },
+	{ .name = "all", .parse = argument_flag, .offset = offsetof(struct stop_choice, all) },
+	{ .name = NULL },
+};
+
+static void on_stopped(int result, struct json_object *session, void *userdata)
+{
+	struct gathering *gathering = userdata;
+
+	if (session)
+		gathering_add(gathering, session);
+	gathering_end(gathering, result);
+}
+
+static int stop_one(struct call *call, const char *name, struct gathering *gathering)
+{
+	int r;
+
+	gathering_begin(gathering);
+	r = engine_stop(call->control->engine, name, on_stopped, gathering);
+	if (r < 0)
+		gathering_end(gathering, 0); /* the caller decides what this error means */
+	else
+		log_info("session %s stopped by uid %u", name, call->caller->uid);
+	return r;
+}
+
+/* Stops all sessions even if one fails; the first failure is reported. */
+static int stop_all(struct call *call, struct gathering *gathering)
+{
+	_cleanup_json_ struct json_object *sessions = NULL;
+	int r = sessions_find(call, NULL, &sessions);
+
+	for (size_t i = 0; sessions && i < json_object_array_length(sessions); i++) {
+		int q = stop_one(call, sessions_name(sessions, i), gathering);
+
+		if (q < 0 && q != -ENOENT && r >= 0)
+			r = q;
+	}
+	return r;
+}
+
+int stop_call(struct call *call)
+{
+	struct stop_choice choice = { 0 };
+	struct gathering *gathering;
+	int r;
+
+	if (call_arguments(call, stop_arguments, &choice) < 0)
+		return 0;
+	if (!choice.name == !choice.all) {
+		call_invalid(call, "name", "give a session's name, or all");
+		return 0;
+	}
+	gathering = gathering_new(call, "sessions");
+	if (!gathering)
+		return -ENOMEM;
+	r = choice.all ? stop_all(call, gathering) : stop_one(call, choice.name, gathering);
+	if (r == -ENOENT)
+		reply_no_such_session(call, choice.name);
+	gathering_end(gathering, r == -ENOENT ? 0 : r);
+	return 0;
+}

@@ -1,63 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From words to a verb and its parameters, and from what it returns to the exit code. */
 #include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
-#include "help.h"
-#include "output.h"
+#include "command_line/find_verb.h"
+#include "command_line/help.h"
+#include "command_line/options.h"
+#include "output/complain.h"
 #include "protocol.h"
-#include "verb.h"
+#include "verbs/verbs.h"
 
-static const struct option_row version_row[] = {
+static const struct option_row version_rows[] = {
 	{ .name = "version", .kind = OPTION_VERSION, .help = "show the version" },
 };
-static const struct option_group version_option = { "Version", version_row, 1 };
-
-static const struct option_group *const main_groups[] = { &version_option, NULL };
-
-static char complaint[2 * PATH_MAX]; /* the last error message */
-
-void complain(const char *hint, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(complaint, sizeof(complaint), format, arguments);
-	va_end(arguments);
-	fflush(stdout);
-	fputs("iotracectl: ", stderr);
-	put_text(stderr, complaint);
-	fputc('\n', stderr);
-	if (hint)
-		put_line(stderr, "%s", hint);
-}
-
-int complain_usage_of(const struct context *context, const char *parameter, const char *format, ...)
-{
-	const char *verb = context->verb ? context->verb->name : "";
-	const char *space = *verb ? " " : "";
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(complaint, sizeof(complaint), format, arguments);
-	va_end(arguments);
-	put_line(stderr, "iotracectl%s%s: %s", space, verb, complaint);
-	fprintf(stderr, "Try 'iotracectl %s%s--help'.\n", verb, space);
-	if (context->wants_json)
-		print_json_usage(parameter, complaint);
-	return EXIT_USAGE;
-}
-
-void take_name(struct json_object *parameters, int argc, char **argv)
-{
-	if (argc)
-		json_object_object_add(parameters, "name", json_object_new_string(argv[0]));
-}
+static const struct option_group version_options = OPTION_GROUP("Version", version_rows);
+static const struct option_group *const main_options[] = { &version_options, NULL };
 
 static int print_version(void)
 {
@@ -84,7 +43,7 @@ static int run_verb(struct context *context, int count, char **words)
 	const struct verb *verb = context->verb;
 	int code;
 
-	code = options_parse(context, verb->groups, verb->ends_options_early, &count, words,
+	code = options_parse(context, verb->options, verb->ends_options_early, &count, words,
 			     parameters);
 	if (code != EXIT_DONE)
 		return code;
@@ -96,8 +55,8 @@ static int run_verb(struct context *context, int count, char **words)
 	if (code != EXIT_DONE)
 		return code;
 	code = verb->run(context, parameters, count, words);
-	if (context->json && code != EXIT_DONE && code != EXIT_PARTLY && *complaint && !json_printed())
-		print_json_failure(complaint);
+	if (context->json && code != EXIT_DONE && code != EXIT_PARTLY)
+		complain_in_json();
 	return code;
 }
 
@@ -115,8 +74,9 @@ static int run(int count, char **words)
 	struct context context = {
 		.socket = IOTR_SOCKET_PATH,
 		.wants_json = asks_for_json(count, words),
+		.verbs = verbs,
 	};
-	int code = options_parse(&context, main_groups, true, &count, words, NULL);
+	int code = options_parse(&context, main_options, true, &count, words, NULL);
 
 	if (code != EXIT_DONE)
 		return code;
@@ -125,13 +85,11 @@ static int run(int count, char **words)
 	if (!count && !context.help)
 		return complain_usage(&context, "a verb is missing: 'iotracectl help' shows them");
 	if (!count) {
-		help_print();
+		help_print(context.verbs);
 		return EXIT_DONE;
 	}
-	context.verb = verb_find(words[0]);
-	if (!context.verb)
-		return verb_unknown(&context, words[0]);
-	return run_verb(&context, count - 1, words + 1);
+	context.verb = find_verb(&context, words[0]);
+	return context.verb ? run_verb(&context, count - 1, words + 1) : EXIT_USAGE;
 }
 
 /* A closed pipe is not a failure of this program, but a full disk is. */
@@ -147,6 +105,5 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
-	verbs_prepare();
 	return finish_output(run(argc - 1, argv + 1));
 }

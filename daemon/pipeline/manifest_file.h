@@ -7,8 +7,6 @@
 
 #include "manifest_text.h"
 
-#define MANIFEST_NAME "manifest.json"
-
 struct trace;
 
 /*

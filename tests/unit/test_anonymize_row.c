@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows as text, as the client anonymises them, against the golden files of every stream. */
-#include "../../ctl/anonymize.h"
+#include "anonymize/row.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The streams of a session, as the protocol and dumps have them: sums over them, and a line for each. One thread. */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Prints a line per stream: rows, losses and bytes. */
+void print_session_streams(struct json_object *session, FILE *stream);
+
+/* Writes "vfs, block". Returns `text`. */
+char *join_streams(struct json_object *session, char *text, size_t size);
+
+/* Sums over all streams: rows written (or kept in memory), rows removed later, rows lost. */
+uint64_t session_written(struct json_object *session);
+uint64_t session_removed(struct json_object *session);
+uint64_t session_lost(struct json_object *session);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collects the cells of a table row by row, then prints them in aligned columns. One thread. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "output/text.h"
+
+/* All-zero but for `columns`, `right` and `indent`, which the caller sets. */
+struct table {
+	size_t columns; /* 16 at most */
+	uint32_t right; /* bit per column: numbers, aligned to the right */
+	int indent;
+	struct table_cell {
+		char *text;
+		enum style style;
+	} * cells;
+	size_t count, capacity;
+};
+
+void table_add(struct table *table, enum style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void table_print(const struct table *table, FILE *stream);
+void table_done(struct table *table);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verbs/verbs.h"
+
+#include <stdio.h>
+
+#include "cleanup.h"
+#include "command_line/session_options.h"
+#include "output/complain.h"
+#include "output/json.h"
+#include "output/sessions.h"
+#include "output/streams.h"
+#include "output/text.h"
+#include "request/request.h"
+#include "request/unit_names.h"
+
+static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	_cleanup_json_ struct json_object *reply = NULL;
+	struct json_object *session;
+	char streams[256];
+	int code;
+
+	take_name(parameters, argc, argv);
+	if (!member_of(parameters, "streams"))
+		return complain_usage(context, "no stream is named: give --vfs, --block or --all");
+	code = request(context, "Start", parameters, &reply);
+	if (code != EXIT_DONE)
+		return code;
+
+	session = member_of(reply, "session");
+	unit_names_check(reply);
+	complain_warnings(reply);
+	if (context->json)
+		print_json(reply);
+	else
+		put_line(stdout, "%s: recording %s into %s", text_of(session, "name", "?"),
+			 join_streams(session, streams, sizeof(streams)),
+			 text_of(session, "output", "memory"));
+	return complain_missing(session) ? EXIT_PARTLY : EXIT_DONE;
+}
+
+static const struct option_group *const options[] = {
+	&stream_options, &process_options, &filter_options, &limit_options, &output_options,
+	&memory_options, &snapshot_options, NULL
+};
+
+const struct verb verb_start = {
+	.name = "start",
+	.run = run,
+	.group = VERBS_SESSIONS,
+	.synopsis = "[NAME] STREAMS [FILTERS] [LIMITS] [FILES]",
+	.summary = "begin a session; without a name it is 'default'",
+	.options = options,
+	.arguments_max = 1,
+};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verbs/verbs.h"
+
+#include <stddef.h>
+
+const struct verb *const verbs[] = {
+	&verb_start,
+	&verb_stop,
+	&verb_record,
+	&verb_list,
+	&verb_status,
+	&verb_set,
+	&verb_rotate,
+	&verb_dump,
+
+	&verb_tail,
+	&verb_top,
+	&verb_snapshot,
+
+	&verb_verify,
+	&verb_anonymize,
+
+	&verb_streams,
+	&verb_doctor,
+	&verb_reload,
+	&verb_help,
+	&verb_version,
+	NULL,
+};

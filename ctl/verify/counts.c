@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verify/counts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "output/json.h"
+
+/* After the end of a session no row is pending. */
+static void check_balance(const struct verify_stream *stream, struct verify_report *report)
+{
+	if (stream->emitted != stream->written + stream->lost)
+		verify_say(report, VERIFY_WRONG, MANIFEST_NAME,
+			   "%s: emitted %" PRIu64 " is not written %" PRIu64 " + lost %" PRIu64,
+			   stream->flag, stream->emitted, stream->written, stream->lost);
+}
+
+static void check_rows(const struct verify_stream *stream, struct verify_report *report)
+{
+	if (stream->rows + stream->removed != stream->written)
+		verify_say(report, VERIFY_WRONG, MANIFEST_NAME,
+			   "%s: its segments have %" PRIu64 " rows, not written %" PRIu64
+			   " - removed %" PRIu64,
+			   stream->flag, stream->rows, stream->written, stream->removed);
+}
+
+/* The time during which rows of a stream were lost for one cause. */
+struct when {
+	uint64_t rows;
+	const char *from, *to; /* NULL: the manifest contains no time */
+};
+
+static struct when find_when(struct json_object *losses, const char *flag, const char *cause)
+{
+	struct when when = { 0 };
+
+	for (size_t i = 0; i < count_of(losses); i++) {
+		struct json_object *loss = json_object_array_get_idx(losses, i);
+		const char *from = text_of(loss, "from", "?"), *to = text_of(loss, "to", "?");
+
+		if (strcmp(text_of(loss, "stream", ""), flag) || strcmp(text_of(loss, "cause", ""), cause))
+			continue;
+		when.rows += number_of(loss, "rows");
+		when.from = when.from && strcmp(when.from, from) < 0 ? when.from : from;
+		when.to = when.to && strcmp(when.to, to) > 0 ? when.to : to;
+	}
+	return when;
+}
+
+static void tell_loss(const struct verify_stream *stream, const char *cause, uint64_t rows,
+		      struct json_object *losses, struct verify_report *report)
+{
+	struct when when = find_when(losses, stream->flag, cause);
+
+	if (!strcmp(cause, VERIFY_LOST_NAMES))
+		return;
+	if (losses && when.rows != rows)
+		verify_say(report, VERIFY_WRONG, MANIFEST_NAME,
+			   "%s: %" PRIu64 " were lost in: %.64s, and its list of losses has %" PRIu64,
+			   stream->flag, rows, cause, when.rows);
+	if (rows)
+		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
+			   "%s: %" PRIu64 " rows are missing, lost in: %.64s%s%.40s%s%.40s", stream->flag,
+			   rows, cause, when.from ? ", between " : "", when.from ?: "",
+			   when.to ? " and " : "", when.to ?: "");
+}
+
+static void tell_losses(const struct verify_trace *trace, const struct verify_stream *stream,
+			struct verify_report *report)
+{
+	struct json_object *losses = member_of(trace->json, "losses");
+
+	json_object_object_foreach(stream->lost_by, cause, value)
+		tell_loss(stream, cause, json_object_get_uint64(value), losses, report);
+	if (stream->unknown)
+		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
+			   "%s: a crash took rows that nobody counted", stream->flag);
+	if (stream->unfollowed)
+		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
+			   "%s: there was no room to follow %" PRIu64 " processes, whose rows are missing",
+			   stream->flag, stream->unfollowed);
+}
+
+/* Reports what does not mean that a row which the session had to record is missing. */
+static void tell_caveats(const struct verify_stream *stream, struct verify_report *report)
+{
+	if (stream->lost_names)
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
+			   "%s: the name of a file, or an argument, was lost in %" PRIu64 " rows", stream->flag,
+			   stream->lost_names);
+	if (stream->missed)
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
+			   "%s: the kernel left out programs %" PRIu64
+			   " times, and what they would have seen is unknown",
+			   stream->flag, stream->missed);
+	if (stream->removed)
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
+			   "%s: to keep within limits, %" PRIu64 " rows were removed",
+			   stream->flag, stream->removed);
+}
+
+static void tell_gaps(const struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *gaps = member_of(trace->json, "gaps");
+
+	for (size_t i = 0; i < count_of(gaps); i++) {
+		struct json_object *gap = json_object_array_get_idx(gaps, i);
+
+		verify_say(report, VERIFY_LOSS, MANIFEST_NAME, "nothing was recorded from %.64s to %.64s: %.64s",
+			   text_of(gap, "from", "?"), text_of(gap, "to", "?"),
+			   text_of(gap, "reason", "?"));
+	}
+}
+
+/* Reports hooks that could not be attached. Operations for which this kernel has no hook are not reported. */
+static void tell_hooks(const struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *missing = member_of(trace->json, "missing");
+
+	for (size_t i = 0; i < count_of(missing); i++) {
+		struct json_object *entry = json_object_array_get_idx(missing, i);
+		const char *operation = text_of(entry, "operation", "");
+
+		if (member_of(entry, "hook"))
+			verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME, "not recorded: %.64s%s%.64s: %.256s",
+				   text_of(entry, "stream", "?"), *operation ? " " : "", operation,
+				   text_of(entry, "reason", "?"));
+	}
+}
+
+void verify_counts(const struct verify_trace *trace, struct verify_report *report)
+{
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		if (!trace->running)
+			check_balance(&trace->streams[i], report);
+		check_rows(&trace->streams[i], report);
+		tell_losses(trace, &trace->streams[i], report);
+		tell_caveats(&trace->streams[i], report);
+	}
+	tell_gaps(trace, report);
+	tell_hooks(trace, report);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verify/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/json.h"
+#include "output/text.h"
+#include "units.h"
+
+enum { TOLD_MAX = 1000, SHOW_MS = 200 };
+
+void verify_report_init(struct verify_report *report, bool json, bool strict)
+{
+	*report = (struct verify_report){ .strict = strict, .terminal = isatty(STDERR_FILENO) };
+	for (size_t i = 0; json && i < VERIFY_WEIGHTS; i++)
+		report->lists[i] = json_object_new_array();
+	clock_gettime(CLOCK_MONOTONIC, &report->begin);
+	report->shown = report->begin;
+}
+
+void verify_report_done(struct verify_report *report)
+{
+	for (size_t i = 0; i < VERIFY_WEIGHTS; i++)
+		json_object_put(report->lists[i]);
+}
+
+const char *verify_file_error(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "it is missing";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	case -EINVAL:
+		return "it is not a file";
+	case -ENODATA:
+		return "its gzip data end too early";
+	case -EBADMSG:
+		return "its gzip data are damaged";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void keep(struct json_object *list, const char *file, const char *what)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "file", json_escaped(file));
+	json_object_object_add(object, "what", json_escaped(what));
+	json_object_array_add(list, object);
+}
+
+bool verify_fails(const struct verify_report *report, enum verify_weight weight)
+{
+	return weight >= (report->strict ? VERIFY_CAVEAT : VERIFY_LOSS);
+}
+
+static void print(const struct verify_report *report, enum verify_weight weight, const char *file,
+		  const char *what)
+{
+	bool bad = verify_fails(report, weight);
+
+	fputs(bad ? style(stdout, STYLE_BAD) : "", stdout);
+	put_text(stdout, file);
+	fputs(bad ? style(stdout, STYLE_PLAIN) : "", stdout);
+	printf(": %s", bad ? "" : "note: ");
+	put_text(stdout, what);
+	putchar('\n');
+}
+
+void verify_say(struct verify_report *report, enum verify_weight weight, const char *file,
+		const char *format, ...)
+{
+	va_list arguments;
+	char what[512];
+
+	if (report->counts[weight]++ >= TOLD_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	va_end(arguments);
+	if (report->lists[weight])
+		keep(report->lists[weight], file, what);
+	else
+		print(report, weight, file, what);
+}
+
+static double seconds_since(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) / 1e9;
+}
+
+double verify_seconds(const struct verify_report *report)
+{
+	return seconds_since(&report->begin);
+}
+
+void verify_progress(struct verify_report *report, uint64_t bytes)
+{
+	uint64_t total = report->bytes_total, done;
+	char size[32];
+
+	report->bytes_done += bytes;
+	if (!report->terminal || seconds_since(&report->shown) * 1000 < SHOW_MS)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &report->shown);
+	done = report->bytes_done < total ? report->bytes_done : total;
+	fflush(stdout);
+	fprintf(stderr, "\r\033[K%3.0f %%  %s/s  ", total ? 100.0 * (double)done / (double)total : 0,
+		iotr_format_size(size, sizeof(size),
+				 (uint64_t)((double)report->bytes_done / verify_seconds(report))));
+	put_text(stderr, report->file);
+}
+
+void verify_progress_end(struct verify_report *report)
+{
+	if (report->terminal)
+		fputs("\r\033[K", stderr);
+}

@@ -98,7 +98,7 @@ def peak(daemon):
 @test(host_only=True)
 def large_manifest(world):
     """Of two hundred and thirty thousand files, as of a few: all are told still, in little more memory than that takes."""
-    daemon, ctl = world.own_daemon()
+    daemon, ctl = world.own_daemon(fresh=True)
     output = ctl.json('start', 'large', '--vfs', '--command', 'touch', code=(0, 6))['session']['output']
     touch(world)
     wait_rows(output)

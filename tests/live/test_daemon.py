@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import account, ctl, rows
+from lib import ctl, rows
 from lib.match import Matcher, brief_row
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 
@@ -20,29 +20,6 @@ LINKS = ('anon_inode:bpf_link', 'anon_inode:bpf-link', 'anon_inode:bpf-raw-trace
 def complete(world, expected, found):
     lines = Matcher(world.level).judge(expected.rows, expected.windows, found)
     check(not lines, *lines)
-
-
-def end_while_recording(world, number):
-    daemon, client = world.own_daemon()
-    session = world.session('--vfs', '--command', 'iotr-trigger', ctl=client).start()
-    _, expected = world.trigger.run('write', world.path('work'))
-    code = daemon.stop(number)
-    equal(code, 0, 'exit status of the daemon')
-    equal(rows.parts(session.output), [], 'segments not closed')
-    accounts = account.balanced(account.manifest_true(session.output), 'manifest')
-    equal(len(session.rows()), accounts['vfs']['written'], 'rows in the files')
-    complete(world, expected, session.rows())
-
-
-@test
-def terminated(world):
-    """SIGTERM while it records: every row is written."""
-    end_while_recording(world, signal.SIGTERM)
-
-
-@test(host_only=True)
-def interrupted(world):
-    end_while_recording(world, signal.SIGINT)
 
 
 @test(host_only=True)

@@ -24,7 +24,7 @@ def raised(world):
     check(before[1] > 4096, 'the hard limit of this machine is too low', before)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
     try:
-        daemon, ctl = world.own_daemon()
+        daemon, ctl = world.own_daemon(fresh=True)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     equal(limit_of(daemon.process.pid), (before[1], before[1]), 'limits of the daemon')
@@ -39,7 +39,7 @@ def raised(world):
 @test(host_only=True)
 def too_few(world):
     """One session too many is refused by name, as it would take the files of those that run."""
-    daemon, ctl = world.own_daemon()
+    daemon, ctl = world.own_daemon(fresh=True)
     pid = daemon.process.pid
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files(pid) + 20, limit_of(pid)[1]))
     done = ctl.exits(1, 'start', 'one', '--all')
@@ -50,7 +50,7 @@ def too_few(world):
 @test(host_only=True)
 def not_attached(world):
     """A hook without a descriptor is told to who asked, in status and manifest; the next session tries again."""
-    daemon, ctl = world.own_daemon()
+    daemon, ctl = world.own_daemon(fresh=True)
     pid = daemon.process.pid
     hard = limit_of(pid)[1]
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files(pid) + 46, hard))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sessions that are to begin on a disk that does not answer: nobody else waits for it."""
-import contextlib
 import os
 import signal
 import subprocess
@@ -105,7 +104,7 @@ def frozen(world):
 @test(host_only=True)
 def stopped(world):
     """The start fails at once; the stop waits, as any does, and leaves nothing. Hanging up stops too."""
-    disk, (daemon, client) = Frozen(world), world.own_daemon()
+    disk, (daemon, client) = Frozen(world), world.own_daemon(fresh=True)
     named = os.path.join(disk.path, 'trace')
     os.symlink(disk.path, os.path.join(daemon.folder, 'log', 'default'))
     disk.freeze()

@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 
-from lib import account, reads
+from lib import account, reads, rows
+from lib.match import Matcher
 from lib.registry import check, equal, test, wait_for
 from test_disk_start import GOES_ON, begin
 
@@ -23,7 +24,7 @@ def descriptors(daemon):
 @test(host_only=True)
 def folder_is_removed(world):
     """A session whose folder was deleted ends, and leaves neither a thread nor descriptors behind."""
-    daemon, client = world.own_daemon()
+    daemon, client = world.own_daemon(fresh=True)
 
     def run():
         folder = world.path('gone')
@@ -153,5 +154,29 @@ def power_fails_after_compression(world):
                 client.json('rotate')
             wait_for('the segments to be compressed', lambda: not glob.glob(output + '/fs/*.csv'))
             after = disk.cut()
-            rows = sum(len(reads.row_list(path)) for path in reads.files(os.path.join(after, 'trace')))
-            equal(rows, load.done, 'rows after the power failure')
+            there = sum(len(reads.row_list(path)) for path in reads.files(os.path.join(after, 'trace')))
+            equal(there, load.done, 'rows after the power failure')
+
+
+def end_while_recording(world, number):
+    daemon, client = world.own_daemon()
+    session = world.session('--vfs', '--command', 'iotr-trigger', ctl=client).start()
+    _, expected = world.trigger.run('write', world.path('work'))
+    code = daemon.stop(number)
+    equal(code, 0, 'exit status of the daemon')
+    equal(rows.parts(session.output), [], 'segments not closed')
+    accounts = account.balanced(account.manifest_true(session.output), 'manifest')
+    equal(len(session.rows()), accounts['vfs']['written'], 'rows in the files')
+    lines = Matcher(world.level).judge(expected.rows, expected.windows, session.rows())
+    check(not lines, *lines)
+
+
+@test
+def terminated(world):
+    """SIGTERM while it records: every row is written."""
+    end_while_recording(world, signal.SIGTERM)
+
+
+@test(host_only=True)
+def interrupted(world):
+    end_while_recording(world, signal.SIGINT)

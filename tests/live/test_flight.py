@@ -211,7 +211,7 @@ class Filled:
 
     def __init__(self, world, size):
         self.world, self.size = world, size
-        self.daemon, self.ctl = world.own_daemon()
+        self.daemon, self.ctl = world.own_daemon(fresh=True)
         self.reads = world.undo.enter_context(Numbered(world))
         self.recorder = Recorder(world, size, self.reads.options(), ctl=self.ctl)
         self.ctl.exits((0, 6), 'start', 'warm', '--vfs', '--duration', '10ms', '--output', world.path('warm'))

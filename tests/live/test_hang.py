@@ -158,7 +158,7 @@ def path_filters(world):
 @test(host_only=True)
 def folders(world):
     """Where `dump` and `snapshot` are to make a folder hangs: they wait for it, nobody else."""
-    disk, (daemon, client) = Frozen(world), world.own_daemon()
+    disk, (daemon, client) = Frozen(world), world.own_daemon(fresh=True)
     place = lambda name: os.path.join(disk.path, name)
     os.makedirs(os.path.join(place('full'), 'something'))
     os.symlink(place('full'), os.path.join(daemon.folder, 'log', 'snapshots'))
@@ -257,7 +257,7 @@ def uncompressed(client, name):
 
 def compressing_on_a_frozen_disk(world, load, options=()):
     """A daemon whose session `hung` lies below the log folder on a disk that stops amid its compression."""
-    disk, (daemon, client) = Frozen(world), world.own_daemon(*options)
+    disk, (daemon, client) = Frozen(world), world.own_daemon(*options, fresh=True)
     os.symlink(disk.path, os.path.join(daemon.folder, 'log', 'hung'))
     client.json('start', 'hung', *reads.OPTIONS, '--rotate-size', '64K', code=(0, 6))
 

@@ -39,7 +39,7 @@ def rows_of(lost):
 
 @test(host_only=True)
 def ring(world):
-    daemon, ctl = world.own_daemon()
+    daemon, ctl = world.own_daemon(fresh=True)
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, ctl=ctl, lossless=False) as session:
             load.go(10)
@@ -62,7 +62,7 @@ def ring(world):
 @test(host_only=True)
 def flight_recorder(world):
     """The session's, in status and in the definition of a dump."""
-    daemon, ctl = world.own_daemon()
+    daemon, ctl = world.own_daemon(fresh=True)
     with reads.Reads(world.path('file')) as load:
         ctl.json('start', 'flight', *reads.OPTIONS, '--flight-recorder', '1M')
         begin, end = overflow(daemon, load)

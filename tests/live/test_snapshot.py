@@ -260,7 +260,7 @@ def hang(world, path):
 @test(host_only=True)
 def hung_root(world):
     """A root that does not answer: cancelled at once by whoever asked; the daemon ends all the same."""
-    daemon, client = world.own_daemon()
+    daemon, client = world.own_daemon(fresh=True)
     root = world.make('hung')
     if not hang(world, root):
         raise Skip('no FUSE')

@@ -22,7 +22,8 @@ class World:
         self.folder = tempfile.mkdtemp(prefix='iotracer-live-', dir='/var/tmp')
         self.numbers = itertools.count(1)
         self.undo = contextlib.ExitStack()
-        self.shared = self.faulty = None
+        self.end = contextlib.ExitStack()
+        self.shared = self.faulty = self.spare = None
 
     # One daemon for all tests that do not need their own.
 
@@ -47,6 +48,8 @@ class World:
 
     def refused(self):
         """Why the kernel has no such level, or None."""
+        if self.level_asked != 'function':
+            return None
         try:
             self.ctl  # starts the daemon that all tests share
         except Failure as failure:
@@ -59,20 +62,33 @@ class World:
             pass
         return find_key(session.started, 'level') or 'tracepoint'
 
-    def new_daemon(self, *options, start=True, level=None, preload=None):
+    def new_daemon(self, *options, level=None, preload=None):
         folder = self.path('daemon')
         os.makedirs(folder)
-        daemon = Daemon(self.daemon_program, folder, level or self.level_asked, options, preload)
-        return daemon.start() if start else daemon
+        return Daemon(self.daemon_program, folder, level or self.level_asked, options, preload).start()
 
-    def own_daemon(self, *options, **more):
+    def own_daemon(self, *options, fresh=False):
         """
-        A daemon for one test, which ends with it. At the level that is loaded soon: what is asked
-        of it is the same at both, and loading the other takes a minute on an emulated machine.
+        A daemon that a test may end, kill and look into, and its control. At the level that is loaded soon: what is
+        asked of it is the same at both. As loading takes longer than most tests, the next one gets it, too, where
+        it is left alive and without sessions; not so with options, nor when it is to be `fresh`: of which nothing is
+        left in its log, limits and memory that the test, or the next one, would find.
         """
-        daemon = self.new_daemon(*options, level='tracepoint', **more)
-        self.undo.callback(daemon.stop)
-        return daemon, Ctl(self.ctl_program, daemon.socket)
+        fresh = fresh or bool(options)
+        daemon = None if fresh else self.spare
+        if not fresh:
+            self.spare = None
+        if daemon is None or not daemon.alive():
+            daemon = self.new_daemon(*options, level='tracepoint')
+        ctl = Ctl(self.ctl_program, daemon.socket)
+        self.undo.push(lambda kind, *_: self.hand_on(daemon, ctl) if kind is None and not fresh else daemon.stop())
+        return daemon, ctl
+
+    def hand_on(self, daemon, ctl):
+        if self.spare is None and daemon.alive() and not ctl.json('list')['sessions']:
+            self.spare = daemon
+        else:
+            daemon.stop()
 
     def faulty_daemon(self):
         """One for all tests that need it, whose disk and clock do as daemon.order() says."""
@@ -119,6 +135,10 @@ class World:
         """A command that undoes something when the test is over."""
         self.undo.callback(self.command, *args, check=False)
 
+    def at_the_end(self, *args):
+        """The same when all tests are over."""
+        self.end.callback(self.command, *args, check=False)
+
     def loop(self, size=64 << 20, partitions=False):
         """A loop device over a sparse file."""
         self.need('losetup')
@@ -139,12 +159,17 @@ class World:
         self.later('umount', '-l', path)
         return path
 
-    def close(self):
+    def close(self, keep=False):
+        """`keep`: its folder stays, and is told."""
         self.undo.close()
-        for daemon in (self.shared, self.faulty):
+        self.end.close()
+        for daemon in (self.shared, self.faulty, self.spare):
             if daemon is not None:
                 daemon.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if keep:
+            print('# %s' % self.folder)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def find_key(value, key):

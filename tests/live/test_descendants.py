@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whose descendants are recorded, those are too: those that live, those that are born, and as many as there is room for."""
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+
+from lib import rows
+from lib.registry import PATIENCE, check, equal, test, wait_for
+from lib.world import find_key
+
+FAMILY = """
+import os, sys, threading
+path, count = sys.argv[1], int(sys.argv[2])
+gate, told = os.pipe(), os.pipe()
+
+def child(number):
+    # Every fourth has a child of its own, born by another thread, and ends only after that.
+    def grow():
+        if not os.fork():
+            work(number + count)
+    grower = threading.Thread(target=grow) if number % 4 == 0 else None
+    if grower:
+        grower.start()
+        grower.join()
+    work(number, grower)
+
+def work(number, waits=None):
+    os.close(gate[1])
+    fd = os.open(path, os.O_RDONLY)
+    os.write(told[1], b'x')
+    os.read(gate[0], 1)
+    os.pread(fd, number, 0)
+    if waits:
+        os.wait()
+    os._exit(0)
+
+print(os.getpid(), flush=True)
+for number in range(1, count + 1):
+    if not os.fork():
+        child(number)
+for _ in range(count + count // 4):
+    assert os.read(told[0], 1)
+print('ready', flush=True)
+sys.stdin.readline()
+os.close(gate[1])
+for _ in range(count):
+    os.wait()
+"""
+
+
+def family(path, count):
+    return subprocess.Popen([sys.executable, '-c', FAMILY, path, str(count)], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
+
+
+def sizes_of(session, path):
+    return sorted(int(row['size']) for row in session.rows() if row['filename'] == path and row['operation'] == 'READ')
+
+
+@test
+def alive(world):
+    """Descendants that live before the session, those born as it begins, and their own, each by its read."""
+    path, count = os.path.join(world.make('family'), 'file'), 200
+    with open(path, 'wb') as file:
+        file.write(b'x' * 1000)
+    expected = sorted([*range(1, count + 1), *range(count + 4, 2 * count + 1, 4)])
+    for wait in ('ready', 'born'):
+        parent = family(path, count)
+        pid = parent.stdout.readline().decode().strip()
+        if wait == 'ready':
+            parent.stdout.readline()
+        session = world.session('--vfs', '--pid', pid, '--tree').start()
+        if wait == 'born':
+            parent.stdout.readline()
+        parent.communicate(b'\n', timeout=PATIENCE)
+        session.stop()
+        equal(sizes_of(session, path), expected, 'reads of descendants, %s when it began' % wait)
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def bpf(command, words):
+    """The system call, with so many 64-bit words of its attributes."""
+    attributes = struct.pack('<%dQ' % len(words), *words)
+    buffer = ctypes.create_string_buffer(attributes, len(attributes))
+    result = LIBC.syscall(321, command, buffer, len(attributes))
+    check(result >= 0, 'bpf(%d): %s' % (command, os.strerror(ctypes.get_errno())))
+    return result
+
+
+def map_of(daemon, name):
+    """A descriptor of the daemon's map."""
+    folder = '/proc/%d/fdinfo' % daemon.process.pid
+    for entry in os.listdir(folder):
+        with open(os.path.join(folder, entry), encoding='ascii') as file:
+            ids = [int(line.split()[1]) for line in file if line.startswith('map_id:')]
+        if not ids:
+            continue
+        fd, info = bpf(14, [ids[0]]), ctypes.create_string_buffer(40)
+        bpf(15, [len(info) << 32 | fd, ctypes.addressof(info)])  # struct bpf_map_info has the name at 24
+        if info.raw[24:40].rstrip(b'\0').decode() == name:
+            return fd
+        os.close(fd)
+    raise AssertionError('no map %s' % name)
+
+
+def others_followed(world, daemon, count):
+    """So many processes that there are not are under a filter of somebody's, as long as the test takes."""
+    fd = map_of(daemon, 'accept_pid')
+    world.undo.callback(os.close, fd)
+    keys = (ctypes.c_uint32 * count)(*range(1 << 23, (1 << 23) + count))
+    values = (ctypes.c_uint64 * count)(*[1 << 63] * count)
+    batch = [0, 0, ctypes.addressof(keys), ctypes.addressof(values), fd << 32 | count, 0, 0]
+    bpf(26, batch)  # BPF_MAP_UPDATE_BATCH
+    world.undo.callback(lambda: bpf(27, batch) and keys)  # BPF_MAP_DELETE_BATCH, whose keys are to live so long
+
+
+def uptime(client):
+    """Of the daemon, in seconds."""
+    return client.json('status')['uptime']
+
+
+@test
+def without_room(world):
+    """When no more processes can be followed, it is told how many, and the trace is not complete."""
+    path, count = os.path.join(world.make('family'), 'file'), 120
+    with open(path, 'wb') as file:
+        file.write(b'x' * 1000)
+    daemon, client = world.own_daemon()
+    others_followed(world, daemon, 65536 - 50)
+    parent = family(path, count)
+    pid = parent.stdout.readline().decode().strip()
+    parent.stdout.readline()
+    session = world.session('--vfs', '--pid', pid, '--tree', '--rotate-interval', '1s', ctl=client).start()
+    parent.communicate(b'\n', timeout=PATIENCE)
+    living = session.status()
+    seen = uptime(client)
+    wait_for('it to be counted anew, which is once a second', lambda: uptime(client) >= seen + 3)
+    running = rows.manifest(session.output)
+    session.stop()
+    missing = count + count // 4 - len(sizes_of(session, path))
+    check(missing > 0, 'there was room for all')
+    told = [find_key(document, 'unfollowed') for document in
+            (living, session.final, running, rows.manifest(session.output))]
+    equal(told, [missing] * 4, 'processes not followed, in status, at the end, and in the manifest meanwhile and at the end')
+    world.ctl.exits(1, 'verify', session.output, '--strict')
+    with open(daemon.log, encoding='utf-8') as file:
+        check('no room to follow more' in file.read(), 'nothing in the log')

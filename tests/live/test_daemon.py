@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The daemon as a good citizen: its start, its end, its socket, and what it does not record."""
+import contextlib
 import json
 import os
 import shutil
@@ -55,17 +56,18 @@ def options(world):
         check(done.returncode != 0 and done.stderr.strip(), args, done)
 
 
-def attached(daemon):
-    """Descriptors that hold a program on a hook."""
+def targets(daemon):
+    """What its descriptors are of."""
     folder, found = '/proc/%d/fd' % daemon.process.pid, []
     for name in os.listdir(folder):
-        try:
-            target = os.readlink(os.path.join(folder, name))
-        except OSError:
-            continue
-        if target in LINKS:
-            found.append(target)
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found.append(os.readlink(os.path.join(folder, name)))
     return found
+
+
+def attached(daemon):
+    """Descriptors that hold a program on a hook."""
+    return [target for target in targets(daemon) if target in LINKS]
 
 
 def settle(daemon, wanted):
@@ -169,6 +171,11 @@ def namesakes(world):
           ['1', '2', '3', '4', '5'], 'sizes of the reads of a process with another name')
 
 
+def sockets(daemon):
+    """How many the daemon has open."""
+    return sum(target.startswith('socket:') for target in targets(daemon))
+
+
 @test
 def numbers_used_again(world):
     """A client that has gone does not keep its number from being recorded: here the same process goes on."""
@@ -182,12 +189,14 @@ def numbers_used_again(world):
             with socket.socket(socket.AF_UNIX) as first, socket.socket(socket.AF_UNIX) as second:
                 for one in (first, second):
                     one.connect(world.ctl.socket)
-                time.sleep(0.3)
+                    check(b'parameters' in call(one, b'{"method":"io.iotracer.List"}\0'), 'no answer')
                 os.pread(fd, 2, 0)
+                both = sockets(world.daemon)
                 second.close()
-                time.sleep(0.3)
+                wait_for('one to have gone', lambda: sockets(world.daemon) == both - 1)
                 os.pread(fd, 3, 0)
-            time.sleep(0.3)
+            wait_for('the other to have gone', lambda: sockets(world.daemon) == both - 2)
+            world.ctl.exits(0, 'list')  # what it does as one goes is over
             os.pread(fd, 4, 0)
         os.close(fd)
     equal([row['size'] for row in session.rows()], ['1', '4', '4'], 'sizes of reads while it was no client')

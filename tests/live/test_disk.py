@@ -233,13 +233,15 @@ def clock_jumps(world):
     daemon, client = world.faulty_daemon()
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--rotate-interval', '200ms', ctl=client) as session:
+            begin, count = time.monotonic(), lambda: len(reads.files(session.output))
             for jump in (0, 7200, -7200, 0):
                 daemon.order('clock %d' % jump)
                 for _ in range(4):
+                    before = count()
                     load.go(20)
-                    time.sleep(0.22)
-    count = len(reads.files(session.output))
-    check(10 <= count <= 27, 'segments', count)
+                    wait_for('a rotation', lambda before=before: count() > before)
+            took = time.monotonic() - begin
+    check(count() <= took / 0.2 + 2, 'segments, one in 200 ms at most', count(), took)
     reads.all_there(session.output, load.done)
     hours = {row['timestamp'][:13] for row in session.rows()}
     check(len(hours) >= 3, 'hours that the rows tell', hours)

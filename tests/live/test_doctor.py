@@ -7,7 +7,8 @@ import threading
 import time
 
 from lib.ctl import own
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
+from test_snapshot import children
 
 COMMAND = 'iotr-selftest'
 FAMILIES = {'vfs', 'epoll', 'sockopt', 'conn', 'net', 'pagefault'}  # all of whose operations are tried
@@ -98,6 +99,6 @@ def asked_and_left(world):
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(world.daemon.socket)
         peer.sendall(json.dumps({'method': 'io.iotracer.Doctor'}).encode() + b'\0')
-        time.sleep(0.05)
+        wait_for('the test to be under way', lambda: children(world.daemon.process.pid))
     verdicts(world.ctl.json('doctor')['checks'])
     equal(left(world), [], 'files that it left behind')

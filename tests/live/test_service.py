@@ -150,6 +150,6 @@ def survives(world):
         raise Skip('not restarted by its unit')
     killed = show(world, 'iotracerd', 'MainPID')
     world.command('kill', '-9', killed)
-    wait_for('another one', lambda: show(world, 'iotracerd', 'MainPID') not in ('0', killed) and
-             show(world, 'iotracerd', 'ActiveState') == 'active', lambda: journal(world, 12), pause=0.2)
+    wait_for('another one', lambda: show(world, 'iotracerd', 'MainPID') not in ('0', killed), pause=0.2)
+    wait_for('it to be ready', lambda: show(world, 'iotracerd', 'ActiveState') == 'active', pause=0.2)
     record(world, ctl)

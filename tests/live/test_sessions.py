@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sessions: their names, folders, files and ends."""
+import fcntl
 import os
 import re
+import struct
 import subprocess
-import time
+import termios
 
 from lib import account, rows
+from lib.calls import in_call
 from lib.match import Matcher
 from lib.registry import check, equal, test, wait_for
 from lib.world import find_key
@@ -43,17 +46,22 @@ def together(world):
         complete(world, expected, session.rows(), 'session %s' % session.name)
 
 
+def unread(pipe):
+    """Bytes that wait in it."""
+    return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
 @test
 def place_of_another(world):
     """A call that began for a session which has ended is no row of the one that has its place by now."""
     reader = subprocess.Popen(['dd', 'bs=1', 'count=2', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
                               bufsize=0)
     options = ['--vfs', '--pseudo-fs', '--operation', 'READ', '--pid']
-    time.sleep(0.5)
+    wait_for('the read', lambda: in_call(reader.pid, 0))
     first = world.session(*options, reader.pid).start()
     with world.session(*options, os.getpid()):  # for which hooks stay
-        reader.stdin.write(b'a')  # the next read begins
-        time.sleep(0.5)
+        reader.stdin.write(b'a')
+        wait_for('the next read', lambda: not unread(reader.stdin) and in_call(reader.pid, 0))
         first.stop()
         with world.session(*options, os.getpid()) as later:
             reader.communicate(b'b', timeout=300)

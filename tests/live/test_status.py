@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from lib import account
 from lib.numbered import Numbered
 from lib.registry import Skip, check, equal, test, wait_for
 
@@ -61,7 +62,7 @@ def cpu(world):
     """CPU time of the daemon and of a writer, beside what the kernel says."""
     with Numbered(world) as reads, world.session(*reads.options()) as session:
         reads.do(30000)
-        time.sleep(0.3)
+        wait_for('the rows to be written', lambda: account.streams(session.status())['vfs']['written'] >= 30000)
         reply = session.status()
         with open('/proc/%d/stat' % reply['pid'], encoding='ascii') as file:
             fields = file.read().rpartition(')')[2].split()

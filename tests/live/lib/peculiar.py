@@ -6,10 +6,10 @@ import os
 import select
 import socket
 import struct
-import time
 
 from lib import uring
 from lib.mapped import File, Mapping
+from lib.registry import wait_for
 
 MARK = 'q0z9'  # no hash has a 0, 1, 8 or 9
 COMMAND = MARK + ',"c"\\ \n.sh'
@@ -122,16 +122,21 @@ def deaf():
     return listener, client
 
 
+def sent_again(client):
+    """How often a segment of its was."""
+    return struct.unpack_from('I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 100)[0]
+
+
 def work(folder, uid):
     """A function for lib.sockets.spawn()."""
     def run(_):
         become(uid)
-        kept, begin = deaf(), time.monotonic()
+        kept = deaf()
         files(folder)
         pages(folder)
         local(folder)
         internet()
-        time.sleep(max(0, begin + 1.3 - time.monotonic()))
+        wait_for('a segment to be sent again', lambda: sent_again(kept[1]))
         for one in kept:
             one.close()
     return run

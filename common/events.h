@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The catalogue of events.def as enums, for BPF and host. BPF sources get __u64 and similar types from
+ * The catalogue of streams.def and events.def as enums, for BPF and host. BPF sources get __u64 and similar types from
  * kernel.h, the host gets them from the system.
  */
 #pragma once
@@ -10,9 +10,10 @@
 #endif
 
 #include "events.def"
+#include "streams.def"
 
 enum iotr_stream {
-#define IOTR_STREAM_NUMBER(id, name, flag, folder, doc) IOTR_##id,
+#define IOTR_STREAM_NUMBER(id, ...) IOTR_##id,
 	IOTR_STREAMS(IOTR_STREAM_NUMBER)
 	IOTR_STREAM_COUNT,
 };
@@ -22,7 +23,7 @@ enum iotr_stream {
 
 /* Defines enum iotr_vfs_operation { IOTR_VFS_READ, ..., IOTR_VFS_COUNT }, and the same for every stream. */
 #define IOTR_EVENT_NUMBER(stream, id, text) IOTR_##stream##_##id,
-#define IOTR_STREAM_EVENTS(id, name, flag, folder, doc)                                         \
+#define IOTR_STREAM_EVENTS(id, name, ...)                                                       \
 	enum iotr_##name##_operation {                                                          \
 		IOTR_##id##_EVENTS(IOTR_EVENT_NUMBER) IOTR_##id##_COUNT,                        \
 	};                                                                                      \

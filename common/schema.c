@@ -12,22 +12,18 @@
 #define COLUMN(stream, name, type, unit, doc) { #name, IOTR_TYPE_##type, unit, doc },
 #define OPERATION(stream, id, text) text,
 
-#define TABLES(id, name, flag, folder, doc)                                                     \
+#define TABLES(id, name, ...)                                                                   \
 	static const char *const name##_operations[] = { IOTR_##id##_EVENTS(OPERATION) };       \
 	static const struct iotr_column name##_columns[] = { IOTR_FIRST_COLUMNS(COLUMN)         \
 		IOTR_##id##_COLUMNS(COLUMN) IOTR_LAST_COLUMNS(COLUMN) };
 IOTR_STREAMS(TABLES)
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define FACTS(id, process, file, latency, size, error)                                          \
-	id##_FACTS = (process) * IOTR_FACT_PROCESS | (file) * IOTR_FACT_FILE |                  \
-		     (latency) * IOTR_FACT_LATENCY | (size) * IOTR_FACT_SIZE |                  \
-		     (error) * IOTR_FACT_ERROR,
-enum { IOTR_STREAM_FACTS(FACTS) };
-
-#define SCHEMA(id, name, flag, folder, doc)                                                     \
-	[IOTR_##id] = { flag, folder, doc, name##_operations, LENGTH(name##_operations),        \
-			name##_columns, LENGTH(name##_columns), id##_FACTS },
+#define SCHEMA(id, name, folder, object, calls, names, part, process, file, latency, size, error, doc)                 \
+	[IOTR_##id] = { #name, folder, doc, name##_operations, LENGTH(name##_operations), name##_columns,              \
+			LENGTH(name##_columns),                                                                        \
+			(process) * IOTR_FACT_PROCESS | (file) * IOTR_FACT_FILE | (latency) * IOTR_FACT_LATENCY |      \
+				(size) * IOTR_FACT_SIZE | (error) * IOTR_FACT_ERROR },
 
 const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA) };
 

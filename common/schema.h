@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The catalogue of events.def as constant tables: names, CSV columns, types, units, docs.
+ * The catalogue of streams.def and events.def as constant tables: names, CSV columns, types, units, docs.
  * Constant data, usable from any thread.
  */
 #pragma once

@@ -15,26 +15,6 @@
 #include "snapshot/snapshot.h"
 
 #define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands (errand.h) */
-#define BOTH_ENDS (1U << PROBES_ENTERS | 1U << PROBES_EXITS) /* of system calls: entry and exit */
-
-/* Groups of programs that each stream needs. */
-static const uint32_t groups_of_stream[IOTR_STREAM_COUNT] = {
-	[IOTR_VFS] = 1U << PROBES_CALLS | 1U << PROBES_INODES | 1U << PROBES_ASYNC,
-	[IOTR_BLOCK] = 1U << PROBES_BLOCK,
-	[IOTR_EPOLL] = BOTH_ENDS | 1U << PROBES_EPOLL,
-	[IOTR_SOCKOPT] = BOTH_ENDS | 1U << PROBES_SOCKOPT,
-	[IOTR_DROP] = 1U << PROBES_DROP,
-	[IOTR_IOURING] = 1U << PROBES_IOURING,
-	[IOTR_NET] = BOTH_ENDS | 1U << PROBES_NET | 1U << PROBES_NET_URING,
-	[IOTR_CONN] = BOTH_ENDS | 1U << PROBES_CONN | 1U << PROBES_CONN_URING,
-	[IOTR_CACHE] = 1U << PROBES_EXITS | 1U << PROBES_CACHE,
-	[IOTR_PAGEFAULT] = 1U << PROBES_PAGEFAULT,
-};
-
-uint32_t stream_groups(enum iotr_stream stream)
-{
-	return groups_of_stream[stream];
-}
 
 #define RELEASE_US 1000000 /* Hooks stay attached for this long after the last session that needed them. */
 
@@ -170,7 +150,7 @@ static uint32_t groups_wanted(const struct engine *engine)
 	uint32_t groups = 0;
 
 	for (size_t stream = 0; engine->selftest_bits && stream < IOTR_STREAM_COUNT; stream++)
-		groups |= groups_of_stream[stream];
+		groups |= probes_stream_groups(stream);
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
 		const struct session *session = engine->sessions[i];
 
@@ -178,7 +158,7 @@ static uint32_t groups_wanted(const struct engine *engine)
 			continue;
 		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
 			if (session->spec.streams >> stream & 1)
-				groups |= groups_of_stream[stream];
+				groups |= probes_stream_groups(stream);
 		if (session && (session->spec.tree || session->spec.unit_count))
 			groups |= 1U << PROBES_PROCESS;
 	}

@@ -141,9 +141,6 @@ struct engine {
 	struct orders *snapshots;
 };
 
-/* Groups of programs that the stream needs, a bit for each enum probes_group. */
-uint32_t stream_groups(enum iotr_stream stream);
-
 /*
  * Program groups that the sessions need: groups_needed() returns whether there are any, groups_attach()
  * attaches them, and the others detach those that no session needs, at once or later.

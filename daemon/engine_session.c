@@ -59,7 +59,7 @@ void ended_forget(struct engine *engine, const char *name, struct json_object **
 uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 {
 	return !session->begun ? 0
-			       : probes_missed(session->engine->probes, stream_groups(stream)) -
+			       : probes_missed(session->engine->probes, probes_stream_groups(stream)) -
 					 session->missed_before[stream];
 }
 

@@ -44,7 +44,7 @@ static int session_flow(struct session *session, struct engine_error *error)
 	int r;
 
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		session->missed_before[stream] = probes_missed(engine->probes, stream_groups(stream));
+		session->missed_before[stream] = probes_missed(engine->probes, probes_stream_groups(stream));
 	r = place_take(session, session->place.bit, &session->place);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");

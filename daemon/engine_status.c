@@ -295,7 +295,7 @@ void session_note_failures(struct session *session)
 	uint32_t also = session->spec.tree || session->spec.unit_count ? 1U << PROBES_PROCESS : 0;
 
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		uint32_t groups = probes_groups(engine->probes, stream_groups(stream) | also);
+		uint32_t groups = probes_groups(engine->probes, probes_stream_groups(stream) | also);
 
 		for (size_t i = 0; session->spec.streams >> stream & 1 && i < count; i++)
 			if (groups >> failures[i].group & 1)

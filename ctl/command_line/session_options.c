@@ -5,12 +5,17 @@
 
 #include "events.h"
 
+#define STREAM_ROW(id, name, folder, object, calls, names, part, process, file, latency, size, error, doc)                \
+	{ #name, OPTION_STREAM, "streams", NULL, doc, NULL },
+
+/* The streams of --network as text, with a comma before each. */
+#define NETWORK(name) "," #name
+#define STORAGE(name)
+#define MEMBER(id, name, folder, object, calls, names, part, ...) part(name)
+
 static const struct option_row stream_rows[] = {
-#define STREAM_ROW(ID, id, flag, folder, doc) { flag, OPTION_STREAM, "streams", NULL, doc, NULL },
 	IOTR_STREAMS(STREAM_ROW)
-#undef STREAM_ROW
-	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams",
-	  "net,conn,epoll,sockopt,drop" },
+	{ "network", OPTION_STREAMS, "streams", NULL, "all network streams", IOTR_STREAMS(MEMBER) },
 	{ "all", OPTION_STREAMS, "streams", NULL, "all streams", NULL },
 };
 

@@ -32,7 +32,7 @@ struct router {
 	_Atomic uint64_t names_missing;
 };
 
-#define RECORD_SIZE(id, name, flag, folder, doc) [IOTR_##id] = sizeof(struct iotr_##name##_record),
+#define RECORD_SIZE(id, name, ...) [IOTR_##id] = sizeof(struct iotr_##name##_record),
 
 static const size_t record_sizes[IOTR_STREAM_COUNT] = { IOTR_STREAMS(RECORD_SIZE) };
 
@@ -207,15 +207,18 @@ static void describe_second(struct router *router, const struct iotr_vfs_record 
 		row->path = text_of(&path);
 }
 
-#define SAME_PLACE(member)                                                                      \
-	_Static_assert(offsetof(struct iotr_iouring_record, member) ==                          \
-			       offsetof(struct iotr_vfs_record, member),                        \
-		       "rows that name files begin alike")
-SAME_PLACE(file);
-SAME_PLACE(name2);
+/* How a record with a file begins; with FILES (see streams.def) the file is followed by the second name. */
+struct file_record {
+	struct iotr_record head;
+	struct iotr_file file;
+};
 
-/* For VFS and IOURING. */
-static void describe_files(struct router *router, struct row *row)
+static void describe_FILE(struct router *router, struct row *row)
+{
+	describe_file(router, &((const struct file_record *)row->record)->file, row);
+}
+
+static void describe_FILES(struct router *router, struct row *row)
 {
 	const struct iotr_vfs_record *record = (const void *)row->record;
 
@@ -236,35 +239,41 @@ static void describe_inode(struct router *router, uint64_t name, uint32_t device
 		row->path = text_of(&path);
 }
 
-static void describe_block(struct router *router, struct row *row)
+static void describe_DISK(struct router *router, struct row *row)
 {
 	const struct iotr_block_record *record = (const void *)row->record;
 
 	describe_inode(router, record->name, record->inode_device, record->inode, row);
 }
 
-static void describe_cache(struct router *router, struct row *row)
+static void describe_INODE(struct router *router, struct row *row)
 {
-	const struct iotr_file *file = &((const struct iotr_cache_record *)row->record)->file;
+	const struct iotr_file *file = &((const struct file_record *)row->record)->file;
 
 	describe_inode(router, file->name, file->device, file->inode, row);
 }
 
-static void describe_pagefault(struct router *router, struct row *row)
+static void describe_NO_FILE(struct router *router, struct row *row)
 {
-	const struct iotr_pagefault_record *record = (const void *)row->record;
-
-	describe_file(router, &record->file, row);
+	(void)router, (void)row;
 }
 
-/* For streams whose rows name files. */
+/* Looks up what the rows of a stream name. */
 static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *) = {
-	[IOTR_VFS] = describe_files,
-	[IOTR_BLOCK] = describe_block,
-	[IOTR_IOURING] = describe_files,
-	[IOTR_CACHE] = describe_cache,
-	[IOTR_PAGEFAULT] = describe_pagefault,
+#define DESCRIBER(id, name, folder, object, calls, names, ...) [IOTR_##id] = describe_##names,
+	IOTR_STREAMS(DESCRIBER)
 };
+
+/* That the records begin as their describers read them. */
+#define SAME_PLACE(record, member, other)                                                                              \
+	_Static_assert(offsetof(record, member) == offsetof(other, member), "records that name files begin alike");
+#define BEGINS_FILE(record) SAME_PLACE(record, file, struct file_record)
+#define BEGINS_INODE(record) BEGINS_FILE(record)
+#define BEGINS_FILES(record) BEGINS_FILE(record) SAME_PLACE(record, name2, struct iotr_vfs_record)
+#define BEGINS_DISK(record) SAME_PLACE(record, name, struct iotr_block_record)
+#define BEGINS_NO_FILE(record)
+#define BEGINS(id, name, folder, object, calls, names, ...) BEGINS_##names(struct iotr_##name##_record)
+IOTR_STREAMS(BEGINS)
 
 /* Transient names belong to one call, and are of no use after its row. */
 static void drop_transient(struct router *router, const struct iotr_record *head)
@@ -291,8 +300,7 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	if (record->sessions & router->tallied)
 		router->tally->rows[record->stream][record->operation % IOTR_OPERATIONS_MAX]++;
 	router->name_lost = false;
-	if (describers[record->stream])
-		describers[record->stream](router, &row);
+	describers[record->stream](router, &row);
 	row.name_lost = router->name_lost || record->unread;
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);

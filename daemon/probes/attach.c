@@ -195,26 +195,15 @@ static int group_attach_calls(struct probes *probes)
 	return functions_attach(probes->functions, function_failed, probes);
 }
 
+#define NO_GROUP PROBES_GROUP_COUNT
+
 /* Maps of events in flight, with the group of programs that fills them. */
 static const struct {
 	enum probes_group group;
 	const char *map;
 } in_flight[] = {
-	{ PROBES_BLOCK, "requests" },
-	{ PROBES_BLOCK, "bio_rows" },
-	{ PROBES_ASYNC, "aio_pendings" },
-	{ PROBES_ASYNC, "uring_pendings" },
-	{ PROBES_ASYNC, "uring_pending_repeats" },
-	{ PROBES_CACHE, "writebacks" },
-	{ PROBES_IOURING, "ring_requests" },
-	{ PROBES_IOURING, "ring_repeats" },
-	{ PROBES_NET_URING, "net_requests" },
-	{ PROBES_NET_URING, "net_repeats" },
-	{ PROBES_CONN, "closing" },
-	{ PROBES_CONN, "connect_claims" },
-	{ PROBES_CONN, "connects" },
-	{ PROBES_CONN_URING, "conn_requests" },
-	{ PROBES_CONN_URING, "conn_repeats" },
+#define IN_FLIGHT(map, stream, group, kind) { group, #map },
+	IOTR_UNDER_WAY(IN_FLIGHT)
 };
 
 static void map_empty(int map)

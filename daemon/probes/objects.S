@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF objects, as bytes in the daemon: iotr_bpf_NAME_begin to iotr_bpf_NAME_end. */
+#include "streams.def"
+
 #define TEXT(text) #text
 #define FILE(name) TEXT(name.bpf.o)
 #define OBJECT(name)				\
@@ -11,22 +13,13 @@
 	.global iotr_bpf_##name##_end;		\
 	iotr_bpf_##name##_end:;
 
+#define STREAM(id, name, folder, object, ...) OBJECT(object)
+#define FURTHER(id, object, stream) OBJECT(object)
 OBJECT(shared)
 OBJECT(syscalls)
-OBJECT(block)
 OBJECT(process)
-OBJECT(async)
-OBJECT(inodes)
-OBJECT(epoll)
-OBJECT(sockopt)
-OBJECT(drop)
-OBJECT(iouring)
-OBJECT(net)
-OBJECT(net_uring)
-OBJECT(conn)
-OBJECT(conn_uring)
-OBJECT(cache)
-OBJECT(pagefault)
 OBJECT(tasks)
+IOTR_STREAMS(STREAM)
+IOTR_FURTHER_OBJECTS(FURTHER)
 
 .section .note.GNU-stack,"",@progbits

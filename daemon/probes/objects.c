@@ -12,38 +12,37 @@
 
 #define NAMES_BYTES (16U << 20)
 
-#define OBJECT_BYTES(id, name)                                                                  \
-	extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
-OBJECT_BYTES(SHARED, shared)
-OBJECTS(OBJECT_BYTES)
+#define OBJECT_BYTES(name) extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
+#define STREAM_BYTES(id, name, folder, object, ...) OBJECT_BYTES(object)
+#define FURTHER_BYTES(id, object, stream) OBJECT_BYTES(object)
+OBJECT_BYTES(shared)
+OBJECT_BYTES(syscalls)
+OBJECT_BYTES(process)
+IOTR_STREAMS(STREAM_BYTES)
+IOTR_FURTHER_OBJECTS(FURTHER_BYTES)
 
 static const struct {
 	const char *name;
 	const unsigned char *begin, *end;
 } objects[OBJECT_COUNT] = {
-#define OBJECT_ROW(id, name) [OBJECT_##id] = { #name, iotr_bpf_##name##_begin, iotr_bpf_##name##_end },
+#define OBJECT_ROW(id, object) [OBJECT_##id] = { #object, iotr_bpf_##object##_begin, iotr_bpf_##object##_end },
+#define STREAM_ROW(id, name, folder, object, ...) OBJECT_ROW(id, object)
+#define FURTHER_ROW(id, object, stream) OBJECT_ROW(id, object)
 	OBJECT_ROW(SHARED, shared)
-	OBJECTS(OBJECT_ROW)
+	OBJECT_ROW(SYSCALLS, syscalls)
+	OBJECT_ROW(PROCESS, process)
+	IOTR_STREAMS(STREAM_ROW)
+	IOTR_FURTHER_OBJECTS(FURTHER_ROW)
 };
 
 static const enum object group_object[PROBES_GROUP_COUNT] = {
+#define GROUP_OBJECT(id, ...) [PROBES_##id] = OBJECT_##id,
 	[PROBES_CALLS] = OBJECT_SYSCALLS,
 	[PROBES_ENTERS] = OBJECT_SYSCALLS,
 	[PROBES_EXITS] = OBJECT_SYSCALLS,
-	[PROBES_INODES] = OBJECT_INODES,
-	[PROBES_ASYNC] = OBJECT_ASYNC,
-	[PROBES_BLOCK] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
-	[PROBES_EPOLL] = OBJECT_EPOLL,
-	[PROBES_SOCKOPT] = OBJECT_SOCKOPT,
-	[PROBES_DROP] = OBJECT_DROP,
-	[PROBES_IOURING] = OBJECT_IOURING,
-	[PROBES_NET] = OBJECT_NET,
-	[PROBES_NET_URING] = OBJECT_NET_URING,
-	[PROBES_CONN] = OBJECT_CONN,
-	[PROBES_CONN_URING] = OBJECT_CONN_URING,
-	[PROBES_CACHE] = OBJECT_CACHE,
-	[PROBES_PAGEFAULT] = OBJECT_PAGEFAULT,
+	IOTR_STREAMS(GROUP_OBJECT)
+	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
 };
 
 /* Streams whose programs are tail called by those on system calls: see syscalls.bpf.c. */
@@ -51,11 +50,12 @@ static const struct {
 	enum object object;
 	enum iotr_stream stream;
 } plugged[] = {
-	{ OBJECT_EPOLL, IOTR_EPOLL },
-	{ OBJECT_SOCKOPT, IOTR_SOCKOPT },
-	{ OBJECT_NET, IOTR_NET },
-	{ OBJECT_CONN, IOTR_CONN },
-	{ OBJECT_CACHE, IOTR_CACHE },
+#define NO_CALLS(id)
+#define CALLS(id)
+#define PLUGGED(id)	 { OBJECT_##id, IOTR_##id },
+#define PLUGGED_EXIT(id) PLUGGED(id)
+#define PLUGGED_ROW(id, name, folder, object, calls, ...) calls(id)
+	IOTR_STREAMS(PLUGGED_ROW)
 };
 
 /* ---- programs and maps of an object, before it is loaded ---- */

@@ -172,6 +172,25 @@ void probes_free(struct probes *probes)
 
 /* ---- what the rest of the daemon sees ---- */
 
+uint32_t probes_stream_groups(enum iotr_stream stream)
+{
+	enum {
+		NO_CALLS = 0,
+		CALLS = 1U << PROBES_CALLS,
+		PLUGGED_EXIT = 1U << PROBES_EXITS,
+		PLUGGED = 1U << PROBES_ENTERS | PLUGGED_EXIT,
+	};
+#define OWN(id, name, folder, object, calls, ...) [IOTR_##id] = 1U << PROBES_##id | (calls),
+	static const uint32_t own[IOTR_STREAM_COUNT] = { IOTR_STREAMS(OWN) };
+	uint32_t groups = own[stream];
+
+#define FURTHER(id, object, of)                                                                                        \
+	if (stream == IOTR_##of)                                                                                       \
+		groups |= 1U << PROBES_##id;
+	IOTR_FURTHER_OBJECTS(FURTHER)
+	return groups;
+}
+
 uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 {
 	const uint32_t calls = 1U << PROBES_CALLS;

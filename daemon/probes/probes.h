@@ -25,20 +25,11 @@ enum probes_group {
 	PROBES_CALLS,	/* system calls of the file system, at function level */
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same */
-	PROBES_INODES,	/* inodes of calls with path arguments, at function level */
-	PROBES_ASYNC,	/* file operations of io_uring; those of libaio are seen by the calls */
-	PROBES_BLOCK,
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
-	PROBES_EPOLL,
-	PROBES_SOCKOPT,
-	PROBES_DROP,
-	PROBES_IOURING,
-	PROBES_NET,
-	PROBES_NET_URING, /* NET by io_uring */
-	PROBES_CONN,
-	PROBES_CONN_URING, /* CONN by io_uring */
-	PROBES_CACHE,
-	PROBES_PAGEFAULT,
+	/* One for each other object. That of VFS has io_uring; libaio is seen by the calls. */
+#define PROBES_GROUP(id, ...) PROBES_##id,
+	IOTR_STREAMS(PROBES_GROUP)
+	IOTR_FURTHER_OBJECTS(PROBES_GROUP)
 	PROBES_GROUP_COUNT,
 };
 
@@ -74,6 +65,9 @@ const int *probes_rings(const struct probes *probes, size_t *count);
 
 /* Bytes of memory that the maps and rings hold. */
 uint64_t probes_memory(const struct probes *probes);
+
+/* The groups, as a mask of bits, that a stream needs. */
+uint32_t probes_stream_groups(enum iotr_stream stream);
 
 /* The groups, as a mask of bits, that stand for the given ones at this level. */
 uint32_t probes_groups(const struct probes *probes, uint32_t groups);

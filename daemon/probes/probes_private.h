@@ -8,16 +8,13 @@
 #define CPUS_PER_RING 8
 
 /* In the order of loading: an object that reuses a map comes after the one that creates it. */
-#define OBJECTS(X) \
-	X(SYSCALLS, syscalls) X(INODES, inodes) X(ASYNC, async) X(BLOCK, block) X(PROCESS, process) \
-	X(EPOLL, epoll) X(SOCKOPT, sockopt) X(DROP, drop) X(IOURING, iouring) \
-	X(NET, net) X(NET_URING, net_uring) X(CONN, conn) X(CONN_URING, conn_uring) \
-	X(CACHE, cache) X(PAGEFAULT, pagefault)
-
 enum object {
-	OBJECT_SHARED, /* first, as the others reuse its maps */
-#define OBJECT_NUMBER(id, name) OBJECT_##id,
-	OBJECTS(OBJECT_NUMBER)
+	OBJECT_SHARED, /* the others reuse its maps */
+	OBJECT_SYSCALLS,
+	OBJECT_PROCESS,
+#define OBJECT_NUMBER(id, ...) OBJECT_##id,
+	IOTR_STREAMS(OBJECT_NUMBER)
+	IOTR_FURTHER_OBJECTS(OBJECT_NUMBER)
 	OBJECT_COUNT,
 };
 

@@ -16,10 +16,12 @@
 #define KEY_MAX	  16  /* bytes of the largest key of these maps */
 #define BY_MEMBER IOTR_STREAM_COUNT
 
+/* See IOTR_UNDER_WAY in streams.def. */
 enum kind {
-	KIND_EVENT, /* an entry is one event in flight, which makes one row */
-	KIND_MARK,  /* an entry may be of an event that has ended; a later entry makes the row */
-	KIND_RUNS,  /* an entry has runs of pages of one call: struct cache_call */
+	KIND_EVENT,
+	KIND_MARK,
+	KIND_RUNS,
+	KIND_HELP,
 };
 
 /* Maps of events in flight. BTF describes the types of their values, which have a member `sessions`. */
@@ -28,20 +30,8 @@ static const struct {
 	enum iotr_stream stream; /* BY_MEMBER: the value's member `stream` says which */
 	enum kind kind;
 } tables[] = {
-	{ "slots", BY_MEMBER, KIND_EVENT },
-	{ "plugged", BY_MEMBER, KIND_EVENT },
-	{ "requests", IOTR_BLOCK, KIND_EVENT },
-	{ "bio_rows", IOTR_BLOCK, KIND_EVENT },
-	{ "bios", IOTR_BLOCK, KIND_MARK },
-	{ "aio_pendings", IOTR_VFS, KIND_EVENT },
-	{ "uring_pendings", IOTR_VFS, KIND_EVENT },
-	{ "cache_calls", IOTR_CACHE, KIND_RUNS },
-	{ "writebacks", IOTR_CACHE, KIND_EVENT },
-	{ "page_faults", IOTR_PAGEFAULT, KIND_EVENT },
-	{ "ring_requests", IOTR_IOURING, KIND_EVENT },
-	{ "net_requests", IOTR_NET, KIND_EVENT },
-	{ "connects", IOTR_CONN, KIND_EVENT },
-	{ "conn_requests", IOTR_CONN, KIND_EVENT },
+#define TABLE(map, stream, group, kind) { #map, stream, KIND_##kind },
+	IOTR_UNDER_WAY(TABLE)
 };
 
 /* Offsets in bytes of the members that are read of a map's value. */
@@ -166,7 +156,7 @@ void under_way_count(struct probes *probes, struct under_way *ret)
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		struct layout layout = { .stream = tables[i].stream, .kind = tables[i].kind };
 		const struct bpf_object *object;
-		const struct bpf_map *map = map_owner(probes, tables[i].map, &object);
+		const struct bpf_map *map = layout.kind == KIND_HELP ? NULL : map_owner(probes, tables[i].map, &object);
 		int r = map ? layout_find(object, map, &layout) : 0;
 
 		if (map && r >= 0)

@@ -11,7 +11,7 @@
 #include "session_spec.h"
 
 /*
- * -EINVAL, with the parameter: according to the facts of its streams' rows (see IOTR_STREAM_FACTS), no row of
+ * -EINVAL, with the parameter: according to the facts of its streams' rows (see streams.def), no row of
  * the session can ever pass the filters. A path filter is refused even if only one of several streams has no
  * files.
  */

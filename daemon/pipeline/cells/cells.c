@@ -4,8 +4,8 @@
 
 #include "escape.h"
 
-#define FILLER(id, name, flag, folder, doc)   [IOTR_##id] = cells_fill_##name,
-#define END(id, name, flag, folder, doc)      [IOTR_##id] = id##_END,
+#define FILLER(id, name, ...) [IOTR_##id] = cells_fill_##name,
+#define END(id, ...)	      [IOTR_##id] = id##_END,
 
 static const cells_filler fillers[IOTR_STREAM_COUNT] = { IOTR_STREAMS(FILLER) };
 /* Indices after the last of a stream's own columns */

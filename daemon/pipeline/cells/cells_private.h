@@ -13,7 +13,7 @@
 /* ---- a stream's own columns ---- */
 
 typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct cell *cell);
-#define CELLS_FILLER(id, name, flag, folder, doc)                                               \
+#define CELLS_FILLER(id, name, ...)                                                             \
 	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell);
 IOTR_STREAMS(CELLS_FILLER)
 

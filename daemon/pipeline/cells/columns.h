@@ -15,7 +15,7 @@
 enum first_column { IOTR_FIRST_COLUMNS(CELLS_FIRST) FIRST_COUNT };
 enum last_column { IOTR_LAST_COLUMNS(CELLS_LAST) LAST_COUNT };
 
-#define CELLS_STREAM(id, name, flag, folder, doc)                                               \
+#define CELLS_STREAM(id, name, ...)                                                             \
 	enum name##_column {                                                                    \
 		id##_BEGIN = FIRST_COUNT - 1,                                                   \
 		IOTR_##id##_COLUMNS(CELLS_COLUMN) id##_END,                                     \

@@ -101,13 +101,13 @@ static const char *open_envelope(struct json_object *message, struct envelope *e
 		return "the message names no method";
 	envelope->method = json_object_get_string(method);
 	if (strlen(envelope->method) != (size_t)json_object_get_string_len(method))
-		return "the method's name holds a NUL";
+		return "the method's name contains a NUL byte";
 	if (get_member(message, "parameters", json_type_object, &envelope->parameters) < 0)
 		return "the parameters are not an object";
 	if (get_flag(message, "more", &envelope->more) < 0 ||
 	    get_flag(message, "oneway", &envelope->oneway) < 0 ||
 	    get_flag(message, "upgrade", &envelope->upgrade) < 0)
-		return "more, oneway and upgrade are true or false";
+		return "more, oneway and upgrade must be true or false";
 	if (envelope->more && envelope->oneway)
 		return "a call cannot be both more and oneway";
 	return NULL;
@@ -135,7 +135,7 @@ int dispatch_message(struct connection *connection, struct control *control, con
 	call->oneway = envelope.oneway;
 	*ret = call;
 	if (envelope.upgrade)
-		call_invalid(call, "upgrade", "no method here upgrades the connection");
+		call_invalid(call, "upgrade", "no method of this daemon upgrades the connection");
 	else
 		run(call);
 	return 0;

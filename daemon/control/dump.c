@@ -65,7 +65,7 @@ static void reply_refused(struct call *call, const struct dump_choice *choice, i
 	if (r == -ENOENT)
 		reply_no_such_session(call, choice->name);
 	else if (r == -EOPNOTSUPP)
-		call_invalid(call, "name", "the session is no flight recorder: its rows are in files");
+		call_invalid(call, "name", "the session is not a flight recorder: its rows are in files");
 	else if (r == -EBUSY)
 		call_failed(call, "a dump of session %s is being written: try again when it is done",
 			    choice->name);

@@ -109,7 +109,7 @@ static void turn_away(int fd, const char *error)
 	json_object_object_add(message, "parameters", json_object_new_object());
 	text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN);
 	if (send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_debug("cannot tell a peer that it is turned away: %m");
+		log_debug("cannot tell a peer why its connection is refused: %m");
 }
 
 void server_adopt(struct server *server, int owned_fd)
@@ -123,14 +123,14 @@ void server_adopt(struct server *server, int owned_fd)
 	r = peer_check(fd, server->control->group, &caller);
 	uid = caller.uid;
 	if (r < 0) {
-		log_warning("uid %u %s: turned away", uid,
+		log_warning("uid %u %s: connection refused", uid,
 			    r == -E2BIG ? "is in too many groups" : "may not control the daemon");
 		turn_away(fd, IOTR_PERMISSION_DENIED);
 		return;
 	}
 	slot = make_room(server, uid);
 	if (!slot) {
-		log_warning("no connection is idle: one more of uid %u turned away", uid);
+		log_warning("no connection is idle: one more of uid %u is refused", uid);
 		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS);
 		return;
 	}

@@ -9,10 +9,10 @@
 #include "spec/arguments.h"
 
 static const char description[] =
-	"# What every Varlink service answers\n"
+	"# The interface that every Varlink service has\n"
 	"interface org.varlink.service\n"
 	"\n"
-	"# Who this is, and the interfaces it has\n"
+	"# Returns what the service is, and its interfaces\n"
 	"method GetInfo() -> (\n"
 	"  vendor: string,\n"
 	"  product: string,\n"
@@ -21,7 +21,7 @@ static const char description[] =
 	"  interfaces: []string\n"
 	")\n"
 	"\n"
-	"# The definition of an interface\n"
+	"# Returns the definition of an interface\n"
 	"method GetInterfaceDescription(interface: string) -> (description: string)\n"
 	"\n"
 	"error InterfaceNotFound (interface: string)\n"

@@ -73,7 +73,7 @@ int argument_string(struct json_object *value, void *target, struct engine_error
 		return argument_refuse(error, "it is not a string");
 	text = json_object_get_string(value);
 	if (strlen(text) != (size_t)json_object_get_string_len(value))
-		return argument_refuse(error, "the string holds a NUL");
+		return argument_refuse(error, "the string contains a NUL byte");
 	*(const char **)target = text;
 	return 0;
 }
@@ -146,12 +146,12 @@ int argument_list(struct json_object *value,
 	size_t length;
 
 	if (!json_object_is_type(value, json_type_array))
-		return argument_refuse(error, "it is not a list");
+		return argument_refuse(error, "it is not an array");
 	length = json_object_array_length(value);
 	if (!length)
-		return argument_refuse(error, "the list is empty");
+		return argument_refuse(error, "the array is empty");
 	if (length > IOTR_FILTER_VALUES_MAX)
-		return argument_refuse(error, "%zu values are given, %d are the most", length,
+		return argument_refuse(error, "%zu values are given, but the limit is %d", length,
 				       IOTR_FILTER_VALUES_MAX);
 	for (size_t i = 0; i < length; i++) {
 		int r = each(json_object_array_get_idx(value, i), target, error);

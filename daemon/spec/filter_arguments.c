@@ -29,7 +29,7 @@ static int read_list(struct json_object *value, struct iotr_session_spec *spec, 
 	void *memory = calloc(length ?: 1, element);
 
 	if (!memory)
-		return argument_refuse(error, "there is no memory for the list");
+		return argument_refuse(error, "out of memory");
 	*(void **)array = memory;
 	return argument_list(value, add, spec, error);
 }
@@ -182,7 +182,7 @@ static int add_disk_files(struct iotr_session_spec *spec, struct engine_error *e
 			continue;
 		more = realloc(spec->devices, (spec->device_count + count) * sizeof(*more));
 		if (!more)
-			return argument_refuse(error, "there is no memory for the list");
+			return argument_refuse(error, "out of memory");
 		spec->devices = more;
 		memcpy(more + spec->device_count, found, count * sizeof(*more));
 		spec->device_count += count;
@@ -251,7 +251,7 @@ static int add_cgroup(struct json_object *value, void *target, struct engine_err
 	if (!*path || strlen(path) >= sizeof(*spec->cgroups))
 		return argument_refuse(error, "a cgroup is a path of 1 to %zu bytes", sizeof(*spec->cgroups) - 1);
 	if (path_climbs(path))
-		return argument_refuse(error, "'%.256s': a cgroup's path has no '..'", path);
+		return argument_refuse(error, "'%.256s': the path of a cgroup must not contain '..'", path);
 	strcpy(spec->cgroups[spec->cgroup_count++], path);
 	return 0;
 }
@@ -276,11 +276,11 @@ static int add_unit(struct json_object *value, void *target, struct engine_error
 	if (r < 0)
 		return r;
 	if (!*name || *name == '.' || name[strspn(name, allowed)])
-		return argument_refuse(error, "'%.256s' is no name of a unit", name);
+		return argument_refuse(error, "'%.256s' is not the name of a unit", name);
 	length = (size_t)snprintf(spec->units[spec->unit_count], sizeof(*spec->units), "%s%s", name,
 				  unit_has_ending(name) ? "" : ".service");
 	if (length >= sizeof(*spec->units))
-		return argument_refuse(error, "a unit's name has %d bytes at most", IOTR_UNIT_MAX);
+		return argument_refuse(error, "a unit's name is at most %d bytes long", IOTR_UNIT_MAX);
 	if (!unit_has_cgroup(name))
 		return argument_refuse(error, "'%.256s': units of this kind have no processes", name);
 	spec->unit_count++;
@@ -303,9 +303,9 @@ static int add_path(struct json_object *value, void *target, struct engine_error
 	if (r < 0)
 		return r;
 	if (*path != '/')
-		return argument_refuse(error, "'%.256s' is no absolute path", path);
+		return argument_refuse(error, "'%.256s' is not an absolute path", path);
 	if (strlen(path) >= sizeof(*spec->paths))
-		return argument_refuse(error, "a path has %zu bytes at most", sizeof(*spec->paths) - 1);
+		return argument_refuse(error, "a path is at most %zu bytes long", sizeof(*spec->paths) - 1);
 	strcpy(spec->paths[spec->path_count++], path);
 	return 0;
 }
@@ -321,7 +321,7 @@ int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_err
 {
 	if (spec->tree && !spec->pid_count) {
 		strcpy(error->parameter, "tree");
-		return argument_refuse(error, "it needs pids, whose descendants are meant");
+		return argument_refuse(error, "it needs pids, the processes whose descendants are followed");
 	}
 	return filter_fit(spec, error);
 }

@@ -100,7 +100,7 @@ static void warn_of_operations(const struct iotr_session_spec *spec, struct json
 		if (spec->streams >> stream & 1 && !iotr_operations_any(&spec->operations[stream]))
 			without |= 1U << stream;
 	if (without)
-		warn(warnings, "none of the operations is one of %s: no row of that will be recorded",
+		warn(warnings, "none of the operations belongs to %s, of which no row will be recorded",
 		     stream_names(without, names));
 }
 
@@ -135,7 +135,7 @@ static unsigned int process_of(unsigned int pid)
 static void tell_absent(char *text, size_t size, unsigned int pid, unsigned int process)
 {
 	if (process)
-		snprintf(text, size, "%u is a thread, of process %u", pid, process);
+		snprintf(text, size, "%u is a thread of process %u", pid, process);
 	else
 		snprintf(text, size, "there is no process %u", pid);
 }
@@ -193,7 +193,7 @@ static void warn_of_devices(const struct iotr_session_spec *spec, struct json_ob
 
 		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", device >> 20, device & 0xfffff);
 		if (access(path, F_OK) < 0 && !is_mounted(device))
-			warn(warnings, "no disk and no file system here has the number %u:%u now", device >> 20,
+			warn(warnings, "no disk or file system has the device number %u:%u now", device >> 20,
 			     device & 0xfffff);
 	}
 }

@@ -33,7 +33,7 @@ static int parse_interval(struct json_object *value, uint64_t *ns, struct engine
 	int r = argument_number(value, 0, INT64_MAX, ns, error);
 
 	if (r >= 0 && *ns && *ns < IOTR_SNAPSHOTS_INTERVAL_MIN)
-		return argument_refuse(error, "it is less than a second; 0 or off is for never");
+		return argument_refuse(error, "it is less than a second; 0 or off means never");
 	return r;
 }
 

@@ -69,7 +69,7 @@ static int parse_least(struct json_object *value, uint64_t least, bool or_never,
 	if (r < 0)
 		return r;
 	if (number < least && (number || !or_never))
-		return argument_refuse(error, "%s is too little: the least is %s%s",
+		return argument_refuse(error, "%s is too small: the minimum is %s%s",
 				       format(given, sizeof(given), number),
 				       format(wanted, sizeof(wanted), least),
 				       or_never ? ", or 0 for never" : "");
@@ -151,7 +151,7 @@ static int parse_flight_recorder(struct json_object *value, void *target,
 		return r;
 	if (spec->flight_recorder < IOTR_FLIGHT_RECORDER_MIN ||
 	    spec->flight_recorder > IOTR_FLIGHT_RECORDER_MAX)
-		return argument_refuse(error, "a flight recorder has from %s to %s of memory",
+		return argument_refuse(error, "the memory of a flight recorder is from %s to %s",
 				       iotr_format_size(least, sizeof(least), IOTR_FLIGHT_RECORDER_MIN),
 				       iotr_format_size(most, sizeof(most), IOTR_FLIGHT_RECORDER_MAX));
 	return 0;
@@ -178,7 +178,7 @@ static int refuse_files(struct json_object *parameters, struct engine_error *err
 			continue;
 		snprintf(error->parameter, sizeof(error->parameter), "%s", row->name);
 		return argument_refuse(error, "a flight recorder writes no files until it is dumped: "
-					      "this has no meaning for it");
+					      "this parameter does not apply to it");
 	}
 	return 0;
 }

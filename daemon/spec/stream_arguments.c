@@ -85,7 +85,7 @@ static void tell_operations(uint32_t streams, char *text, size_t size)
 					       schema->operations[i]);
 			if (at < size)
 				continue;
-			snprintf(text, size, "'iotracectl streams' shows those there are");
+			snprintf(text, size, "'iotracectl streams' lists them");
 			return;
 		}
 	}
@@ -171,7 +171,7 @@ int argument_sample(struct json_object *value, void *target, struct engine_error
 		if (stream < 0)
 			return refuse_unknown(error, flag);
 		if (argument_number(number, 1, IOTR_SAMPLE_MAX, &sample, error) < 0)
-			return argument_refuse(error, "%s: one in N events, N from 1 to %d", flag,
+			return argument_refuse(error, "%s: N of one in N events is from 1 to %d", flag,
 					       IOTR_SAMPLE_MAX);
 		spec->sample[stream] = (uint32_t)sample;
 	}

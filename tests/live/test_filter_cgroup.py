@@ -181,6 +181,6 @@ def block(world):
 def refused(world):
     mounted()
     for words, what in ((['--cgroup', '/no/such'], 'no cgroup'), (['--cgroup', '/..'], '..'),
-                        (['--unit', 'a/b'], 'no name'), (['--unit', 'a.timer'], 'no processes')):
+                        (['--unit', 'a/b'], 'not the name'), (['--unit', 'a.timer'], 'no processes')):
         done = world.ctl.exits((1, 2), 'start', 'x', '--vfs', *words)
         check(what in done.stderr, '%s: the reason is not told' % words, done.stderr)

@@ -228,13 +228,13 @@ err "--operation: 'SEND' is an operation of other streams: iouring, net$"
 expect 2 start other --vfs --operation vsf.READ
 err "--operation: there is no stream 'vsf', did you mean 'vfs'\?: there are vfs, block"
 expect 2 start other --all --operation FLY
-err "'iotracectl streams' shows"
+err "'iotracectl streams' lists them"
 expect 2 start other --vfs --keep-size 100K
-err '--keep-size: 100 KiB is too little: the least is 1 MiB$'
+err '--keep-size: 100 KiB is too small: the minimum is 1 MiB$'
 expect 2 start other --vfs --rotate-size 1.5K
-err '--rotate-size: 1.5 KiB is too little: the least is 64 KiB, or 0 for never$'
+err '--rotate-size: 1.5 KiB is too small: the minimum is 64 KiB, or 0 for never$'
 expect 2 start other --vfs --rotate-interval 5ms
-err '--rotate-interval: 5ms is too little: the least is 100ms, or 0 for never$'
+err '--rotate-interval: 5ms is too small: the minimum is 100ms, or 0 for never$'
 expect 2 start other --net --device 8:0
 err '^iotracectl: --device: rows of net have no device'
 expect 2 start other --cache --errors
@@ -249,7 +249,7 @@ expect 0 start warned --vfs --cache --errors
 err "^iotracectl: warning: rows of cache have no error: the filter 'errors'"
 expect 0 set warned --device 4000:77 --json
 json
-out '"warnings":\["no disk and no file system here has the number 4000:77 now"\]'
+out '"warnings":\["no disk or file system has the device number 4000:77 now"\]'
 expect 0 stop warned
 "$systemd" "$work/bus" &
 for _ in $(seq 100); do

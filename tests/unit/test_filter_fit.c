@@ -80,7 +80,7 @@ static const struct {
 	{ "{\"streams\":[\"drop\"],\"uids\":[0],\"min_size\":5}", 0, "" },
 	{ "{\"streams\":[\"vfs\",\"cache\"],\"errors\":true}", 1, "rows of cache have no error" },
 	{ "{\"streams\":[\"vfs\",\"conn\",\"drop\"],\"pids\":[1],\"min_size\":1}", 2, "rows of drop have no process" },
-	{ "{\"streams\":[\"vfs\",\"block\",\"conn\"],\"operations\":[\"FSYNC\",\"CONNECT\"]}", 1, "one of block: no row" },
+	{ "{\"streams\":[\"vfs\",\"block\",\"conn\"],\"operations\":[\"FSYNC\",\"CONNECT\"]}", 1, "belongs to block, of which no row" },
 	{ "{\"streams\":[\"vfs\"],\"errors\":false,\"min_size\":0}", 0, "" },
 };
 
@@ -139,7 +139,7 @@ static void *check_thread(void *unused)
 	char text[128], word[64];
 
 	snprintf(text, sizeof(text), "{\"streams\":[\"vfs\"],\"pids\":[%d]}", tid);
-	snprintf(word, sizeof(word), "%d is a thread, of process %d", tid, getpid());
+	snprintf(word, sizeof(word), "%d is a thread of process %d", tid, getpid());
 	ck_assert_int_lt(start(text), 0);
 	ck_assert_str_eq(error.message, word);
 	return unused;
@@ -166,7 +166,7 @@ START_TEST(knows_devices)
 		 major(root.st_dev), minor(root.st_dev));
 	ck_assert_int_ge(start(text), 0);
 	ck_assert_uint_eq(json_object_array_length(warnings), 1);
-	ck_assert_str_eq(warning(0), "no disk and no file system here has the number 4000:77 now");
+	ck_assert_str_eq(warning(0), "no disk or file system has the device number 4000:77 now");
 }
 END_TEST
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 
-from lib.registry import Skip, check, equal, test, wait_for
+from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 
 WAIT = 'echo $$ > %s/cgroup.procs; read line; exec cat %s > /dev/null'
 
@@ -60,7 +60,7 @@ def wait_inside(processes, places):
 
 def go(*processes):
     for process in processes:
-        process.communicate(b'\n', timeout=300)
+        process.communicate(b'\n', timeout=PATIENCE)
 
 
 def file(world, name):

@@ -11,7 +11,7 @@ import threading
 import time
 
 from lib import rows as trace
-from lib.registry import check, equal, test, wait_for
+from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.world import find_key
 
 
@@ -135,7 +135,7 @@ def under_way(world):
     world.ctl.exits(0, 'set', session.name, '--pid', '1', '--errors')
     reader.stdin.write(b'b')
     wait_reading(reader)
-    reader.communicate(b'cd', timeout=300)
+    reader.communicate(b'cd', timeout=PATIENCE)
     session.stop()
     equal([row['bytes_completed'] for row in session.rows()], ['1'], 'bytes of the reads')
 
@@ -250,7 +250,7 @@ def tree(world):
     shell.stdin.write(b'go\n')
     shell.stdin.flush()
     world.ctl.exits(0, 'set', session.name, '--operation', 'READ')
-    shell.communicate(b'go\n', timeout=300)
+    shell.communicate(b'go\n', timeout=PATIENCE)
     session.stop()
     read = [row for row in session.rows() if row['filename'] == path and row['operation'] == 'READ']
     check(read, 'nothing of the descendants')

@@ -144,8 +144,9 @@ def unknown_unit(world):
 
 @test
 def survives(world):
-    """Started anew after it was killed. The last test of the service: a machine has little memory to spare for its maps."""
+    """Started anew after it was killed."""
     ctl = running(world)
+    # It is the last test of the service, for whose maps a machine has little memory to spare.
     world.later('systemctl', 'stop', 'iotracerd.socket', 'iotracerd.service')
     if show(world, 'iotracerd', 'Restart') == 'no':
         raise Skip('not restarted by its unit')

@@ -10,7 +10,7 @@ import termios
 from lib import account, rows
 from lib.calls import in_call
 from lib.match import Matcher
-from lib.registry import check, equal, test, wait_for
+from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.world import find_key
 
 MAX = 64
@@ -64,7 +64,7 @@ def place_of_another(world):
         wait_for('the next read', lambda: not unread(reader.stdin) and in_call(reader.pid, 0))
         first.stop()
         with world.session(*options, os.getpid()) as later:
-            reader.communicate(b'b', timeout=300)
+            reader.communicate(b'b', timeout=PATIENCE)
     equal([row['operation'] for row in later.rows() if row['pid'] == str(reader.pid)], [], 'rows of the process')
 
 

@@ -66,15 +66,26 @@ class Daemon:
         os.rename(self.faults + '.new', self.faults)
 
     def wait_ready(self):
-        end = time.monotonic() + PATIENCE
+        """Patiently from when it last worked: it loads its programs for long where there is other work."""
+        end, used = time.monotonic() + PATIENCE, 0
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise Failure('the daemon ended with %d while starting' % self.process.returncode,
                               *self.tail())
             if self.answers():
                 return
+            if used != (used := self.cpu_time()):
+                end = time.monotonic() + PATIENCE
             time.sleep(0.05)
         raise Failure('the daemon did not open its socket', *self.tail())
+
+    def cpu_time(self):
+        """In ticks; 0 when it has ended."""
+        try:
+            with open('/proc/%d/stat' % self.process.pid, encoding='ascii') as file:
+                return sum(map(int, file.read().rpartition(')')[2].split()[11:13]))
+        except OSError:
+            return 0
 
     def answers(self):
         with socket.socket(socket.AF_UNIX) as peer:

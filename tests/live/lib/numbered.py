@@ -7,9 +7,8 @@ import subprocess
 import sys
 import time
 
-from lib.registry import check
+from lib.registry import PATIENCE, check
 
-PATIENCE = 60
 PROGRAM = r'''
 import mmap, os, struct, sys
 file = os.open(sys.argv[1], os.O_RDONLY)

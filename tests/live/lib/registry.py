@@ -4,7 +4,7 @@ import time
 from types import SimpleNamespace
 
 TESTS = []
-PATIENCE = 300  # seconds for what takes moments: emulated machines, and such as have other work, are slow
+PATIENCE = 600  # seconds for what takes moments: emulated machines, and such as have other work, are slow
 
 
 class Skip(Exception):

@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 
-from lib.registry import Failure, check
-
-PATIENCE = 300
+from lib.registry import PATIENCE, Failure, check
 
 
 class Expected:

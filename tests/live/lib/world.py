@@ -9,7 +9,7 @@ import tempfile
 
 from lib.ctl import Ctl, Session
 from lib.daemon import Daemon
-from lib.registry import Failure, Skip
+from lib.registry import PATIENCE, Failure, Skip
 from lib.trigger import Trigger
 
 
@@ -125,7 +125,7 @@ class World:
 
     def command(self, *args, check=True):
         done = subprocess.run([str(arg) for arg in args], text=True, capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=300, check=False)
+                              stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
         if check and done.returncode:
             raise Failure('%s: exit %d' % (' '.join(map(str, args)), done.returncode),
                           *(done.stdout + done.stderr).splitlines()[-5:])

@@ -17,7 +17,7 @@
 #include "pipeline/losses.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/recover.h"
-#include "pipeline/storage.h"
+#include "pipeline/storage/storage.h"
 #include "probes/filter_error.h"
 #include "probes/paths_find.h"
 #include "probes/probes.h"

@@ -12,7 +12,7 @@
 
 #include "clocks.h"
 #include "events.h"
-#include "manifest_file.h"
+#include "storage/manifest_file.h"
 
 #define MANIFEST_SCHEMA_VERSION 1
 

@@ -20,7 +20,7 @@
 #include "events.h"
 #include "format.h"
 #include "segment.h"
-#include "trace.h"
+#include "storage/trace.h"
 
 enum {
 	SINK_BUFFER_SIZE = 256 * 1024,

@@ -15,7 +15,7 @@
 #include "pipeline/clocks.h"
 #include "pipeline/manifest.h"
 #include "pipeline/output.h"
-#include "pipeline/storage.h"
+#include "pipeline/storage/storage.h"
 #include "schema.h"
 #include "snapshot.h"
 

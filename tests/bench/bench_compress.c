@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "storage/compress.h"
 
 static void computes(void *userdata, bool begins)
 {

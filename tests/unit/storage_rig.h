@@ -2,7 +2,7 @@
 /* A storage with its thread, traces of it and their files. */
 #pragma once
 
-#include "storage.h"
+#include "storage/storage.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "compress.h"
+#include "storage/compress.h"
 
 #include <errno.h>
 

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sources of storage share.
+ * What the sources of storage share. From below, each made of those before it:
+ *
+ *   kept.c        the bytes and closed segments of a trace: numbers and lists
+ *   trace_life.c  traces, which live as long as a thread works with them
+ *   visits.c      which threads wait for which disks
+ *   removal.c     segments and folders that go
+ *   room.c        whether there is room to write, and what goes to make some
+ *   manifest_file.c, manifest_edit.c   manifest.json, which takes room like any file
+ *   tell.c, pack.c   what keepers do: tell the manifest what became of segments, and compress these
+ *   keeper.c      the keepers' threads
+ *   trace.c       what a writer reports, scan.c what earlier sessions left, storage.c all of it together
  *
  * Locks: `storage->lock` protects all numbers, lists and states, and is never held while a disk is
  * waited for. `trace->files` protects the names of the trace's closed segments, and is taken first.
@@ -9,12 +19,14 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 
 #include "clocks.h"
+#include "compress.h"
 #include "segment_name.h"
 #include "storage.h"
 
@@ -134,51 +146,53 @@ struct storage {
 	_Atomic bool stopping;
 };
 
-/* Initialises an empty trace, in no list. */
-void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted);
-
 /* The rights with which any thread opens, makes, renames and removes its files. */
 static inline const struct rights *trace_rights(const struct trace *trace)
 {
 	return trace->rights ?: &trace->storage->rights;
 }
 
-/* With the lock held. */
-struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted);
-void trace_unref(struct trace *trace);
+/* ---- kept.c, with the lock held ---- */
+
 void trace_use(struct trace *trace, uint64_t bytes);
 void trace_unuse(struct trace *trace, uint64_t bytes);
 void kept_set_state(struct trace *trace, struct kept *kept, enum kept_state state);
 int kept_add(struct trace *trace, const struct kept *kept);
-void kept_note(struct trace *trace, struct kept *kept);
 void kept_put(struct kept *kept); /* frees a removed segment that is in no list, unless it is held */
+
+/* Notes a change of the segment, and wakes the thread that writes the manifest: the writer's, or a keeper. */
+void kept_note(struct trace *trace, struct kept *kept);
 
 /* The oldest closed segment that can be removed, of a stream or of all, or NULL. */
 struct kept *kept_oldest(const struct kept_list *list, uint64_t mono_ns);
 struct kept *trace_oldest(const struct trace *trace);
 
-/* Removes the files of a segment; releases the lock meanwhile. False: they cannot be removed now. */
-bool trace_remove(struct trace *trace, struct kept *kept);
+/* ---- trace_life.c ---- */
+
+/* Initialises an empty trace, in no list. */
+void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted);
+
+/* With the lock held. NULL: no memory. */
+struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted);
 
 /*
- * Like trace_take() and trace_settle(), for the .gz of `kept`: only older segments of the session
- * make room, and none when it has ended. -ECANCELED: it was removed.
+ * Drops a reference, with the lock held. An ended trace that has no work left is freed, unless its bytes count for
+ * max_use: then only the descriptor is closed, as there may be many of them.
  */
-int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes);
-void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written);
+void trace_unref(struct trace *trace);
 
 /*
- * Removes the whole folder of an ended trace without segments; releases the lock meanwhile. The
- * trace is freed then. False: not all of it could be removed.
+ * A descriptor of the trace's folder, or of a stream's, or a negative errno. -ENOENT: it was
+ * replaced by another one.
  */
-bool trace_remove_folder(struct trace *trace);
+int trace_open(const struct trace *trace);
+int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
 
-/* Removes what exceeds max_use, with the lock held, except on disks that do not answer. */
-void storage_trim(struct storage *storage);
+/* ---- visits.c, with the lock held ---- */
 
 /*
- * With the lock held, which the caller releases in between. A visit that goes on calls visit_goes_on() now and
- * then, without the lock.
+ * The caller releases the lock in between. A visit that goes on calls visit_goes_on() now and then, without the
+ * lock.
  */
 void visit_begin(struct visit *visit, struct trace *trace, enum visit_kind kind);
 void visit_end(struct visit *visit);
@@ -188,35 +202,93 @@ static inline void visit_goes_on(struct visit *visit)
 	atomic_store(&visit->since_ns, clocks_mono_ns());
 }
 
-/*
- * Whether a visit of that kind is at the disk; whether a visit of any kind gets no answer from it.
- * With the lock held.
- */
+/* Whether a visit of that kind is at the disk; whether a visit of any kind gets no answer from it. */
 bool disk_is_visited(const struct storage *storage, dev_t device, enum visit_kind kind);
 bool disk_is_silent(const struct storage *storage, dev_t device);
 
-/* Logs disks that have been silent for long, once for each visit. With the lock held. */
+/* Logs disks that have been silent for long, once for each visit. */
 void visits_tell(struct storage *storage);
 
+/* ---- removal.c, with the lock held, which is released meanwhile ---- */
+
+/* Removes the files of a segment. False: they cannot be removed now. */
+bool trace_remove(struct trace *trace, struct kept *kept);
+
 /*
- * A descriptor of the trace's folder, or of a stream's, or a negative errno. -ENOENT: it was
- * replaced by another one.
+ * Removes the whole folder of an ended trace without segments. The trace is freed then. False: not all of it could
+ * be removed.
  */
-int trace_open(const struct trace *trace);
-int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
+bool trace_remove_folder(struct trace *trace);
+
+/* ---- room.c ---- */
+
+/*
+ * Like trace_take() and trace_settle(), for the .gz of `kept`: only older segments of the session
+ * make room, and none when it has ended. -ECANCELED: it was removed.
+ */
+int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes);
+void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written);
+
+/* Bytes by which max_use is exceeded, without those that are being removed from disks that answer. With the lock held. */
+uint64_t room_excess(const struct storage *storage);
+
+/* The trace whose oldest segment goes next for max_use, on a disk that answers; NULL: none. With the lock held. */
+struct trace *room_victim(const struct storage *storage);
+
+/* ---- manifest_edit.c, without the lock ---- */
+
+/*
+ * Writes the trace's changes into its manifest.json. 0 or a negative errno; then the next call
+ * tries it again, or trace_drop_untold() forgets them.
+ */
+int manifest_edit(struct trace *trace);
+void trace_drop_untold(struct trace *trace);
+
+/* ---- a keeper's work: keeper.c, which visits the disk for it; with the lock held ---- */
+
+#define KEEPER_RETRY_NS 1000000000ULL /* after a lack of room, or another error; doubled with each try */
+enum { KEEPER_RETRIES = 6 };	      /* tries for ended sessions; the last pause is a minute */
+
+/*
+ * Whether the error says that the file is not the one that was written: a link, a FIFO, another
+ * user's file, or one that is too large.
+ */
+static inline bool keeper_is_strange(int error)
+{
+	return error == -EPERM || error == -ELOOP || error == -ENOTDIR || error == -EFBIG || error == -EBADMSG;
+}
+
+/*
+ * tell.c: an ended session with changes whose manifest was last written at least `age_ns` ago, or NULL; and the write
+ * of that manifest, which releases the lock meanwhile.
+ */
+struct trace *tell_find(const struct storage *storage, uint64_t age_ns);
+void tell_run(struct trace *trace);
+
+/* pack.c: a segment that is being compressed. */
+struct pack {
+	struct trace *trace;
+	struct kept *kept;
+	struct visit visit;
+	int folder;
+	char packed[SEGMENT_FILE_MAX]; /* NAME.gz */
+	char part[SEGMENT_FILE_MAX];   /* NAME.gz.part */
+};
+
+/* Finds the oldest segment that waits; its compression releases the lock meanwhile, and wants a visit that has begun. */
+bool pack_find(const struct storage *storage, struct pack *pack);
+void pack_run(struct pack *pack, struct compressor *compressor);
+
+/* Starts the first keeper, which starts others as they are needed. 0 or a negative errno. Without the lock. */
+int keepers_start(struct storage *storage);
+
+/* Ends all of them: see storage_stop(). Without the lock. */
+bool keepers_end(struct storage *storage);
+
+/* ---- scan.c ---- */
 
 /*
  * Adds the traces of ended sessions that it finds below the log folder; `recovered` as for
  * storage_new(). Before the keepers run.
  */
 void storage_scan(struct storage *storage, const char *const *recovered);
-
-/*
- * Writes the trace's changes into its manifest.json. 0 or a negative errno; then the next call
- * tries it again, or trace_drop_untold() forgets them. Both without the lock.
- */
-int manifest_edit(struct trace *trace);
-void trace_drop_untold(struct trace *trace);
-
-/* Starts one more keeper. With the lock held; 0 or a negative errno. */
-int keeper_start(struct storage *storage);

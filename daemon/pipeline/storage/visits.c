@@ -10,28 +10,11 @@
 #define SILENT_NS 1000000000ULL /* a disk that has not answered for so long is left alone */
 #define TELL_NS	  5000000000ULL
 
-/* Starts another keeper when all of them are at disks, so that one is free for the other disks. */
-static void keep_one_free(struct storage *storage)
-{
-	const struct visit *visit;
-	unsigned int away = 0;
-
-	TAILQ_FOREACH (visit, &storage->visits, entry)
-		away += visit->kind != VISIT_REMOVAL;
-	if (away >= storage->keeper_count && away < KEEPERS_MAX && !atomic_load(&storage->stopping) &&
-	    keeper_start(storage) < 0)
-		log_warning("no thread to compress what lies on other disks");
-}
-
 void visit_begin(struct visit *visit, struct trace *trace, enum visit_kind kind)
 {
-	struct storage *storage = trace->storage;
-
 	*visit = (struct visit){ .kind = kind, .trace = trace, .since_ns = clocks_mono_ns() };
 	trace->references++;
-	TAILQ_INSERT_TAIL(&storage->visits, visit, entry);
-	if (kind != VISIT_REMOVAL)
-		keep_one_free(storage);
+	TAILQ_INSERT_TAIL(&trace->storage->visits, visit, entry);
 }
 
 void visit_end(struct visit *visit)

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One trace: its numbers, what the writer reports of it, and its lifetime. */
+/* A trace as its writer knows it: shares of the limits, what is reported of segments, and the end. */
 #include "storage_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "log.h"
 
@@ -18,22 +12,6 @@
 #define LISTED_BYTES  400 /* bytes for each of them */
 #define LISTED_LEAST  8
 #define LISTED_MOST   1000
-
-/* ---- numbers ---- */
-
-void trace_use(struct trace *trace, uint64_t bytes)
-{
-	trace->used += bytes;
-	if (trace->counted)
-		trace->storage->used += bytes;
-}
-
-void trace_unuse(struct trace *trace, uint64_t bytes)
-{
-	trace->used -= bytes;
-	if (trace->counted)
-		trace->storage->used -= bytes;
-}
 
 static uint64_t least_limit(const struct trace *trace)
 {
@@ -99,8 +77,6 @@ void trace_counts(struct trace *trace, struct trace_counts *counts)
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
-/* ---- for the writer ---- */
-
 void trace_closing(struct trace *trace, enum iotr_stream stream)
 {
 	struct kept *kept;
@@ -159,78 +135,6 @@ void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int num
 		pthread_cond_signal(&trace->storage->work);
 	}
 	pthread_mutex_unlock(&trace->storage->lock);
-}
-
-/* ---- life ---- */
-
-void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool counted)
-{
-	*trace = (struct trace){ .storage = storage,
-				 .folder_fd = -1,
-				 .eventfd = -1,
-				 .device = device,
-				 .counted = counted };
-	pthread_mutex_init(&trace->files, NULL);
-	TAILQ_INIT(&trace->changes);
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		TAILQ_INIT(&trace->kept[stream]);
-}
-
-struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted)
-{
-	struct trace *trace = malloc(sizeof(*trace));
-
-	if (!trace)
-		return NULL;
-	trace_init(trace, storage, device, counted);
-	TAILQ_INSERT_TAIL(&storage->traces, trace, entry);
-	return trace;
-}
-
-/* Whether PATH lies in the folder. */
-static bool below(const char *path, const char *folder)
-{
-	size_t length = strlen(folder);
-
-	return !strncmp(path, folder, length) && path[length] == '/';
-}
-
-int storage_add(struct storage *storage, const struct trace_config *config, struct trace **ret)
-{
-	struct trace *trace = NULL;
-	char *path = strdup(config->path);
-	struct rights *rights = config->rights ? malloc(sizeof(*rights)) : NULL;
-	int fd = fcntl(config->folder_fd, F_DUPFD_CLOEXEC, 0);
-	struct stat status;
-	bool known = path && (rights || !config->rights) && fd >= 0 && !fstat(fd, &status); /* may wait for the disk */
-
-	if (rights)
-		*rights = *config->rights;
-	pthread_mutex_lock(&storage->lock);
-	if (known)
-		trace = trace_alloc(storage, status.st_dev, below(path, storage->log_dir));
-	if (trace) {
-		trace->references = 1;
-		trace->path = path;
-		trace->rights = rights;
-		trace->folder_fd = fd;
-		trace->inode = status.st_ino;
-		trace->streams = config->streams;
-		trace->compress = config->compress;
-		trace->keep_size = config->keep_size;
-		trace->keep_segments = config->keep_segments;
-		storage->running += trace->counted;
-	}
-	pthread_mutex_unlock(&storage->lock);
-	if (trace) {
-		*ret = trace;
-		return 0;
-	}
-	free(rights);
-	free(path);
-	if (fd >= 0)
-		close(fd);
-	return -ENOMEM;
 }
 
 void trace_notify(struct trace *trace, int eventfd)
@@ -292,49 +196,4 @@ void trace_free(struct trace *trace)
 	pthread_mutex_lock(&storage->lock);
 	trace_unref(trace);
 	pthread_mutex_unlock(&storage->lock);
-}
-
-static void destroy(struct trace *trace)
-{
-	struct kept *kept;
-
-	TAILQ_REMOVE(&trace->storage->traces, trace, entry);
-	while ((kept = TAILQ_FIRST(&trace->changes))) {
-		TAILQ_REMOVE(&trace->changes, kept, change);
-		kept->changed = false;
-		kept_put(kept);
-	}
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		while ((kept = TAILQ_FIRST(&trace->kept[stream]))) {
-			TAILQ_REMOVE(&trace->kept[stream], kept, entry);
-			free(kept);
-		}
-	if (trace->folder_fd >= 0)
-		close(trace->folder_fd);
-	pthread_mutex_destroy(&trace->files);
-	free(trace->untold);
-	free(trace->rights);
-	free(trace->path);
-	free(trace);
-}
-
-/*
- * Drops a reference. An ended trace that has no work left is freed, unless its bytes count for
- * max_use: then only the descriptor is closed, as there may be many of them.
- */
-void trace_unref(struct trace *trace)
-{
-	bool stopping = atomic_load(&trace->storage->stopping);
-
-	if (--trace->references || !trace->ended)
-		return;
-	if (!stopping &&
-	    (trace->waiting || atomic_load(&trace->change_count) || trace->untold_count))
-		return;
-	if (!trace->counted || !trace->used)
-		destroy(trace);
-	else if (trace->folder_fd >= 0) {
-		close(trace->folder_fd);
-		trace->folder_fd = -1;
-	}
 }

@@ -2,10 +2,8 @@
 /* What earlier sessions left below the log folder: LOG_DIR/NAME/START with a manifest.json. */
 #include "storage_private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,36 +11,9 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "log.h"
+#include "entries.h"
 #include "manifest_file.h"
 #include "schema.h"
-
-#define DEPTH_MAX    4 /* folders within a trace that are counted */
-#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
-DEFINE_CLEANUP(DIR *, closedir);
-
-/* Opens a folder for reading. The descriptor belongs to the DIR. */
-static DIR *open_folder(int parent, const char *name)
-{
-	int fd = openat(parent, name, FOLDER_FLAGS);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !folder)
-		close(fd);
-	return folder;
-}
-
-/* The next entry that is not hidden. */
-static const struct dirent *next_entry(DIR *folder)
-{
-	const struct dirent *entry;
-
-	while ((entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
-			return entry;
-	return NULL;
-}
 
 static enum iotr_stream stream_of_folder(const char *name)
 {
@@ -126,18 +97,18 @@ static void scan_file(struct trace *trace, int folder, const char *name, enum io
 
 static void scan_folder(struct trace *trace, int parent, const char *name, unsigned int depth)
 {
-	_cleanup_(closedirp) DIR *folder = open_folder(parent, name);
+	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
 	enum iotr_stream stream = depth == 1 ? stream_of_folder(name) : IOTR_STREAM_COUNT;
 	const struct dirent *entry;
 
-	while (folder && (entry = next_entry(folder))) {
+	while (folder && (entry = entries_next(folder))) {
 		struct stat status;
 
 		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!S_ISDIR(status.st_mode))
 			scan_file(trace, dirfd(folder), entry->d_name, stream);
-		else if (depth < DEPTH_MAX)
+		else if (depth < ENTRIES_DEPTH_MAX)
 			scan_folder(trace, dirfd(folder), entry->d_name, depth + 1);
 	}
 }
@@ -187,17 +158,17 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 
 void storage_scan(struct storage *storage, const char *const *recovered)
 {
-	_cleanup_(closedirp) DIR *top = open_folder(AT_FDCWD, storage->log_dir);
+	_cleanup_(closedirp) DIR *top = entries_open(AT_FDCWD, storage->log_dir);
 	const struct dirent *name, *start;
 	struct stat status;
 
 	if (!top || fstat(dirfd(top), &status) < 0)
 		return;
 	storage->device = status.st_dev;
-	while ((name = next_entry(top))) {
-		_cleanup_(closedirp) DIR *folder = open_folder(dirfd(top), name->d_name);
+	while ((name = entries_next(top))) {
+		_cleanup_(closedirp) DIR *folder = entries_open(dirfd(top), name->d_name);
 
-		while (folder && (start = next_entry(folder)))
+		while (folder && (start = entries_next(folder)))
 			scan_trace(storage, dirfd(folder), name->d_name, start->d_name, recovered);
 	}
 }
@@ -266,35 +237,4 @@ void storage_recovered(struct storage *storage, const char *path, bool compress)
 	pthread_cond_signal(&storage->work);
 	pthread_mutex_unlock(&storage->lock);
 	pthread_mutex_destroy(&found.files);
-}
-
-/* ---- removing a folder ---- */
-
-static bool remove_below(int parent, const char *name, unsigned int depth)
-{
-	_cleanup_(closedirp) DIR *folder = open_folder(parent, name);
-	const struct dirent *entry;
-
-	while (folder && (entry = next_entry(folder)))
-		if (unlinkat(dirfd(folder), entry->d_name, 0) < 0 && errno == EISDIR &&
-		    depth < DEPTH_MAX)
-			remove_below(dirfd(folder), entry->d_name, depth + 1);
-	return !unlinkat(parent, name, AT_REMOVEDIR) || errno == ENOENT;
-}
-
-bool trace_remove_folder(struct trace *trace)
-{
-	struct storage *storage = trace->storage;
-	bool done;
-
-	trace->references++;
-	pthread_mutex_unlock(&storage->lock);
-	done = remove_below(AT_FDCWD, trace->path, 0);
-	pthread_mutex_lock(&storage->lock);
-	if (done) {
-		log_info("%s: removed, nothing but its manifest was left", trace->path);
-		trace_unuse(trace, trace->used);
-	}
-	trace_unref(trace);
-	return done;
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much each session may write, and what is removed to make room. */
+/*
+ * Room: whether a thread may write so many bytes, and which segments go to make room for them. Which limit, whose
+ * segment, and who removes it, as no thread waits for a disk that is not its own.
+ */
 #include "storage_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
-#define STOP_NS 15000000000ULL /* for keepers that wait for disks, at the daemon's end */
-#define WAIT_NS 500000000ULL /* for a removal by another thread */
+#define WAIT_NS 500000000ULL  /* for a removal by another thread */
 #define ASK_NS	2000000000ULL /* for removals by keepers from another disk */
-#define SLACK	(64 * 1024)  /* a file system needs more than a file's bytes */
+#define SLACK	(64 * 1024)   /* a file system needs more than a file's bytes */
 
 enum limit { LIMIT_NONE, LIMIT_SESSION, LIMIT_MAX_USE, LIMIT_KEEP_FREE };
 
@@ -301,8 +300,9 @@ void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken,
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
-/* Bytes by which max_use is exceeded, without those that are being removed from disks that answer. */
-static uint64_t trim_excess(const struct storage *storage)
+/* ---- for the keepers ---- */
+
+uint64_t room_excess(const struct storage *storage)
 {
 	uint64_t excess = excess_of(storage->used, storage->wanted, storage->limits.max_use), leaving = 0;
 	const struct trace *trace;
@@ -315,127 +315,7 @@ static uint64_t trim_excess(const struct storage *storage)
 	return excess > leaving ? excess - leaving : 0;
 }
 
-static bool trim_one(struct trace *victim)
+struct trace *room_victim(const struct storage *storage)
 {
-	struct visit visit;
-	bool removed;
-
-	visit_begin(&visit, victim, VISIT_TRIM);
-	removed = trace_remove(victim, trace_oldest(victim));
-	visit_end(&visit);
-	return removed;
-}
-
-void storage_trim(struct storage *storage)
-{
-	while (!atomic_load(&storage->stopping) && trim_excess(storage)) {
-		struct trace *victim = oldest_trace(storage, LIMIT_MAX_USE, NULL);
-
-		if (victim && disk_is_visited(storage, victim->device, VISIT_TRIM))
-			return; /* the keeper that removes from it goes on */
-		if (!victim || !trim_one(victim))
-			break;
-	}
-	storage->wanted = 0;
-}
-
-void storage_set_limits(struct storage *storage, const struct storage_limits *limits)
-{
-	pthread_mutex_lock(&storage->lock);
-	storage->limits = *limits;
-	pthread_cond_signal(&storage->work);
-	pthread_mutex_unlock(&storage->lock);
-}
-
-static void init_locks(struct storage *storage)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_mutex_init(&storage->lock, NULL);
-	pthread_mutex_init(&storage->core, NULL);
-	pthread_cond_init(&storage->work, &attributes);
-	pthread_cond_init(&storage->gone, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
-int storage_new(const char *log_dir, const struct rights *rights, const struct storage_limits *limits,
-		const char *const *recovered, struct storage **ret)
-{
-	struct storage *storage = calloc(1, sizeof(*storage));
-	int error;
-
-	if (!storage)
-		return -ENOMEM;
-	init_locks(storage);
-	TAILQ_INIT(&storage->traces);
-	TAILQ_INIT(&storage->visits);
-	storage->limits = *limits;
-	storage->rights = *rights;
-	storage->log_dir = strdup(log_dir);
-	if (storage->log_dir)
-		storage_scan(storage, recovered);
-	pthread_mutex_lock(&storage->lock);
-	error = storage->log_dir ? keeper_start(storage) : -ENOMEM;
-	pthread_mutex_unlock(&storage->lock);
-	if (error < 0)
-		storage_free(storage);
-	else
-		*ret = storage;
-	return error;
-}
-
-/* Waits for the keeper's end until `until_ns`; one that has not ended by then is detached, and false is returned. */
-static bool keeper_ends(struct keeper *keeper, uint64_t until_ns)
-{
-	const struct timespec moment = { .tv_nsec = 1000000 };
-	bool done;
-
-	while (!(done = atomic_load(&keeper->done)) && clocks_mono_ns() < until_ns)
-		nanosleep(&moment, NULL);
-	if (done)
-		pthread_join(keeper->thread, NULL);
-	else
-		pthread_detach(keeper->thread);
-	return done;
-}
-
-bool storage_stop(struct storage *storage)
-{
-	uint64_t until_ns = clocks_mono_ns() + STOP_NS;
-	bool ended = true;
-
-	if (!storage)
-		return true;
-	pthread_mutex_lock(&storage->lock);
-	atomic_store(&storage->stopping, true); /* no keeper is started any more */
-	pthread_cond_broadcast(&storage->work);
-	pthread_mutex_unlock(&storage->lock);
-	for (; storage->keeper_count; storage->keeper_count--)
-		ended &= keeper_ends(&storage->keepers[storage->keeper_count - 1], until_ns);
-	return ended;
-}
-
-bool storage_free(struct storage *storage)
-{
-	struct trace *trace;
-
-	if (!storage)
-		return true;
-	if (!storage_stop(storage))
-		return false;
-	while ((trace = TAILQ_FIRST(&storage->traces))) {
-		trace->references = 1;
-		trace->counted = false; /* so that trace_unref() frees it */
-		trace->ended = true;
-		trace_unref(trace);
-	}
-	pthread_cond_destroy(&storage->gone);
-	pthread_cond_destroy(&storage->work);
-	pthread_mutex_destroy(&storage->core);
-	pthread_mutex_destroy(&storage->lock);
-	free(storage->log_dir);
-	free(storage);
-	return true;
+	return oldest_trace(storage, LIMIT_MAX_USE, NULL);
 }

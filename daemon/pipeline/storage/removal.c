@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Removing: a closed segment, or the whole folder of a trace. */
+#include "storage_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "entries.h"
+#include "log.h"
+
+#define RETRY_NS 1000000000ULL /* after a file could not be removed */
+
+/* Removes every name that the segment may have. 0, -ENOENT when there was none, or another negative errno. */
+static int unlink_names(struct trace *trace, const struct kept *kept)
+{
+	static const enum segment_ending endings[] = { SEGMENT_PLAIN, SEGMENT_PACKED, SEGMENT_PACKED_PART };
+	const struct rights *before;
+	int folder, result = -ENOENT;
+
+	pthread_mutex_lock(&trace->files);
+	before = rights_use(trace_rights(trace));
+	folder = trace_open_stream(trace, kept->stream);
+	if (folder < 0)
+		result = folder;
+	for (size_t i = 0; folder >= 0 && i < sizeof(endings) / sizeof(endings[0]); i++) {
+		char name[SEGMENT_FILE_MAX];
+
+		snprintf(name, sizeof(name), "%s%s", kept->name, segment_endings[endings[i]]);
+		if (!unlinkat(folder, name, 0))
+			result = 0;
+		else if (errno != ENOENT)
+			result = -errno;
+	}
+	rights_use(before);
+	pthread_mutex_unlock(&trace->files);
+	if (folder >= 0)
+		close(folder);
+	return result;
+}
+
+/* The segment's files are gone; `by_us`: we removed them, which is noted as a change. */
+static void forget(struct trace *trace, struct kept *kept, bool by_us)
+{
+	trace_unuse(trace, kept->bytes + kept->packed);
+	TAILQ_REMOVE(&trace->kept[kept->stream], kept, entry);
+	kept_set_state(trace, kept, KEPT_REMOVED);
+	if (by_us || kept->changed)
+		kept_note(trace, kept);
+	kept_put(kept);
+}
+
+bool trace_remove(struct trace *trace, struct kept *kept)
+{
+	struct storage *storage = trace->storage;
+	uint64_t bytes = kept->bytes;
+	struct visit visit;
+	int error;
+
+	kept_set_state(trace, kept, KEPT_REMOVING);
+	visit_begin(&visit, trace, VISIT_REMOVAL);
+	trace->leaving += bytes;
+	pthread_mutex_unlock(&storage->lock);
+	error = unlink_names(trace, kept);
+	pthread_mutex_lock(&storage->lock);
+	trace->leaving -= bytes;
+	if (error && error != -ENOENT) {
+		log_warning("%s: %s cannot be removed: %s", trace->path, kept->name,
+			    strerror(-error));
+		kept_set_state(trace, kept, KEPT_PLAIN);
+		kept->stuck_ns = clocks_mono_ns() + RETRY_NS;
+	} else {
+		log_debug("%s: %s removed", trace->path, kept->name);
+		forget(trace, kept, !error);
+	}
+	pthread_cond_broadcast(&storage->gone);
+	visit_end(&visit);
+	return !error || error == -ENOENT;
+}
+
+static bool remove_below(int parent, const char *name, unsigned int depth)
+{
+	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
+	const struct dirent *entry;
+
+	while (folder && (entry = entries_next(folder)))
+		if (unlinkat(dirfd(folder), entry->d_name, 0) < 0 && errno == EISDIR &&
+		    depth < ENTRIES_DEPTH_MAX)
+			remove_below(dirfd(folder), entry->d_name, depth + 1);
+	return !unlinkat(parent, name, AT_REMOVEDIR) || errno == ENOENT;
+}
+
+bool trace_remove_folder(struct trace *trace)
+{
+	struct storage *storage = trace->storage;
+	bool done;
+
+	trace->references++;
+	pthread_mutex_unlock(&storage->lock);
+	done = remove_below(AT_FDCWD, trace->path, 0);
+	pthread_mutex_lock(&storage->lock);
+	if (done) {
+		log_info("%s: removed, nothing but its manifest was left", trace->path);
+		trace_unuse(trace, trace->used);
+	}
+	trace_unref(trace);
+	return done;
+}

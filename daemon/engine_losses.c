@@ -4,7 +4,7 @@
  * are read once for all sessions.
  */
 #include "engine_internal.h"
-#include "pipeline/losses.h"
+#include "pipeline/writer/losses.h"
 
 static uint32_t streams_wanted(const struct engine *engine)
 {

@@ -17,7 +17,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/recover.h"
+#include "pipeline/recover/recover.h"
 #include "running.h"
 #include "spec/definition.h"
 #include "spec/start_arguments.h"

@@ -31,4 +31,4 @@
 #include "output.h"
 #include "recorder.h"
 #include "router.h"
-#include "writer.h"
+#include "writer/writer.h"

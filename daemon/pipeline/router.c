@@ -10,7 +10,7 @@
 #include "names.h"
 #include "recorder.h"
 #include "row.h"
-#include "writer.h"
+#include "writer/writer.h"
 
 #define SESSIONS 64
 

@@ -13,7 +13,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/manifest.h"
+#include "pipeline/writer/manifest.h"
 #include "pipeline/output.h"
 #include "pipeline/storage/storage.h"
 #include "schema.h"

@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "orders.h"
-#include "pipeline/writer.h"
+#include "pipeline/writer/writer.h"
 #include "session_spec.h"
 
 struct schedule;

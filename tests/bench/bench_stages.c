@@ -16,7 +16,7 @@
 #include "format_csv.h"
 #include "pipeline.h"
 #include "queue.h"
-#include "sink.h"
+#include "writer/sink.h"
 
 enum {
 	DRAIN = 4096,

@@ -5,7 +5,7 @@
 
 #include "format_csv.h"
 #include "golden.h"
-#include "sink.h"
+#include "writer/sink.h"
 #include "suite.h"
 
 static struct cells_anonymizer *new_anonymizer(void)

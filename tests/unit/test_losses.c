@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "losses.h"
+#include "writer/losses.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The folder of a killed daemon's session, before and after. */
-#include "recover.h"
+#include "recover/recover.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,18 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "addresses.h"
 #include "schema.h"
-#include "sink.h"
-#include "sockopts.h"
 
 enum {
 	NAMES_MAX_OF_ROW = 8, /* columns with texts that are not public */
-	OTHERS_MAX = IOTR_ANONYMIZED_MAX(IOTR_COMMAND_SIZE * 4) + 2 * IOTR_ANONYMIZED_MAX(ADDRESS_UNIX_MAX) +
-		     IOTR_ANONYMIZED_MAX(SOCKOPTS_TEXT_MAX),
 };
-
-_Static_assert((int)IOTR_ANONYMIZED_PATH + (int)OTHERS_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
 
 struct named_columns {
 	size_t count;
@@ -26,7 +19,7 @@ struct named_columns {
 struct cells_anonymizer {
 	struct iotr_anonymizer *hashes;
 	struct named_columns named[IOTR_STREAM_COUNT];
-	char text[(int)IOTR_ANONYMIZED_PATH + (int)OTHERS_MAX];
+	char text[CELLS_ANONYMIZED_MAX];
 };
 
 static int find_columns(struct named_columns *named, const struct iotr_schema *schema)

@@ -6,8 +6,16 @@
  */
 #pragma once
 
+#include "addresses.h"
 #include "anonymize.h"
 #include "cells.h"
+#include "sockopts.h"
+
+enum {
+	/* Bytes that the new texts of a row take at most. */
+	CELLS_ANONYMIZED_MAX = (int)IOTR_ANONYMIZED_PATH + IOTR_ANONYMIZED_MAX(IOTR_COMMAND_SIZE * 4) +
+			       2 * IOTR_ANONYMIZED_MAX(ADDRESS_UNIX_MAX) + IOTR_ANONYMIZED_MAX(SOCKOPTS_TEXT_MAX),
+};
 
 struct cells_anonymizer;
 

@@ -229,7 +229,9 @@ bool trace_remove_folder(struct trace *trace);
 int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes);
 void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written);
 
-/* Bytes by which max_use is exceeded, without those that are being removed from disks that answer. With the lock held. */
+/*
+ * With the lock held: bytes by which max_use is exceeded, without those that are being removed from disks that answer.
+ */
 uint64_t room_excess(const struct storage *storage);
 
 /* The trace whose oldest segment goes next for max_use, on a disk that answers; NULL: none. With the lock held. */
@@ -275,7 +277,7 @@ struct pack {
 	char part[SEGMENT_FILE_MAX];   /* NAME.gz.part */
 };
 
-/* Finds the oldest segment that waits; its compression releases the lock meanwhile, and wants a visit that has begun. */
+/* Finds the oldest segment that waits. Its compression wants a visit that has begun, and releases the lock meanwhile. */
 bool pack_find(const struct storage *storage, struct pack *pack);
 void pack_run(struct pack *pack, struct compressor *compressor);
 

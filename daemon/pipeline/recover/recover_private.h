@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the sources of recover.h share. */
+/*
+ * What the sources of recover.h share: recover.c has the folder, recover_stream.c one stream of it, which is made of
+ * recover_manifest.c, recover_files.c, and recover_segment.c.
+ */
 #pragma once
 
 #include <json-c/json.h>
@@ -36,6 +39,13 @@ struct recovery {
 	char last_time[TRACE_TIME_SIZE]; /* of the last row; "" while there is none */
 };
 
+/* ---- recover_stream.c ---- */
+
+/* Recovers the stream that the manifest describes so. A negative errno ends the recovery of the folder. */
+int recover_stream(struct recovery *recovery, const char *flag, struct json_object *description);
+
+/* ---- recover_manifest.c ---- */
+
 /*
  * Loads the manifest, or makes one. 1 when there is something to do, 0 when the session has ended.
  * Call recover_manifest_done() also after an error.
@@ -59,12 +69,28 @@ void recover_manifest_end(struct recovery *recovery);
 /* See recover_extent(). */
 int recover_manifest_extent(int folder_fd, struct recover_extent *ret);
 
-/* The order of a stream's files, by name or by path. */
-int recover_compare(const char *one, const char *other);
-
 /* Getters take any object, also NULL; NULL or 0 for what is not there. */
 const char *recover_text(struct json_object *object, const char *key);
 uint64_t recover_number(struct json_object *object, const char *key);
 size_t recover_length(struct json_object *array);
 void recover_set_u64(struct json_object *object, const char *key, uint64_t value);
 void recover_set_text(struct json_object *object, const char *key, const char *value);
+
+/* ---- recover_files.c ---- */
+
+/* All files of one stream's segments, in the order of their numbers. */
+struct recover_listing {
+	struct recover_files *files; /* to be freed */
+	size_t count, capacity;
+};
+
+/* Lists the files of the stream. A .gz that is half made is removed: it can be made again from the text file. */
+int recover_list(const struct recover_stream *stream, struct recover_listing *ret);
+
+bool recover_is_listed(const struct recover_listing *listing, const char *name);
+
+/*
+ * The order of a stream's files, by name or by path: numbers are zero-padded; of two that differ in length, the
+ * longer is the later.
+ */
+int recover_compare(const char *one, const char *other);

@@ -9,7 +9,7 @@
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
-#include "manifest.h"
+#include "writer/manifest.h"
 #include "recover_private.h"
 
 const char *recover_text(struct json_object *object, const char *key)

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the writer's sources share: writer.c, which other threads call, and those that run on the
- * writer's own thread: writer_thread.c (the loop), writer_rotate.c (segments and limits) and
- * writer_disk.c (what the disk did not take, which other threads may ask about too).
+ * What the writer's sources share. Other threads call writer_intake.c (consumer thread: rows into the queue),
+ * writer_orders.c (main thread: what is to be done, and its end), writer_counts.c (any: what is known) and writer.c
+ * (its life). The writer's own thread runs the others, each made of those after it:
+ *
+ *   writer_thread.c     the loop
+ *   writer_mails.c      what it does of the main thread's orders
+ *   writer_rows.c       rows from the queue to the sinks
+ *   writer_manifest.c   the manifest, and the hashes that it lists
+ *   writer_rotate.c     segments, and the limits of a session
+ *   writer_counts.c, writer_disk.c   what was lost, and what the disk did not take: for any thread
  */
 #pragma once
 
@@ -114,16 +121,29 @@ struct writer {
 	     stream < (writer)->streams + IOTR_STREAM_COUNT; stream++)                             \
 		if ((writer)->mask & 1U << (stream - (writer)->streams))
 
+/* ---- writer_thread.c ---- */
+
 /* The thread; the argument is the writer. */
 void *writer_run(void *argument);
 
+/* ---- writer_rows.c ---- */
+
+/* Writes rows that wait in the queue, up to a batch, and returns how many. */
+size_t writer_write_batch(struct writer *writer);
+
+/* ---- writer_manifest.c ---- */
+
 int writer_write_manifest(struct writer *writer);
 
-/* Removes what it wrote. For the writer thread, or when it does not run. */
-void writer_remove(struct writer *writer);
+/* When a manifest that is due may be written, CLOCK_MONOTONIC; and writes it then. */
+uint64_t writer_manifest_at(const struct writer *writer);
+void writer_write_manifest_when_due(struct writer *writer, uint64_t now);
 
-/* Takes up to `bytes` from what waits to be hashed. */
+/* Hashes one piece of whichever stream has one; false: none has. Up to `bytes` of what waits to be hashed. */
+bool writer_hash(struct writer *writer);
 void writer_hash_some(struct writer *writer, size_t bytes);
+
+/* Whether a closed segment has no hash yet. */
 bool writer_hashes_missing(struct writer *writer);
 
 /* ---- writer_rotate.c ---- */
@@ -147,8 +167,12 @@ void writer_check_rows(struct writer *writer);
 bool writer_make_room(struct writer *writer, const struct sink *sink, size_t size);
 
 void writer_rotate_when_due(struct writer *writer, uint64_t now);
-void writer_add_path(const struct writer *writer, struct writer_paths *paths,
-		     const struct sink *sink, const struct segment *segment);
+
+/* Ends all segments for good; what cannot be written is lost. */
+void writer_close_all(struct writer *writer, struct writer_paths *paths);
+
+/* Removes what it wrote. For the writer thread, or when it does not run. */
+void writer_remove(struct writer *writer);
 
 /* ---- writer_disk.c ---- */
 
@@ -169,12 +193,12 @@ uint64_t writer_disk_stalled_ns(const struct writer *writer);
 void writer_disk_counts(const struct writer *writer, const struct writer_stream *stream,
 			uint64_t *lost_queue, uint64_t *lost_disk);
 
-/* ---- writer.c ---- */
+/* ---- writer_counts.c ---- */
 
 /* What was lost by now, for losses_look(). */
 void writer_read_losses(struct losses_counts *counts, void *writer);
 
-/* ---- mails ---- */
+/* ---- writer_mails.c ---- */
 
 /* Work that the main thread hands over; each kind has its own members. */
 struct writer_mail {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Segments as the writer begins and ends them, and the limits of a session. */
+/* Segments as the writer ends and removes them, and the limits of a session. */
 #include "writer_private.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "schema.h"
 
-#define HASH_AT_ROTATION (16 * 1024 * 1024) /* bytes hashed before the caller gets its answer */
-#define BACKLOG_MAX	 16 /* complete segments of a stream without a hash: each has a descriptor */
+#define BACKLOG_MAX 16 /* complete segments of a stream without a hash: each has a descriptor */
 
 int writer_flush(struct writer *writer)
 {
@@ -24,8 +22,8 @@ int writer_flush(struct writer *writer)
 	return result;
 }
 
-void writer_add_path(const struct writer *writer, struct writer_paths *paths,
-		     const struct sink *sink, const struct segment *segment)
+static void add_path(const struct writer *writer, struct writer_paths *paths, const struct sink *sink,
+		     const struct segment *segment)
 {
 	char **path = paths ? &paths->paths[sink->stream] : NULL;
 
@@ -61,7 +59,7 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths)
 		const struct segment *segment = sink_cut(&stream->sink);
 
 		if (segment && segment->closed)
-			writer_add_path(writer, paths, &stream->sink, segment);
+			add_path(writer, paths, &stream->sink, segment);
 		any |= segment != NULL;
 	}
 	writer_disk_note(writer);
@@ -71,23 +69,30 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths)
 	return 0;
 }
 
-int writer_do_rotate(void *owner, struct mail *mail)
+void writer_close_all(struct writer *writer, struct writer_paths *paths)
 {
-	struct writer_mail *rotation = (struct writer_mail *)mail;
-	struct writer *writer = owner;
-	int error;
+	FOR_EACH_STREAM (writer, stream) {
+		const struct segment *last = stream->sink.segment;
 
-	if (writer->ended)
-		return -ESHUTDOWN;
-	error = writer_cut_all(writer, &rotation->paths);
-	if (error < 0)
-		return error;
-	writer_hash_some(writer, HASH_AT_ROTATION);
-	if (clocks_mono_ns() < manifest_next_ns(&writer->manifest))
-		return 0;
-	error = writer_write_manifest(writer);
-	writer->manifest_due |= writer_hashes_missing(writer);
-	return error;
+		sink_close(&stream->sink);
+		/* A segment that begins only as the last rows are written is the last of the list. */
+		if (!last)
+			last = TAILQ_LAST(&stream->sink.segments, segment_list);
+		if (last->closed)
+			add_path(writer, paths, &stream->sink, last);
+	}
+	writer_disk_note(writer);
+}
+
+void writer_remove(struct writer *writer)
+{
+	trace_forget(writer->trace);
+	FOR_EACH_STREAM (writer, stream)
+		sink_remove(&stream->sink, writer->output_fd);
+	if (writer->manifest.constant)
+		manifest_remove(&writer->manifest);
+	if (writer->own_folder)
+		rmdir(writer->output);
 }
 
 /* The times are those of the start and multiples of the interval after it. */

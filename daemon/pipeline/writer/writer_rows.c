@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A row from the queue to its stream's sink, and to live views. */
+#include "writer_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS 1024
+#define BUSY_SHARE 4 /* a queue is busy when this part of it is filled: a quarter */
+
+_Static_assert((int)CELLS_ANONYMIZED_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
+
+static bool has_shown(struct writer_stream *stream)
+{
+	if (stream->shown)
+		return true;
+	stream->shown = malloc(sizeof(*stream->shown));
+	if (stream->shown)
+		format_csv_init(stream->shown);
+	return stream->shown;
+}
+
+/* A live view has CSV, whatever the files have. */
+static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
+			struct cell *cell, size_t columns, size_t more)
+{
+	char *line = has_shown(stream) ? malloc(format_csv_bound(row) + more) : NULL;
+	size_t length;
+
+	if (!line)
+		return;
+	length = format_csv_row(stream->shown, &writer->cells, cell, columns, line);
+	pthread_mutex_lock(&writer->tap_lock);
+	if (writer->tap)
+		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
+	pthread_mutex_unlock(&writer->tap_lock);
+	free(line);
+}
+
+void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata)
+{
+	pthread_mutex_lock(&writer->tap_lock);
+	writer->tap = tap;
+	writer->tap_userdata = userdata;
+	pthread_mutex_unlock(&writer->tap_lock);
+	atomic_store(&writer->tapped, tap);
+}
+
+/* The line after the buffer's end becomes one of the session, if limits and room allow it. */
+static bool accept_line(struct writer *writer, struct writer_stream *stream, char *line,
+			size_t length, uint64_t start_ns)
+{
+	struct sink *sink = &stream->sink;
+	struct sink_time time = { start_ns, start_ns + (uint64_t)writer->cells.realtime_offset };
+
+	if (!writer_make_room(writer, sink, length)) {
+		sink_lose_row(sink);
+		return false;
+	}
+	if (!writer_within_limits(writer, sink, length)) {
+		atomic_fetch_add(&stream->dropped, 1);
+		return false;
+	}
+	if (line != sink->buffer + sink->used)
+		memmove(sink->buffer + sink->used, line, length); /* a rotation emptied the buffer */
+	sink_commit(sink, length, time);
+	writer_check_rows(writer);
+	return true;
+}
+
+/*
+ * Fills the cells of the row, with hashes for names where they are anonymised; `more` is how many
+ * bytes its texts take beyond those of the row.
+ */
+static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
+{
+	size_t columns = writer->format->fill(&writer->cells, row, cell);
+
+	*more = 0;
+	if (writer->anonymizer)
+		*more = cells_anonymize(writer->anonymizer, &writer->cells, row, cell, columns);
+	return columns;
+}
+
+/* The wall clock may be set or slewed while we run: each row gets the wall-clock time at which it happened. */
+static void choose_clock(struct writer *writer, uint64_t start_ns)
+{
+	if (clocks_covers(&writer->clock, start_ns))
+		return;
+	writer->clock = clocks_at(start_ns);
+	writer->cells.realtime_offset = writer->clock.offset_ns;
+}
+
+static void write_row(struct writer *writer, struct row *row)
+{
+	struct writer_stream *stream = &writer->streams[row->record->stream];
+	struct cell cell[CELLS_MAX];
+	size_t more, columns;
+	char *line;
+	size_t length;
+
+	choose_clock(writer, row->record->start_ns);
+	columns = fill_cells(writer, row, cell, &more);
+	line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
+	length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
+	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
+	    !writer->disk.failing)
+		writer_disk_note(writer);
+	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
+	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
+		show_as_csv(writer, stream, row, cell, columns, more);
+}
+
+/* Hashing waits while the queue fills. */
+static void choose_hashing(struct writer *writer)
+{
+	bool has_time = queue_waiting(&writer->queue) < writer->queue.size / BUSY_SHARE;
+
+	FOR_EACH_STREAM (writer, stream)
+		stream->sink.hash_at_once = has_time;
+}
+
+/* Counts a row after a limit, which is not of the session. */
+static void drop_row(struct writer *writer, const struct row *row)
+{
+	atomic_fetch_add(&writer->streams[row->record->stream].dropped, 1);
+}
+
+size_t writer_write_batch(struct writer *writer)
+{
+	struct row row;
+	size_t rows = 0;
+
+	choose_hashing(writer);
+	while (rows < BATCH_ROWS && queue_front(&writer->queue, &row)) {
+		if (atomic_load_explicit(&writer->limit, memory_order_relaxed))
+			drop_row(writer, &row);
+		else
+			write_row(writer, &row);
+		queue_pop(&writer->queue);
+		rows++;
+	}
+	return rows;
+}

@@ -277,7 +277,7 @@ struct pack {
 	char part[SEGMENT_FILE_MAX];   /* NAME.gz.part */
 };
 
-/* Finds the oldest segment that waits. Its compression wants a visit that has begun, and releases the lock meanwhile. */
+/* Finds the oldest segment that waits. Compressing it wants a visit that has begun, and releases the lock. */
 bool pack_find(const struct storage *storage, struct pack *pack);
 void pack_run(struct pack *pack, struct compressor *compressor);
 

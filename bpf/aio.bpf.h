@@ -103,12 +103,9 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 		return 0;
 	}
 	key = aio_key(user);
+	pending_unended(key);
 	sessions = sample(page, IOTR_VFS, slot->sessions);
-	if (!sessions) {
-		pending_unended(key);
-		return 0;
-	}
-	pending = pending_new(key, sessions);
+	pending = sessions ? pending_new(key, sessions) : NULL;
 	if (!pending)
 		return 0;
 	if (!aio_operation(control.opcode, pending)) {

@@ -116,7 +116,11 @@ static __always_inline struct pending *uring_new(struct iotr_control *page, __u3
 	if (!page || is_own(page, tgid))
 		return NULL;
 	*sessions = filter_begin(page, task, IOTR_VFS, uring_sessions(page, opcode), tgid);
-	return *sessions ? pending_new(key, *sessions) : NULL;
+	if (!*sessions)
+		return NULL;
+	if (!HAS_REQUEST_CQE) /* otherwise done for every request: see URING_BEGINS */
+		pending_unended(key);
+	return pending_new(key, *sessions);
 }
 
 /* Fills in what a new operation is. Returns the sessions that accept it. */

@@ -62,7 +62,8 @@ static __always_inline struct conn_request *request_new(__u64 key, __u64 session
 	struct conn_request *blank;
 	__u32 zero = 0;
 
-	request_unended(key);
+	if (!HAS_REQUEST_CQE) /* otherwise done for every request: see URING_BEGINS */
+		request_unended(key);
 	blank = bpf_map_lookup_elem(&conn_request_blank, &zero);
 	if (!blank || bpf_map_update_elem(&conn_requests, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_CONN, sessions);

@@ -137,7 +137,8 @@ static __always_inline bool net_begins(struct net_request *net, __u64 opcode)
 static __always_inline bool net_keep(__u64 key, struct net_request *net)
 {
 	actor_current(&net->actor);
-	net_unended(key);
+	if (!HAS_REQUEST_CQE) /* otherwise done for every request: see URING_BEGINS */
+		net_unended(key);
 	net->start_ns = bpf_ktime_get_ns();
 	if (!bpf_map_update_elem(&net_requests, &key, net, BPF_ANY))
 		return true;

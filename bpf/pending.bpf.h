@@ -88,7 +88,6 @@ static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 	struct pending *pending, *blank;
 	__u32 zero = 0;
 
-	pending_unended(key);
 	blank = bpf_map_lookup_elem(&pending_blank, &zero);
 	if (!blank || bpf_map_update_elem(&PENDINGS, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);

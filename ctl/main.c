@@ -29,7 +29,7 @@ static int check_count(const struct context *context, int count, char **words)
 	const struct verb *verb = context->verb;
 
 	if (count < verb->arguments_min)
-		return complain_usage(context, "something is missing: %s %s", verb->name,
+		return complain_usage(context, "an argument is missing: %s %s", verb->name,
 				      verb->synopsis);
 	if (verb->arguments_max >= 0 && count > verb->arguments_max)
 		return complain_usage(context, "'%s' is one argument too many",

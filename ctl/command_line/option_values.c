@@ -303,7 +303,7 @@ static int add_sample(struct context *context, const struct option_row *row, con
 		return refuse_choice(context, row, stream, "no stream: there are", list);
 	}
 	if (iotr_parse_number(share, INT64_MAX, &number) < 0)
-		return refuse(context, row, value, "not one in a number of events");
+		return refuse(context, row, value, "not a share: write N, for one in N events");
 	if (!json_object_object_get_ex(parameters, row->parameter, &sample)) {
 		sample = json_object_new_object();
 		json_object_object_add(parameters, row->parameter, sample);

@@ -20,73 +20,74 @@ static const struct option_row stream_rows[] = {
 };
 
 static const struct option_row process_rows[] = {
-	{ "pid", OPTION_NUMBERS, "pids", "N,...", "these processes", NULL },
-	{ "tree", OPTION_SWITCH, "tree", NULL, "and their descendants", NULL },
+	{ "pid", OPTION_NUMBERS, "pids", "N,...", "these processes, by PID", NULL },
+	{ "tree", OPTION_SWITCH, "tree", NULL, "and their descendants, present and future", NULL },
 };
 
 static const struct option_row filter_rows[] = {
-	{ "command", OPTION_TEXTS, "commands", "NAME,...", "threads of these command names", NULL },
-	{ "uid", OPTION_TEXTS, "uids", "N|USER,...", "these users", NULL },
-	{ "cgroup", OPTION_ITEM, "cgroups", "PATH", "processes of this cgroup and those below", NULL },
+	{ "command", OPTION_TEXTS, "commands", "NAME,...", "threads with these command names", NULL },
+	{ "uid", OPTION_TEXTS, "uids", "N|USER,...", "processes of these users", NULL },
+	{ "cgroup", OPTION_ITEM, "cgroups", "PATH", "processes in this cgroup or below it", NULL },
 	{ "unit", OPTION_ITEM, "units", "NAME", "processes of this systemd unit", NULL },
-	{ "device", OPTION_TEXTS, "devices", "M:N|/dev/NAME,...", "these file systems or disks",
+	{ "device", OPTION_TEXTS, "devices", "M:N|/dev/NAME,...", "files and requests on these file systems or disks",
 	  NULL },
-	{ "path", OPTION_PATHS, "paths", "PREFIX", "this file, or what is in this folder", NULL },
-	{ "operation", OPTION_TEXTS, "operations", "OP,...", "READ, or vfs.READ for one stream's",
+	{ "path", OPTION_PATHS, "paths", "PREFIX", "this file, or everything below this folder", NULL },
+	{ "operation", OPTION_TEXTS, "operations", "OP,...", "these operations: READ, or vfs.READ for that of one stream",
 	  NULL },
-	{ "min-latency", OPTION_DURATION, "min_latency_ns", "TIME", "what took as long, as in 5ms",
+	{ "min-latency", OPTION_DURATION, "min_latency_ns", "TIME", "operations that took at least this long, such as 5ms",
 	  NULL },
-	{ "min-size", OPTION_SIZE, "min_size", "SIZE", "what is as large, as in 64K", NULL },
-	{ "errors", OPTION_SWITCH, "errors", NULL, "what failed", NULL },
-	{ "sample", OPTION_SAMPLE, "sample", "STREAM=N", "one in N events of a stream", NULL },
+	{ "min-size", OPTION_SIZE, "min_size", "SIZE", "operations that asked for at least this size, such as 64K", NULL },
+	{ "errors", OPTION_SWITCH, "errors", NULL, "operations that failed", NULL },
+	{ "sample", OPTION_SAMPLE, "sample", "STREAM=N", "one in N events of a stream, at random", NULL },
 	{ "cache-sample-rate", OPTION_SAMPLE, "sample", "N", "the same as --sample cache=N", "cache" },
-	{ "pseudo-fs", OPTION_SWITCH, "pseudo_fs", NULL, "pseudo file systems too", NULL },
+	{ "pseudo-fs", OPTION_SWITCH, "pseudo_fs", NULL, "pseudo file systems (proc, sysfs, pipes) too", NULL },
 };
 
 static const struct option_row limit_rows[] = {
-	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after so long, as in 30s",
+	{ "duration", OPTION_DURATION, "duration_ns", "TIME", "end after this time, such as 30s",
 	  NULL },
-	{ "max-size", OPTION_SIZE, "max_size", "SIZE", "end before the files hold more, as in 2G",
+	{ "max-size", OPTION_SIZE, "max_size", "SIZE", "end before the files exceed this size, such as 2G",
 	  NULL },
-	{ "max-events", OPTION_COUNT, "max_events", "N", "end after so many rows", NULL },
+	{ "max-events", OPTION_COUNT, "max_events", "N", "end after this number of rows", NULL },
 };
 
 static const struct option_row output_rows[] = {
 	{ "output", OPTION_PATH, "output", "DIR", "folder for the files, empty or new", NULL },
-	{ "format", OPTION_CHOICE, "format", "csv|jsonl", "of the files [csv]", NULL },
-	{ "anonymize", OPTION_KEY, "anonymize", "session|host", "names and addresses as hashes, by a key of its own or the host's", NULL },
+	{ "format", OPTION_CHOICE, "format", "csv|jsonl", "format of the files [csv]", NULL },
+	{ "anonymize", OPTION_KEY, "anonymize", "session|host",
+	  "hash names and addresses, with a key of the session's own or the host's [session]", NULL },
 	{ "rotate-size", OPTION_SIZE_OFF, "rotate_size", "SIZE|off",
-	  "begin new files before one is larger [128M]", NULL },
+	  "rotate a file before it exceeds this size [128M]", NULL },
 	{ "rotate-interval", OPTION_DURATION_OFF, "rotate_interval_ns", "TIME|off",
-	  "begin new files so often [1d]", NULL },
-	{ "compress", OPTION_CHOICE, "compress", "gzip|none", "closed files [gzip]", NULL },
+	  "rotate files at this interval [1d]", NULL },
+	{ "compress", OPTION_CHOICE, "compress", "gzip|none", "compression of closed files [gzip]", NULL },
 	{ "keep-segments", OPTION_COUNT, "keep_segments", "N",
-	  "of each stream, keep the last N closed files", NULL },
+	  "keep only the last N closed files of each stream", NULL },
 	{ "keep-size", OPTION_SIZE, "keep_size", "SIZE",
-	  "of all files, keep the last so many bytes, as in 10G", NULL },
+	  "keep only the last files, up to this size in all, such as 10G", NULL },
 };
 
 static const struct option_row memory_rows[] = {
 	{ "flight-recorder", OPTION_SIZE, "flight_recorder", "SIZE",
-	  "keep the last rows in memory, for dump, as in 256M", NULL },
+	  "keep the last rows in so much memory, such as 256M, until dump writes them", NULL },
 };
 
 static const struct option_row snapshot_rows[] = {
-	{ "no-snapshots", OPTION_NOT, "snapshots", NULL, "none but those asked for here", NULL },
-	{ "snapshot-system", OPTION_ON_OFF, "snapshot_system", "on|off", "of the machine, at the start",
+	{ "no-snapshots", OPTION_NOT, "snapshots", NULL, "take none but those asked for here", NULL },
+	{ "snapshot-system", OPTION_ON_OFF, "snapshot_system", "on|off", "of the machine, when the session starts",
 	  NULL },
 	{ "snapshot-process", OPTION_DURATION_OFF, "snapshot_process_ns", "TIME|off",
-	  "of processes, at the start and so far apart", NULL },
+	  "of processes, when the session starts and then at this interval", NULL },
 	{ "snapshot-filesystem", OPTION_DURATION_OFF, "snapshot_filesystem_ns", "TIME|off",
-	  "of files, likewise", NULL },
-	{ "snapshot-root", OPTION_PATH, "snapshot_root", "DIR", "files: from there on", NULL },
-	{ "snapshot-depth", OPTION_NUMBER, "snapshot_depth", "N", "files: so many levels below it",
+	  "of files, the same way", NULL },
+	{ "snapshot-root", OPTION_PATH, "snapshot_root", "DIR", "folder where the snapshot of files begins", NULL },
+	{ "snapshot-depth", OPTION_NUMBER, "snapshot_depth", "N", "number of levels below it that are read",
 	  NULL },
 };
 
 const struct option_group stream_options = OPTION_GROUP("Streams", stream_rows);
 const struct option_group process_options = OPTION_GROUP("Processes", process_rows);
-const struct option_group filter_options = OPTION_GROUP("Filters (all must pass)", filter_rows);
+const struct option_group filter_options = OPTION_GROUP("Filters (a row must pass all of them)", filter_rows);
 const struct option_group limit_options = OPTION_GROUP("Limits", limit_rows);
 const struct option_group output_options = OPTION_GROUP("Files", output_rows);
 const struct option_group memory_options = OPTION_GROUP("Instead of files", memory_rows);

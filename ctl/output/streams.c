@@ -160,7 +160,7 @@ static void print_missed(struct json_object *streams, FILE *out)
 				format_count(count, sizeof(count), unfollowed));
 		if (missed)
 			fprintf(out,
-				"  %s: the kernel left out our programs %s times, since it had preempted them; "
+				"  %s: the kernel skipped BPF programs %s times, as it had preempted them; "
 				"rows may be missing\n",
 				flag, format_count(count, sizeof(count), missed));
 	}

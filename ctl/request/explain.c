@@ -18,11 +18,11 @@ static const struct explanation {
 } explanations[] = {
 	{ IOTR_NO_SUCH_SESSION, EXIT_NO_SESSION, "there is no session '{name}'",
 	  "'iotracectl list' shows those that run." },
-	{ IOTR_SESSION_EXISTS, EXIT_FAILED, "a session '{name}' runs already",
+	{ IOTR_SESSION_EXISTS, EXIT_FAILED, "a session '{name}' is running already",
 	  "Stop it with 'iotracectl stop {name}', or give this one another name." },
-	{ IOTR_TOO_MANY_SESSIONS, EXIT_FAILED, "{limit} sessions run, more cannot",
+	{ IOTR_TOO_MANY_SESSIONS, EXIT_FAILED, "{limit} sessions are running, which is the limit",
 	  "Stop one with 'iotracectl stop NAME'." },
-	{ IOTR_TOO_MANY_CONNECTIONS, EXIT_FAILED, "the daemon has no connection to spare",
+	{ IOTR_TOO_MANY_CONNECTIONS, EXIT_FAILED, "the daemon has too many connections",
 	  "Try again when other clients have ended." },
 	{ IOTR_NO_HOOK, EXIT_FAILED, "this kernel has no hook for what was asked: {reason}",
 	  "'iotracectl doctor' shows what it has." },
@@ -105,7 +105,7 @@ static int complain_configuration(struct json_object *parameters)
 	size_t count = count_of(errors);
 
 	for (size_t i = 0; i < count; i++)
-		complain(i + 1 == count ? "Nothing was changed: the daemon goes on as it was configured." : NULL,
+		complain(i + 1 == count ? "Nothing was changed: the daemon keeps its configuration." : NULL,
 			 "%s", json_object_get_string(json_object_array_get_idx(errors, i)));
 	return EXIT_FAILED;
 }
@@ -124,7 +124,7 @@ int explain_error(const struct context *context, const char *error, struct json_
 		return EXIT_NO_SESSION;
 	}
 	if (!explanation) {
-		complain(NULL, "the daemon answers %s", error);
+		complain(NULL, "the daemon answered with the error %s", error);
 		return EXIT_FAILED;
 	}
 	fill_in(what, sizeof(what), explanation->what, parameters);

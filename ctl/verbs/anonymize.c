@@ -45,7 +45,7 @@ static int refuse_damaged(const char *path, const struct verify_report *report)
 		put_text(stderr, text_of(problem, "what", ""));
 		putc('\n', stderr);
 	}
-	complain(NULL, "%s is not what its manifest says, and is not anonymised", path);
+	complain(NULL, "%s differs from its manifest, and is not anonymised", path);
 	return EXIT_FAILED;
 }
 
@@ -68,7 +68,7 @@ static int check(const char *path, struct verify_trace *trace, struct verify_rep
 	}
 	if (read && (trace->running || has_open_segment(trace))) {
 		complain("Stop it first; after the end of a daemon, the next one closes what it left.",
-			 "the session of %s is not over", path);
+			 "the session of %s has not ended", path);
 		return EXIT_FAILED;
 	}
 	if (read)
@@ -123,7 +123,7 @@ static int make_output(const char *path)
 		return -1;
 	}
 	if (!is_empty(fd)) {
-		complain("Name a folder that is empty, or not there yet.", "%s is not empty", path);
+		complain("Give an empty folder, or one that does not exist yet.", "%s is not empty", path);
 		return -1;
 	}
 	return take_fd(&fd);
@@ -174,7 +174,7 @@ static void print_summary(const char *path, const struct anonymize_totals *total
 	for (size_t i = 0; i < count_of(totals->left_out); i++) {
 		struct json_object *file = json_object_array_get_idx(totals->left_out, i);
 
-		fputs("iotracectl: left out, as nobody knows what names are in it: ", stderr);
+		fputs("iotracectl: not copied, as the names in it are not known: ", stderr);
 		put_text(stderr, json_object_get_string(file));
 		putc('\n', stderr);
 	}
@@ -228,7 +228,7 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_PATH,
 	  .parameter = "key",
 	  .value = "FILE",
-	  .help = "by this key, as " IOTR_ANONYMIZE_KEY_PATH ", and not by a new one" },
+	  .help = "use the key in this file, such as " IOTR_ANONYMIZE_KEY_PATH ", instead of a new one" },
 };
 static const struct option_group own_options = OPTION_GROUP("Key", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };
@@ -238,7 +238,7 @@ const struct verb verb_anonymize = {
 	.run = run,
 	.group = VERBS_TRACES,
 	.synopsis = "DIR OUT [--key FILE]",
-	.summary = "write a trace anew with names and addresses as keyed hashes",
+	.summary = "copy a trace, with keyed hashes for names and addresses",
 	.options = options,
 	.arguments_min = 2,
 	.arguments_max = 2,

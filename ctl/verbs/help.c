@@ -25,6 +25,6 @@ const struct verb verb_help = {
 	.run = run,
 	.group = VERBS_MACHINE,
 	.synopsis = "[VERB]",
-	.summary = "show what there is, or what a verb takes",
+	.summary = "show all verbs, or the arguments and options of one",
 	.arguments_max = 1,
 };

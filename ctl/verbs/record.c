@@ -190,7 +190,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	(void)argc;
 	recording.quiet.json = false;
 	if (!member_of(parameters, "streams"))
-		return complain_usage(context, "no stream is named: give --vfs, --block or --all");
+		return complain_usage(context, "no stream was given: use --vfs, --block or --all");
 	code = request_connect(context, &recording.connection);
 	if (code != EXIT_DONE)
 		return code;
@@ -208,7 +208,7 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_TEXT,
 	  .parameter = "name",
 	  .value = "NAME",
-	  .help = "of the session [record-PID]" },
+	  .help = "name of the session [record-PID]" },
 };
 static const struct option_group own_options = OPTION_GROUP("Session", own_rows);
 static const struct option_group *const options[] = {

@@ -22,5 +22,5 @@ const struct verb verb_reload = {
 	.run = run,
 	.group = VERBS_MACHINE,
 	.synopsis = "",
-	.summary = "have the daemon read its configuration anew",
+	.summary = "make the daemon reload its configuration",
 };

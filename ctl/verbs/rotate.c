@@ -33,6 +33,6 @@ const struct verb verb_rotate = {
 	.run = run,
 	.group = VERBS_SESSIONS,
 	.synopsis = "[NAME]",
-	.summary = "close the files of a session, or of all, and begin new ones",
+	.summary = "close the files of a session, or of all sessions, and begin new ones",
 	.arguments_max = 1,
 };

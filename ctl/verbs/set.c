@@ -17,7 +17,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	int code;
 
 	if (!json_object_object_length(parameters))
-		return complain_usage(context, "no filter is given: see iotracectl set --help");
+		return complain_usage(context, "no filter was given: see iotracectl set --help");
 	take_name(parameters, argc, argv);
 	code = request(context, "Set", parameters, &reply);
 	if (code != EXIT_DONE)
@@ -36,9 +36,9 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_CLEAR,
 	  .parameter = "clear",
 	  .value = "FILTER,...",
-	  .help = "take these filters away, as in pid,min-size" },
+	  .help = "remove these filters, as in pid,min-size" },
 };
-static const struct option_group own_options = OPTION_GROUP("Changes (filters not named stay)", own_rows);
+static const struct option_group own_options = OPTION_GROUP("Changes (filters that are not named stay)", own_rows);
 static const struct option_group *const options[] = { &own_options, &process_options, &filter_options, NULL };
 
 const struct verb verb_set = {
@@ -46,7 +46,7 @@ const struct verb verb_set = {
 	.run = run,
 	.group = VERBS_SESSIONS,
 	.synopsis = "NAME FILTERS",
-	.summary = "change filters of a session that runs",
+	.summary = "change the filters of a running session",
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = 1,

@@ -22,7 +22,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 
 	take_name(parameters, argc, argv);
 	if (!member_of(parameters, "streams"))
-		return complain_usage(context, "no stream is named: give --vfs, --block or --all");
+		return complain_usage(context, "no stream was given: use --vfs, --block or --all");
 	code = request(context, "Start", parameters, &reply);
 	if (code != EXIT_DONE)
 		return code;
@@ -49,7 +49,7 @@ const struct verb verb_start = {
 	.run = run,
 	.group = VERBS_SESSIONS,
 	.synopsis = "[NAME] STREAMS [FILTERS] [LIMITS] [FILES]",
-	.summary = "begin a session; without a name it is 'default'",
+	.summary = "start a session; without NAME it is called 'default'",
 	.options = options,
 	.arguments_max = 1,
 };

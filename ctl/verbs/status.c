@@ -164,7 +164,7 @@ static const struct option_row own_rows[] = {
 	{ .name = "watch",
 	  .kind = OPTION_INTERVAL,
 	  .value = "TIME",
-	  .help = "again each so often [1s], until Ctrl-C" },
+	  .help = "show it again at this interval [1s], until Ctrl-C" },
 };
 static const struct option_group own_options = OPTION_GROUP("Live", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

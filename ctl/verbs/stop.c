@@ -44,7 +44,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 }
 
 static const struct option_row own_rows[] = {
-	{ .name = "all", .kind = OPTION_SWITCH, .parameter = "all", .help = "every session" },
+	{ .name = "all", .kind = OPTION_SWITCH, .parameter = "all", .help = "stop every session" },
 };
 static const struct option_group own_options = OPTION_GROUP("Sessions", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

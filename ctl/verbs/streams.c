@@ -19,7 +19,7 @@ static void add_operation(struct table *table, struct json_object *operation)
 	if (hook)
 		table_add(table, STYLE_PLAIN, "%s", hook);
 	else
-		table_add(table, STYLE_BAD, "not here: %s",
+		table_add(table, STYLE_BAD, "not available: %s",
 			  text_of(operation, "reason", "no reason is known"));
 }
 

@@ -130,7 +130,7 @@ static void print_reply(const struct context *context, struct json_object *param
 		return;
 	}
 	if (skipped)
-		complain(NULL, "%llu rows were too many to show", (unsigned long long)skipped);
+		complain(NULL, "skipped %llu rows, as they came too fast to be shown", (unsigned long long)skipped);
 	if (row)
 		print_row(row);
 }
@@ -181,7 +181,7 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_TEXTS,
 	  .parameter = "streams",
 	  .value = "STREAM,...",
-	  .help = "rows of these streams alone" },
+	  .help = "only rows of these streams" },
 };
 static const struct option_group own_options = OPTION_GROUP("Rows", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

@@ -55,7 +55,7 @@ static void print_top(struct json_object *reply)
 	       format_count(shown, sizeof(shown), number_of(reply, "groups")),
 	       json_object_get_boolean(member_of(reply, "whole")) ?
 		       "" :
-		       ": more came than the memory holds; filters help");
+		       ": more rows came than fit into memory; use filters");
 	for (size_t i = 0; i < table.columns; i++)
 		table_add(&table, STYLE_BOLD, "%s", heads[i]);
 	for (size_t i = 0; i < count_of(groups); i++)
@@ -128,17 +128,17 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_DURATION,
 	  .parameter = "interval_ns",
 	  .value = "TIME",
-	  .help = "between two looks [1s]" },
+	  .help = "time between updates [1s]" },
 	{ .name = "sort",
 	  .kind = OPTION_CHOICE,
 	  .parameter = "sort",
 	  .value = "rows|bytes|latency",
-	  .help = "the greatest of these first [bytes]" },
+	  .help = "sort by this, largest first [bytes]" },
 	{ .name = "lines",
 	  .kind = OPTION_NUMBER,
 	  .parameter = "count",
 	  .value = "N",
-	  .help = "at most [20]" },
+	  .help = "show at most this number of lines [20]" },
 };
 static const struct option_group own_options = OPTION_GROUP("View", own_rows);
 static const struct option_group *const options[] = {

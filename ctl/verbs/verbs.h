@@ -6,8 +6,8 @@
 
 /* Headings of the help. */
 #define VERBS_SESSIONS "Sessions"
-#define VERBS_LOOK     "What happens now"
-#define VERBS_TRACES   "Traces that were taken"
+#define VERBS_LOOK     "Live"
+#define VERBS_TRACES   "Recorded traces"
 #define VERBS_MACHINE  "Daemon and machine"
 
 extern const struct verb verb_start, verb_stop, verb_record, verb_list, verb_status, verb_set, verb_rotate, verb_dump;

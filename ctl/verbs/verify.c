@@ -22,7 +22,7 @@ static void check(struct verify_trace *trace, struct verify_report *report)
 	verify_progress_end(report);
 	if (trace->running)
 		verify_say(report, VERIFY_NOTE, MANIFEST_NAME,
-			   "the session runs, or its daemon was killed: checked is what was closed");
+			   "the session still runs, or its daemon was killed: only closed files were checked in full");
 }
 
 static uint64_t problems(const struct verify_report *report)
@@ -129,9 +129,9 @@ static const struct option_row own_rows[] = {
 	{ .name = "strict",
 	  .kind = OPTION_SWITCH,
 	  .parameter = "strict",
-	  .help = "fails also where rows were removed, names lost, hooks missing, programs left out" },
+	  .help = "also fail if rows were removed, names were lost, hooks are missing or programs were skipped" },
 };
-static const struct option_group own_options = OPTION_GROUP("Judgement", own_rows);
+static const struct option_group own_options = OPTION_GROUP("Strictness", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };
 
 const struct verb verb_verify = {
@@ -139,7 +139,7 @@ const struct verb verb_verify = {
 	.run = run,
 	.group = VERBS_TRACES,
 	.synopsis = "DIR [--strict]",
-	.summary = "check that no row of a session, or file of snapshots, is missing or wrong",
+	.summary = "check that a trace, or a folder of snapshots, is complete and undamaged",
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = 1,

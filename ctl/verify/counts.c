@@ -56,7 +56,7 @@ static void tell_loss(const struct verify_stream *stream, const char *cause, uin
 		return;
 	if (losses && when.rows != rows)
 		verify_say(report, VERIFY_WRONG, MANIFEST_NAME,
-			   "%s: %" PRIu64 " were lost in: %.64s, and its list of losses has %" PRIu64,
+			   "%s: %" PRIu64 " rows were lost in: %.64s, but the list of losses has %" PRIu64,
 			   stream->flag, rows, cause, when.rows);
 	if (rows)
 		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
@@ -74,7 +74,7 @@ static void tell_losses(const struct verify_trace *trace, const struct verify_st
 		tell_loss(stream, cause, json_object_get_uint64(value), losses, report);
 	if (stream->unknown)
 		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
-			   "%s: a crash took rows that nobody counted", stream->flag);
+			   "%s: a crash lost an unknown number of rows", stream->flag);
 	if (stream->unfollowed)
 		verify_say(report, VERIFY_LOSS, MANIFEST_NAME,
 			   "%s: there was no room to follow %" PRIu64 " processes, whose rows are missing",
@@ -90,8 +90,8 @@ static void tell_caveats(const struct verify_stream *stream, struct verify_repor
 			   stream->lost_names);
 	if (stream->missed)
 		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
-			   "%s: the kernel left out programs %" PRIu64
-			   " times, and what they would have seen is unknown",
+			   "%s: the kernel skipped programs %" PRIu64
+			   " times, and what they would have recorded is unknown",
 			   stream->flag, stream->missed);
 	if (stream->removed)
 		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,

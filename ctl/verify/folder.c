@@ -53,7 +53,7 @@ static void look_at_stream(const struct verify_trace *trace, const char *name,
 		strcpy(known, path);
 		segment_name_strip(known);
 		if (!verify_find(trace, known))
-			verify_say(report, VERIFY_NOTE, path, "the manifest does not know it");
+			verify_say(report, VERIFY_NOTE, path, "it is not in the manifest");
 	}
 }
 
@@ -68,7 +68,7 @@ static void look_at_snapshots(const struct verify_trace *trace, const char *name
 
 		snprintf(path, sizeof(path), "%s/%s", name, file);
 		if (!verify_knows_snapshot(trace, path))
-			verify_say(report, VERIFY_NOTE, path, "the manifest does not know it");
+			verify_say(report, VERIFY_NOTE, path, "it is not in the manifest");
 	}
 }
 
@@ -100,6 +100,6 @@ void verify_folder(const struct verify_trace *trace, struct verify_report *repor
 		else if (is_trace(trace, name))
 			verify_say(report, VERIFY_NOTE, name, "it is a trace of its own");
 		else
-			verify_say(report, VERIFY_NOTE, name, "the manifest does not know it");
+			verify_say(report, VERIFY_NOTE, name, "it is not in the manifest");
 	}
 }

@@ -117,7 +117,7 @@ static bool take_stream(struct verify_stream *stream, const char *flag, struct j
 	stream->flag = flag;
 	stream->folder = string_of(object, "folder");
 	if (!is_word(flag) || !is_word(stream->folder))
-		return wrong(report, "streams", "a name is not one");
+		return wrong(report, "streams", "a name is invalid");
 	if (!take_columns(stream, member_of(object, "columns")))
 		return wrong(report, flag, "the columns are not those of a trace");
 	stream->unknown = json_object_get_boolean(member_of(object, "emitted_unknown"));
@@ -138,7 +138,7 @@ static bool take_streams(struct verify_trace *trace, struct verify_report *repor
 	/* A folder that was made for snapshots has no streams. */
 	if (!good || (!streams_there && !count_of(member_of(trace->json, "snapshots"))) ||
 	    streams_there > STREAMS_MAX)
-		return wrong(report, "", "there are no streams in it");
+		return wrong(report, "", "it has no streams");
 	trace->streams = calloc(streams_there + 1, sizeof(*trace->streams));
 	if (!trace->streams)
 		return wrong(report, "", strerror(ENOMEM));
@@ -190,7 +190,7 @@ static bool take_times(struct verify_segment *segment, struct json_object *objec
 {
 	segment->has_times = member_of(object, "first_mono_ns") != NULL;
 	if (!segment->has_times && segment->rows)
-		return wrong(report, segment->path, "there are rows and no times");
+		return wrong(report, segment->path, "it has rows, but no times");
 	return count(object, "first_mono_ns", segment->has_times, &segment->first_ns, report,
 		     segment->path) &&
 	       count(object, "last_mono_ns", segment->has_times, &segment->last_ns, report,
@@ -204,7 +204,7 @@ static bool take_segment(struct verify_trace *trace, struct json_object *object,
 
 	segment->stream = find_stream(trace, string_of(object, "stream"));
 	if (!segment->stream)
-		return wrong(report, "segments", "one is of a stream that the session has not");
+		return wrong(report, "segments", "one is of a stream that the session does not have");
 	if (!take_path(segment, string_of(object, "path")))
 		return wrong(report, string_of(object, "path") ?: "segments",
 			     "it is not the path of a segment");
@@ -234,7 +234,7 @@ static void sort_segments(struct verify_trace *trace, struct verify_report *repo
 	qsort(segments, trace->segment_count, sizeof(*segments), compare);
 	for (size_t i = 1; i < trace->segment_count; i++)
 		if (!compare(&segments[i - 1], &segments[i]))
-			wrong(report, segments[i].path, "it is there twice");
+			wrong(report, segments[i].path, "it is listed twice");
 }
 
 /* Makes room for one more segment, whose fields are 0. */
@@ -283,7 +283,7 @@ static bool load(struct verify_trace *trace, struct verify_report *report)
 	int r = trace_file_open(trace->folder_fd, MANIFEST_NAME, &file);
 
 	if (r < 0)
-		return wrong(report, "", r == -ENOENT ? "there is none: this is no trace" : verify_file_error(r));
+		return wrong(report, "", r == -ENOENT ? "it does not exist: this is not a trace" : verify_file_error(r));
 	if (file.size <= MANIFEST_MAX)
 		r = manifest_reader_init(&trace->reader, take_fd(&file.fd), &trace->json);
 	else
@@ -292,7 +292,7 @@ static bool load(struct verify_trace *trace, struct verify_report *report)
 	if (r < 0)
 		return wrong(report, "", r == -EBADMSG ? "it is not JSON, or damaged" :
 					 r == -EFBIG   ? "it is larger than " MANIFEST_MAX_TEXT
-							 ", or more than 16 MiB of it are no segments" :
+							 ", or has more than 16 MiB beside the segments" :
 							 strerror(-r));
 	return true;
 }

@@ -36,7 +36,7 @@ const char *verify_file_error(int error)
 	case -ELOOP:
 		return "it is a symbolic link, which is not followed";
 	case -EINVAL:
-		return "it is not a file";
+		return "it is not a regular file";
 	case -ENODATA:
 		return "its gzip data end too early";
 	case -EBADMSG:

@@ -140,7 +140,7 @@ static void check_removed(const struct verify_segment *segment, enum segment_end
 		verify_say(report, VERIFY_CAVEAT, segment->path, "it was removed to keep within limits");
 	else
 		verify_say(report, VERIFY_WRONG, segment->path,
-			   "it is there, and the manifest says that it was removed");
+			   "it exists, but the manifest says that it was removed");
 }
 
 static void check_found(struct verify_trace *trace, const struct verify_segment *segment, int folder_fd,
@@ -157,10 +157,10 @@ static void check_found(struct verify_trace *trace, const struct verify_segment 
 			   "there is one with .gz beside it, which was not read");
 	if (ending == SEGMENT_PART && segment->state != VERIFY_OPEN)
 		verify_say(report, VERIFY_WRONG, segment->path,
-			   "the manifest says that it was closed, and it is still called .part");
+			   "the manifest says that it was closed, but it is still called .part");
 	if (!trace->running && segment->state == VERIFY_OPEN)
 		verify_say(report, VERIFY_WRONG, segment->path,
-			   "it was not closed, and the session has ended");
+			   "it was not closed, although the session has ended");
 	report->file = segment->path;
 	read_segment(trace, segment, folder_fd, file, report);
 }

@@ -96,7 +96,7 @@ static void check_file(struct verify_trace *trace, struct json_object *entry, co
 	if (bytes < 0)
 		verify_say(report, VERIFY_WRONG, path, "%s", verify_file_error((int)bytes));
 	else if (bytes != said || !sum || strcmp(sum, sha256))
-		verify_say(report, VERIFY_WRONG, path, "its text is not what the manifest says");
+		verify_say(report, VERIFY_WRONG, path, "its size or SHA-256 differs from the manifest");
 }
 
 static void check_entry(struct verify_trace *trace, struct json_object *entry, struct verify_report *report)
@@ -104,7 +104,7 @@ static void check_entry(struct verify_trace *trace, struct json_object *entry, s
 	const char *path = string_of(entry, "path"), *message = string_of(entry, "message");
 
 	if (path && !path_good(path))
-		verify_say(report, VERIFY_WRONG, MANIFEST_NAME, "a snapshot's path is none");
+		verify_say(report, VERIFY_WRONG, MANIFEST_NAME, "the path of a snapshot is invalid");
 	else if (path)
 		check_file(trace, entry, path, report);
 	if (message)

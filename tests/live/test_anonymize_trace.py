@@ -61,7 +61,7 @@ def refusals(world):
 
     refused('anonymised already', hidden)
     refused('No such file', world.path('nothing'))
-    refused('no trace', world.make('empty'))
+    refused('not a trace', world.make('empty'))
     refused('key', clear, '--key', world.path('nokey'))
     full = world.make('full')
     with open(os.path.join(full, 'stays'), 'w', encoding='utf-8'):
@@ -72,20 +72,20 @@ def refusals(world):
         shutil.copytree(clear, damaged)
         with open(rows.segments(damaged, 'vfs')[0], 'ab') as file:
             file.write(damage)
-        refused('not what its manifest says', damaged)
+        refused('differs from its manifest', damaged)
     linked = world.path('linked')
     shutil.copytree(clear, linked)
     path = rows.segments(linked, 'vfs')[0]
     os.rename(path, linked + '.csv')
     os.symlink(linked + '.csv', path)
-    refused('not what its manifest says', linked)
+    refused('differs from its manifest', linked)
     manifest = rows.manifest(clear)
     for change in ({'path': '../../etc/passwd'}, {'path': '/etc/passwd'}, {'path': 'fs/../../x.csv'},
                    {'stream': 'bogus'}, {'state': 'bogus'}, {'rows': 'many'}):
         hostile = world.path('hostile')
         shutil.copytree(clear, hostile)
         write_manifest(hostile, dict(manifest, segments=[dict(manifest['segments'][0], **change)]))
-        refused('not what its manifest says', hostile)
+        refused('differs from its manifest', hostile)
     column = world.path('column')
     shutil.copytree(clear, column)
     rename_column(column)
@@ -176,7 +176,7 @@ def snapshots(world):
     with open(os.path.join(folder, 'process/process_snap_000001.csv'), 'a', encoding='ascii') as file:
         file.write('x\n')
     done = world.ctl.exits(1, 'anonymize', folder, world.path('anonymised'), '--key', key(world))
-    check('not what its manifest says' in done.stderr, 'a damaged snapshot', done.stderr)
+    check('differs from its manifest' in done.stderr, 'a damaged snapshot', done.stderr)
 
 
 OPENER = """

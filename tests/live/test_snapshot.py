@@ -410,7 +410,7 @@ def verified(world):
     os.remove(os.path.join(one.output, WALK))
     open(os.path.join(one.output, 'process', 'other.csv'), 'w', encoding='ascii').close()
     said = world.ctl.exits(1, 'verify', one.output)
-    for words in (PROCESSES + ': its text is not', WALK + ': it is missing', 'process/other.csv: note'):
+    for words in (PROCESSES + ': its size or SHA-256', WALK + ': it is missing', 'process/other.csv: note'):
         check(words in said.stdout + said.stderr, words, said.stdout, said.stderr)
 
 

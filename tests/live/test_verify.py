@@ -146,7 +146,7 @@ def replaced(world):
     os.unlink(path)
     found(world, folder, FIRST, 'missing')
     os.mkfifo(path)
-    found(world, folder, FIRST, 'not a file')
+    found(world, folder, FIRST, 'not a regular file')
     os.unlink(path)
     os.symlink('/etc/passwd', path)
     found(world, folder, FIRST, 'symbolic link')
@@ -283,7 +283,7 @@ def hostile_manifest(world):
     found(world, folder, 'manifest.json', '16 MiB')
     os.unlink(path_of(folder, 'manifest.json'))
     os.mkfifo(path_of(folder, 'manifest.json'))
-    found(world, folder, 'manifest.json', 'not a file')
+    found(world, folder, 'manifest.json', 'not a regular file')
 
 
 @test(host_only=True)
@@ -323,7 +323,8 @@ def losses(world):
         document['streams']['vfs']['emitted_unknown'] = True
 
     for how, *words in ((lose, 'vfs: 7 rows are missing, lost in: ring, between 09:00 and 10:01', 'vfs: 5 rows are missing, lost in: disk'),
-                        (gap, 'nothing was recorded from then to now: crash'), (unknown, 'vfs: a crash took rows')):
+                        (gap, 'nothing was recorded from then to now: crash'),
+                        (unknown, 'vfs: a crash lost an unknown number of rows')):
         folder = copy(world)
         edit(folder, how)
         found(world, folder, 'manifest.json', *words)
@@ -406,6 +407,6 @@ def nothing(world):
     message = json.loads(done.stdout)['parameters']['message']
     check('nowhere\\xff' in message and 'No such file' in message, 'an error as a document', message)
     done = world.ctl.exits(1, 'verify', world.make('empty'))
-    check('no trace' in done.stdout, done.stdout)
+    check('not a trace' in done.stdout, done.stdout)
     world.ctl.exits(2, 'verify')
     world.ctl.exits(2, 'verify', 'one', 'two')

@@ -177,7 +177,7 @@ expect 1 anonymize /nonexistent two
 err '/nonexistent: No such file'
 mkdir "$work/empty"
 expect 1 anonymize "$work/empty" "$work/out-folder"
-err 'this is no trace'
+err 'this is not a trace'
 [ ! -e "$work/out-folder" ] || fail 'an output folder was made for nothing'
 
 start_daemon
@@ -203,10 +203,10 @@ expect 0 start --vfs --block
 out '^default: recording vfs, block into /'
 no_err
 expect 1 start --vfs
-err "'default' runs already"
+err "'default' is running already"
 expect 1 start --vfs --json
 json
-err "'default' runs already"
+err "'default' is running already"
 expect 0 set default --path here --sample vfs=2 --clear pid,cgroup,cache-sample-rate
 out '^default: running'
 expect 5 set nobody --errors

@@ -31,20 +31,15 @@ static const struct {
 	size_t count;
 	bool list;
 } filters[IOTR_SPEC_FILTER_COUNT] = {
-	[IOTR_SPEC_PIDS] = LIST("pids", pids, pid_count),
-	[IOTR_SPEC_TREE] = VALUE("tree", tree),
-	[IOTR_SPEC_COMMANDS] = LIST("commands", commands, command_count),
-	[IOTR_SPEC_UIDS] = LIST("uids", uids, uid_count),
-	[IOTR_SPEC_CGROUPS] = LIST("cgroups", cgroups, cgroup_count),
-	[IOTR_SPEC_UNITS] = LIST("units", units, unit_count),
-	[IOTR_SPEC_DEVICES] = LIST("devices", devices, device_count),
-	[IOTR_SPEC_PATHS] = LIST("paths", paths, path_count),
-	[IOTR_SPEC_OPERATIONS] = VALUE("operations", operations),
-	[IOTR_SPEC_MIN_LATENCY] = VALUE("min_latency_ns", min_latency_ns),
-	[IOTR_SPEC_MIN_SIZE] = VALUE("min_size", min_size),
-	[IOTR_SPEC_ERRORS] = VALUE("errors", errors),
-	[IOTR_SPEC_SAMPLE] = VALUE("sample", sample),
-	[IOTR_SPEC_PSEUDO_FS] = VALUE("pseudo_fs", pseudo_fs),
+#define NUMBERS(name, count) LIST(#name, name, count)
+#define TEXTS(name, count) LIST(#name, name, count)
+#define DEVICES(name, count) LIST(#name, name, count)
+#define FLAG(name, count) VALUE(#name, name)
+#define COUNT(name, count) VALUE(#name, name)
+#define OPERATIONS(name, count) VALUE(#name, name)
+#define SAMPLE(name, count) VALUE(#name, name)
+#define FILTER(id, name, kind, count, ...) [IOTR_SPEC_##id] = kind(name, count),
+	IOTR_FILTERS(FILTER)
 };
 
 const char *iotr_spec_filter_name(enum iotr_spec_filter filter)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "events.h"
+#include "filters.def"
 
 enum {
 	IOTR_SESSIONS_MAX = 64,       /* bits of a record's session mask */
@@ -120,20 +121,8 @@ struct iotr_session_spec {
 
 /* Filters by the names of their parameters: the parts of a spec that can be copied separately. */
 enum iotr_spec_filter {
-	IOTR_SPEC_PIDS, /* filters are displayed in this order */
-	IOTR_SPEC_TREE,
-	IOTR_SPEC_COMMANDS,
-	IOTR_SPEC_UIDS,
-	IOTR_SPEC_CGROUPS,
-	IOTR_SPEC_UNITS,
-	IOTR_SPEC_DEVICES,
-	IOTR_SPEC_PATHS,
-	IOTR_SPEC_OPERATIONS,
-	IOTR_SPEC_MIN_LATENCY,
-	IOTR_SPEC_MIN_SIZE,
-	IOTR_SPEC_ERRORS,
-	IOTR_SPEC_SAMPLE,
-	IOTR_SPEC_PSEUDO_FS,
+#define IOTR_SPEC_FILTER(id, ...) IOTR_SPEC_##id,
+	IOTR_FILTERS(IOTR_SPEC_FILTER)
 	IOTR_SPEC_FILTER_COUNT,
 };
 

@@ -56,7 +56,7 @@ static const struct argument set_rows[] = {
 	{ .name = "name", .parse = argument_session, .offset = offsetof(struct set_arguments, name),
 	  .required = true },
 	{ .name = "clear", .parse = parse_clear },
-	FILTER_ARGUMENTS,
+	FILTER_ARGUMENTS
 	{ .name = NULL },
 };
 

@@ -71,7 +71,7 @@ static const struct argument top_rows[] = {
 	{ .name = "count", .parse = parse_count },
 	{ .name = "sort", .parse = parse_sort },
 	STREAMS_ARGUMENT,
-	FILTER_ARGUMENTS,
+	FILTER_ARGUMENTS
 	{ .name = NULL },
 };
 

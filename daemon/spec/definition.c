@@ -75,29 +75,25 @@ static void add_array(struct json_object *object, const char *key, struct json_o
 		json_object_put(array);
 }
 
+/* How a filter of each kind is added. Of the devices, those that were found for the user's are not shown. */
+#define ADD_NUMBERS(name, count) add_array(filters, #name, u32_array(spec->name, spec->count));
+#define ADD_TEXTS(name, count)	 add_array(filters, #name, text_array(spec->name, sizeof(*spec->name), spec->count));
+#define ADD_DEVICES(name, count) add_array(filters, #name, device_array(spec->name, spec->count - spec->device_found));
+#define ADD_OPERATIONS(name, count) add_array(filters, #name, operation_array(spec));
+#define ADD_SAMPLE(name, count)	    add_sample(filters, spec);
+#define ADD_FLAG(name, count)                                                                                          \
+	if (spec->name)                                                                                                \
+		add_flag(filters, #name, true);
+#define ADD_COUNT(name, count)                                                                                         \
+	if (spec->name)                                                                                                \
+		add_u64(filters, #name, spec->name);
+#define ADD_FILTER(id, name, kind, count, ...) ADD_##kind(name, count)
+
 struct json_object *definition_filters(const struct iotr_session_spec *spec)
 {
 	struct json_object *filters = json_object_new_object();
 
-	add_array(filters, "pids", u32_array(spec->pids, spec->pid_count));
-	if (spec->tree)
-		add_flag(filters, "tree", true);
-	add_array(filters, "commands", text_array(spec->commands, sizeof(*spec->commands), spec->command_count));
-	add_array(filters, "uids", u32_array(spec->uids, spec->uid_count));
-	add_array(filters, "cgroups", text_array(spec->cgroups, sizeof(*spec->cgroups), spec->cgroup_count));
-	add_array(filters, "units", text_array(spec->units, sizeof(*spec->units), spec->unit_count));
-	add_array(filters, "devices", device_array(spec->devices, spec->device_count - spec->device_found));
-	add_array(filters, "paths", text_array(spec->paths, sizeof(*spec->paths), spec->path_count));
-	add_array(filters, "operations", operation_array(spec));
-	if (spec->min_latency_ns)
-		add_u64(filters, "min_latency_ns", spec->min_latency_ns);
-	if (spec->min_size)
-		add_u64(filters, "min_size", spec->min_size);
-	if (spec->errors)
-		add_flag(filters, "errors", true);
-	add_sample(filters, spec);
-	if (spec->pseudo_fs)
-		add_flag(filters, "pseudo_fs", true);
+	IOTR_FILTERS(ADD_FILTER)
 	return filters;
 }
 

@@ -25,21 +25,17 @@ FILTER_PARSER(cgroups);
 FILTER_PARSER(units);
 FILTER_PARSER(paths);
 
-#define FILTER_ARGUMENTS \
-	{ .name = "pids", .parse = argument_pids }, \
-	{ .name = "tree", .parse = argument_flag, .offset = SPEC_OFFSET(tree) }, \
-	{ .name = "commands", .parse = argument_commands }, \
-	{ .name = "uids", .parse = argument_uids }, \
-	{ .name = "cgroups", .parse = argument_cgroups }, \
-	{ .name = "units", .parse = argument_units }, \
-	{ .name = "devices", .parse = argument_devices }, \
-	{ .name = "paths", .parse = argument_paths }, \
-	{ .name = "operations", .parse = argument_operations }, \
-	{ .name = "min_latency_ns", .parse = argument_count, .offset = SPEC_OFFSET(min_latency_ns) }, \
-	{ .name = "min_size", .parse = argument_count, .offset = SPEC_OFFSET(min_size) }, \
-	{ .name = "errors", .parse = argument_flag, .offset = SPEC_OFFSET(errors) }, \
-	{ .name = "sample", .parse = argument_sample }, \
-	{ .name = "pseudo_fs", .parse = argument_flag, .offset = SPEC_OFFSET(pseudo_fs) }
+#define FILTER_OF_NUMBERS(name_)    { .name = #name_, .parse = argument_##name_ },
+#define FILTER_OF_TEXTS(name_)	    FILTER_OF_NUMBERS(name_)
+#define FILTER_OF_DEVICES(name_)    FILTER_OF_NUMBERS(name_)
+#define FILTER_OF_OPERATIONS(name_) FILTER_OF_NUMBERS(name_)
+#define FILTER_OF_SAMPLE(name_)	    FILTER_OF_NUMBERS(name_)
+#define FILTER_OF_FLAG(name_)	    { .name = #name_, .parse = argument_flag, .offset = SPEC_OFFSET(name_) },
+#define FILTER_OF_COUNT(name_)	    { .name = #name_, .parse = argument_count, .offset = SPEC_OFFSET(name_) },
+#define FILTER_ARGUMENT(id, name, kind, ...) FILTER_OF_##kind(name)
+
+/* Each row ends with a comma. */
+#define FILTER_ARGUMENTS IOTR_FILTERS(FILTER_ARGUMENT)
 
 /* Checks whether the filters are compatible with one another and with the streams. */
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error);

@@ -13,32 +13,23 @@
 #include "schema.h"
 #include "stream_arguments.h"
 
-/* The fact that a row must have for each filter, and what messages call it. */
+/* The fact that a row must have for each filter (0: all have it), and what messages call it. */
 static const struct {
-	enum iotr_spec_filter filter;
-	enum iotr_fact fact;
+	unsigned int fact;
 	const char *name;
 	bool of_all; /* a session with the filter cannot have streams without the fact */
-} needs[] = {
-	{ IOTR_SPEC_PIDS, IOTR_FACT_PROCESS, "process", false },
-	{ IOTR_SPEC_COMMANDS, IOTR_FACT_PROCESS, "process", false },
-	{ IOTR_SPEC_CGROUPS, IOTR_FACT_PROCESS, "process", false },
-	{ IOTR_SPEC_UNITS, IOTR_FACT_PROCESS, "process", false },
-	{ IOTR_SPEC_DEVICES, IOTR_FACT_FILE, "device", false },
-	{ IOTR_SPEC_PATHS, IOTR_FACT_FILE, "file", true },
-	{ IOTR_SPEC_MIN_LATENCY, IOTR_FACT_LATENCY, "latency", false },
-	{ IOTR_SPEC_MIN_SIZE, IOTR_FACT_SIZE, "size", false },
-	{ IOTR_SPEC_ERRORS, IOTR_FACT_ERROR, "error", false },
+} needs[IOTR_SPEC_FILTER_COUNT] = {
+#define IOTR_FACT_NONE 0
+#define NEED(id, name, kind, count, fact, word, of_all) [IOTR_SPEC_##id] = { IOTR_FACT_##fact, word, of_all },
+	IOTR_FILTERS(NEED)
 };
 
-enum { NEEDS = sizeof(needs) / sizeof(needs[0]) };
-
-static uint32_t streams_without(const struct iotr_session_spec *spec, enum iotr_fact fact)
+static uint32_t streams_without(const struct iotr_session_spec *spec, unsigned int fact)
 {
 	uint32_t without = 0;
 
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->streams >> stream & 1 && !(iotr_schemas[stream].facts & fact))
+		if (spec->streams >> stream & 1 && (iotr_schemas[stream].facts & fact) != fact)
 			without |= 1U << stream;
 	return without;
 }
@@ -47,14 +38,13 @@ int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 {
 	char names[STREAM_NAMES_MAX];
 
-	for (size_t i = 0; i < NEEDS; i++) {
+	for (enum iotr_spec_filter i = 0; i < IOTR_SPEC_FILTER_COUNT; i++) {
 		uint32_t without = streams_without(spec, needs[i].fact);
 
-		if (!iotr_spec_filter_given(spec, needs[i].filter) || !without ||
+		if (!iotr_spec_filter_given(spec, i) || !without ||
 		    (without != spec->streams && !needs[i].of_all))
 			continue;
-		snprintf(error->parameter, sizeof(error->parameter), "%s",
-			 iotr_spec_filter_name(needs[i].filter));
+		snprintf(error->parameter, sizeof(error->parameter), "%s", iotr_spec_filter_name(i));
 		return argument_refuse(error, "rows of %s have no %s, so this would let none of them through%s",
 				       stream_names(without, names), needs[i].name,
 				       without == spec->streams ? "" :
@@ -79,13 +69,12 @@ static void warn_of_streams(const struct iotr_session_spec *spec, struct json_ob
 {
 	char names[STREAM_NAMES_MAX];
 
-	for (size_t i = 0; i < NEEDS; i++) {
+	for (enum iotr_spec_filter i = 0; i < IOTR_SPEC_FILTER_COUNT; i++) {
 		uint32_t without = streams_without(spec, needs[i].fact);
 
-		if (iotr_spec_filter_given(spec, needs[i].filter) && without)
+		if (iotr_spec_filter_given(spec, i) && without)
 			warn(warnings, "rows of %s have no %s: the filter '%s' lets none of them through",
-			     stream_names(without, names), needs[i].name,
-			     iotr_spec_filter_name(needs[i].filter));
+			     stream_names(without, names), needs[i].name, iotr_spec_filter_name(i));
 	}
 }
 

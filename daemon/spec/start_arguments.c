@@ -187,7 +187,7 @@ static int refuse_files(struct json_object *parameters, struct engine_error *err
 static const struct argument start_arguments[] = {
 	{ .name = "name", .parse = parse_name },
 	STREAMS_ARGUMENT,
-	FILTER_ARGUMENTS,
+	FILTER_ARGUMENTS
 	{ .name = "duration_ns", .parse = argument_count, .offset = SPEC_OFFSET(duration_ns) },
 	FILE_ARGUMENTS,
 	{ .name = "format", .parse = parse_format },

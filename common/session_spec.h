@@ -133,6 +133,12 @@ int iotr_spec_filter_find(const char *name);
 /* Whether the filter is set: an empty one lets everything pass. */
 bool iotr_spec_filter_given(const struct iotr_session_spec *spec, enum iotr_spec_filter filter);
 
+/* Whether the filters need forks, ends of processes, or new cgroups to be seen. */
+static inline bool iotr_spec_follows_processes(const struct iotr_session_spec *spec)
+{
+	return spec->tree || spec->unit_count;
+}
+
 /* Copies a filter from `from`, or clears it if that is NULL. -ENOMEM. */
 int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
 			  enum iotr_spec_filter filter);

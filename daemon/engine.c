@@ -1,22 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What control/ sees of sessions, hooks and snapshots. Here the parts are made and put together; a request goes
+ * to the part that it is for.
+ */
 #include "engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "engine_resume.h"
+#include "json_add.h"
 #include "log.h"
+#include "pipeline/cells/flags.h"
 #include "pipeline/clocks.h"
 #include "probes/control_page.h"
 #include "probes/own.h"
-#include "snapshot/snapshot.h"
+#include "schema.h"
+#include "selftest/doctor.h"
+#include "session/anonymity.h"
+#include "session/ask_snapshot.h"
+#include "session/dump.h"
+#include "session/log_folder.h"
+#include "session/look.h"
+#include "session/missing.h"
+#include "session/resume.h"
+#include "session/rotate.h"
+#include "session/set.h"
+#include "session/tail.h"
+#include "session/tick.h"
 
-#define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands (errand.h) */
+#define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands */
 
-#define RELEASE_US 1000000 /* Hooks stay attached for this long after the last session that needed them. */
+struct engine {
+	struct session_context context;
+	struct registry *registry;
+	struct tick tick;
+	struct recovery *recovery; /* of the folders of killed sessions; NULL: there is no memory for it */
+	struct engine_dump *dumps; /* dumps that are being written */
+	struct doctor *doctor;
+	sd_event_source *notices;
+	const char *block_flags[32];
+};
+
+/* ---- the self-test's two slots ---- */
+
+static const struct hookset_wish all_streams = { .streams = (1U << IOTR_STREAM_COUNT) - 1 };
+
+static int reserve(unsigned int slots[SELFTEST_SLOTS], void *userdata)
+{
+	struct session_context *context = userdata;
+	int r = slots_reserve(&context->slots, SELFTEST_SLOTS, slots);
+
+	if (r < 0)
+		return r;
+	consumer_run(context->consumer, true);
+	hookset_want(context->hookset, &all_streams);
+	return 0;
+}
+
+static void give_back(void *userdata)
+{
+	struct session_context *context = userdata;
+
+	slots_unreserve(&context->slots);
+	hookset_unwant(context->hookset, &all_streams);
+	hookset_release(context->hookset);
+	consumer_run(context->consumer, hookset_wanted(context->hookset));
+}
 
 /* ---- life ---- */
 
@@ -36,17 +90,12 @@ static int level_find(const char *name, enum probes_level *ret)
 	return -EINVAL;
 }
 
-const char *level_name(enum probes_level level)
-{
-	return probes_level_name(level);
-}
-
 void engine_own(struct engine *engine, pid_t process, bool own)
 {
 	if (own)
-		own_add(engine->probes, process);
+		own_add(engine->context.probes, process);
 	else
-		own_remove(engine->probes, process);
+		own_remove(engine->context.probes, process);
 }
 
 static void on_snapshot_process(pid_t process, bool begins, void *userdata)
@@ -54,16 +103,130 @@ static void on_snapshot_process(pid_t process, bool begins, void *userdata)
 	engine_own(userdata, process, begins);
 }
 
-static int consumer_start(struct engine *engine)
+/* A thread or a writer has results for the main loop. */
+static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct engine *engine = userdata;
+	eventfd_t value;
+
+	(void)source, (void)events;
+	eventfd_read(fd, &value);
+	registry_see_to(engine->registry);
+	return 0;
+}
+
+static int open_notice(struct engine *engine)
+{
+	struct session_context *context = &engine->context;
+
+	context->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (context->notice < 0)
+		return -errno;
+	context->errands.notice = context->notice;
+	return sd_event_add_io(context->event, &engine->notices, context->notice, EPOLLIN, on_notice, engine);
+}
+
+/* The programs, as far as this kernel takes them. */
+static int open_probes(struct engine *engine, struct engine_error *error)
+{
+	struct session_context *context = &engine->context;
+	enum probes_level level;
+	int r = level_find(context->config.level, &level);
+
+	if (r < 0)
+		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
+	r = probes_new(level, &context->probes, error->message, sizeof(error->message));
+	if (r < 0)
+		return engine_fail(error, r, "", NULL);
+	control_page_block(context->probes, engine->block_flags);
+	flags_set_block_bits(engine->block_flags);
+	log_info("hooks at %s level", probes_level_name(probes_level(context->probes)));
+	return 0;
+}
+
+static int open_consumer(struct session_context *context)
 {
 	struct consumer_config config = {
-		.names = probes_map(engine->probes, "names"),
-		.known = probes_known(engine->probes),
+		.names = probes_map(context->probes, "names"),
+		.known = probes_known(context->probes),
 		.known_count = IOTR_KNOWN,
 	};
+	int r;
 
-	config.rings = probes_rings(engine->probes, &config.ring_count);
-	return consumer_new(&config, &engine->consumer);
+	config.rings = probes_rings(context->probes, &config.ring_count);
+	r = consumer_new(&config, &context->consumer);
+	context->slots.probes = context->probes;
+	context->slots.consumer = context->consumer;
+	return r;
+}
+
+static void on_session_runs(void *userdata)
+{
+	struct engine *engine = userdata;
+
+	tick_run(&engine->tick);
+	bpf_cost_run(engine->context.bpf_cost);
+}
+
+/* What only needs memory. */
+static int open_parts(struct engine *engine)
+{
+	struct session_context *context = &engine->context;
+	const struct selftest_config selftest = { .event = context->event,
+						  .state_dir = context->config.state_dir,
+						  .probes = context->probes,
+						  .consumer = context->consumer,
+						  .reserve = reserve,
+						  .give_back = give_back,
+						  .userdata = context };
+	const struct orders_config orders = { .event = context->event, .country = &context->config.country };
+	const struct registry_config registry = { context, on_session_runs, engine };
+	int r = hookset_new(context->probes, context->event, &context->hookset);
+
+	if (r >= 0)
+		r = bpf_cost_new(context->probes, context->hookset, context->event, &context->bpf_cost);
+	if (r >= 0)
+		r = orders_new(&orders, &context->orders);
+	if (r >= 0)
+		r = doctor_new(&selftest, &engine->doctor);
+	if (r >= 0)
+		r = registry_new(&registry, &engine->registry);
+	engine->tick.registry = engine->registry;
+	return r < 0 ? r : tick_init(&engine->tick, context);
+}
+
+static int open_all(struct engine *engine, struct engine_error *error)
+{
+	struct session_context *context = &engine->context;
+	int r = open_notice(engine);
+
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot set up the event loop");
+	r = open_probes(engine, error);
+	if (r < 0)
+		return r;
+	r = log_folder_open(context);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot start the thread that compresses");
+	r = open_consumer(context);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
+	r = open_parts(engine);
+	return r < 0 ? engine_fail(error, r, "", "out of memory") : 0;
+}
+
+/* Sessions go on, and a thread sets right the folders of those that were killed. */
+static void resume(struct engine *engine)
+{
+	struct session_context *context = &engine->context;
+	int r = recovery_new(context->config.state_dir, &context->log_rights, context->limited, context->storage,
+			     &engine->recovery);
+
+	resume_sessions(engine->registry, context, engine->recovery);
+	if (r >= 0)
+		r = recovery_start(engine->recovery);
+	if (r < 0)
+		log_error("cannot set right what was killed: %s", strerror(-r));
 }
 
 DEFINE_CLEANUP(struct engine *, engine_free);
@@ -72,137 +235,231 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	       struct engine_error *error)
 {
 	_cleanup_(engine_freep) struct engine *engine = calloc(1, sizeof(*engine));
-	enum probes_level level;
 	int r;
 
 	if (!engine)
 		return engine_fail(error, -ENOMEM, "", "out of memory");
-	engine->config = *config;
-	engine->event = sd_event_ref(event);
-	r = engine_notice_init(engine);
+	engine->context.config = *config;
+	engine->context.event = sd_event_ref(event);
+	engine->context.notice = -1;
+	r = open_all(engine, error);
 	if (r < 0)
-		return engine_fail(error, r, "", "cannot set up the event loop");
-	r = level_find(config->level, &level);
-	if (r < 0)
-		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
-	r = probes_new(level, &engine->probes, error->message, sizeof(error->message));
-	if (r < 0)
-		return engine_fail(error, r, "", NULL);
-	control_page_block(engine->probes, engine->block_flags);
-	flags_set_block_bits(engine->block_flags);
-	r = engine_storage_new(engine);
-	if (r < 0)
-		return engine_fail(error, r, "", "cannot start the thread that compresses");
-	r = bpf_cost_new(engine, &engine->bpf_cost);
-	if (r < 0)
-		return engine_fail(error, r, "", "out of memory");
-	r = consumer_start(engine);
-	if (r < 0)
-		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
+		return r;
 	snapshot_watch(on_snapshot_process, engine);
-	r = orders_new(&(struct orders_config){ .event = engine->event, .country = &engine->config.country },
-		       &engine->snapshots);
-	if (r >= 0)
-		r = engine_doctor_begin(engine);
-	if (r < 0)
-		return engine_fail(error, r, "", "out of memory");
-	log_info("hooks at %s level", level_name(probes_level(engine->probes)));
 	anonymize_prepare(config->state_dir);
-	engine_resume(engine);
+	resume(engine);
 	*ret = TAKE(engine);
 	return 0;
 }
 
+/* Ends everything that may have to wait for a disk. */
+static void end_all(struct engine *engine)
+{
+	struct session_context *context = &engine->context;
+
+	if (!engine->registry)
+		return;
+	registry_end(engine->registry);
+	if (!recovery_end(engine->recovery))
+		context->hung = context->abandoned = true;
+	if (!dumps_end(&engine->dumps, &context->errands))
+		context->hung = context->abandoned = true;
+	context->abandoned |= !errands_end(&context->errands, clocks_mono_ns() + ERRANDS_NS);
+	snapshot_removals_end(clocks_mono_ns() + ERRANDS_NS);
+}
+
 bool engine_free(struct engine *engine)
 {
+	struct session_context *context;
 	bool ended;
 
 	if (!engine)
 		return true;
+	context = &engine->context;
 	snapshot_watch(NULL, NULL);
 	doctor_free(engine->doctor);
-	engine_resume_end(engine);
-	engine->abandoned |= !errands_end(&engine->errands, clocks_mono_ns() + ERRANDS_NS);
-	snapshot_removals_end(clocks_mono_ns() + ERRANDS_NS);
-	engine_notice_done(engine);
-	dumps_end(engine);
-	for (size_t i = 0; i < engine->ended_count; i++)
-		json_object_put(engine->ended[i]);
-	sd_event_source_disable_unref(engine->release);
-	sd_event_source_disable_unref(engine->tick);
-	bpf_cost_free(engine->bpf_cost);
-	orders_free(engine->snapshots);
-	consumer_free(engine->consumer);
-	probes_free(engine->probes);
-	ended = engine->abandoned ? storage_stop(engine->storage) : storage_free(engine->storage);
+	end_all(engine);
+	tick_done(&engine->tick);
+	registry_free(engine->registry);
+	bpf_cost_free(context->bpf_cost);
+	hookset_free(context->hookset);
+	orders_free(context->orders);
+	consumer_free(context->consumer);
+	probes_free(context->probes);
+	ended = context->abandoned ? storage_stop(context->storage) : storage_free(context->storage);
 	if (!ended)
 		log_error("a segment that is compressed lies on a disk that does not answer: the daemon ends without it");
-	ended &= !engine->hung;
-	sd_event_unref(engine->event);
+	ended &= !context->hung;
+	sd_event_source_disable_unref(engine->notices);
+	if (context->notice >= 0 && !context->abandoned)
+		close(context->notice);
+	sd_event_unref(context->event);
 	free(engine);
 	return ended;
 }
 
-/* ---- which programs are attached ---- */
-
-static uint32_t groups_wanted(const struct engine *engine)
+void engine_set_storage(struct engine *engine, const struct engine_storage *limits)
 {
-	uint32_t groups = 0;
-
-	for (size_t stream = 0; engine->selftest_bits && stream < IOTR_STREAM_COUNT; stream++)
-		groups |= probes_stream_groups(stream);
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
-		const struct session *session = engine->sessions[i];
-
-		if (session && !session_runs(session))
-			continue;
-		for (size_t stream = 0; session && stream < IOTR_STREAM_COUNT; stream++)
-			if (session->spec.streams >> stream & 1)
-				groups |= probes_stream_groups(stream);
-		if (session && (session->spec.tree || session->spec.unit_count))
-			groups |= 1U << PROBES_PROCESS;
-	}
-	return probes_groups(engine->probes, groups);
+	log_folder_limit(&engine->context, limits);
 }
 
-bool groups_needed(const struct engine *engine)
+/* ---- sessions ---- */
+
+int engine_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
+		 engine_start_handler handler, void *userdata, struct engine_error *error)
 {
-	return groups_wanted(engine) != 0;
+	return registry_start(engine->registry, spec, owner, NULL, handler, userdata, error);
 }
 
-void groups_attach(struct engine *engine)
+int engine_stop(struct engine *engine, const char *name, engine_handler handler, void *userdata)
 {
-	uint32_t groups = groups_wanted(engine);
-
-	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
-		if (groups >> group & 1)
-			probes_attach(engine->probes, group);
+	return registry_stop(engine->registry, name, handler, userdata);
 }
 
-void groups_release(struct engine *engine)
+int engine_set(struct engine *engine, const char *name, const struct engine_change *change,
+	       engine_set_handler handler, void *userdata, struct engine_setting **ret, struct engine_error *error)
 {
-	uint32_t wanted = groups_wanted(engine);
-
-	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
-		if (!(wanted >> group & 1))
-			probes_detach(engine->probes, group);
+	return set_new(engine->registry, name, change, handler, userdata, ret, error);
 }
 
-static int release_due(sd_event_source *source, uint64_t now, void *userdata)
+void engine_set_cancel(struct engine_setting *setting)
 {
-	(void)source;
-	(void)now;
-	groups_release(userdata);
+	set_cancel(setting);
+}
+
+int engine_rotate(struct engine *engine, const char *name, engine_handler handler, void *userdata)
+{
+	struct session *session = registry_find_running(engine->registry, name);
+
+	return session ? rotate_new(session, handler, userdata) : -ENOENT;
+}
+
+int engine_status(struct engine *engine, const char *name, struct json_object **ret)
+{
+	return registry_status(engine->registry, name, ret);
+}
+
+/* ---- rows of a session ---- */
+
+int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, const char *output,
+		    const struct rights *caller, engine_dump_handler handler, void *userdata, struct engine_dump **ret,
+		    struct engine_error *error)
+{
+	struct session *session = registry_find_running(engine->registry, name);
+
+	if (!session)
+		return -ENOENT;
+	return dump_new(session, &engine->dumps, last_ns, output, caller, handler, userdata, ret, error);
+}
+
+void engine_dump_forget(struct engine_dump *dump)
+{
+	dump_forget(dump);
+}
+
+int engine_look(struct engine *engine, const char *name, const struct engine_look *look, uint64_t *since_ns,
+		struct json_object **ret)
+{
+	struct session *session = registry_find(engine->registry, name);
+
+	return session ? look_at(session, look, since_ns, ret) : -ENOENT;
+}
+
+const char *engine_look_order(const char *name)
+{
+	return look_order(name);
+}
+
+int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask, engine_tail_handler handler,
+		    void *userdata, struct engine_tail **ret)
+{
+	struct session *session = registry_find(engine->registry, name);
+
+	if (!session || (session->state != SESSION_RUNNING && session->state != SESSION_ENDING))
+		return -ENOENT;
+	return tail_new(session, stream_mask, handler, userdata, ret);
+}
+
+void engine_tail_free(struct engine_tail *tail)
+{
+	tail_free(tail);
+}
+
+/* ---- snapshots ---- */
+
+int engine_snapshot_kind(const char *name)
+{
+	return snapshot_kind_find(name);
+}
+
+int engine_snapshot_new(struct engine *engine, const struct engine_snapshot_request *request,
+			engine_snapshot_handler handler, void *userdata, struct engine_snapshot **ret,
+			struct engine_error *error)
+{
+	const struct session *session =
+		request->name ? registry_find_running(engine->registry, request->name) : NULL;
+
+	return ask_snapshot_new(&engine->context, session, request, handler, userdata, ret, error);
+}
+
+void engine_snapshot_free(struct engine_snapshot *snapshot)
+{
+	ask_snapshot_free(snapshot);
+}
+
+/* ---- the daemon ---- */
+
+int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void *userdata,
+		      struct engine_doctor **ret)
+{
+	return doctor_ask(engine->doctor, handler, userdata, ret);
+}
+
+void engine_doctor_free(struct engine_doctor *doctor)
+{
+	doctor_leave(doctor);
+}
+
+int engine_cost(struct engine *engine, struct json_object **ret)
+{
+	struct json_object *cost = json_object_new_object();
+
+	rates_describe_daemon(&engine->tick.daemon, cost);
+	json_object_object_add(cost, "bpf", bpf_cost_describe(engine->context.bpf_cost));
+	*ret = cost;
 	return 0;
 }
 
-/*
- * Hooks stay attached for a while, so that sessions that follow one another do not attach them anew each time.
- */
-void groups_release_later(struct engine *engine)
+static struct json_object *columns_describe(const struct iotr_schema *schema)
 {
-	engine->release = sd_event_source_disable_unref(engine->release);
-	if (sd_event_add_time_relative(engine->event, &engine->release, CLOCK_MONOTONIC, RELEASE_US,
-				       RELEASE_US / 10, release_due, engine) < 0)
-		groups_release(engine);
+	struct json_object *columns = json_object_new_array();
+
+	for (size_t i = 0; i < schema->column_count; i++) {
+		struct json_object *column = json_object_new_object();
+
+		add_string(column, "name", schema->columns[i].name);
+		add_string(column, "type", iotr_type_name(schema->columns[i].type));
+		add_string(column, "unit", schema->columns[i].unit);
+		add_string(column, "doc", schema->columns[i].doc);
+		json_object_array_add(columns, column);
+	}
+	return columns;
+}
+
+int engine_streams(struct engine *engine, struct json_object **ret)
+{
+	struct json_object *streams = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		struct json_object *entry = json_object_new_object();
+
+		add_string(entry, "flag", iotr_schemas[stream].flag);
+		add_string(entry, "folder", iotr_schemas[stream].folder);
+		add_string(entry, "doc", iotr_schemas[stream].doc);
+		json_object_object_add(entry, "operations", missing_operations(engine->context.probes, stream));
+		json_object_object_add(entry, "columns", columns_describe(&iotr_schemas[stream]));
+		json_object_array_add(streams, entry);
+	}
+	*ret = streams;
+	return 0;
 }

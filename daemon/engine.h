@@ -19,7 +19,7 @@
 
 struct engine;
 
-/* Limits of the disk space that traces may use of the log folder's file system: see pipeline/storage.h. */
+/* Limits of the disk space that traces may use of the log folder's file system: see pipeline/storage/storage.h. */
 struct engine_storage {
 	struct iotr_share max_use;
 	struct iotr_share keep_free;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Notes of sessions that run, as the next daemon finds them. */
-#include "running.h"
+#include "session/running.h"
 
 #include <errno.h>
 #include <fcntl.h>

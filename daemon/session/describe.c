@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/describe.h"
+
+#include <string.h>
+
+#include "json_add.h"
+#include "schema.h"
+#include "session/anonymity.h"
+#include "session/json_time.h"
+#include "session/memory_sink.h"
+#include "session/opener.h"
+#include "session/rates.h"
+#include "snapshot/schedule.h"
+#include "spec/definition.h"
+
+#define LOSSES_TOLD 16 /* the latest ones; the manifest has more */
+
+void describe_lost(struct json_object *object, const struct writer_probes *probes, const struct row_counts *counts)
+{
+	struct json_object *lost = json_object_new_object();
+
+	add_u64(lost, "ring", probes->ring);
+	add_u64(lost, "queue", counts->lost_queue);
+	add_u64(lost, "disk", counts->lost_disk);
+	add_u64(lost, "unmatched", probes->unmatched);
+	add_u64(lost, "names", counts->lost_names);
+	json_object_object_add(object, "lost", lost);
+}
+
+/*
+ * Number of rows that are between kernel and sink: emitted = rows + lost + pending at any instant, and none is
+ * pending once the session has ended.
+ */
+static uint64_t rows_pending(const struct row_counts *counts, const struct writer_probes *probes)
+{
+	uint64_t known = counts->rows + counts->refused + counts->lost_queue + counts->lost_disk + probes->ring +
+			 probes->unmatched;
+
+	return probes->emitted > known ? probes->emitted - known : 0;
+}
+
+/* The sink's counts are read before the kernel's, as a row is emitted before it comes to the sink. */
+struct json_object *describe_stream(const struct session *session, enum iotr_stream stream)
+{
+	struct json_object *object = json_object_new_object();
+	const struct row_sink_ops *ops = session->sink->ops;
+	struct writer_probes probes;
+	struct row_counts counts;
+
+	ops->counts(session->sink, stream, &counts);
+	session_probes(session, stream, &probes);
+	add_u64(object, "emitted", probes.emitted - counts.refused);
+	ops->describe_stream(session->sink, stream, &counts, object);
+	describe_lost(object, &probes, &counts);
+	add_u64(object, "missed", probes.missed);
+	add_u64(object, "unfollowed", probes.unfollowed);
+	add_u64(object, "pending", rows_pending(&counts, &probes));
+	return object;
+}
+
+static struct json_object *describe_streams(const struct session *session)
+{
+	struct json_object *streams = json_object_new_object();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (session->spec.streams >> stream & 1)
+			json_object_object_add(streams, iotr_schemas[stream].flag, describe_stream(session, stream));
+	return streams;
+}
+
+/* As users see them: a session that ends without having run ends like any other. */
+static const char *const state_names[SESSION_STATES] = {
+	[SESSION_STARTING] = "starting", [SESSION_RUNNING] = "running", [SESSION_ENDING] = "ending",
+	[SESSION_ENDED] = "ended",	 [SESSION_ABORTING] = "ending", [SESSION_FAILED] = "ended",
+};
+
+static bool has_output(const struct session *session)
+{
+	return !session->spec.flight_recorder && session->state != SESSION_ABORTING &&
+	       session->state != SESSION_FAILED;
+}
+
+static void add_state(const struct session *session, struct json_object *status)
+{
+	add_string(status, "name", session->spec.name);
+	add_string(status, "state", state_names[session->state]);
+	if (session->reason)
+		add_string(status, "reason", session->reason);
+	if (session->opening)
+		opening_describe_trouble(session->opening, status);
+	add_time(status, "started", &session->started);
+	if (has_output(session))
+		add_string(status, "output", session->output);
+	add_string(status, "level", probes_level_name(probes_level(session->context->probes)));
+	add_u64(status, "owner_uid", session->owner.uid);
+}
+
+static void add_definition(const struct session *session, struct json_object *status)
+{
+	const struct iotr_session_spec *spec = &session->spec;
+
+	json_object_object_add(status, "filters", anonymize_filters(session, definition_filters(spec)));
+	definition_add_limits(status, spec);
+	if (spec->anonymize)
+		add_flag(status, "anonymize", true);
+}
+
+static void add_snapshots(const struct session *session, struct json_object *status)
+{
+	struct json_object *snapshots;
+
+	if (memory_sink_of(session->sink) || session->state == SESSION_STARTING)
+		return;
+	snapshots = schedule_status(session->schedule);
+	json_object_object_add(status, "snapshots", anonymize_snapshots(session, snapshots));
+}
+
+struct json_object *describe_session(const struct session *session)
+{
+	const struct row_sink_ops *ops = session->sink->ops;
+	struct json_object *status = json_object_new_object();
+
+	add_state(session, status);
+	json_object_object_add(status, "streams", describe_streams(session));
+	add_definition(session, status);
+	ops->describe(session->sink, status);
+	add_snapshots(session, status);
+	json_object_object_add(status, "losses", ops->losses(session->sink, LOSSES_TOLD));
+	json_object_object_add(status, "missing", json_object_get(session->missing));
+	if (session->state == SESSION_RUNNING)
+		rates_describe(session, status);
+	return status;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/look.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "escape.h"
+#include "json_add.h"
+#include "pipeline/clocks.h"
+#include "pipeline/top.h"
+#include "schema.h"
+#include "session/memory_sink.h"
+
+DEFINE_CLEANUP(struct recorder_view *, recorder_view_free);
+DEFINE_CLEANUP(struct top *, top_free);
+
+static struct json_object *group_describe(const struct top_group *group)
+{
+	struct json_object *object = json_object_new_object();
+	char command[ESCAPE_MAX(IOTR_COMMAND_SIZE)];
+	bool quote;
+	size_t length = escape_text(group->command, strnlen(group->command, IOTR_COMMAND_SIZE),
+				    command, &quote);
+
+	add_u64(object, "pid", group->pid);
+	json_object_object_add(object, "command",
+			       json_object_new_string_len(command, (int)length));
+	add_string(object, "stream", iotr_schemas[group->stream].flag);
+	add_string(object, "operation", iotr_schemas[group->stream].operations[group->operation]);
+	if (group->path_length)
+		json_object_object_add(object, "path",
+				       json_object_new_string_len(group->path,
+								  (int)group->path_length));
+	add_u64(object, "rows", group->rows);
+	add_u64(object, "bytes", group->bytes);
+	add_u64(object, "latency_ns", group->latency_ns / group->rows);
+	add_u64(object, "latency_max_ns", group->latency_max_ns);
+	return object;
+}
+
+static struct json_object *describe(struct top *top, enum top_order order, size_t most)
+{
+	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
+	const struct top_group *const *groups;
+	size_t count = top_sort(top, order, &groups);
+
+	add_u64(object, "rows", top_rows(top));
+	add_u64(object, "others", top_others(top));
+	add_u64(object, "groups", count);
+	for (size_t i = 0; i < count && i < most; i++)
+		json_object_array_add(array, group_describe(groups[i]));
+	json_object_object_add(object, "top", array);
+	return object;
+}
+
+static const char *const order_names[] = { [TOP_ROWS] = "rows", [TOP_BYTES] = "bytes",
+					    [TOP_LATENCY] = "latency" };
+
+static enum top_order order_find(const char *name)
+{
+	enum top_order order = TOP_ROWS;
+
+	while (order < TOP_ORDER_COUNT && strcmp(order_names[order], name) != 0)
+		order++;
+	return order;
+}
+
+const char *look_order(const char *name)
+{
+	enum top_order order = order_find(name);
+
+	return order < TOP_ORDER_COUNT ? order_names[order] : NULL;
+}
+
+int look_at(struct session *session, const struct engine_look *look, uint64_t *since_ns, struct json_object **ret)
+{
+	_cleanup_(recorder_view_freep) struct recorder_view *view = NULL;
+	_cleanup_(top_freep) struct top *top = NULL;
+	const struct memory_sink *sink = memory_sink_of(session->sink);
+	struct recorder_memory memory;
+	uint64_t now = clocks_mono_ns();
+	struct row row;
+	int r;
+
+	if (!sink)
+		return -ENOENT;
+	r = top_new(&top);
+	if (r < 0)
+		return r;
+	consumer_drain(session->context->consumer);
+	r = recorder_view_new(sink->recorder, *since_ns, &view);
+	if (r < 0)
+		return r;
+	recorder_memory(sink->recorder, &memory);
+	while (recorder_view_next(view, &row))
+		if (recorder_end_ns(row.record) < now)
+			top_add(top, &row);
+	*ret = describe(top, order_find(look->order), look->count);
+	add_u64(*ret, "interval_ns", now - *since_ns);
+	add_flag(*ret, "whole", memory.reaches_ns <= *since_ns || !memory.overwritten);
+	*since_ns = now;
+	return 0;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/missing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json_add.h"
+#include "probes/calls.h"
+#include "schema.h"
+#include "session/descriptors.h"
+
+static void missing_add(struct json_object *missing, enum iotr_stream stream, size_t operation, const char *reason)
+{
+	struct json_object *entry = json_object_new_object();
+
+	add_string(entry, "stream", iotr_schemas[stream].flag);
+	add_string(entry, "operation", iotr_schemas[stream].operations[operation]);
+	add_string(entry, "reason", reason);
+	json_object_array_add(missing, entry);
+}
+
+static void operation_missing(const struct probes *probes, enum iotr_stream stream, size_t operation,
+			      struct json_object *missing)
+{
+	const char *reason;
+
+	if (!probes_hook(probes, stream, operation, &reason))
+		missing_add(missing, stream, operation, reason);
+}
+
+/*
+ * Operations of calls that name a file by its path: those whose result identifies the file (`tell`), or the
+ * others.
+ */
+static uint64_t operations_by_path(bool tell)
+{
+	const uint32_t tells = IOTR_CALL_OPENS | IOTR_CALL_CHDIR | IOTR_CALL_STAT | IOTR_CALL_STATX;
+	uint64_t operations = 0;
+
+	for (size_t i = 0; i < call_count; i++)
+		if (calls[i].row.path && !calls[i].row.fd && !(calls[i].row.traits & tells) == !tell)
+			operations |= call_operations(&calls[i]);
+	return operations;
+}
+
+/*
+ * Adds what --device leaves out, because the device of a path is not known: at tracepoint level every operation
+ * by path whose result does not identify the file, at function level those without a hook for the inode. At both
+ * levels failing calls are left out, too; at function level that is reported only if the session records errors
+ * alone.
+ */
+static void devices_missing(const struct probes *probes, const struct iotr_session_spec *spec,
+			    struct json_object *missing)
+{
+	const bool tracepoint = probes_level(probes) == PROBES_TRACEPOINT;
+	const uint64_t tell = operations_by_path(true), by_path = operations_by_path(false) | tell,
+		       unseen = 1ULL << IOTR_VFS_ACCESS | 1ULL << IOTR_VFS_MOUNT | 1ULL << IOTR_VFS_UMOUNT,
+		       never = tracepoint ? by_path & ~tell : unseen,
+		       failing = tracepoint || spec->errors ? by_path & ~never : 0,
+		       wanted = spec->operations[IOTR_VFS].bits[0];
+
+	if (!spec->device_count || !(spec->streams & 1u << IOTR_VFS))
+		return;
+	for (size_t i = 0; i < iotr_schemas[IOTR_VFS].operation_count; i++) {
+		if (wanted && !(wanted >> i & 1))
+			continue;
+		if (never >> i & 1)
+			missing_add(missing, IOTR_VFS, i, "by path: no hook of this level tells its device, which "
+							  "--device asks for; --path does without");
+		else if (failing >> i & 1)
+			missing_add(missing, IOTR_VFS, i, "by path, where it fails: no device is known then, which "
+							  "--device asks for; --path does without");
+	}
+}
+
+struct json_object *missing_describe(const struct probes *probes, const struct iotr_session_spec *spec)
+{
+	struct json_object *missing = json_object_new_array();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (size_t i = 0; spec->streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
+			operation_missing(probes, stream, i, missing);
+	devices_missing(probes, spec, missing);
+	return missing;
+}
+
+/* Those of the stream's operations that use the hook. */
+static uint64_t operations_of(const struct probes *probes, enum iotr_stream stream,
+			      const struct probes_failure *failure)
+{
+	const char *slash = strrchr(failure->hook, '/');
+	uint64_t operations = 0;
+
+	if (failure->operations)
+		return stream == IOTR_VFS ? failure->operations : 0;
+	for (size_t i = 0; slash && i < iotr_schemas[stream].operation_count; i++) {
+		const char *reason, *text = probes_hook(probes, stream, i, &reason);
+
+		if (text && strstr(text, slash + 1))
+			operations |= 1ULL << i;
+	}
+	return operations;
+}
+
+/* `operation` is empty if the hook serves more than one. */
+static void add_failure(struct json_object *missing, enum iotr_stream stream, const char *operation,
+			const struct probes_failure *failure)
+{
+	struct json_object *entry = json_object_new_object();
+	char reason[256];
+
+	snprintf(reason, sizeof(reason), "%s cannot be attached: %s%s", failure->hook,
+		 strerror(-failure->error), failure->error == -EMFILE ? DESCRIPTORS_ADVICE : "");
+	add_string(entry, "stream", iotr_schemas[stream].flag);
+	add_string(entry, "operation", operation);
+	add_string(entry, "hook", failure->hook);
+	add_string(entry, "reason", reason);
+	json_object_array_add(missing, entry);
+}
+
+static void stream_failure(const struct probes *probes, enum iotr_stream stream,
+			   const struct probes_failure *failure, struct json_object *missing)
+{
+	const struct iotr_schema *schema = &iotr_schemas[stream];
+	uint64_t operations = operations_of(probes, stream, failure);
+
+	if (!operations || operations == (1ULL << schema->operation_count) - 1) {
+		add_failure(missing, stream, "", failure);
+		return;
+	}
+	for (size_t i = 0; i < schema->operation_count; i++)
+		if (operations >> i & 1)
+			add_failure(missing, stream, schema->operations[i], failure);
+}
+
+void missing_add_failures(const struct probes *probes, const struct hookset_wish *wish, struct json_object *missing)
+{
+	size_t count;
+	const struct probes_failure *failures = probes_failures(probes, &count);
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		const struct hookset_wish own = { .streams = 1U << stream, .processes = wish->processes };
+		uint32_t groups = hookset_groups(probes, &own);
+
+		for (size_t i = 0; wish->streams >> stream & 1 && i < count; i++)
+			if (groups >> failures[i].group & 1)
+				stream_failure(probes, stream, &failures[i], missing);
+	}
+}
+
+struct json_object *missing_operations(const struct probes *probes, enum iotr_stream stream)
+{
+	struct json_object *operations = json_object_new_array();
+
+	for (size_t i = 0; i < iotr_schemas[stream].operation_count; i++) {
+		struct json_object *entry = json_object_new_object();
+		const char *reason, *hook = probes_hook(probes, stream, i, &reason);
+
+		add_string(entry, "name", iotr_schemas[stream].operations[i]);
+		add_string(entry, hook ? "hook" : "reason", hook ?: reason);
+		json_object_array_add(operations, entry);
+	}
+	return operations;
+}
+
+struct json_object *missing_hooks(const struct probes *probes, uint32_t streams)
+{
+	struct json_object *hooks = json_object_new_object();
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (streams >> stream & 1)
+			json_object_object_add(hooks, iotr_schemas[stream].flag,
+					       missing_operations(probes, stream));
+	return hooks;
+}

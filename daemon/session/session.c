@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "pipeline/clocks.h"
+#include "pipeline/storage/trace.h"
+#include "probes/control_page.h"
+#include "session/anonymity.h"
+#include "session/descendants.h"
+#include "session/file_sink.h"
+#include "session/memory_sink.h"
+#include "session/missing.h"
+#include "session/opener.h"
+#include "session/notes.h"
+#include "snapshot/schedule.h"
+
+DEFINE_CLEANUP(struct session *, session_free);
+
+/* ---- states ---- */
+
+/* States that may follow each state, as a mask with a bit for each. */
+static const uint32_t transitions[SESSION_STATES] = {
+	[SESSION_STARTING] = 1U << SESSION_RUNNING | 1U << SESSION_ABORTING,
+	[SESSION_RUNNING] = 1U << SESSION_ENDING,
+	[SESSION_ENDING] = 1U << SESSION_ENDED,
+	[SESSION_ABORTING] = 1U << SESSION_FAILED,
+};
+
+/* A transition that is not in the table is an error of this program, after which nothing it tells would be true. */
+static void enter(struct session *session, enum session_state state)
+{
+	if (!(transitions[session->state] >> state & 1)) {
+		log_error("session %s: no way from state %d to %d", session->spec.name, session->state, state);
+		abort();
+	}
+	session->state = state;
+}
+
+static bool is_over(const struct session *session)
+{
+	return session->state == SESSION_ENDED || session->state == SESSION_FAILED;
+}
+
+/* If the session is over, everybody is told, and it exists no longer when this returns. */
+static void settle(struct session *session)
+{
+	struct session_watcher *watcher;
+
+	if (!is_over(session))
+		return;
+	while ((watcher = session->watchers)) {
+		session->watchers = watcher->next;
+		watcher->ended(watcher);
+	}
+	note_end(session);
+	session->events->ended(session);
+}
+
+/* ---- what is known of it ---- */
+
+uint64_t session_missed(const struct session *session, enum iotr_stream stream)
+{
+	const struct hookset_wish wish = { .streams = 1U << stream };
+	struct probes *probes = session->context->probes;
+
+	if (!session->slots.taken)
+		return 0;
+	return probes_missed(probes, hookset_groups(probes, &wish)) - session->missed_before[stream];
+}
+
+void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret)
+{
+	const struct slots *slots = &session->context->slots;
+	struct probes_loss loss;
+
+	slot_loss(slots, &session->slots, stream, NULL, &loss);
+	*ret = (struct writer_probes){
+		.emitted = loss.emitted,
+		.ring = loss.ring,
+		.unmatched = loss.unmatched,
+		.missed = session_missed(session, stream),
+		.unfollowed = slot_unfollowed(slots, &session->slots),
+	};
+}
+
+static void warn_unfollowed(struct session *session)
+{
+	uint64_t unfollowed = slot_unfollowed(&session->context->slots, &session->slots);
+
+	if (unfollowed && !session->unfollowed_told)
+		log_warning("session %s: there is no room to follow more processes: what those do that are born from "
+			    "now on is missing", session->spec.name);
+	session->unfollowed_told |= unfollowed;
+}
+
+void session_report(struct session *session)
+{
+	struct row_sink *sink = session->sink;
+	struct writer_probes probes;
+
+	warn_unfollowed(session);
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		if (!(session->spec.streams >> stream & 1))
+			continue;
+		session_probes(session, stream, &probes);
+		session->missed_told[stream] = probes.missed;
+		sink->ops->report(sink, stream, &probes);
+	}
+	if (sink->ops->log_names)
+		sink->ops->log_names(sink);
+}
+
+const struct rights *session_writes_as(const struct session *session)
+{
+	return session->spec.output[0] ? &session->owner : &session->context->log_rights;
+}
+
+/* ---- the end ---- */
+
+static void on_sink_ended(void *userdata)
+{
+	struct session *session = userdata;
+
+	enter(session, session->state == SESSION_ABORTING ? SESSION_FAILED : SESSION_ENDED);
+}
+
+/* Takes it out of the way of the rows, and begins to end its sink. */
+static void close_down(struct session *session)
+{
+	struct session_context *context = session->context;
+	const char *reason = session->state == SESSION_ABORTING ? NULL : session->reason;
+
+	session->duration = sd_event_source_disable_unref(session->duration);
+	schedule_end(session->schedule);
+	slot_close(&context->slots, &session->slots);
+	session_report(session);
+	hookset_unwant(context->hookset, &session->wish);
+	session->wish = (struct hookset_wish){ 0 };
+	consumer_run(context->consumer, hookset_wanted(context->hookset));
+	if (session->sink->ops->end(session->sink, reason, on_sink_ended, session) < 0)
+		on_sink_ended(session);
+}
+
+/* What is being opened is not waited for here: on_opened() will close the session down. */
+static void cancel(struct session *session)
+{
+	static const struct engine_error error = { .message = "it was stopped before it had begun" };
+	bool shutdown = !strcmp(session->reason, SESSION_SHUTDOWN);
+
+	enter(session, SESSION_ABORTING);
+	opening_cancel(session->opening);
+	session->events->started(session, shutdown ? -ESHUTDOWN : -ECANCELED, &error);
+}
+
+void session_end(struct session *session, const char *reason)
+{
+	if (session->reason)
+		return;
+	if (strcmp(reason, SESSION_STOPPED) != 0)
+		log_info("session %s ends: %s", session->spec.name, reason);
+	session->reason = reason;
+	if (session->state == SESSION_STARTING) {
+		cancel(session);
+		return;
+	}
+	enter(session, SESSION_ENDING);
+	close_down(session);
+	settle(session);
+}
+
+void session_collect(struct session *session)
+{
+	const struct row_sink_ops *ops = session->sink->ops;
+	const char *limit = session->state == SESSION_RUNNING && ops->limit ? ops->limit(session->sink) : NULL;
+
+	if (ops->collect)
+		ops->collect(session->sink);
+	if (is_over(session))
+		settle(session);
+	else if (limit)
+		session_end(session, limit);
+}
+
+void session_await_end(struct session *session, uint64_t until_ns)
+{
+	const struct row_sink_ops *ops = session->sink->ops;
+
+	if (ops->await && !ops->await(session->sink, until_ns)) {
+		log_error("session %s: its disk does not answer, and the daemon ends without it; "
+			  "what was not written by now is missing in %s", session->spec.name, session->output);
+		session->context->hung = session->context->abandoned = true;
+		session->left_behind = true;
+	}
+	if (!is_over(session)) /* nobody else will say so: its sink was left behind, or could not */
+		on_sink_ended(session);
+	settle(session);
+}
+
+/* ---- the start ---- */
+
+static int on_duration(sd_event_source *source, uint64_t now, void *userdata)
+{
+	(void)source, (void)now;
+	session_end(userdata, "duration");
+	return 0;
+}
+
+/*
+ * Time that the session runs from now on: until the end in its note, however long it took to open its files.
+ */
+static uint64_t lasts_ns(const struct session *session)
+{
+	uint64_t now = clocks_realtime_ns();
+
+	if (!session->ends_ns)
+		return session->spec.duration_ns;
+	return session->ends_ns > now ? session->ends_ns - now : 0;
+}
+
+static int set_duration(struct session *session)
+{
+	if (!session->spec.duration_ns)
+		return 0;
+	return sd_event_add_time_relative(session->context->event, &session->duration, CLOCK_MONOTONIC,
+					  lasts_ns(session) / 1000, 1000, on_duration, session);
+}
+
+/* Sets the filters; the programs look at them only when the slot is open. */
+static int prepare_filters(struct session *session, struct engine_error *error)
+{
+	struct session_context *context = session->context;
+	unsigned int bit = (unsigned int)session->slots.slot.bit;
+	struct filter_error why;
+	int r;
+
+	control_page_modules(context->probes);
+	r = control_page_prepare(context->probes, bit, &session->spec, session->paths, &why);
+	if (r < 0)
+		return engine_fail(error, r, why.parameter, why.message);
+	r = session->spec.tree ? descendants_follow(context, bit, &session->spec) : 0;
+	return r < 0 ? engine_fail(error, r, "tree", "cannot look for descendants that live already") : 0;
+}
+
+static void attach_hooks(struct session *session)
+{
+	struct session_context *context = session->context;
+
+	session->wish = (struct hookset_wish){ session->spec.streams, iotr_spec_follows_processes(&session->spec) };
+	consumer_run(context->consumer, true);
+	hookset_want(context->hookset, &session->wish);
+	missing_add_failures(context->probes, &session->wish, session->missing);
+	if (session->sink->ops->missing)
+		session->sink->ops->missing(session->sink, session->missing);
+}
+
+/* Attaches the hooks and lets the programs emit rows. */
+static int flow(struct session *session, struct engine_error *error)
+{
+	struct session_context *context = session->context;
+	int r;
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		const struct hookset_wish wish = { .streams = 1U << stream };
+
+		session->missed_before[stream] =
+			probes_missed(context->probes, hookset_groups(context->probes, &wish));
+	}
+	r = slot_take(&context->slots, &session->slots);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot route rows to the session");
+	attach_hooks(session);
+	r = prepare_filters(session, error);
+	if (r < 0)
+		return r;
+	control_page_open(context->probes, (unsigned int)session->slots.slot.bit, -1);
+	r = set_duration(session);
+	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
+}
+
+static void on_grown(uint64_t bytes, void *userdata)
+{
+	const struct session *session = userdata;
+
+	trace_grown(file_sink_of(session->sink)->trace, bytes);
+}
+
+static int on_publish(struct json_object *list, writer_handler handler, void *handler_userdata, void *userdata)
+{
+	const struct session *session = userdata;
+
+	return writer_snapshots(file_sink_of(session->sink)->writer, list, handler, handler_userdata);
+}
+
+static int begin_snapshots(struct session *session, int folder_fd)
+{
+	const struct schedule_config config = {
+		.orders = session->context->orders,
+		.event = session->context->event,
+		.session = session->spec.name,
+		.wanted = &session->spec.snapshots,
+		.folder_fd = folder_fd,
+		.reads = &session->owner,
+		.writes = session_writes_as(session),
+		.key = session->anonymizer ? session->anonymize_key : NULL,
+		.grown = on_grown,
+		.publish = on_publish,
+		.userdata = session,
+	};
+
+	return schedule_new(&config, &session->schedule);
+}
+
+/* Begins to record after everything has been opened. `folder_fd`: -1: it has no folder. */
+static int run(struct session *session, int folder_fd, struct engine_error *error)
+{
+	int r = anonymize_begin(session, error);
+
+	if (r < 0)
+		return r;
+	r = folder_fd < 0 ? 0 : begin_snapshots(session, folder_fd);
+	if (r < 0)
+		return engine_fail(error, r, "", "cannot take snapshots");
+	return flow(session, error);
+}
+
+/* Runs, or fails with the result of the opening. */
+static void go_on(struct session *session, int folder_fd, int result, struct engine_error *error)
+{
+	if (result >= 0)
+		result = run(session, folder_fd, error);
+	if (result >= 0) {
+		enter(session, SESSION_RUNNING);
+		session->events->started(session, 0, error);
+		return;
+	}
+	session->reason = SESSION_FAILURE;
+	enter(session, SESSION_ABORTING);
+	close_down(session);
+	session->events->started(session, result, error);
+	settle(session);
+}
+
+/* Takes over what was opened; the folder's descriptor stays with `opened`. */
+static void take(struct session *session, struct opened *opened)
+{
+	struct file_sink *files = file_sink_of(session->sink);
+
+	memcpy(session->anonymize_key, opened->anonymize_key, sizeof(session->anonymize_key));
+	memcpy(session->output, opened->output, sizeof(session->output));
+	strcpy(session->note, opened->note);
+	memcpy(session->folder, opened->real_folder, sizeof(session->folder));
+	session->inode = opened->inode;
+	session->ends_ns = opened->ends_ns;
+	session->before = opened->before;
+	session->paths = TAKE(opened->paths);
+	if (files)
+		file_sink_open(files, opened->writer, opened->trace);
+}
+
+static void on_opened(struct opened *opened, void *userdata)
+{
+	struct session *session = userdata;
+
+	session->opening = NULL;
+	if (opened->result >= 0)
+		take(session, opened);
+	if (session->state == SESSION_STARTING) {
+		go_on(session, opened->folder_fd, opened->result, &opened->error);
+		return;
+	}
+	close_down(session); /* it was ended meanwhile */
+	settle(session);
+}
+
+static void fill_sources(const struct session *session, struct opening_sources *sources)
+{
+	const struct session_context *context = session->context;
+
+	*sources = (struct opening_sources){
+		.errands = &session->context->errands,
+		.storage = context->storage,
+		.log_dir = context->config.log_dir,
+		.state_dir = context->config.state_dir,
+		.log_rights = &context->log_rights,
+		.rights = session_writes_as(session),
+		.limited = context->limited,
+		.spec = &session->spec,
+		.started = session->started.tv_sec,
+		.level = probes_level_name(probes_level(context->probes)),
+		.hooks = missing_hooks(context->probes, session->spec.streams),
+	};
+}
+
+int session_open(struct session *session, const struct running_note *before, struct engine_error *error)
+{
+	const struct iotr_session_spec *spec = &session->spec;
+	struct opening_sources sources;
+	int r;
+
+	session->ends_ns = before ? before->ends_ns : 0;
+	if (memory_sink_of(session->sink) && !spec->anonymize && !spec->path_count) {
+		go_on(session, -1, 0, error);
+		return 0;
+	}
+	fill_sources(session, &sources);
+	note_describe(session, &sources.note);
+	r = opening_new(&sources, before, on_opened, session, &session->opening);
+	return r < 0 ? engine_fail(error, r, "", "cannot begin to open its files") : 0;
+}
+
+void session_await_opening(struct session *session, uint64_t until_ns)
+{
+	if (!session->opening || opening_wait(session->opening, until_ns))
+		return;
+	log_warning("session %s: its disk does not answer", session->spec.name);
+	opening_abandon(TAKE(session->opening));
+	session->context->abandoned = true;
+	enter(session, SESSION_FAILED);
+	settle(session);
+}
+
+/* ---- life ---- */
+
+static int make_sink(struct session *session)
+{
+	const struct iotr_session_spec *spec = &session->spec;
+	struct memory_sink *memory = NULL;
+	struct file_sink *files;
+	int r;
+
+	if (!spec->flight_recorder) {
+		files = file_sink_new(spec, session->output, &session->context->lingering);
+		session->sink = files ? &files->base : NULL;
+		return files ? 0 : -ENOMEM;
+	}
+	r = memory_sink_new(spec->name, spec->streams, spec->flight_recorder, &memory);
+	if (r >= 0)
+		session->sink = &memory->base;
+	return r;
+}
+
+int session_new(struct session_context *context, const struct iotr_session_spec *spec, const struct rights *owner,
+		int bit, const struct session_events *events, void *userdata, struct session **ret)
+{
+	_cleanup_(session_freep) struct session *session = calloc(1, sizeof(*session));
+	int r;
+
+	if (!session)
+		return -ENOMEM;
+	session->context = context;
+	session->events = events;
+	session->userdata = userdata;
+	session->owner = *owner;
+	clock_gettime(CLOCK_REALTIME, &session->started);
+	session->missing = missing_describe(context->probes, spec);
+	memcpy(session->output, spec->output, sizeof(session->output));
+	slot_own(&context->slots, &session->slots, bit);
+	session->slots.name = session->spec.name;
+	r = iotr_session_spec_copy(&session->spec, spec);
+	if (r < 0)
+		return r;
+	schedule_resolve(&session->spec.snapshots, context->config.snapshots);
+	r = make_sink(session);
+	if (r < 0)
+		return r;
+	session->slots.sink = session->sink;
+	*ret = TAKE(session);
+	return 0;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	slot_disown(&session->context->slots, &session->slots);
+	sd_event_source_disable_unref(session->duration);
+	schedule_free(session->schedule);
+	if (session->sink)
+		session->sink->ops->free(session->sink);
+	anonymize_end(session);
+	json_object_put(session->missing);
+	paths_found_free(session->paths);
+	iotr_session_spec_done(&session->spec);
+	free(session);
+}
+
+void session_watch(struct session *session, struct session_watcher *watcher)
+{
+	watcher->next = session->watchers;
+	session->watchers = watcher;
+}
+
+void session_unwatch(struct session *session, struct session_watcher *watcher)
+{
+	for (struct session_watcher **at = &session->watchers; *at; at = &(*at)->next)
+		if (*at == watcher) {
+			*at = watcher->next;
+			return;
+		}
+}

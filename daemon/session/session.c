@@ -403,7 +403,7 @@ int session_open(struct session *session, const struct running_note *before, str
 	int r;
 
 	session->ends_ns = before ? before->ends_ns : 0;
-	if (memory_sink_of(session->sink) && !spec->anonymize && !spec->path_count) {
+	if (spec->flight_recorder && !spec->anonymize && !spec->path_count) {
 		go_on(session, -1, 0, error);
 		return 0;
 	}

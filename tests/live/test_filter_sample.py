@@ -211,7 +211,7 @@ def block(world):
 @test
 def refused(world):
     for words, what in ((['vfs=0'], 'from 1'), (['vfs=1000000001'], 'from 1'), (['vfs'], 'STREAM=N'),
-                        (['zfs=2'], 'no stream'), (['block=2'], 'no stream'), (['vfs=-1'], 'number'),
-                        (['vfs=1.5'], 'number'), (['=2'], 'no stream'), (['vfs='], 'number')):
+                        (['zfs=2'], 'no stream'), (['block=2'], 'no stream'), (['vfs=-1'], 'one in N'),
+                        (['vfs=1.5'], 'one in N'), (['=2'], 'no stream'), (['vfs='], 'one in N')):
         done = world.ctl.exits((1, 2), 'start', 'x', '--vfs', '--sample', *words)
         check(what in done.stderr, '%s: the reason is not told' % words, done.stderr)

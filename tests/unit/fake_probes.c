@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_probes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/control_page.h"
+#include "probes/under_way.h"
+
+struct fake_probes fake_probes;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `held` */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool held;
+
+void fake_probes_reset(void)
+{
+	fake_probes = (struct fake_probes){ 0 };
+	held = false;
+}
+
+static void hold(bool hold)
+{
+	pthread_mutex_lock(&lock);
+	held = hold;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+void fake_paths_hold(void)
+{
+	hold(true);
+}
+
+void fake_paths_let_go(void)
+{
+	hold(false);
+}
+
+/* ---- paths ---- */
+
+int paths_find(const struct iotr_session_spec *spec, struct paths_found **ret, struct filter_error *error)
+{
+	(void)spec;
+	pthread_mutex_lock(&lock);
+	while (held)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	*ret = calloc(1, sizeof(**ret));
+	return fake_probes.path_error ? filter_fail(error, -EINVAL, "paths", "%s", fake_probes.path_error) : 0;
+}
+
+void paths_found_free(struct paths_found *found)
+{
+	free(found);
+}
+
+/* ---- the control page ---- */
+
+int filter_fail(struct filter_error *error, int r, const char *parameter, const char *format, ...)
+{
+	va_list arguments;
+
+	error->parameter = parameter;
+	va_start(arguments, format);
+	vsnprintf(error->message, sizeof(error->message), format, arguments);
+	va_end(arguments);
+	return r;
+}
+
+int control_page_check(const struct iotr_session_spec *spec, struct filter_error *error)
+{
+	(void)spec, (void)error;
+	return 0;
+}
+
+int control_page_prepare(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
+			 const struct paths_found *paths, struct filter_error *error)
+{
+	(void)probes, (void)spec, (void)paths;
+	if (fake_probes.prepare_error)
+		return filter_fail(error, -EINVAL, "uids", "%s", fake_probes.prepare_error);
+	fake_probes.prepared[session] = true;
+	return 0;
+}
+
+void control_page_open(struct probes *probes, unsigned int session, int instead)
+{
+	(void)probes;
+	fake_probes.open[session] = true;
+	if (instead >= 0)
+		fake_probes.open[instead] = false;
+}
+
+void control_page_clear(struct probes *probes, unsigned int session)
+{
+	(void)probes;
+	fake_probes.prepared[session] = fake_probes.open[session] = false;
+}
+
+int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from)
+{
+	(void)probes, (void)session, (void)from;
+	return 0;
+}
+
+int control_page_follow(struct probes *probes, unsigned int session, uint32_t process)
+{
+	(void)probes, (void)session, (void)process;
+	return 0;
+}
+
+void control_page_unfollow(struct probes *probes, unsigned int session, uint32_t process)
+{
+	(void)probes, (void)session, (void)process;
+}
+
+uint64_t control_page_unfollowed(struct probes *probes, unsigned int session)
+{
+	(void)probes, (void)session;
+	return 0;
+}
+
+void control_page_modules(struct probes *probes)
+{
+	(void)probes;
+}
+
+void under_way_count(struct probes *probes, struct under_way *ret)
+{
+	(void)probes;
+	*ret = (struct under_way){ .places = fake_probes.in_flight };
+	for (size_t bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
+		ret->count[IOTR_VFS][bit] = fake_probes.in_flight >> bit & 1;
+}
+
+/* ---- programs ---- */
+
+uint32_t probes_stream_groups(enum iotr_stream stream)
+{
+	return stream == IOTR_BLOCK ? 1U << PROBES_BLOCK : 1U << PROBES_CALLS;
+}
+
+uint32_t probes_groups(const struct probes *probes, uint32_t groups)
+{
+	(void)probes;
+	return groups;
+}
+
+int probes_attach(struct probes *probes, enum probes_group group)
+{
+	(void)probes;
+	fake_probes.attached[group] = true;
+	return 0;
+}
+
+void probes_detach(struct probes *probes, enum probes_group group)
+{
+	(void)probes;
+	fake_probes.attached[group] = false;
+}
+
+const struct probes_failure *probes_failures(const struct probes *probes, size_t *count)
+{
+	(void)probes;
+	*count = 0;
+	return NULL;
+}
+
+enum probes_level probes_level(const struct probes *probes)
+{
+	(void)probes;
+	return PROBES_TRACEPOINT;
+}
+
+const char *probes_hook(const struct probes *probes, enum iotr_stream stream, unsigned int operation,
+			const char **reason)
+{
+	(void)probes, (void)stream, (void)operation;
+	*reason = NULL;
+	return "fake";
+}
+
+/* ---- counts ---- */
+
+void probes_loss(const struct probes *probes, enum iotr_stream stream, unsigned int session,
+		 struct probes_loss *loss)
+{
+	(void)probes, (void)stream, (void)session;
+	*loss = fake_probes.loss;
+}
+
+bool probes_losses(const struct probes *probes, enum iotr_stream stream, struct probes_loss *losses, size_t count)
+{
+	(void)probes, (void)stream;
+	for (size_t i = 0; i < count; i++)
+		losses[i] = fake_probes.loss;
+	return true;
+}
+
+uint64_t probes_missed(const struct probes *probes, uint32_t groups)
+{
+	(void)probes, (void)groups;
+	return 0;
+}
+
+void probes_runs(const struct probes *probes, struct probes_runs *runs)
+{
+	(void)probes;
+	*runs = (struct probes_runs){ 0 };
+}

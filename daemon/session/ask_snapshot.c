@@ -23,8 +23,9 @@ static int check_session(const struct session *session, const struct engine_snap
 }
 
 /* What the request leaves open is as for the session, or as configured. */
-static int order(struct session_context *context, const struct session *session, const struct engine_snapshot_request *request,
-		 engine_snapshot_handler handler, void *userdata, struct on_demand **ret, struct engine_error *error)
+static int order(struct session_context *context, const struct session *session,
+		 const struct engine_snapshot_request *request, engine_snapshot_handler handler, void *userdata,
+		 struct on_demand **ret, struct engine_error *error)
 {
 	const struct on_demand_config config = { .orders = context->orders,
 						 .folder = { .errands = &context->errands,

@@ -16,7 +16,7 @@
 #include "pipeline/clocks.h"
 #include "schema.h"
 #include "session/describe.h"
-#include "session/folder.h"
+#include "pipeline/folder.h"
 #include "session/json_time.h"
 #include "session/memory_sink.h"
 #include "session/missing.h"

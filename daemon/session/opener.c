@@ -11,7 +11,7 @@
 #include "cleanup.h"
 #include "json_add.h"
 #include "pipeline/clocks.h"
-#include "session/folder.h"
+#include "pipeline/folder.h"
 #include "session/notes.h"
 #include "session/recovery.h"
 #include "session/retry.h"

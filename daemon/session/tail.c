@@ -202,8 +202,9 @@ static int hub_new(struct session *session)
 		return -ENOMEM;
 	pthread_mutex_init(&hub->lock, NULL);
 	hub->signal = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = hub->signal < 0 ? -errno :
-			      sd_event_add_io(session->context->event, &hub->source, hub->signal, EPOLLIN, hub_ready, hub);
+	r = hub->signal < 0 ? -errno : 0;
+	if (r >= 0)
+		r = sd_event_add_io(session->context->event, &hub->source, hub->signal, EPOLLIN, hub_ready, hub);
 	if (r < 0) {
 		hub_free(hub);
 		return r;

@@ -13,9 +13,9 @@
 #include "cleanup.h"
 #include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/writer/manifest.h"
-#include "pipeline/output.h"
+#include "pipeline/folder.h"
 #include "pipeline/storage/storage.h"
+#include "pipeline/writer/manifest.h"
 #include "schema.h"
 #include "snapshot.h"
 
@@ -64,31 +64,23 @@ static void folder_free(struct own_folder *folder)
 
 /* ---- on a thread ---- */
 
-static int make_folder(struct own_folder *folder)
-{
-	char *message = folder->error.message;
-	size_t size = sizeof(folder->error.message);
-
-	if (folder->named)
-		return output_create(folder->path, NULL, message, size);
-	return output_create_default(folder->log_dir, "snapshots", time(NULL), folder->path, NULL, message, size);
-}
-
 static void make(struct errand *errand)
 {
 	struct own_folder *folder = folder_of(errand);
-	const struct rights *own;
+	const struct folder_request request = { .named = folder->named ? folder->path : "",
+						.log_dir = folder->log_dir,
+						.name = "snapshots",
+						.time = time(NULL),
+						.rights = &folder->writes };
 
 	if (folder->anonymize)
 		folder->result = iotr_anonymize_key_choose(folder->state_dir, folder->anonymize_host, folder->key,
 							   folder->error.message, sizeof(folder->error.message));
 	if (folder->result < 0)
 		return;
-	own = rights_use(&folder->writes);
-	folder->fd = make_folder(folder);
-	rights_use(own);
+	folder->fd = folder_open(&request, folder->path, &folder->error);
 	if (folder->fd < 0)
-		folder->result = engine_fail(&folder->error, folder->fd, "output", NULL);
+		folder->result = folder->fd;
 }
 
 /* From now on storage counts it among all traces. */

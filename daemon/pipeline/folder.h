@@ -10,12 +10,12 @@
 #include <time.h>
 
 #include "error.h"
-#include "pipeline/output.h"
-#include "pipeline/storage/storage.h"
+#include "output.h"
 #include "rights.h"
+#include "storage/storage.h"
 
 struct folder_request {
-	const char *named;   /* absolute; "": LOG_DIR/NAME/TIME */
+	const char *named;   /* absolute, may be where the path is put; "": LOG_DIR/NAME/TIME */
 	const char *log_dir; /* this and the next two are for the default */
 	const char *name;
 	time_t time;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "session/folder.h"
+#include "folder.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@ int folder_open(const struct folder_request *request, char path[PATH_MAX], struc
 	int fd;
 
 	if (request->named[0]) {
-		strcpy(path, request->named);
+		memmove(path, request->named, strlen(request->named) + 1);
 		fd = output_create(path, request->maker, error->message, sizeof(error->message));
 	} else {
 		fd = output_create_default(request->log_dir, request->name, request->time, path, request->maker,

@@ -18,7 +18,7 @@ enum { ROWS_MAX = 4096 };
 
 struct live_row {
 	enum iotr_stream stream;
-	char *text; /* a CSV row without its line feed */
+	char *fields; /* the texts of its columns, each with a NUL behind it */
 };
 
 struct tail_hub {
@@ -44,18 +44,17 @@ struct engine_tail {
 };
 
 /* Called on the writer thread. */
-static void tap(enum iotr_stream stream, const char *row, size_t size, void *userdata)
+static void tap(enum iotr_stream stream, const char *fields, size_t size, void *userdata)
 {
 	struct tail_hub *hub = userdata;
-	char *text = NULL;
+	char *copy = NULL;
 
-	while (size && (row[size - 1] == '\n' || row[size - 1] == '\r'))
-		size--;
 	pthread_mutex_lock(&hub->lock);
 	if (hub->count < ROWS_MAX)
-		text = strndup(row, size);
-	if (text) {
-		hub->rows[hub->count++] = (struct live_row){ stream, text };
+		copy = malloc(size);
+	if (copy) {
+		memcpy(copy, fields, size);
+		hub->rows[hub->count++] = (struct live_row){ stream, copy };
 		if (hub->count == 1)
 			eventfd_write(hub->signal, 1);
 	} else {
@@ -64,36 +63,17 @@ static void tap(enum iotr_stream stream, const char *row, size_t size, void *use
 	pthread_mutex_unlock(&hub->lock);
 }
 
-/* Cuts the first field off a CSV row and unquotes it in place. */
-static char *field_take(char **row)
-{
-	char *field = *row, *to = field, *from = field;
-	bool quoted = *from == '"';
-
-	if (!quoted) {
-		from += strcspn(from, ",");
-	} else {
-		for (from++; *from && (*from != '"' || from[1] == '"'); from++) {
-			from += *from == '"';
-			*to++ = *from;
-		}
-		from += *from == '"';
-	}
-	*row = *from ? from + 1 : from;
-	*(quoted ? to : from) = '\0';
-	return field;
-}
-
 static struct json_object *row_describe(const struct live_row *live)
 {
 	const struct iotr_schema *schema = &iotr_schemas[live->stream];
 	struct json_object *row = json_object_new_object(), *columns = json_object_new_object();
-	char *rest = live->text;
+	const char *field = live->fields;
 
 	json_object_object_add(row, "stream", json_object_new_string(schema->flag));
-	for (size_t i = 0; i < schema->column_count; i++)
-		json_object_object_add(columns, schema->columns[i].name,
-				       json_object_new_string(field_take(&rest)));
+	for (size_t i = 0; i < schema->column_count; i++) {
+		json_object_object_add(columns, schema->columns[i].name, json_object_new_string(field));
+		field += strlen(field) + 1;
+	}
 	json_object_object_add(row, "columns", columns);
 	return row;
 }
@@ -132,7 +112,7 @@ static void hub_free(struct tail_hub *hub)
 	}
 	sd_event_source_disable_unref(hub->source);
 	for (size_t i = 0; i < hub->count; i++)
-		free(hub->rows[i].text);
+		free(hub->rows[i].fields);
 	closep(&hub->signal);
 	pthread_mutex_destroy(&hub->lock);
 	free(hub);
@@ -160,7 +140,7 @@ static void hub_flush(struct tail_hub *hub)
 
 		for (struct engine_tail *tail = hub->tails; tail; tail = tail->next)
 			tail_give(tail, rows[i].stream, row);
-		free(rows[i].text);
+		free(rows[i].fields);
 	}
 	tails_sweep(hub);
 }

@@ -141,7 +141,6 @@ void writer_free(struct writer *writer)
 	FOR_EACH_STREAM (writer, stream) {
 		sink_done(&stream->sink);
 		free(stream->format);
-		free(stream->shown);
 	}
 	trace_free(writer->trace);
 	manifest_done(&writer->manifest);

@@ -183,10 +183,10 @@ int writer_manifest_error(const struct writer *writer);
 uint64_t writer_cpu_ns(const struct writer *writer);
 
 /*
- * A live view: called on the writer thread with each row as written, its line end included. When
- * this returns, the one before is no longer called. NULL takes it away.
+ * A live view: called on the writer thread with each row that is written: the texts of its columns, each with
+ * a NUL behind it, `size` bytes in all. When this returns, the one before is no longer called. NULL takes it away.
  */
-typedef void (*writer_tap)(enum iotr_stream stream, const char *row, size_t size, void *userdata);
+typedef void (*writer_tap)(enum iotr_stream stream, const char *fields, size_t size, void *userdata);
 void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata);
 
 /* Whether the next row will find room, for a producer that can wait instead of losing it. */

@@ -37,7 +37,6 @@ enum {
 struct writer_stream {
 	struct sink sink;
 	union format_state *format;
-	struct format_csv *shown; /* writes rows for live views; NULL until there is one */
 	bool failing;			/* that rows cannot be written has been logged */
 	_Atomic uint64_t received;	/* consumer thread: rows of the session */
 	_Atomic uint64_t refused;	/* consumer thread: rows after a limit */

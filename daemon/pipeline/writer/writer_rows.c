@@ -5,36 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format_fields.h"
+
 #define BATCH_ROWS 1024
 #define BUSY_SHARE 4 /* a queue is busy when this part of it is filled: a quarter */
 
 _Static_assert((int)CELLS_ANONYMIZED_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
 
-static bool has_shown(struct writer_stream *stream)
+/* A live view has the values, whatever form they have in the files. */
+static void show(struct writer *writer, enum iotr_stream stream, const struct row *row, struct cell *cell,
+		 size_t columns, size_t more)
 {
-	if (stream->shown)
-		return true;
-	stream->shown = malloc(sizeof(*stream->shown));
-	if (stream->shown)
-		format_csv_init(stream->shown);
-	return stream->shown;
-}
+	char *fields = malloc(format_csv_bound(row) + more);
+	size_t size;
 
-/* A live view has CSV, whatever the files have. */
-static void show_as_csv(struct writer *writer, struct writer_stream *stream, const struct row *row,
-			struct cell *cell, size_t columns, size_t more)
-{
-	char *line = has_shown(stream) ? malloc(format_csv_bound(row) + more) : NULL;
-	size_t length;
-
-	if (!line)
+	if (!fields)
 		return;
-	length = format_csv_row(stream->shown, &writer->cells, cell, columns, line);
+	size = format_fields(&writer->cells, cell, columns, fields);
 	pthread_mutex_lock(&writer->tap_lock);
 	if (writer->tap)
-		writer->tap(stream->sink.stream, line, length, writer->tap_userdata);
+		writer->tap(stream, fields, size, writer->tap_userdata);
 	pthread_mutex_unlock(&writer->tap_lock);
-	free(line);
+	free(fields);
 }
 
 void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata)
@@ -108,7 +100,7 @@ static void write_row(struct writer *writer, struct row *row)
 		writer_disk_note(writer);
 	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
 	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
-		show_as_csv(writer, stream, row, cell, columns, more);
+		show(writer, row->record->stream, row, cell, columns, more);
 }
 
 /* Hashing waits while the queue fills. */

@@ -203,7 +203,7 @@ static const struct {
 	const char *map;
 } in_flight[] = {
 #define IN_FLIGHT(map, stream, group, kind) { group, #map },
-	IOTR_UNDER_WAY(IN_FLIGHT)
+	IOTR_IN_FLIGHT(IN_FLIGHT)
 };
 
 static void map_empty(int map)

@@ -6,7 +6,7 @@
 
 #include "log.h"
 #include "probes/control_page.h"
-#include "probes/under_way.h"
+#include "probes/in_flight.h"
 
 /* ---- counts ---- */
 
@@ -87,13 +87,13 @@ static bool any_left(const struct slots *slots)
 /* No operation begins in a slot that was left, so once nothing is in flight in it, nothing will be. */
 void slots_tidy(struct slots *slots)
 {
-	struct under_way in_flight;
+	struct in_flight in_flight;
 
 	if (!any_left(slots))
 		return;
-	under_way_count(slots->probes, &in_flight);
+	in_flight_count(slots->probes, &in_flight);
 	for (size_t bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
-		if (slots->states[bit].left && !(in_flight.places >> bit & 1))
+		if (slots->states[bit].left && !(in_flight.slots >> bit & 1))
 			give_up(slots, &slots->states[bit]);
 }
 
@@ -112,12 +112,12 @@ static void lose_first(struct slots *slots)
 {
 	struct slot_state *first = left_first(slots);
 	struct slot_owner *owner = first ? first->owner : NULL;
-	struct under_way in_flight;
+	struct in_flight in_flight;
 	uint64_t lost = 0;
 
 	if (!first)
 		return;
-	under_way_count(slots->probes, &in_flight);
+	in_flight_count(slots->probes, &in_flight);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		uint32_t count = in_flight.count[stream][first->slot.bit];
 

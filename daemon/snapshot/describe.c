@@ -110,7 +110,7 @@ struct json_object *snapshot_last(struct json_object *list, enum snapshot_kind k
 	return NULL;
 }
 
-struct json_object *snapshot_under_way(const struct snapshot_state *state)
+struct json_object *snapshot_now(const struct snapshot_state *state)
 {
 	struct json_object *object = json_object_new_object();
 

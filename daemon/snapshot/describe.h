@@ -16,7 +16,7 @@ void snapshot_entries_add(struct json_object *list, struct json_object *entries)
 struct json_object *snapshot_last(struct json_object *list, enum snapshot_kind kind);
 
 /* New objects. `state` NULL: the snapshot waits for its turn. */
-struct json_object *snapshot_under_way(const struct snapshot_state *state);
+struct json_object *snapshot_now(const struct snapshot_state *state);
 struct json_object *snapshot_progress(enum snapshot_kind kind, const struct snapshot_state *state);
 
 /* Bytes that its files have on the disk. */

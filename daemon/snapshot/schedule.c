@@ -222,7 +222,7 @@ struct json_object *schedule_status(const struct schedule *schedule)
 	for (size_t kind = 0; schedule && kind < SNAPSHOT_KIND_COUNT; kind++) {
 		const struct snapshot_state *state;
 		bool ordered = orders_find(schedule->orders, schedule->folder_fd, kind, &state);
-		struct json_object *now = ordered ? snapshot_under_way(state) : snapshot_last(schedule->list, kind);
+		struct json_object *now = ordered ? snapshot_now(state) : snapshot_last(schedule->list, kind);
 
 		if (now)
 			json_object_object_add(status, snapshot_kind_name(kind), now);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "probes/control_page.h"
-#include "probes/under_way.h"
+#include "probes/in_flight.h"
 
 struct fake_probes fake_probes;
 
@@ -128,10 +128,10 @@ void control_page_modules(struct probes *probes)
 	(void)probes;
 }
 
-void under_way_count(struct probes *probes, struct under_way *ret)
+void in_flight_count(struct probes *probes, struct in_flight *ret)
 {
 	(void)probes;
-	*ret = (struct under_way){ .places = fake_probes.in_flight };
+	*ret = (struct in_flight){ .slots = fake_probes.in_flight };
 	for (size_t bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
 		ret->count[IOTR_VFS][bit] = fake_probes.in_flight >> bit & 1;
 }

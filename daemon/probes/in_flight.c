@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/under_way.h"
+#include "probes/in_flight.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -16,7 +16,7 @@
 #define KEY_MAX	  16  /* bytes of the largest key of these maps */
 #define BY_MEMBER IOTR_STREAM_COUNT
 
-/* See IOTR_UNDER_WAY in streams.def. */
+/* See IOTR_IN_FLIGHT in streams.def. */
 enum kind {
 	KIND_EVENT,
 	KIND_MARK,
@@ -31,7 +31,7 @@ static const struct {
 	enum kind kind;
 } tables[] = {
 #define TABLE(map, stream, group, kind) { #map, stream, KIND_##kind },
-	IOTR_UNDER_WAY(TABLE)
+	IOTR_IN_FLIGHT(TABLE)
 };
 
 /* Offsets in bytes of the members that are read of a map's value. */
@@ -89,20 +89,20 @@ static uint64_t word_at(const char *value, int offset)
 	return word;
 }
 
-static void places_add(struct under_way *sum, enum iotr_stream stream, uint64_t places, bool counts)
+static void slots_add(struct in_flight *sum, enum iotr_stream stream, uint64_t slots, bool counts)
 {
-	sum->places |= places;
-	for (; counts && places; places &= places - 1)
-		sum->count[stream][__builtin_ctzll(places)]++;
+	sum->slots |= slots;
+	for (; counts && slots; slots &= slots - 1)
+		sum->count[stream][__builtin_ctzll(slots)]++;
 }
 
-static void run_add(struct under_way *sum, const struct layout *layout, const char *run)
+static void run_add(struct in_flight *sum, const struct layout *layout, const char *run)
 {
 	if (word_at(run, layout->run_count))
-		places_add(sum, layout->stream, word_at(run, layout->sessions), true);
+		slots_add(sum, layout->stream, word_at(run, layout->sessions), true);
 }
 
-static void runs_add(struct under_way *sum, const struct layout *layout, const char *value)
+static void runs_add(struct in_flight *sum, const struct layout *layout, const char *value)
 {
 	uint32_t count;
 
@@ -112,7 +112,7 @@ static void runs_add(struct under_way *sum, const struct layout *layout, const c
 		run_add(sum, layout, value + layout->runs + i * layout->run_size);
 }
 
-static void value_add(struct under_way *sum, const struct layout *layout, const char *value)
+static void value_add(struct in_flight *sum, const struct layout *layout, const char *value)
 {
 	enum iotr_stream stream = layout->stream;
 
@@ -123,10 +123,10 @@ static void value_add(struct under_way *sum, const struct layout *layout, const 
 	if (stream == BY_MEMBER)
 		stream = (unsigned char)value[layout->stream_at];
 	if (stream < IOTR_STREAM_COUNT)
-		places_add(sum, stream, word_at(value, layout->sessions), layout->kind == KIND_EVENT);
+		slots_add(sum, stream, word_at(value, layout->sessions), layout->kind == KIND_EVENT);
 }
 
-static int table_add(struct under_way *sum, const struct layout *layout, int map)
+static int table_add(struct in_flight *sum, const struct layout *layout, int map)
 {
 	_cleanup_free_ char *values = malloc((size_t)layout->size * BATCH);
 	_cleanup_free_ char *keys = malloc((size_t)KEY_MAX * BATCH);
@@ -149,9 +149,9 @@ static int table_add(struct under_way *sum, const struct layout *layout, int map
 	return 0;
 }
 
-void under_way_count(struct probes *probes, struct under_way *ret)
+void in_flight_count(struct probes *probes, struct in_flight *ret)
 {
-	*ret = (struct under_way){ 0 };
+	*ret = (struct in_flight){ 0 };
 	probes_quiesce(probes);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		struct layout layout = { .stream = tables[i].stream, .kind = tables[i].kind };
@@ -163,7 +163,7 @@ void under_way_count(struct probes *probes, struct under_way *ret)
 			r = table_add(ret, &layout, bpf_map__fd(map));
 		if (r >= 0)
 			continue;
-		log_warning("what is under way in %s cannot be counted: %s", tables[i].map, strerror(-r));
-		ret->places = ~0ULL;
+		log_warning("what is in flight in %s cannot be counted: %s", tables[i].map, strerror(-r));
+		ret->slots = ~0ULL;
 	}
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -315,10 +316,12 @@ static bool any_starts(const struct registry *registry)
 void registry_await_starts(struct registry *registry, uint64_t until_ns)
 {
 	struct pollfd pollfd = { .fd = registry->config.context->notice, .events = POLLIN };
+	eventfd_t value;
 	uint64_t now;
 
 	while (any_starts(registry) && (now = clocks_mono_ns()) < until_ns) {
-		poll(&pollfd, 1, (int)((until_ns - now) / 1000000) + 1);
+		if (poll(&pollfd, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
+			eventfd_read(pollfd.fd, &value);
 		registry_see_to(registry);
 	}
 }

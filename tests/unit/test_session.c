@@ -555,6 +555,27 @@ START_TEST(all_end)
 }
 END_TEST
 
+/* A wait for sessions that start sees to what threads have done, and sleeps meanwhile. */
+START_TEST(starts_are_awaited)
+{
+	struct timespec used;
+
+	result_count = 0;
+	start_named("a", false);
+	eventfd_write(context.notice, 1); /* something else is done, too */
+	fake_paths_hold();
+	start_named("hangs", true);
+	registry_await_starts(registry, clocks_mono_ns() + SECOND_NS / 2);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	ck_assert_int_lt(used.tv_nsec + used.tv_sec * (long)SECOND_NS, (long)SECOND_NS / 4);
+	ck_assert_uint_eq(result_count, 1);
+	fake_paths_let_go();
+	registry_await_starts(registry, clocks_mono_ns() + 60 * SECOND_NS);
+	ck_assert_uint_eq(result_count, 2);
+	ck_assert_ptr_nonnull(registry_find_running(registry, "hangs"));
+}
+END_TEST
+
 static void on_set(int result, struct json_object *status, const struct engine_error *error, void *userdata)
 {
 	(void)error, (void)userdata;
@@ -653,6 +674,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, watchers);
 	tcase_add_test(tests, by_name);
 	tcase_add_test(tests, all_end);
+	tcase_add_test(tests, starts_are_awaited);
 	tcase_add_test(tests, limit_during_set);
 	tcase_add_test(tests, set_takes_another_slot);
 	tcase_add_test(tests, slots_run_out);

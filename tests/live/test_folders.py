@@ -23,8 +23,11 @@ def work(folder, count=20):
         os.rmdir(os.path.join(folder, 'made-%d' % number))
 
 
-def wait_compressed(output):
-    wait_for('a compressed file', lambda: [name for name in os.listdir(os.path.join(output, 'fs')) if name.endswith('.gz')])
+def wait_compressed(output, everything=False):
+    """Some file is, or all are."""
+    enough = all if everything else any
+    folder = os.path.join(output, 'fs')
+    wait_for('compressed files', lambda: enough(name.endswith('.gz') for name in os.listdir(folder)))
 
 
 def secret(above, *names):
@@ -75,6 +78,7 @@ def groups(world):
     ctl.exits(0, 'snapshot', 's', '--root', '/etc', '--depth', '1')
     wait_compressed(output)
     ctl.exits(0, 'stop', 's')
+    wait_compressed(output, everything=True) # nothing changes any more
     for folder, folders, files in os.walk(output):
         for name in folders + files:
             path = os.path.join(folder, name)

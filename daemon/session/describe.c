@@ -6,6 +6,7 @@
 #include "json_add.h"
 #include "schema.h"
 #include "session/anonymity.h"
+#include "session/counts.h"
 #include "session/json_time.h"
 #include "session/memory_sink.h"
 #include "session/opener.h"

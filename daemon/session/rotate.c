@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "session/counts.h"
 #include "session/file_sink.h"
 
 struct rotation {

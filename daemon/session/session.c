@@ -8,14 +8,12 @@
 #include "cleanup.h"
 #include "log.h"
 #include "pipeline/clocks.h"
-#include "pipeline/storage/trace.h"
-#include "probes/control_page.h"
 #include "session/anonymity.h"
-#include "session/descendants.h"
 #include "session/file_sink.h"
 #include "session/memory_sink.h"
 #include "session/missing.h"
 #include "session/opener.h"
+#include "session/recording.h"
 #include "session/notes.h"
 #include "snapshot/schedule.h"
 
@@ -61,65 +59,6 @@ static void settle(struct session *session)
 	session->events->ended(session);
 }
 
-/* ---- what is known of it ---- */
-
-uint64_t session_missed(const struct session *session, enum iotr_stream stream)
-{
-	const struct hookset_wish wish = { .streams = 1U << stream };
-	struct probes *probes = session->context->probes;
-
-	if (!session->slots.taken)
-		return 0;
-	return probes_missed(probes, hookset_groups(probes, &wish)) - session->missed_before[stream];
-}
-
-void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret)
-{
-	const struct slots *slots = &session->context->slots;
-	struct probes_loss loss;
-
-	slot_loss(slots, &session->slots, stream, NULL, &loss);
-	*ret = (struct writer_probes){
-		.emitted = loss.emitted,
-		.ring = loss.ring,
-		.unmatched = loss.unmatched,
-		.missed = session_missed(session, stream),
-		.unfollowed = slot_unfollowed(slots, &session->slots),
-	};
-}
-
-static void warn_unfollowed(struct session *session)
-{
-	uint64_t unfollowed = slot_unfollowed(&session->context->slots, &session->slots);
-
-	if (unfollowed && !session->unfollowed_told)
-		log_warning("session %s: there is no room to follow more processes: what those do that are born from "
-			    "now on is missing", session->spec.name);
-	session->unfollowed_told |= unfollowed;
-}
-
-void session_report(struct session *session)
-{
-	struct row_sink *sink = session->sink;
-	struct writer_probes probes;
-
-	warn_unfollowed(session);
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		if (!(session->spec.streams >> stream & 1))
-			continue;
-		session_probes(session, stream, &probes);
-		session->missed_told[stream] = probes.missed;
-		sink->ops->report(sink, stream, &probes);
-	}
-	if (sink->ops->log_names)
-		sink->ops->log_names(sink);
-}
-
-const struct rights *session_writes_as(const struct session *session)
-{
-	return session->spec.output[0] ? &session->owner : &session->context->log_rights;
-}
-
 /* ---- the end ---- */
 
 static void on_sink_ended(void *userdata)
@@ -129,19 +68,13 @@ static void on_sink_ended(void *userdata)
 	enter(session, session->state == SESSION_ABORTING ? SESSION_FAILED : SESSION_ENDED);
 }
 
-/* Takes it out of the way of the rows, and begins to end its sink. */
+/* No rows come any more: begins to end the sink. */
 static void close_down(struct session *session)
 {
-	struct session_context *context = session->context;
 	const char *reason = session->state == SESSION_ABORTING ? NULL : session->reason;
 
 	session->duration = sd_event_source_disable_unref(session->duration);
-	schedule_end(session->schedule);
-	slot_close(&context->slots, &session->slots);
-	session_report(session);
-	hookset_unwant(context->hookset, &session->wish);
-	session->wish = (struct hookset_wish){ 0 };
-	consumer_run(context->consumer, hookset_wanted(context->hookset));
+	recording_end(session);
 	if (session->sink->ops->end(session->sink, reason, on_sink_ended, session) < 0)
 		on_sink_ended(session);
 }
@@ -222,117 +155,24 @@ static uint64_t lasts_ns(const struct session *session)
 	return session->ends_ns > now ? session->ends_ns - now : 0;
 }
 
-static int set_duration(struct session *session)
+static int set_duration(struct session *session, struct engine_error *error)
 {
+	int r;
+
 	if (!session->spec.duration_ns)
 		return 0;
-	return sd_event_add_time_relative(session->context->event, &session->duration, CLOCK_MONOTONIC,
-					  lasts_ns(session) / 1000, 1000, on_duration, session);
-}
-
-/* Sets the filters; the programs look at them only when the slot is open. */
-static int prepare_filters(struct session *session, struct engine_error *error)
-{
-	struct session_context *context = session->context;
-	unsigned int bit = (unsigned int)session->slots.slot.bit;
-	struct filter_error why;
-	int r;
-
-	control_page_modules(context->probes);
-	r = control_page_prepare(context->probes, bit, &session->spec, session->paths, &why);
-	if (r < 0)
-		return engine_fail(error, r, why.parameter, why.message);
-	r = session->spec.tree ? descendants_follow(context, bit, &session->spec) : 0;
-	return r < 0 ? engine_fail(error, r, "tree", "cannot look for descendants that live already") : 0;
-}
-
-static void attach_hooks(struct session *session)
-{
-	struct session_context *context = session->context;
-
-	session->wish = (struct hookset_wish){ session->spec.streams, iotr_spec_follows_processes(&session->spec) };
-	consumer_run(context->consumer, true);
-	hookset_want(context->hookset, &session->wish);
-	missing_add_failures(context->probes, &session->wish, session->missing);
-	if (session->sink->ops->missing)
-		session->sink->ops->missing(session->sink, session->missing);
-}
-
-/* Attaches the hooks and lets the programs emit rows. */
-static int flow(struct session *session, struct engine_error *error)
-{
-	struct session_context *context = session->context;
-	int r;
-
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		const struct hookset_wish wish = { .streams = 1U << stream };
-
-		session->missed_before[stream] =
-			probes_missed(context->probes, hookset_groups(context->probes, &wish));
-	}
-	r = slot_take(&context->slots, &session->slots);
-	if (r < 0)
-		return engine_fail(error, r, "", "cannot route rows to the session");
-	attach_hooks(session);
-	r = prepare_filters(session, error);
-	if (r < 0)
-		return r;
-	control_page_open(context->probes, (unsigned int)session->slots.slot.bit, -1);
-	r = set_duration(session);
+	r = sd_event_add_time_relative(session->context->event, &session->duration, CLOCK_MONOTONIC,
+				       lasts_ns(session) / 1000, 1000, on_duration, session);
 	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
-}
-
-static void on_grown(uint64_t bytes, void *userdata)
-{
-	const struct session *session = userdata;
-
-	trace_grown(file_sink_of(session->sink)->trace, bytes);
-}
-
-static int on_publish(struct json_object *list, writer_handler handler, void *handler_userdata, void *userdata)
-{
-	const struct session *session = userdata;
-
-	return writer_snapshots(file_sink_of(session->sink)->writer, list, handler, handler_userdata);
-}
-
-static int begin_snapshots(struct session *session, int folder_fd)
-{
-	const struct schedule_config config = {
-		.orders = session->context->orders,
-		.event = session->context->event,
-		.session = session->spec.name,
-		.wanted = &session->spec.snapshots,
-		.folder_fd = folder_fd,
-		.reads = &session->owner,
-		.writes = session_writes_as(session),
-		.key = session->anonymizer ? session->anonymize_key : NULL,
-		.grown = on_grown,
-		.publish = on_publish,
-		.userdata = session,
-	};
-
-	return schedule_new(&config, &session->schedule);
-}
-
-/* Begins to record after everything has been opened. `folder_fd`: -1: it has no folder. */
-static int run(struct session *session, int folder_fd, struct engine_error *error)
-{
-	int r = anonymize_begin(session, error);
-
-	if (r < 0)
-		return r;
-	r = folder_fd < 0 ? 0 : begin_snapshots(session, folder_fd);
-	if (r < 0)
-		return engine_fail(error, r, "", "cannot take snapshots");
-	return flow(session, error);
 }
 
 /* Runs, or fails with the result of the opening. */
 static void go_on(struct session *session, int folder_fd, int result, struct engine_error *error)
 {
 	if (result >= 0)
-		result = run(session, folder_fd, error);
+		result = recording_begin(session, folder_fd, error);
+	if (result >= 0)
+		result = set_duration(session, error);
 	if (result >= 0) {
 		enter(session, SESSION_RUNNING);
 		session->events->started(session, 0, error);
@@ -487,6 +327,11 @@ void session_free(struct session *session)
 	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);
 	free(session);
+}
+
+const struct rights *session_writes_as(const struct session *session)
+{
+	return session->spec.output[0] ? &session->owner : &session->context->log_rights;
 }
 
 void session_watch(struct session *session, struct session_watcher *watcher)

@@ -130,17 +130,6 @@ void session_await_end(struct session *session, uint64_t until_ns);
 void session_watch(struct session *session, struct session_watcher *watcher);
 void session_unwatch(struct session *session, struct session_watcher *watcher);
 
-/* ---- what is known of it ---- */
-
-/* Runs of BPF programs that the kernel skipped since it began. */
-uint64_t session_missed(const struct session *session, enum iotr_stream stream);
-
-/* The kernel's counts of a stream, all of them read now. */
-void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret);
-
-/* Reports the counts of all its streams to the sink. */
-void session_report(struct session *session);
-
 /*
  * The rights with which its files are made: its owner's in a folder that was named, the daemon's below the log
  * folder.

@@ -3,6 +3,7 @@
 
 #include "pipeline/clocks.h"
 #include "probes/control_page.h"
+#include "session/counts.h"
 
 #define SECOND_US 1000000
 #define REPORT_US 5000000

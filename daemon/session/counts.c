@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/counts.h"
+
+#include "log.h"
+
+uint64_t session_missed(const struct session *session, enum iotr_stream stream)
+{
+	const struct hookset_wish wish = { .streams = 1U << stream };
+	struct probes *probes = session->context->probes;
+
+	if (!session->slots.taken)
+		return 0;
+	return probes_missed(probes, hookset_groups(probes, &wish)) - session->missed_before[stream];
+}
+
+void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret)
+{
+	const struct slots *slots = &session->context->slots;
+	struct probes_loss loss;
+
+	slot_loss(slots, &session->slots, stream, NULL, &loss);
+	*ret = (struct writer_probes){
+		.emitted = loss.emitted,
+		.ring = loss.ring,
+		.unmatched = loss.unmatched,
+		.missed = session_missed(session, stream),
+		.unfollowed = slot_unfollowed(slots, &session->slots),
+	};
+}
+
+static void warn_unfollowed(struct session *session)
+{
+	uint64_t unfollowed = slot_unfollowed(&session->context->slots, &session->slots);
+
+	if (unfollowed && !session->unfollowed_told)
+		log_warning("session %s: there is no room to follow more processes: what those do that are born from "
+			    "now on is missing", session->spec.name);
+	session->unfollowed_told |= unfollowed;
+}
+
+void session_report(struct session *session)
+{
+	struct row_sink *sink = session->sink;
+	struct writer_probes probes;
+
+	warn_unfollowed(session);
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		if (!(session->spec.streams >> stream & 1))
+			continue;
+		session_probes(session, stream, &probes);
+		session->missed_told[stream] = probes.missed;
+		sink->ops->report(sink, stream, &probes);
+	}
+	if (sink->ops->log_names)
+		sink->ops->log_names(sink);
+}

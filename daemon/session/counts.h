@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel side has counted of a session. Main thread. */
+#pragma once
+
+#include "session/session.h"
+
+/* Runs of BPF programs that the kernel skipped since it began. */
+uint64_t session_missed(const struct session *session, enum iotr_stream stream);
+
+/* The kernel's counts of a stream, all of them read now. */
+void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret);
+
+/* Reports the counts of all its streams to the sink. */
+void session_report(struct session *session);

@@ -12,6 +12,9 @@
 #include "schema.h"
 #include "spec/definition.h"
 
+#define SLOW	  "slow"
+#define SLOW_USEC 200000
+
 struct engine_tail {
 	struct engine *engine;
 	struct engine_tail *next;
@@ -35,10 +38,7 @@ struct session {
 	sd_event_source *timer;
 	struct engine *engine;
 	bool used;
-	bool starting;
 	int looks; /* at its status */
-	engine_start_handler handler; /* until it was told */
-	void *userdata;
 };
 
 struct engine {
@@ -56,6 +56,14 @@ static struct session *find(struct engine *engine, const char *name)
 	return NULL;
 }
 
+/* A row for every tail of the session. */
+static void emit(struct engine *engine, const char *name)
+{
+	for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
+		if (!strcmp(tail->name, name))
+			tail->handler(fake_row(name), 0, tail->userdata);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct engine *engine = userdata;
@@ -63,7 +71,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	(void)usec;
 	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		if (engine->sessions[i].used)
-			fake_engine_emit(engine, engine->sessions[i].spec.name, 1);
+			emit(engine, engine->sessions[i].spec.name);
 	sd_event_source_set_time_relative(source, 100000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -103,6 +111,18 @@ static void release(struct session *session)
 	iotr_session_spec_done(&session->spec);
 	sd_event_source_disable_unref(session->timer);
 	memset(session, 0, sizeof(*session));
+}
+
+/* As when its duration is over: tails are told, the session is gone. */
+static void end(struct engine *engine, const char *name)
+{
+	struct session *session = find(engine, name);
+
+	for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
+		if (!strcmp(tail->name, name))
+			tail->handler(NULL, 0, tail->userdata);
+	if (session)
+		release(session);
 }
 
 static struct json_object *missing_operations(const struct session *session)
@@ -175,59 +195,34 @@ static int on_duration(sd_event_source *source, uint64_t usec, void *userdata)
 	struct session *session = userdata;
 
 	(void)source, (void)usec;
-	fake_engine_end(session->engine, session->spec.name);
+	end(session->engine, session->spec.name);
 	return 0;
-}
-
-/* The last word on a start: once, as the handler goes. */
-static void tell_started(struct session *session, int result, const struct engine_error *error)
-{
-	engine_start_handler handler = session->handler;
-
-	session->handler = NULL;
-	if (handler)
-		handler(result, result < 0 ? NULL : session_status(session, "running"), error,
-			session->userdata);
 }
 
 bool engine_free(struct engine *engine)
 {
 	if (!engine)
 		return true;
-	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++) {
-		tell_started(&engine->sessions[i], -ESHUTDOWN, &(struct engine_error){ 0 });
+	for (size_t i = 0; i < IOTR_SESSIONS_MAX; i++)
 		release(&engine->sessions[i]);
-	}
 	sd_event_source_disable_unref(engine->ticker);
 	free(engine);
 	return true;
 }
 
-static void begin(struct session *session)
+static void begin(struct session *session, engine_start_handler handler, void *userdata)
 {
 	struct engine_error error = { 0 };
 	int r = 0;
 
-	session->starting = false;
 	if (!strcmp(session->spec.output, "/refused"))
 		r = refuse(&error, -ENOTEMPTY, "output", "the folder is not empty");
 	else if (session->spec.duration_ns)
 		sd_event_add_time_relative(session->engine->event, &session->timer, CLOCK_MONOTONIC,
 					   session->spec.duration_ns / 1000, 0, on_duration, session);
-	tell_started(session, r, &error);
+	handler(r, r < 0 ? NULL : session_status(session, "running"), &error, userdata);
 	if (r < 0)
 		release(session);
-}
-
-static int on_opened(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct session *session = userdata;
-
-	(void)usec;
-	session->timer = NULL;
-	begin(session);
-	sd_event_source_unref(source);
-	return 0;
 }
 
 int engine_start(struct engine *engine, const struct iotr_session_spec *spec, const struct rights *owner,
@@ -245,14 +240,9 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, co
 	if (!session)
 		return refuse(error, -ENOSPC, "", "too many");
 
-	*session = (struct session){ .owner_uid = owner->uid, .engine = engine, .used = true,
-				     .handler = handler, .userdata = userdata, .starting = true };
+	*session = (struct session){ .owner_uid = owner->uid, .engine = engine, .used = true };
 	copy_spec(&session->spec, spec);
-	if (!spec->command_count || strcmp(spec->commands[0], FAKE_ENGINE_SLOW) != 0)
-		begin(session);
-	else
-		sd_event_add_time_relative(engine->event, &session->timer, CLOCK_MONOTONIC,
-					   FAKE_ENGINE_SLOW_USEC, 1, on_opened, session);
+	begin(session, handler, userdata);
 	return 0;
 }
 
@@ -284,8 +274,6 @@ int engine_set(struct engine *engine, const char *name, const struct engine_chan
 	*ret = NULL;
 	if (!session)
 		return refuse(error, -ENOENT, "name", "it does not run");
-	if (!strcmp(session->spec.name, "fixed"))
-		return refuse(error, -ENOSPC, "", "there is no room for other filters");
 	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
 		if ((change->given | change->cleared) >> filter & 1)
 			iotr_spec_filter_take(&session->spec,
@@ -305,13 +293,13 @@ static void answer(struct engine *engine, const char *name, struct json_object *
 	struct later *later;
 	sd_event_source *source;
 
-	if (strncmp(name, FAKE_ENGINE_SLOW, strlen(FAKE_ENGINE_SLOW))) {
+	if (strncmp(name, SLOW, strlen(SLOW)) != 0) {
 		handler(0, value, userdata);
 		return;
 	}
 	later = malloc(sizeof(*later));
 	*later = (struct later){ value, handler, userdata };
-	sd_event_add_time_relative(engine->event, &source, CLOCK_MONOTONIC, FAKE_ENGINE_SLOW_USEC,
+	sd_event_add_time_relative(engine->event, &source, CLOCK_MONOTONIC, SLOW_USEC,
 				   1, on_later, later);
 }
 
@@ -324,9 +312,8 @@ int engine_stop(struct engine *engine, const char *name, engine_handler handler,
 	if (!session)
 		return -ENOENT;
 	snprintf(copy, sizeof(copy), "%s", name); /* it may go with who waits for the start */
-	tell_started(session, -ECANCELED, &(struct engine_error){ .message = "it was stopped" });
 	status = session_status(session, "ended");
-	fake_engine_end(engine, copy);
+	end(engine, copy);
 	answer(engine, copy, status, handler, userdata);
 	return 0;
 }
@@ -357,8 +344,7 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 		struct session *session = &engine->sessions[i];
 
 		if (session->used && (!name || !strcmp(session->spec.name, name)))
-			json_object_array_add(*ret, session_status(session, session->starting ?
-								   "starting" : "running"));
+			json_object_array_add(*ret, session_status(session, "running"));
 	}
 	return 0;
 }
@@ -408,8 +394,6 @@ int engine_dump_new(struct engine *engine, const char *name, uint64_t last_ns, c
 		return -ENOENT;
 	if (!session->spec.flight_recorder)
 		return -EOPNOTSUPP;
-	if (!strcmp(name, "busy"))
-		return -EBUSY;
 	dump = calloc(1, sizeof(*dump));
 	if (!dump)
 		return -ENOMEM;
@@ -587,40 +571,7 @@ const struct iotr_session_spec *fake_engine_spec(struct engine *engine, const ch
 	return session ? &session->spec : NULL;
 }
 
-void fake_engine_emit(struct engine *engine, const char *name, unsigned count)
-{
-	for (; count; count--)
-		for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
-			if (!strcmp(tail->name, name))
-				tail->handler(fake_row(name), 0, tail->userdata);
-}
-
-void fake_engine_end(struct engine *engine, const char *name)
-{
-	struct session *session = find(engine, name);
-
-	for (struct engine_tail *tail = engine->tails; tail; tail = tail->next)
-		if (!strcmp(tail->name, name))
-			tail->handler(NULL, 0, tail->userdata);
-	if (session)
-		release(session);
-}
-
 sd_event *fake_engine_event(const struct engine *engine)
 {
 	return engine->event;
-}
-
-size_t fake_engine_tails(const struct engine *engine)
-{
-	size_t count = 0;
-
-	for (const struct engine_tail *tail = engine->tails; tail; tail = tail->next)
-		count++;
-	return count;
-}
-
-void fake_engine_quiet(struct engine *engine)
-{
-	engine->ticker = sd_event_source_disable_unref(engine->ticker);
 }

@@ -2,41 +2,20 @@
 #include "fake_probes.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_disk.h"
+#include "fake_ring.h"
 #include "probes/control_page.h"
 #include "probes/in_flight.h"
+#include "probes/own.h"
 
 struct fake_probes fake_probes;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `held` */
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool held;
 
 void fake_probes_reset(void)
 {
 	fake_probes = (struct fake_probes){ 0 };
-	held = false;
-}
-
-static void hold(bool hold)
-{
-	pthread_mutex_lock(&lock);
-	held = hold;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
-}
-
-void fake_paths_hold(void)
-{
-	hold(true);
-}
-
-void fake_paths_let_go(void)
-{
-	hold(false);
 }
 
 /* ---- paths ---- */
@@ -44,10 +23,7 @@ void fake_paths_let_go(void)
 int paths_find(const struct iotr_session_spec *spec, struct paths_found **ret, struct filter_error *error)
 {
 	(void)spec;
-	pthread_mutex_lock(&lock);
-	while (held)
-		pthread_cond_wait(&changed, &lock);
-	pthread_mutex_unlock(&lock);
+	fake_disk_await();
 	*ret = calloc(1, sizeof(**ret));
 	return fake_probes.path_error ? filter_fail(error, -EINVAL, "paths", "%s", fake_probes.path_error) : 0;
 }
@@ -94,6 +70,22 @@ void control_page_open(struct probes *probes, unsigned int session, int instead)
 		fake_probes.open[instead] = false;
 }
 
+int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
+		     const struct paths_found *paths, struct filter_error *error)
+{
+	int r = control_page_prepare(probes, session, spec, paths, error);
+
+	if (r >= 0)
+		control_page_open(probes, session, -1);
+	return r;
+}
+
+void control_page_block(struct probes *probes, const char *flag_names[32])
+{
+	(void)probes;
+	memset(flag_names, 0, 32 * sizeof(*flag_names));
+}
+
 void control_page_clear(struct probes *probes, unsigned int session)
 {
 	(void)probes;
@@ -136,7 +128,78 @@ void in_flight_count(struct probes *probes, struct in_flight *ret)
 		ret->count[IOTR_VFS][bit] = fake_probes.in_flight >> bit & 1;
 }
 
-/* ---- programs ---- */
+/* ---- own processes ---- */
+
+void own_add(struct probes *probes, pid_t process)
+{
+	(void)probes, (void)process;
+}
+
+void own_remove(struct probes *probes, pid_t process)
+{
+	(void)probes, (void)process;
+}
+
+/* ---- programs, maps and rings ---- */
+
+int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size)
+{
+	(void)level, (void)why, (void)why_size;
+	*ret = NULL;
+	return 0;
+}
+
+void probes_free(struct probes *probes)
+{
+	(void)probes;
+}
+
+const struct kernel *probes_kernel(const struct probes *probes)
+{
+	static const struct kernel kernel = { .function_reason = "not here" };
+
+	(void)probes;
+	return &kernel;
+}
+
+uint64_t *probes_known(struct probes *probes)
+{
+	static uint64_t known[IOTR_KNOWN];
+
+	(void)probes;
+	return known;
+}
+
+int probes_map(const struct probes *probes, const char *name)
+{
+	(void)probes, (void)name;
+	return FAKE_RING_NAMES;
+}
+
+const int *probes_rings(const struct probes *probes, size_t *count)
+{
+	static const int rings[] = { FAKE_RING_ROWS };
+
+	(void)probes;
+	*count = sizeof(rings) / sizeof(rings[0]);
+	return rings;
+}
+
+uint64_t probes_memory(const struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}
+
+size_t probes_attached(const struct probes *probes)
+{
+	size_t count = 0;
+
+	(void)probes;
+	for (size_t group = 0; group < PROBES_GROUP_COUNT; group++)
+		count += fake_probes.attached[group];
+	return count;
+}
 
 uint32_t probes_stream_groups(enum iotr_stream stream)
 {
@@ -179,8 +242,8 @@ const char *probes_hook(const struct probes *probes, enum iotr_stream stream, un
 			const char **reason)
 {
 	(void)probes, (void)stream, (void)operation;
-	*reason = NULL;
-	return "fake";
+	*reason = fake_probes.no_hook;
+	return fake_probes.no_hook ? NULL : "fake";
 }
 
 /* ---- counts ---- */

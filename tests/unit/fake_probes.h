@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A probe set without a kernel: which slots have filters and are open, and which groups are attached. Looking for
- * the paths of filters waits as long as a test holds it, like a disk that does not answer.
+ * A probe set without a kernel: which slots have filters and are open, and which groups are attached. Its rows come
+ * from fake_ring.h, and looking for the paths of filters takes a disk that answers, see fake_disk.h.
  */
 #pragma once
 
@@ -18,12 +18,9 @@ struct fake_probes {
 	uint64_t in_flight;	   /* mask of slots in which something is in flight */
 	const char *prepare_error; /* why filters cannot be set; NULL: they can */
 	const char *path_error;	   /* why paths cannot be found; NULL: they can */
+	const char *no_hook;	   /* why no operation has a hook; NULL: each has */
 };
 
 /* The one set; fake_probes_reset() makes it as it was. */
 extern struct fake_probes fake_probes;
 void fake_probes_reset(void);
-
-/* From now on whoever looks for paths waits, until they are let go. */
-void fake_paths_hold(void);
-void fake_paths_let_go(void);

@@ -14,13 +14,19 @@
 
 void rig_init(struct rig *rig)
 {
-	const struct engine_config config = { .log_dir = "/", .state_dir = "/", .level = "auto" };
-	struct engine_error error;
+	const struct engine_config config = { .log_dir = rig->log_dir, .state_dir = rig->state_dir, .level = "auto",
+					      .country = "" };
+	struct engine_error error = { 0 };
+	struct folder folder;
 
-	memset(rig, 0, sizeof(*rig));
+	fake_probes_reset();
+	folder_begin(&folder);
+	*rig = (struct rig){ .folder = folder };
+	snprintf(rig->log_dir, sizeof(rig->log_dir), "%s/log", rig->folder.path);
+	snprintf(rig->state_dir, sizeof(rig->state_dir), "%s/state", rig->folder.path);
+	ck_assert_int_eq(mkdir(rig->state_dir, 0700), 0);
 	ck_assert_int_ge(sd_event_new(&rig->control.event), 0);
 	ck_assert_int_eq(engine_new(&config, rig->control.event, &rig->engine, &error), 0);
-	fake_engine_quiet(rig->engine);
 	rig->control.engine = rig->engine;
 	rig->control.interfaces = interfaces;
 	rig->control.group = getgid(); /* so that this process may, whoever runs it */
@@ -29,8 +35,10 @@ void rig_init(struct rig *rig)
 
 void rig_done(struct rig *rig)
 {
+	fake_disk_let_go();
 	server_free(rig->server);
-	engine_free(rig->engine);
+	ck_assert(engine_free(rig->engine));
+	folder_end(&rig->folder);
 	sd_event_unref(rig->control.event);
 }
 
@@ -180,6 +188,14 @@ void rig_start(struct rig *rig, const char *name, const char *more)
 	rig_expect(rig, text, "", NULL, NULL);
 }
 
+void rig_stop(struct rig *rig, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"method\":\"io.iotracer.Stop\",\"parameters\":{\"name\":\"%s\"}}", name);
+	rig_expect(rig, text, "", NULL, NULL);
+}
+
 size_t rig_count_sessions(struct rig *rig)
 {
 	_cleanup_close_ int fd = rig_connect(rig);
@@ -188,4 +204,66 @@ size_t rig_count_sessions(struct rig *rig)
 
 	ck_assert_int_eq(json_pointer_get(reply, "/parameters/sessions", &sessions), 0);
 	return json_object_array_length(sessions);
+}
+
+void rig_await_sessions(struct rig *rig, size_t count)
+{
+	unsigned spent = 0;
+
+	while (rig_count_sessions(rig) != count)
+		turn(rig, &spent);
+}
+
+struct json_object *rig_status(struct rig *rig, const char *name)
+{
+	_cleanup_close_ int fd = rig_connect(rig);
+	_cleanup_json_ struct json_object *reply = NULL;
+	struct json_object *session;
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"method\":\"io.iotracer.Status\",\"parameters\":{\"name\":\"%s\"}}",
+		 name);
+	reply = rig_call(rig, fd, text);
+	ck_assert_int_eq(json_pointer_get(reply, "/parameters/sessions/0", &session), 0);
+	return json_object_get(session);
+}
+
+const char *rig_text_at(struct json_object *object, const char *pointer)
+{
+	struct json_object *found;
+
+	ck_assert_msg(!json_pointer_get(object, pointer, &found), "%s is missing in %s", pointer,
+		      json_object_to_json_string(object));
+	return json_object_get_string(found);
+}
+
+/* ---- the linker has the server's calls of the engine come here (--wrap) ---- */
+
+int __real_engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask, engine_tail_handler handler,
+			   void *userdata, struct engine_tail **ret);
+int __wrap_engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask, engine_tail_handler handler,
+			   void *userdata, struct engine_tail **ret);
+void __real_engine_tail_free(struct engine_tail *tail);
+void __wrap_engine_tail_free(struct engine_tail *tail);
+
+static size_t tails;
+
+int __wrap_engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask, engine_tail_handler handler,
+			   void *userdata, struct engine_tail **ret)
+{
+	int r = __real_engine_tail_new(engine, name, stream_mask, handler, userdata, ret);
+
+	tails += r >= 0;
+	return r;
+}
+
+void __wrap_engine_tail_free(struct engine_tail *tail)
+{
+	tails -= tail != NULL;
+	__real_engine_tail_free(tail);
+}
+
+size_t rig_tails(void)
+{
+	return tails;
 }

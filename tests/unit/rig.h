@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The server with the fake engine on a loop that the test turns by hand, and clients at the other
- * ends of socket pairs. What takes longer than RIG_TIMEOUT_USEC fails the test.
+ * The server and the engine, which records what fake_ring.h has, on a loop that the test turns by hand, and clients
+ * at the other ends of socket pairs. What takes longer than RIG_TIMEOUT_USEC fails the test.
  */
 #pragma once
 
@@ -9,7 +9,11 @@
 
 #include "control/context.h"
 #include "control/server.h"
-#include "fake_engine.h"
+#include "engine.h"
+#include "fake_disk.h"
+#include "fake_probes.h"
+#include "fake_ring.h"
+#include "folder.h"
 
 enum { RIG_TIMEOUT_USEC = 20000000 };
 
@@ -17,6 +21,8 @@ struct rig {
 	struct control control;
 	struct server *server;
 	struct engine *engine;
+	struct folder folder;	       /* of the two folders of the engine */
+	char log_dir[128], state_dir[128];
 };
 
 void rig_init(struct rig *rig);
@@ -57,4 +63,15 @@ void rig_judge(struct rig *rig, const struct rig_case *one);
 
 /* Starts a session of that name; `more`: further parameters, from a comma on. */
 void rig_start(struct rig *rig, const char *name, const char *more);
+void rig_stop(struct rig *rig, const char *name);
 size_t rig_count_sessions(struct rig *rig);
+/* Turns the loop until there are so many. */
+void rig_await_sessions(struct rig *rig, size_t count);
+/* What Status tells of the session; to be freed. */
+struct json_object *rig_status(struct rig *rig, const char *name);
+
+/* The value at a path of keys and indices, which must be there, as text. */
+const char *rig_text_at(struct json_object *object, const char *pointer);
+
+/* How many tails of the engine there are. */
+size_t rig_tails(void);

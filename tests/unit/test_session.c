@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "fake_disk.h"
 #include "fake_probes.h"
 #include "log.h"
 #include "pipeline/clocks.h"
@@ -205,7 +206,7 @@ static int open_it(void)
 /* A session that starts, and waits for a disk. */
 static void start_and_hang(void)
 {
-	fake_paths_hold();
+	fake_disk_hold();
 	make(true);
 	ck_assert_int_eq(open_it(), 0);
 	ck_assert_int_eq(session->state, SESSION_STARTING);
@@ -223,7 +224,7 @@ static void thread_done(void)
 {
 	eventfd_t value;
 
-	fake_paths_let_go();
+	fake_disk_let_go();
 	ck_assert_int_eq(eventfd_read(context.notice, &value), 0);
 	errands_see_to(&context.errands);
 }
@@ -256,7 +257,7 @@ static void end(void)
 	ck_assert_ptr_null(session);
 	registry_end(registry);
 	registry_free(registry);
-	fake_paths_let_go();
+	fake_disk_let_go();
 	errands_end(&context.errands, clocks_mono_ns() + 60 * SECOND_NS);
 	router_free(router);
 	hookset_free(context.hookset);
@@ -405,7 +406,7 @@ START_TEST(shutdown_while_it_starts)
 	start_and_hang();
 	session_end(session, SESSION_SHUTDOWN);
 	ck_assert_int_eq(told.result, -ESHUTDOWN);
-	fake_paths_let_go();
+	fake_disk_let_go();
 	session_await_opening(session, clocks_mono_ns() + 60 * SECOND_NS);
 	errands_see_to(&context.errands);
 	ck_assert_int_eq(told.state, SESSION_FAILED);
@@ -543,7 +544,7 @@ START_TEST(all_end)
 {
 	result_count = 0;
 	start_named("runs", false);
-	fake_paths_hold();
+	fake_disk_hold();
 	start_named("hangs", true);
 	ck_assert_ptr_null(registry_find_running(registry, "hangs"));
 	registry_end(registry);
@@ -563,13 +564,13 @@ START_TEST(starts_are_awaited)
 	result_count = 0;
 	start_named("a", false);
 	eventfd_write(context.notice, 1); /* something else is done, too */
-	fake_paths_hold();
+	fake_disk_hold();
 	start_named("hangs", true);
 	registry_await_starts(registry, clocks_mono_ns() + SECOND_NS / 2);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
 	ck_assert_int_lt(used.tv_nsec + used.tv_sec * (long)SECOND_NS, (long)SECOND_NS / 4);
 	ck_assert_uint_eq(result_count, 1);
-	fake_paths_let_go();
+	fake_disk_let_go();
 	registry_await_starts(registry, clocks_mono_ns() + 60 * SECOND_NS);
 	ck_assert_uint_eq(result_count, 2);
 	ck_assert_ptr_nonnull(registry_find_running(registry, "hangs"));
@@ -596,7 +597,7 @@ static void set_path(bool stop)
 	start_named("a", false);
 	one = registry_find_running(registry, "a");
 	bit = one->slots.slot.bit;
-	fake_paths_hold();
+	fake_disk_hold();
 	spec_fill(&change.spec, true);
 	ck_assert_int_eq(set_new(registry, "a", &change, on_set, NULL, &setting, &error), 0);
 	ck_assert_ptr_nonnull(setting);

@@ -40,21 +40,24 @@ START_TEST(shows_rows_until_the_end)
 	_cleanup_close_ int fd = open_tail(TAIL("{\"name\":\"one\",\"streams\":[\"vfs\"]}"));
 	_cleanup_json_ struct json_object *last = NULL, *info = NULL;
 
-	fake_engine_emit(rig.engine, "one", 3);
+	fake_ring_fill(3);
 	for (int i = 0; i < 3; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
 		ck_assert(rig_continues(reply));
-		ck_assert_str_ne(rig_parameter(reply, "row"), "");
+		ck_assert_str_eq(rig_text_at(reply, "/parameters/row/stream"), "vfs");
+		ck_assert_str_eq(rig_text_at(reply, "/parameters/row/columns/operation"), "READ");
+		ck_assert_str_eq(rig_text_at(reply, "/parameters/row/columns/pid"), "4711");
+		ck_assert_str_eq(rig_text_at(reply, "/parameters/row/columns/command"), "fake");
 		ck_assert_str_eq(rig_parameter(reply, "skipped"), "0");
 	}
-	fake_engine_end(rig.engine, "one");
+	rig_stop(&rig, "one");
 	last = rig_receive(&rig, fd);
 	ck_assert(!rig_continues(last));
 	ck_assert_str_eq(rig_parameter(last, "row"), "");
 	info = rig_call(&rig, fd, "{\"method\":\"org.varlink.service.GetInfo\"}");
 	ck_assert_str_eq(rig_error(info), "");
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
+	ck_assert_uint_eq(rig_tails(), 0);
 }
 END_TEST
 
@@ -62,7 +65,7 @@ START_TEST(chooses_the_only_session)
 {
 	_cleanup_close_ int fd = open_tail(TAIL("{}"));
 
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 1);
+	ck_assert_uint_eq(rig_tails(), 1);
 	rig_start(&rig, "two", "");
 	rig_expect(&rig, TAIL("{}"), VARLINK_INVALID_PARAMETER, "parameter", "name");
 }
@@ -80,7 +83,7 @@ static const struct rig_case refused[] = {
 START_TEST(refuses)
 {
 	rig_judge(&rig, &refused[_i]);
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
+	ck_assert_uint_eq(rig_tails(), 0);
 }
 END_TEST
 
@@ -88,12 +91,12 @@ START_TEST(ends_with_its_client)
 {
 	int fd = open_tail(TAIL("{}"));
 
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 1);
-	fake_engine_emit(rig.engine, "one", 1);
+	ck_assert_uint_eq(rig_tails(), 1);
+	fake_ring_fill(1);
 	close(fd);
 	rig_settle(&rig);
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
-	fake_engine_emit(rig.engine, "one", 1);
+	ck_assert_uint_eq(rig_tails(), 0);
+	fake_ring_fill(1);
 }
 END_TEST
 
@@ -105,7 +108,7 @@ START_TEST(ends_with_the_server)
 	rig_end_server(&rig);
 	last = rig_receive(&rig, fd);
 	ck_assert(!rig_continues(last));
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
+	ck_assert_uint_eq(rig_tails(), 0);
 }
 END_TEST
 
@@ -115,18 +118,33 @@ START_TEST(later_calls_wait)
 	static const char next[] = "{\"method\":\"io.iotracer.List\"}";
 
 	rig_send(&rig, fd, next, sizeof(next));
-	fake_engine_emit(rig.engine, "one", 1);
+	fake_ring_fill(1);
 	for (int i = 0; i < 2; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
 		ck_assert_int_eq(rig_continues(reply), i == 0);
 		if (i == 0)
-			fake_engine_end(rig.engine, "one");
+			rig_stop(&rig, "one");
 	}
 	_cleanup_json_ struct json_object *list = rig_receive(&rig, fd);
 	ck_assert_str_eq(rig_parameter(list, "sessions"), "[ ]");
 }
 END_TEST
+
+/* Without a turn of the loop. */
+static void await_written(uint64_t rows)
+{
+	uint64_t written = 0;
+
+	while (written < rows) {
+		_cleanup_json_ struct json_object *sessions = NULL;
+
+		ck_assert_int_eq(engine_status(rig.engine, "one", &sessions), 0);
+		written = strtoull(rig_text_at(sessions, "/0/streams/vfs/written"), NULL, 10);
+		usleep(1000);
+	}
+	ck_assert_uint_eq(written, rows);
+}
 
 /* Every row is either shown or counted as skipped. */
 START_TEST(counts_what_a_slow_reader_misses)
@@ -136,8 +154,9 @@ START_TEST(counts_what_a_slow_reader_misses)
 	uint64_t shown = 0, skipped = 0;
 	bool more = true;
 
-	fake_engine_emit(rig.engine, "one", ROWS);
-	fake_engine_end(rig.engine, "one");
+	fake_ring_fill(ROWS);
+	await_written(ROWS);
+	rig_stop(&rig, "one");
 	while (more) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 
@@ -156,11 +175,11 @@ START_TEST(cuts_off_a_stalled_reader)
 
 	rig.control.stall_usec = 200000;
 	fd = open_tail(TAIL("{}"));
-	for (int i = 0; i < 300 && fake_engine_tails(rig.engine); i++) {
-		fake_engine_emit(rig.engine, "one", 1000);
+	for (int i = 0; i < 300 && rig_tails(); i++) {
+		fake_ring_fill(1000);
 		sd_event_run(rig.control.event, 10000);
 	}
-	ck_assert_uint_eq(fake_engine_tails(rig.engine), 0);
+	ck_assert_uint_eq(rig_tails(), 0);
 }
 END_TEST
 

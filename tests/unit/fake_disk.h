@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A disk that does not answer: as long as a test holds it, whoever looks for the paths of filters, flushes rows or
+ * writes a manifest waits. Any thread.
+ */
+#pragma once
+
+void fake_disk_hold(void);
+void fake_disk_let_go(void);
+
+/* Returns when the disk is not held. */
+void fake_disk_await(void);

@@ -13,19 +13,34 @@ uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 	return probes_missed(probes, hookset_groups(probes, &wish)) - session->missed_before[stream];
 }
 
-void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret)
+/* `losses`: the stream's counts in all slots; NULL: they are read. */
+static void fill_probes(const struct session *session, enum iotr_stream stream, const struct probes_loss *losses,
+			uint64_t missed, struct writer_probes *ret)
 {
 	const struct slots *slots = &session->context->slots;
 	struct probes_loss loss;
 
-	slot_loss(slots, &session->slots, stream, NULL, &loss);
+	slot_loss(slots, &session->slots, stream, losses, &loss);
 	*ret = (struct writer_probes){
 		.emitted = loss.emitted,
 		.ring = loss.ring,
 		.unmatched = loss.unmatched,
-		.missed = session_missed(session, stream),
+		.missed = missed,
 		.unfollowed = slot_unfollowed(slots, &session->slots),
 	};
+}
+
+void session_probes(const struct session *session, enum iotr_stream stream, struct writer_probes *ret)
+{
+	fill_probes(session, stream, NULL, session_missed(session, stream), ret);
+}
+
+void session_report_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *losses)
+{
+	struct writer_probes probes;
+
+	fill_probes(session, stream, losses, session->missed_told[stream], &probes);
+	session->sink->ops->report(session->sink, stream, &probes);
 }
 
 static void warn_unfollowed(struct session *session)

@@ -12,3 +12,9 @@ void session_probes(const struct session *session, enum iotr_stream stream, stru
 
 /* Reports the counts of all its streams to the sink. */
 void session_report(struct session *session);
+
+/*
+ * The same for one stream, whose counts in all slots were just read with probes_losses(). What programs missed is
+ * told as in the last session_report(), as it is dear to read.
+ */
+void session_report_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *losses);

@@ -48,7 +48,7 @@ struct row_sink_ops {
 	/* Called on each notification: calls the handlers of what is done. NULL: nothing is done elsewhere. */
 	void (*collect)(struct row_sink *sink);
 
-	/* Which limit of the session was reached, or NULL; the operation may be NULL. */
+	/* Which limit of the session was reached, or NULL. The operation is NULL where there are no limits. */
 	const char *(*limit)(const struct row_sink *sink);
 
 	/* The definition has changed; the caller keeps the object. -errno. NULL: nothing to tell. */

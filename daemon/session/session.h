@@ -97,8 +97,7 @@ struct session {
 };
 
 /*
- * Makes a session in the free slot `bit`, STARTING; the spec and the owner are copied. `memory`: it is a flight
- * recorder. -ENOMEM.
+ * Makes a session in the free slot `bit`, STARTING; the spec and the owner are copied. -ENOMEM.
  */
 int session_new(struct session_context *context, const struct iotr_session_spec *spec, const struct rights *owner,
 		int bit, const struct session_events *events, void *userdata, struct session **ret);

@@ -26,21 +26,6 @@ static uint32_t streams_wanted(const struct registry *registry)
 	return streams;
 }
 
-/* What programs missed is read more seldom, as that is dear: the value of the last report is told again. */
-static void tell_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *losses)
-{
-	const struct slots *slots = &session->context->slots;
-	struct probes_loss loss;
-
-	slot_loss(slots, &session->slots, stream, losses, &loss);
-	session->sink->ops->report(session->sink, stream,
-				   &(struct writer_probes){ .emitted = loss.emitted,
-							    .ring = loss.ring,
-							    .unmatched = loss.unmatched,
-							    .missed = session->missed_told[stream],
-							    .unfollowed = slot_unfollowed(slots, &session->slots) });
-}
-
 /* The kernel's counters of a stream are read once for all sessions. */
 static void tell_sessions(struct tick *tick, enum iotr_stream stream)
 {
@@ -51,7 +36,7 @@ static void tell_sessions(struct tick *tick, enum iotr_stream stream)
 		return;
 	for (size_t i = 0; (session = registry_at(tick->registry, i)); i++)
 		if (runs(session) && session->spec.streams >> stream & 1)
-			tell_stream(session, stream, losses);
+			session_report_stream(session, stream, losses);
 }
 
 static void look_at_losses(struct tick *tick)

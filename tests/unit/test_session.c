@@ -2,46 +2,9 @@
 /* Each way of a session through its states, with a fake probe set and a fake sink. */
 #include "session/session.h"
 
-#include <errno.h>
-#include <sys/eventfd.h>
-#include <time.h>
+#include "session_rig.h"
 
-#include "cleanup.h"
-#include "fake_disk.h"
-#include "fake_probes.h"
-#include "log.h"
-#include "pipeline/clocks.h"
-#include "session/registry.h"
-#include "session/set.h"
-#include "suite.h"
-
-#define SECOND_NS 1000000000ULL
-
-static struct session_context context;
 static struct session *session;
-static struct registry *registry;
-static struct router *router;
-
-/* ---- a consumer without rings ---- */
-
-static bool drains;
-
-struct router *consumer_router(struct consumer *consumer)
-{
-	(void)consumer;
-	return router;
-}
-
-void consumer_run(struct consumer *consumer, bool run)
-{
-	(void)consumer;
-	drains = run;
-}
-
-void consumer_drain(struct consumer *consumer)
-{
-	(void)consumer;
-}
 
 /* ---- a fake sink ---- */
 
@@ -171,19 +134,6 @@ static const struct session_events events = { .started = on_started, .ended = on
 
 /* ---- frame ---- */
 
-static const struct rights owner = { .uid = 4711 };
-
-static void spec_fill(struct iotr_session_spec *spec, bool paths)
-{
-	*spec = (struct iotr_session_spec){ .name = "s", .streams = 1U << IOTR_VFS,
-					    .flight_recorder = IOTR_FLIGHT_RECORDER_MIN };
-	if (!paths)
-		return;
-	spec->paths = calloc(1, sizeof(*spec->paths));
-	strcpy(spec->paths[0], "/somewhere");
-	spec->path_count = 1;
-}
-
 /* A session with the fake sink; `paths`: its start has to look for paths. */
 static void make(bool paths)
 {
@@ -219,50 +169,19 @@ static void run_one(void)
 	ck_assert_int_eq(session->state, SESSION_RUNNING);
 }
 
-/* The thread that opens is done: the main loop learns of it. */
-static void thread_done(void)
-{
-	eventfd_t value;
-
-	fake_disk_let_go();
-	ck_assert_int_eq(eventfd_read(context.notice, &value), 0);
-	errands_see_to(&context.errands);
-}
-
-static void on_runs(void *userdata)
-{
-	(void)userdata;
-}
-
 static void begin(void)
 {
-	const struct registry_config config = { .context = &context, .runs = on_runs };
-
-	log_open();
-	fake_probes_reset();
+	context_begin();
 	memset(&fake, 0, sizeof(fake));
 	memset(&told, 0, sizeof(told));
 	fake.base.ops = &fake_ops;
 	fake.slot = -1;
-	context = (struct session_context){ .config = { .state_dir = "/nonexistent", .log_dir = "/nonexistent" } };
-	context.notice = context.errands.notice = eventfd(0, EFD_CLOEXEC);
-	ck_assert_int_ge(sd_event_new(&context.event), 0);
-	ck_assert_int_eq(hookset_new(NULL, context.event, &context.hookset), 0);
-	ck_assert_int_eq(router_new(&(struct router_config){ 0 }, &router), 0);
-	ck_assert_int_eq(registry_new(&config, &registry), 0);
 }
 
 static void end(void)
 {
 	ck_assert_ptr_null(session);
-	registry_end(registry);
-	registry_free(registry);
-	fake_disk_let_go();
-	errands_end(&context.errands, clocks_mono_ns() + 60 * SECOND_NS);
-	router_free(router);
-	hookset_free(context.hookset);
-	sd_event_unref(context.event);
-	close(context.notice);
+	context_end();
 }
 
 /* Nothing of the session is left on the control page, among the hooks, or in a slot. */
@@ -489,173 +408,6 @@ START_TEST(watchers)
 }
 END_TEST
 
-/* ---- sessions by name ---- */
-
-static int results[8];
-static size_t result_count;
-
-static void note(int result)
-{
-	ck_assert_uint_lt(result_count, 8);
-	results[result_count++] = result;
-}
-
-static void on_start(int result, struct json_object *status, const struct engine_error *error, void *userdata)
-{
-	(void)error, (void)userdata;
-	json_object_put(status);
-	note(result);
-}
-
-static void on_stop(int result, struct json_object *status, void *userdata)
-{
-	(void)userdata;
-	json_object_put(status);
-	note(result);
-}
-
-static void start_named(const char *name, bool paths)
-{
-	struct engine_error error = { 0 };
-	struct iotr_session_spec spec;
-
-	spec_fill(&spec, paths);
-	strcpy(spec.name, name);
-	ck_assert_int_eq(registry_start(registry, &spec, &owner, NULL, on_start, NULL, &error), 0);
-	ck_assert_int_eq(registry_start(registry, &spec, &owner, NULL, on_start, NULL, &error), -EEXIST);
-	iotr_session_spec_done(&spec);
-}
-
-START_TEST(by_name)
-{
-	result_count = 0;
-	start_named("a", false);
-	ck_assert_uint_eq(result_count, 1);
-	ck_assert_ptr_nonnull(registry_find_running(registry, "a"));
-	ck_assert_int_eq(registry_stop(registry, "b", on_stop, NULL), -ENOENT);
-	ck_assert_int_eq(registry_stop(registry, "a", on_stop, NULL), 0);
-	ck_assert_uint_eq(result_count, 2);
-	ck_assert_ptr_null(registry_find(registry, "a"));
-}
-END_TEST
-
-/* The daemon ends with one session that runs and one that waits for a disk. */
-START_TEST(all_end)
-{
-	result_count = 0;
-	start_named("runs", false);
-	fake_disk_hold();
-	start_named("hangs", true);
-	ck_assert_ptr_null(registry_find_running(registry, "hangs"));
-	registry_end(registry);
-	ck_assert_uint_eq(result_count, 2);
-	ck_assert_int_eq(results[0], 0);
-	ck_assert_int_eq(results[1], -ESHUTDOWN);
-	ck_assert_ptr_null(registry_at(registry, 0));
-	ck_assert(context.abandoned);
-}
-END_TEST
-
-/* A wait for sessions that start sees to what threads have done, and sleeps meanwhile. */
-START_TEST(starts_are_awaited)
-{
-	struct timespec used;
-
-	result_count = 0;
-	start_named("a", false);
-	eventfd_write(context.notice, 1); /* something else is done, too */
-	fake_disk_hold();
-	start_named("hangs", true);
-	registry_await_starts(registry, clocks_mono_ns() + SECOND_NS / 2);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	ck_assert_int_lt(used.tv_nsec + used.tv_sec * (long)SECOND_NS, (long)SECOND_NS / 4);
-	ck_assert_uint_eq(result_count, 1);
-	fake_disk_let_go();
-	registry_await_starts(registry, clocks_mono_ns() + 60 * SECOND_NS);
-	ck_assert_uint_eq(result_count, 2);
-	ck_assert_ptr_nonnull(registry_find_running(registry, "hangs"));
-}
-END_TEST
-
-static void on_set(int result, struct json_object *status, const struct engine_error *error, void *userdata)
-{
-	(void)error, (void)userdata;
-	json_object_put(status);
-	note(result);
-}
-
-/* `set` looks for a path; `stop`: the session ends meanwhile. */
-static void set_path(bool stop)
-{
-	struct engine_change change = { .given = 1U << IOTR_SPEC_PATHS };
-	struct engine_setting *setting;
-	struct engine_error error = { 0 };
-	struct session *one;
-	int bit;
-
-	result_count = 0;
-	start_named("a", false);
-	one = registry_find_running(registry, "a");
-	bit = one->slots.slot.bit;
-	fake_disk_hold();
-	spec_fill(&change.spec, true);
-	ck_assert_int_eq(set_new(registry, "a", &change, on_set, NULL, &setting, &error), 0);
-	ck_assert_ptr_nonnull(setting);
-	iotr_session_spec_done(&change.spec);
-	if (stop)
-		session_end(one, "max-size");
-	thread_done();
-	ck_assert_uint_eq(result_count, 2);
-	ck_assert_int_eq(results[1], stop ? -ENOENT : 0);
-	ck_assert(!fake_probes.open[bit]);
-}
-
-START_TEST(limit_during_set)
-{
-	set_path(true);
-}
-END_TEST
-
-/* The session has moved to another slot; the one it left is given up when nothing is in flight in it. */
-START_TEST(set_takes_another_slot)
-{
-	struct session *one;
-	int bit;
-
-	set_path(false);
-	one = registry_find_running(registry, "a");
-	bit = one->slots.slot.bit;
-	ck_assert(fake_probes.open[bit]);
-	ck_assert_uint_eq(context.slots.left, 1);
-	fake_probes.in_flight = ~(1ULL << bit);
-	slots_tidy(&context.slots);
-	ck_assert(slots_find(&context.slots) > 1);
-	fake_probes.in_flight = 0;
-	slots_tidy(&context.slots);
-	ck_assert_int_eq(slots_find(&context.slots), 0);
-}
-END_TEST
-
-/* Without a free slot, the one that was left first is given up, and what is in flight in it is lost. */
-START_TEST(slots_run_out)
-{
-	unsigned int bits[IOTR_SESSIONS_MAX];
-	struct probes_loss loss;
-	struct session *one;
-
-	set_path(false);
-	one = registry_find_running(registry, "a");
-	fake_probes.in_flight = ~0ULL;
-	ck_assert_int_eq(slots_reserve(&context.slots, IOTR_SESSIONS_MAX - 1, bits), -ENOSPC);
-	ck_assert_int_eq(slots_reserve(&context.slots, IOTR_SESSIONS_MAX - 2, bits), 0);
-	ck_assert_int_eq(slots_find(&context.slots), 0);
-	slot_loss(&context.slots, &one->slots, IOTR_VFS, NULL, &loss);
-	ck_assert_uint_eq(loss.emitted, 1);
-	ck_assert_uint_eq(loss.unmatched, 1);
-	slots_unreserve(&context.slots);
-}
-END_TEST
-
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, begin, end);
@@ -673,12 +425,6 @@ static void add(TCase *tests)
 	tcase_add_test(tests, shutdown_while_it_ends);
 	tcase_add_test(tests, its_rows_are_left_behind);
 	tcase_add_test(tests, watchers);
-	tcase_add_test(tests, by_name);
-	tcase_add_test(tests, all_end);
-	tcase_add_test(tests, starts_are_awaited);
-	tcase_add_test(tests, limit_during_set);
-	tcase_add_test(tests, set_takes_another_slot);
-	tcase_add_test(tests, slots_run_out);
 }
 
 int main(void)

@@ -41,7 +41,7 @@ static uint64_t rows_pending(const struct row_counts *counts, const struct write
 }
 
 /* The sink's counts are read before the kernel's, as a row is emitted before it comes to the sink. */
-struct json_object *describe_stream(const struct session *session, enum iotr_stream stream)
+static struct json_object *describe_stream(const struct session *session, enum iotr_stream stream)
 {
 	struct json_object *object = json_object_new_object();
 	const struct row_sink_ops *ops = session->sink->ops;
@@ -59,7 +59,7 @@ struct json_object *describe_stream(const struct session *session, enum iotr_str
 	return object;
 }
 
-static struct json_object *describe_streams(const struct session *session)
+struct json_object *describe_streams(const struct session *session)
 {
 	struct json_object *streams = json_object_new_object();
 

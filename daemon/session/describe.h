@@ -9,8 +9,8 @@
 /* New object: the status of a session. */
 struct json_object *describe_session(const struct session *session);
 
-/* New object: the counts of one of its streams. */
-struct json_object *describe_stream(const struct session *session, enum iotr_stream stream);
+/* New object: the counts of each of its streams. */
+struct json_object *describe_streams(const struct session *session);
 
 /* Adds "lost": rows lost by the BPF programs and by the sink; `lost_names` counts rows that only lack a name. */
 void describe_lost(struct json_object *object, const struct writer_probes *probes, const struct row_counts *counts);

@@ -271,14 +271,10 @@ static void describe(struct engine_dump *dump)
 {
 	const struct session *session = dump->session;
 	const struct probes *probes = session->context->probes;
-	struct json_object *span = json_object_new_object(), *counts = json_object_new_object();
+	struct json_object *span = json_object_new_object();
 
 	add_span(span, dump);
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (session->spec.streams >> stream & 1)
-			json_object_object_add(counts, iotr_schemas[stream].flag,
-					       describe_stream(session, stream));
-	json_object_object_add(span, "session", counts);
+	json_object_object_add(span, "session", describe_streams(session));
 	json_object_object_add(span, "losses", session->sink->ops->losses(session->sink, LOSSES_MAX));
 	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);

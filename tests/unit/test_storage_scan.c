@@ -2,6 +2,8 @@
 /* What an earlier daemon left. */
 #include "storage_rig.h"
 
+#include <time.h>
+
 /* As a daemon that was killed leaves it. */
 START_TEST(takes_up_what_is_there)
 {
@@ -67,8 +69,73 @@ START_TEST(takes_up_what_was_recovered)
 }
 END_TEST
 
+/* CPU time of this process, in ns. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* CPU time of a storage's start with so many segments, which are made in an order that is not that of their numbers. */
+static uint64_t scan_ns(unsigned int count)
+{
+	const unsigned int stride = 7919; /* a prime that divides no `count` */
+	uint64_t before;
+
+	folder_begin(&logs);
+	folder_put(&logs, "a/start/manifest.json", manifest_text);
+	folder_put(&logs, "a/start/fs/fs_000000.csv.gz", "x");
+	for (unsigned int i = 1; i < count; i++)
+		ck_assert_int_eq(mknodat(logs.fd, path_of("a", i * stride % count, ".gz"), S_IFREG | 0600, 0), 0);
+	before = cpu_ns();
+	ck_assert_int_eq(storage_new(logs.path, &own, &(struct storage_limits){ 0 }, NULL, &storage), 0);
+	before = cpu_ns() - before;
+	storage_free(storage);
+	folder_end(&logs);
+	return before;
+}
+
+/* So many segments as the week of a busy machine leaves do not hold up the daemon's start. */
+START_TEST(takes_time_by_the_number_of_segments)
+{
+	uint64_t few = scan_ns(5000), many = scan_ns(40000);
+
+	ck_assert_msg(many < 24 * few, "%llu ns for 5000, %llu for 40000", (unsigned long long)few,
+		      (unsigned long long)many);
+}
+END_TEST
+
+/* However the file system orders them. */
+START_TEST(goes_by_numbers)
+{
+	enum { COUNT = 50 };
+
+	begin(0, 0);
+	storage_free(storage);
+	folder_put(&logs, "a/start/manifest.json", manifest_text);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		folder_put(&logs, path_of("a", (i * 7 + 3) % COUNT + 1, ".gz"), "");
+		write_file(path_of("a", (i * 7 + 3) % COUNT + 1, ".gz"), SIZE);
+	}
+	ck_assert_int_eq(storage_new(logs.path, &own, &(struct storage_limits){ .max_use = (COUNT + 1) * SIZE }, NULL,
+				     &storage),
+			 0);
+	trace = add_trace("b", &(struct trace_config){ 0 });
+	for (unsigned int i = 1; i <= COUNT; i++) {
+		ck_assert_int_eq(trace_take(trace, SIZE, TRACE_ROOM_OLDEST), 0);
+		for (unsigned int number = 1; number <= COUNT; number++)
+			ck_assert_int_eq(has("a", number, ".gz"), number > i);
+	}
+	end();
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+	tcase_add_test(tests, takes_time_by_the_number_of_segments);
+	tcase_add_test(tests, goes_by_numbers);
 	tcase_add_test(tests, takes_up_what_is_there);
 	tcase_add_test(tests, takes_up_what_was_recovered);
 }

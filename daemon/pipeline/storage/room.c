@@ -47,15 +47,12 @@ static uint64_t free_if_limited(const struct trace *trace)
 	return limited ? free_bytes(trace) : UINT64_MAX;
 }
 
-static uint64_t in_flight(const struct storage *storage)
+/* Adds to the bytes that are taken and not written yet. */
+static void fly(struct trace *trace, int64_t bytes)
 {
-	const struct trace *trace;
-	uint64_t bytes = 0;
-
-	TAILQ_FOREACH (trace, &storage->traces, entry)
-		if (trace->device == storage->device)
-			bytes += trace->in_flight;
-	return bytes;
+	trace->in_flight += (uint64_t)bytes;
+	if (trace->device == trace->storage->device)
+		trace->storage->in_flight += (uint64_t)bytes;
 }
 
 /* By how much the bytes in use would be above the limit. */
@@ -80,7 +77,7 @@ static enum limit find_limit(struct request *request, uint64_t *excess)
 		return LIMIT_MAX_USE;
 	if (!keep_free || request->free == UINT64_MAX)
 		return LIMIT_NONE;
-	if (request->free >= keep_free + in_flight(storage) + request->bytes + SLACK) {
+	if (request->free >= keep_free + storage->in_flight + request->bytes + SLACK) {
 		storage->credit = 0;
 		return LIMIT_NONE;
 	}
@@ -243,7 +240,7 @@ static int take_locked(struct request *request)
 		pthread_mutex_unlock(&storage->lock);
 	}
 	trace_use(request->trace, request->bytes);
-	request->trace->in_flight += request->bytes;
+	fly(request->trace, (int64_t)request->bytes);
 	return 0;
 }
 
@@ -264,7 +261,7 @@ void trace_settle(struct trace *trace, uint64_t taken, uint64_t kept)
 	if (!trace)
 		return;
 	pthread_mutex_lock(&trace->storage->lock);
-	trace->in_flight -= taken;
+	fly(trace, -(int64_t)taken);
 	trace_unuse(trace, taken - kept);
 	pthread_mutex_unlock(&trace->storage->lock);
 }
@@ -292,7 +289,7 @@ int trace_take_packed(struct trace *trace, struct kept *kept, uint64_t bytes)
 void trace_settle_packed(struct trace *trace, struct kept *kept, uint64_t taken, uint64_t written)
 {
 	pthread_mutex_lock(&trace->storage->lock);
-	trace->in_flight -= taken;
+	fly(trace, -(int64_t)taken);
 	if (kept->state == KEPT_COMPRESSING) { /* otherwise all of it was given back */
 		kept->packed -= taken - written;
 		trace_unuse(trace, taken - written);

@@ -24,23 +24,33 @@ static enum iotr_stream stream_of_folder(const char *name)
 	return (enum iotr_stream)stream;
 }
 
-/* Inserts the segment in the order of numbers, as a folder is read in no order. */
-static void insert(struct trace *trace, const struct kept *kept)
+static int by_number(const void *a, const void *b)
 {
-	struct kept_list *list = &trace->kept[kept->stream];
-	struct kept *added, *before;
+	unsigned int first = (*(struct kept *const *)a)->number, second = (*(struct kept *const *)b)->number;
 
-	if (kept_add(trace, kept) < 0)
+	return (first > second) - (first < second);
+}
+
+/* Brings the segments into the order of their numbers, as a folder is read in no order. */
+static void sort(struct kept_list *list)
+{
+	_cleanup_free_ struct kept **all = NULL;
+	struct kept *kept;
+	size_t count = 0;
+
+	TAILQ_FOREACH (kept, list, entry)
+		count++;
+	all = malloc(count * sizeof(*all));
+	if (!all) /* out of memory, or there are none: they are taken in the order in which they were found */
 		return;
-	added = TAILQ_LAST(list, kept_list);
-	TAILQ_REMOVE(list, added, entry);
-	TAILQ_FOREACH_REVERSE (before, list, kept_list, entry)
-		if (before->number < kept->number)
-			break;
-	if (before)
-		TAILQ_INSERT_AFTER(list, before, added, entry);
-	else
-		TAILQ_INSERT_HEAD(list, added, entry);
+	count = 0;
+	while ((kept = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, kept, entry);
+		all[count++] = kept;
+	}
+	qsort(all, count, sizeof(*all), by_number);
+	for (size_t i = 0; i < count; i++)
+		TAILQ_INSERT_TAIL(list, all[i], entry);
 }
 
 /*
@@ -75,24 +85,24 @@ static void keep(struct trace *trace, enum iotr_stream stream, const struct segm
 	/* A file with a second hard link, which would be outside the folder, stays as it is. */
 	if (trace->compress && kept.state == KEPT_PLAIN && status->st_nlink == 1 && status->st_uid == geteuid())
 		kept.state = KEPT_WAITING;
-	insert(trace, &kept);
+	kept_add(trace, &kept);
 }
 
-static void scan_file(struct trace *trace, int folder, const char *name, enum iotr_stream stream)
+static void scan_file(struct trace *trace, int folder, const char *name, const struct stat *status,
+		      enum iotr_stream stream)
 {
 	bool ours = stream < IOTR_STREAM_COUNT;
 	struct segment_name segment;
 	bool is_segment = ours && segment_name_parse(iotr_schemas[stream].folder, name, &segment);
-	struct stat status;
 
 	if (is_segment && clean(folder, name, &segment))
 		return;
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
+	if (!S_ISREG(status->st_mode))
 		return;
-	trace_use(trace, (uint64_t)status.st_size);
+	trace_use(trace, (uint64_t)status->st_size);
 	trace->others |= !ours && strcmp(name, MANIFEST_NAME);
 	if (is_segment && (segment.ending == SEGMENT_PLAIN || segment.ending == SEGMENT_PACKED))
-		keep(trace, stream, &segment, &status);
+		keep(trace, stream, &segment, status);
 }
 
 static void scan_folder(struct trace *trace, int parent, const char *name, unsigned int depth)
@@ -107,10 +117,12 @@ static void scan_folder(struct trace *trace, int parent, const char *name, unsig
 		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!S_ISDIR(status.st_mode))
-			scan_file(trace, dirfd(folder), entry->d_name, stream);
+			scan_file(trace, dirfd(folder), entry->d_name, &status, stream);
 		else if (depth < ENTRIES_DEPTH_MAX)
 			scan_folder(trace, dirfd(folder), entry->d_name, depth + 1);
 	}
+	if (stream < IOTR_STREAM_COUNT)
+		sort(&trace->kept[stream]);
 }
 
 static bool is_one_of(const struct stat *folder, const char *const *paths)

@@ -138,6 +138,7 @@ struct storage {
 	unsigned int running; /* counted traces that have not ended */
 	uint64_t used;	      /* by counted traces */
 	uint64_t wanted;      /* bytes that the keepers are to free below max_use, for a thread that waits for them */
+	uint64_t in_flight;   /* by traces on the device of log_dir: sum of their `in_flight` */
 	uint64_t credit; /* bytes removed for keep_free that may be used again */
 	struct visit_list visits;
 	struct keeper keepers[KEEPERS_MAX];

@@ -44,6 +44,8 @@ static void destroy(struct trace *trace)
 	struct kept *kept;
 
 	TAILQ_REMOVE(&trace->storage->traces, trace, entry);
+	if (trace->device == trace->storage->device)
+		trace->storage->in_flight -= trace->in_flight;
 	while ((kept = TAILQ_FIRST(&trace->changes))) {
 		TAILQ_REMOVE(&trace->changes, kept, change);
 		kept->changed = false;

@@ -64,7 +64,7 @@ START_TEST(makes_golden_rows)
 	char *rest = text, *line, *to = actual;
 
 	begin((enum iotr_stream)_i, IOTR_FORMAT_CSV);
-	golden_read((enum iotr_stream)_i, ".csv", text);
+	golden_read_csv((enum iotr_stream)_i, text);
 	line = strsep(&rest, "\n");
 	to += sprintf(to, "%s\n", line);
 	while ((line = strsep(&rest, "\n")) && *line) {

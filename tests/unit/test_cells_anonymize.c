@@ -49,7 +49,7 @@ START_TEST(makes_golden_rows)
 	static struct format_csv csv;
 
 	format_csv_init(&csv);
-	golden_read((enum iotr_stream)_i, ".csv", text);
+	golden_read_csv((enum iotr_stream)_i, text);
 	to += sprintf(to, "%s\n", strsep(&rest, "\n"));
 	while ((line = strsep(&rest, "\n")) && *line) {
 		struct row row = { .record = &record, .path = { "/secret", 7, true } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of every stream and format against tests/golden/STREAM.FORMAT. With IOTRACER_UPDATE_GOLDEN set the files
- * are written anew; what changed is for a reader of the diff to judge.
+ * Rows of every stream and format against tests/golden/STREAM.FORMAT; golden.h says how a new column, or one whose
+ * text changes, gets into these.
  */
 #include "format.h"
 
@@ -247,10 +247,33 @@ static void add_row(const struct row *row)
 	actual_size += length;
 }
 
+/*
+ * A row whose record has 1 in every byte, so that whatever is added to the record is seen in the golden files with
+ * a value, also before a row of its own tells more of it.
+ */
+static void add_row_of_ones(enum iotr_stream stream)
+{
+#define RECORD_SIZE(id, name, ...) [IOTR_##id] = sizeof(struct iotr_##name##_record),
+	static const uint16_t sizes[] = { IOTR_STREAMS(RECORD_SIZE) };
+	union {
+		struct iotr_record head;
+		char bytes[512];
+	} record;
+	struct row row = { &record.head, { "/ones", 5, false }, { "/ones2", 6, false }, "ones", false };
+
+	ck_assert_uint_le(sizes[stream], sizeof(record));
+	memset(&record, 1, sizeof(record));
+	record.head.size = sizes[stream];
+	record.head.stream = stream;
+	add_row(&row);
+}
+
+/* Ends what begin() began. */
 static void compare(enum iotr_stream stream)
 {
 	char ending[16];
 
+	add_row_of_ones(stream);
 	snprintf(ending, sizeof(ending), ".%s", iotr_format_names[format]);
 	actual[actual_size] = '\0';
 	golden_compare(stream, ending, actual);

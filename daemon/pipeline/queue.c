@@ -100,6 +100,7 @@ void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t s
 	entry->size = (uint32_t)size;
 	entry->record_size = row->record->size;
 	entry->quote = (uint8_t)(row->path.quote | row->path2.quote << 1);
+	entry->name_lost = row->name_lost;
 	entry->path_length = row->path.length;
 	entry->path2_length = row->path2.length;
 	entry->fs_type = row->fs_type;
@@ -168,6 +169,7 @@ void queue_entry_read(const struct queue_entry *entry, struct row *row)
 	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length,
 					entry->quote >> 1 & 1 };
 	row->fs_type = entry->fs_type;
+	row->name_lost = entry->name_lost;
 }
 
 /* Whether there is no entry at the tail; the head is read again only when all known entries are read. */

@@ -51,6 +51,7 @@ static bool push(uint64_t number)
 		.path = { text, length_of(number), number % 2 },
 		.path2 = { text + 1, number % 5 ? 0 : length_of(number + 1), number % 4 == 1 },
 		.fs_type = text,
+		.name_lost = number % 7 == 3,
 	};
 
 	return queue_push(queue, &row);
@@ -67,6 +68,7 @@ static void check(const struct row *row, uint64_t number)
 	ck_assert_mem_eq(row->path2.text, text + 1, row->path2.length);
 	ck_assert_int_eq(row->path2.quote, number % 4 == 1);
 	ck_assert_ptr_eq(row->fs_type, text);
+	ck_assert_int_eq(row->name_lost, number % 7 == 3);
 }
 
 START_TEST(keeps_rows_in_order)

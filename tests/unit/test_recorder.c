@@ -37,7 +37,7 @@ static void put(uint64_t number)
 					   .queue_latency_ns = IOTR_UNKNOWN };
 	struct iotr_record *record = number % 3 ? &vfs.head : &block.head;
 	struct row row = { .record = record, .fs_type = "ext4",
-			   .path = { text, (uint32_t)(number * 7 % 300), number % 2 } };
+			   .path = { text, (uint32_t)(number * 7 % 300), number % 2 }, .name_lost = number % 5 == 2 };
 
 	record->start_ns = number;
 	recorder_row(recorder, &row);
@@ -87,6 +87,7 @@ static uint64_t read_view(struct recorder_view *view, uint64_t *first)
 		ck_assert_uint_eq(number, *first + rows - 1);
 		ck_assert_uint_eq(row.path.length, number * 7 % 300);
 		ck_assert_int_eq(row.path.quote, number % 2);
+		ck_assert_int_eq(row.name_lost, number % 5 == 2);
 		ck_assert(!row.path.length || !memcmp(row.path.text, text, row.path.length));
 	}
 	recorder_view_free(view);

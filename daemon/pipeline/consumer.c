@@ -31,6 +31,7 @@ struct consumer {
 	struct ring *rings;
 	size_t ring_count;
 	struct ring name_ring;
+	struct ring *reading;	   /* the ring of rows that is being drained */
 	unsigned int names_pauses; /* pauses that are left in this drain */
 	unsigned int rows;	   /* rows since the ring of names was drained */
 	uint64_t *known;
@@ -90,6 +91,7 @@ static void await_names(void *userdata)
 
 	while (!drain_names(consumer) && consumer->names_pauses) {
 		consumer->names_pauses--;
+		ring_publish(consumer->reading);
 		nanosleep(&pause, NULL);
 	}
 }
@@ -102,8 +104,10 @@ static bool look(struct consumer *consumer, size_t *rows)
 	consumer->names_pauses = NAMES_PAUSES;
 	router_begin(consumer->router);
 	drain_names(consumer);
-	for (size_t i = 0; i < consumer->ring_count; i++)
-		complete &= ring_read(&consumer->rings[i], take_row, consumer, rows);
+	for (size_t i = 0; i < consumer->ring_count; i++) {
+		consumer->reading = &consumer->rings[i];
+		complete &= ring_read(consumer->reading, take_row, consumer, rows);
+	}
 	router_end(consumer->router);
 	if (complete)
 		names_cycle_end(consumer->names);

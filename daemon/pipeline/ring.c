@@ -30,6 +30,7 @@ int ring_open(struct ring *ring, int map)
 		return -errno;
 	}
 	ring->consumed = consumer;
+	ring->position = *ring->consumed;
 	ring->produced = producer;
 	ring->data = (const unsigned char *)producer + page;
 	ring->size = info.max_entries;
@@ -54,23 +55,47 @@ static size_t record_span(uint32_t length)
 	return (payload + BPF_RINGBUF_HDR_SZ + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
 }
 
+void ring_publish(struct ring *ring)
+{
+	if (*ring->consumed != ring->position)
+		__atomic_store_n(ring->consumed, ring->position, __ATOMIC_RELEASE);
+}
+
+/* Bytes that may be read before the kernel is told so. */
+static size_t untold_max(const struct ring *ring)
+{
+	size_t share = ring->size / RING_UNTOLD_SHARE;
+
+	return share < RING_UNTOLD_MAX ? share : RING_UNTOLD_MAX;
+}
+
+/* Hands over the record at the position. False: it is still being written. */
+static bool read_record(struct ring *ring, ring_handler handler, void *userdata, size_t *count)
+{
+	const uint32_t *header = (const void *)(ring->data + (ring->position & (ring->size - 1)));
+	uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
+
+	if (length & BPF_RINGBUF_BUSY_BIT)
+		return false;
+	if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
+		handler(userdata, header + BPF_RINGBUF_HDR_SZ / sizeof(*header), length);
+		(*count)++;
+	}
+	ring->position += record_span(length);
+	return true;
+}
+
 bool ring_read(struct ring *ring, ring_handler handler, void *userdata, size_t *count)
 {
-	unsigned long position = *ring->consumed;
 	unsigned long end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
+	size_t most = untold_max(ring);
+	bool complete = true;
 
-	while (position < end) {
-		const uint32_t *header = (const void *)(ring->data + (position & (ring->size - 1)));
-		uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
-
-		if (length & BPF_RINGBUF_BUSY_BIT)
-			return false;
-		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
-			handler(userdata, header + BPF_RINGBUF_HDR_SZ / sizeof(*header), length);
-			(*count)++;
-		}
-		position += record_span(length);
-		__atomic_store_n(ring->consumed, position, __ATOMIC_RELEASE);
+	while (complete && ring->position < end) {
+		complete = read_record(ring, handler, userdata, count);
+		if (ring->position - *ring->consumed >= most)
+			ring_publish(ring);
 	}
-	return true;
+	ring_publish(ring);
+	return complete;
 }

@@ -38,7 +38,7 @@ static const struct {
 #define COUNT(name, count) VALUE(#name, name)
 #define OPERATIONS(name, count) VALUE(#name, name)
 #define SAMPLE(name, count) VALUE(#name, name)
-#define FILTER(id, name, kind, count, ...) [IOTR_SPEC_##id] = kind(name, count),
+#define FILTER(id, name, kind, type, count, ...) [IOTR_SPEC_##id] = kind(name, count),
 	IOTR_FILTERS(FILTER)
 };
 

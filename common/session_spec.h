@@ -73,35 +73,36 @@ struct iotr_operations {
 	uint64_t bits[IOTR_OPERATIONS_MAX / 64];
 };
 
+typedef char iotr_command_text[IOTR_COMMAND_MAX + 1]; /* padded with NULs */
+typedef char iotr_path_text[PATH_MAX];
+typedef char iotr_unit_text[IOTR_UNIT_MAX + 1]; /* with the ending of the unit's kind */
+
+/*
+ * The members of a filter, by its kind in filters.def: a list is an array and its length. A device is
+ * major << 20 | minor; `sample` is N where one in N events is recorded, 0 and 1 record all.
+ */
+#define IOTR_MEMBER_LIST(name, type, count)	  type *name; size_t count;
+#define IOTR_MEMBER_VALUE(name, type, count)	  type name;
+#define IOTR_MEMBER_NUMBERS(name, type, count)	  IOTR_MEMBER_LIST(name, type, count)
+#define IOTR_MEMBER_TEXTS(name, type, count)	  IOTR_MEMBER_LIST(name, type, count)
+#define IOTR_MEMBER_DEVICES(name, type, count)	  IOTR_MEMBER_LIST(name, type, count)
+#define IOTR_MEMBER_FLAG(name, type, count)	  IOTR_MEMBER_VALUE(name, type, count)
+#define IOTR_MEMBER_COUNT(name, type, count)	  IOTR_MEMBER_VALUE(name, type, count)
+#define IOTR_MEMBER_OPERATIONS(name, type, count) IOTR_MEMBER_VALUE(name[IOTR_STREAM_COUNT], type, count)
+#define IOTR_MEMBER_SAMPLE(name, type, count)	  IOTR_MEMBER_VALUE(name[IOTR_STREAM_COUNT], type, count)
+#define IOTR_FILTER_MEMBER(id, name, kind, type, count, ...) IOTR_MEMBER_##kind(name, type, count)
+
 struct iotr_session_spec {
 	char name[IOTR_SESSION_NAME_MAX + 1];
 	uint32_t streams; /* bit per enum iotr_stream, at least one is set */
 
-	/* Filters: an empty one lets everything pass; a row must pass all of them. */
-	uint32_t *pids;            /* processes (tgid) */
-	size_t pid_count;
-	bool tree;                 /* also descendants of pids, from now on */
-	char (*commands)[16];      /* exact names of commands, padded with NULs to 16 bytes */
-	size_t command_count;
-	uint32_t *uids;
-	size_t uid_count;
-	uint32_t *devices;         /* kernel encoding: major << 20 | minor */
-	size_t device_count;
-	/* So many at the end of the list were found for others that the user named: see disk_files(). */
+	/*
+	 * The filters, under the names that filters.def has for them: pids and pid_count, tree, ... One that is empty, 0 or
+	 * false lets everything pass; a row must pass all of them.
+	 */
+	IOTR_FILTERS(IOTR_FILTER_MEMBER)
+	/* So many at the end of `devices` were found for others that the user named: see disk_files(). */
 	size_t device_found;
-	struct iotr_operations operations[IOTR_STREAM_COUNT]; /* all empty: no filter */
-	uint64_t min_latency_ns;   /* 0: no filter */
-	uint64_t min_size;         /* bytes, 0: no filter */
-	bool errors;               /* only operations that failed */
-	/* Relative to the mount of cgroup v2, or as in /proc/PID/cgroup; includes all cgroups below. */
-	char (*cgroups)[PATH_MAX];
-	size_t cgroup_count;
-	char (*units)[IOTR_UNIT_MAX + 1]; /* of systemd, with the ending of their kind */
-	size_t unit_count;
-	char (*paths)[PATH_MAX];   /* absolute: files, or folders with everything below them */
-	size_t path_count;
-	uint32_t sample[IOTR_STREAM_COUNT]; /* one in so many events is recorded; 0 and 1: all */
-	bool pseudo_fs;            /* also operations on pseudo file systems */
 
 	uint64_t duration_ns;      /* 0: until it is stopped */
 	uint64_t max_size;         /* bytes of all files before compression; 0: no limit */
@@ -125,6 +126,7 @@ enum iotr_spec_filter {
 	IOTR_FILTERS(IOTR_SPEC_FILTER)
 	IOTR_SPEC_FILTER_COUNT,
 };
+_Static_assert((int)IOTR_SPEC_FILTER_COUNT <= 32, "sets of filters are 32 bits");
 
 /* Name of the filter's parameter; and the filter of that name, or -1. */
 const char *iotr_spec_filter_name(enum iotr_spec_filter filter);

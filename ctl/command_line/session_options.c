@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "filters.def"
 
 #define STREAM_ROW(id, name, folder, object, calls, names, part, process, file, latency, size, error, doc)                \
 	{ #name, OPTION_STREAM, "streams", NULL, doc, NULL },
@@ -19,28 +20,14 @@ static const struct option_row stream_rows[] = {
 	{ "all", OPTION_STREAMS, "streams", NULL, "all streams", NULL },
 };
 
-static const struct option_row process_rows[] = {
-	{ "pid", OPTION_NUMBERS, "pids", "N,...", "these processes, by PID", NULL },
-	{ "tree", OPTION_SWITCH, "tree", NULL, "and their descendants, present and future", NULL },
-};
+#define FILTER_ROW(id, name, kind, type, count, fact, word, of_all, option, reads, value, help, ...) \
+	{ option, OPTION_##reads, #name, value, help, NULL },
+
+static const struct option_row process_rows[] = { IOTR_PROCESS_FILTERS(FILTER_ROW) };
 
 static const struct option_row filter_rows[] = {
-	{ "command", OPTION_TEXTS, "commands", "NAME,...", "threads with these command names", NULL },
-	{ "uid", OPTION_TEXTS, "uids", "N|USER,...", "processes of these users", NULL },
-	{ "cgroup", OPTION_ITEM, "cgroups", "PATH", "processes in this cgroup or below it", NULL },
-	{ "unit", OPTION_ITEM, "units", "NAME", "processes of this systemd unit", NULL },
-	{ "device", OPTION_TEXTS, "devices", "M:N|/dev/NAME,...", "files and requests on these file systems or disks",
-	  NULL },
-	{ "path", OPTION_PATHS, "paths", "PREFIX", "this file, or everything below this folder", NULL },
-	{ "operation", OPTION_TEXTS, "operations", "OP,...", "these operations: READ, or vfs.READ for that of one stream",
-	  NULL },
-	{ "min-latency", OPTION_DURATION, "min_latency_ns", "TIME", "operations that took at least this long, such as 5ms",
-	  NULL },
-	{ "min-size", OPTION_SIZE, "min_size", "SIZE", "operations that asked for at least this size, such as 64K", NULL },
-	{ "errors", OPTION_SWITCH, "errors", NULL, "operations that failed", NULL },
-	{ "sample", OPTION_SAMPLE, "sample", "STREAM=N", "one in N events of a stream, at random", NULL },
+	IOTR_OTHER_FILTERS(FILTER_ROW)
 	{ "cache-sample-rate", OPTION_SAMPLE, "sample", "N", "the same as --sample cache=N", "cache" },
-	{ "pseudo-fs", OPTION_SWITCH, "pseudo_fs", NULL, "pseudo file systems (proc, sysfs, pipes) too", NULL },
 };
 
 static const struct option_row limit_rows[] = {

@@ -87,7 +87,7 @@ static void add_array(struct json_object *object, const char *key, struct json_o
 #define ADD_COUNT(name, count)                                                                                         \
 	if (spec->name)                                                                                                \
 		add_u64(filters, #name, spec->name);
-#define ADD_FILTER(id, name, kind, count, ...) ADD_##kind(name, count)
+#define ADD_FILTER(id, name, kind, type, count, ...) ADD_##kind(name, count)
 
 struct json_object *definition_filters(const struct iotr_session_spec *spec)
 {

@@ -20,7 +20,7 @@ static const struct {
 	bool of_all; /* a session with the filter cannot have streams without the fact */
 } needs[IOTR_SPEC_FILTER_COUNT] = {
 #define IOTR_FACT_NONE 0
-#define NEED(id, name, kind, count, fact, word, of_all) [IOTR_SPEC_##id] = { IOTR_FACT_##fact, word, of_all },
+#define NEED(id, name, kind, type, count, fact, word, of_all, ...) [IOTR_SPEC_##id] = { IOTR_FACT_##fact, word, of_all },
 	IOTR_FILTERS(NEED)
 };
 

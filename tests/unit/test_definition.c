@@ -12,14 +12,24 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define PLAIN	      "\"streams\":[\"vfs\",\"block\"]"
 
+/* Of the filters, flags and numbers have their values from here; the others have rows of their own. */
+#define NUMBERS(name)
+#define TEXTS(name)
+#define DEVICES(name)
+#define OPERATIONS(name)
+#define SAMPLE(name)
+#define FLAG(name)  { #name, "true", PLAIN ",\"pids\":[1]" }, /* tree needs pids */
+#define COUNT(name) { #name, "9223372036854775807", PLAIN },
+#define FILTER(id, name, kind, ...) kind(name)
+
 /* A value that is not the one when it is absent, in addition to those that it needs. */
 static const struct {
 	const char *name, *value, *others;
 } samples[] = {
+	IOTR_FILTERS(FILTER)
 	{ "name", "\"other\"", PLAIN },
 	{ "streams", "[\"net\"]", NULL },
 	{ "pids", "[1,4711]", PLAIN },
-	{ "tree", "true", PLAIN ",\"pids\":[1]" },
 	{ "commands", "[\"fifteen-bytes-a\",\"a,\\\"b\"]", PLAIN },
 	{ "uids", "[0,4294967294]", PLAIN },
 	{ "cgroups", "[\"/a.slice/b\"]", PLAIN },
@@ -27,11 +37,7 @@ static const struct {
 	{ "devices", "[\"8:17\",\"4095:1048575\"]", PLAIN },
 	{ "paths", "[\"/\",\"/a b\"]", PLAIN },
 	{ "operations", "[\"READ\",\"block.DISCARD\"]", PLAIN },
-	{ "min_latency_ns", "9223372036854775807", PLAIN },
-	{ "min_size", "1", PLAIN },
-	{ "errors", "true", PLAIN },
 	{ "sample", "{\"vfs\":1000000000,\"block\":2}", PLAIN },
-	{ "pseudo_fs", "true", PLAIN },
 	{ "duration_ns", "1", PLAIN },
 	{ "output", "\"/tmp/x\"", PLAIN },
 	{ "max_size", "65536", PLAIN },

@@ -8,6 +8,7 @@
 #include "control/interfaces.h"
 #include "protocol.h"
 #include "rig.h"
+#include "session_spec.h"
 #include "suite.h"
 
 static struct rig rig;
@@ -98,6 +99,27 @@ START_TEST(describes_every_error)
 }
 END_TEST
 
+/* As a parameter of every method that takes filters. */
+START_TEST(describes_every_filter)
+{
+	static const char *const methods[] = { "Start", "Set", "Top" };
+	char method[32], parameter[64];
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		const char *begin, *end, *found;
+
+		snprintf(method, sizeof(method), "\nmethod %s(\n", methods[i]);
+		snprintf(parameter, sizeof(parameter), "\n  %s: ?", iotr_spec_filter_name((enum iotr_spec_filter)_i));
+		begin = strstr(interfaces[1]->description, method);
+		ck_assert_ptr_nonnull(begin);
+		end = strstr(begin, "\n) -> (");
+		found = strstr(begin, parameter);
+		ck_assert_msg(found && found < end, "%s: %s", methods[i], parameter + 3);
+	}
+	ck_assert_ptr_null(strchr(interfaces[1]->description, '@'));
+}
+END_TEST
+
 START_TEST(gives_its_description)
 {
 	_cleanup_close_ int fd = rig_connect(&rig);
@@ -116,6 +138,7 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, finds_methods, 0, sizeof(calls) / sizeof(calls[0]));
 	tcase_add_test(tests, describes_every_method);
 	tcase_add_loop_test(tests, describes_every_error, 0, sizeof(errors) / sizeof(errors[0]));
+	tcase_add_loop_test(tests, describes_every_filter, 0, IOTR_SPEC_FILTER_COUNT);
 	tcase_add_test(tests, gives_its_description);
 }
 

@@ -13,6 +13,13 @@
 
 #define MANIFEST_NAME "manifest.json"
 
+/*
+ * The `schema_version` that is written, and the first that is read. In version 1 a segment had a `sha256` of its text;
+ * since 2 it has an `xxh128` of it.
+ */
+#define MANIFEST_SCHEMA	      2
+#define MANIFEST_SCHEMA_FIRST 1
+
 #define MANIFEST_STYLE                                                                             \
 	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 

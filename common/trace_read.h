@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads one file of a trace to its end: rows, size and SHA-256, all of the uncompressed text. Any thread. */
+/* Reads one file of a trace to its end: rows, size and checksum, all of the uncompressed text. Any thread. */
 #pragma once
 
 #include "sha256_hex.h"
 #include "trace_file.h"
 #include "trace_scan.h"
+#include "xxh128_hex.h"
 
 struct trace_read {
 	uint64_t limit; /* bytes of text after which reading stops; 0: no limit */
@@ -13,14 +14,16 @@ struct trace_read {
 	 */
 	bool (*progress)(uint64_t bytes, void *userdata);
 	void *userdata;
+	bool wants_sha256; /* the SHA-256 of the text as well, as manifests of version 1 have it */
 	/* Results. */
 	uint64_t bytes; /* size of the text; if it is above the limit, the file contains more */
 	uint64_t stored; /* bytes on disk */
-	char sha256[SHA256_HEX_SIZE];
+	char xxh128[XXH128_HEX_SIZE];
+	char sha256[SHA256_HEX_SIZE]; /* "": not wanted */
 };
 
 /*
  * Feeds the file's text to `scan`. Returns 0, even if the scan has stopped before the end, or an error of
- * trace_file.h, or -ECANCELED; `scan` and `read` contain the results so far.
+ * trace_file.h, or -ECANCELED, or -ENOMEM; `scan` and `read` contain the results so far.
  */
 int trace_read(int folder_fd, const char *name, struct trace_scan *scan, struct trace_read *read);

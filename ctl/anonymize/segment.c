@@ -26,7 +26,8 @@ struct work {
 	size_t used;
 	char *out;
 	gzFile target; /* also used for uncompressed output */
-	struct sha256_ctx hash;
+	XXH3_state_t *xxh128;
+	struct sha256_ctx sha256;
 	struct anonymize_written *written;
 };
 
@@ -44,7 +45,8 @@ static int put(struct work *work, const char *text, size_t length)
 		gzerror(work->target, &error);
 		return work_fail(work, error == Z_ERRNO ? strerror(errno) : "it cannot be compressed");
 	}
-	sha256_update(&work->hash, length, (const uint8_t *)text);
+	XXH3_128bits_update(work->xxh128, text, length);
+	sha256_update(&work->sha256, length, (const uint8_t *)text);
 	work->written->bytes += length;
 	return EXIT_DONE;
 }
@@ -117,7 +119,8 @@ static int allocate(struct work *work)
 	work->lines = malloc(TRACE_ROW_MAX);
 	work->out = malloc(ANONYMIZE_ROW_MAX);
 	work->rows.scratch = malloc(TRACE_ROW_MAX);
-	if (work->lines && work->out && work->rows.scratch)
+	work->xxh128 = XXH3_createState();
+	if (work->lines && work->out && work->rows.scratch && work->xxh128 && !XXH3_128bits_reset(work->xxh128))
 		return EXIT_DONE;
 	return work_fail(work, strerror(ENOMEM));
 }
@@ -127,6 +130,7 @@ static void work_done(struct work *work)
 	free(work->lines);
 	free(work->out);
 	free(work->rows.scratch);
+	XXH3_freeState(work->xxh128);
 	trace_file_close(&work->source);
 }
 
@@ -177,14 +181,16 @@ int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_se
 	*written = (struct anonymize_written){ 0 };
 	if (!anonymize_rows_init(&work.rows, anonymizer, segment, known))
 		return EXIT_FAILED;
-	sha256_init(&work.hash);
+	sha256_init(&work.sha256);
 	r = trace_file_open(from_fd, file, &work.source);
 	if (r < 0)
 		return work_fail(&work, strerror(-r));
 	code = allocate(&work);
 	if (code == EXIT_DONE)
 		code = write_target(&work, to_fd, file);
-	if (code == EXIT_DONE)
-		sha256_hex(&work.hash, written->sha256);
+	if (code != EXIT_DONE)
+		return code;
+	xxh128_hex(work.xxh128, written->xxh128);
+	sha256_hex(&work.sha256, written->sha256);
 	return code;
 }

@@ -9,7 +9,8 @@ struct anonymize_written {
 	uint64_t bytes;	  /* size of the text with the header */
 	uint64_t header;  /* size of the header in bytes */
 	uint64_t stored;  /* size on disk in bytes */
-	char sha256[SHA256_HEX_SIZE]; /* SHA-256 of the text */
+	char xxh128[XXH128_HEX_SIZE]; /* of the text, as segments have it */
+	char sha256[SHA256_HEX_SIZE]; /* of the text, as snapshots have it */
 };
 
 /*

@@ -41,7 +41,8 @@ static void update(struct json_object *object, struct json_object *stream,
 
 	set_number(stream, "bytes", bytes > before ? bytes - before + after : after);
 	set_number(object, "bytes", written->bytes);
-	json_object_object_add(object, "sha256", json_object_new_string(written->sha256));
+	json_object_object_del(object, "sha256"); /* of the text, in a trace of version 1 */
+	json_object_object_add(object, "xxh128", json_object_new_string(written->xxh128));
 	if (member_of(object, "stored_bytes"))
 		set_number(object, "stored_bytes", written->stored);
 }
@@ -142,6 +143,7 @@ static int finish(struct iotr_anonymizer *anonymizer, struct verify_trace *trace
 
 	if (code != EXIT_DONE)
 		return code;
+	set_number(trace->json, "schema_version", MANIFEST_SCHEMA);
 	if (iotr_anonymize_manifest(anonymizer, trace->json, &manifest) < 0) {
 		complain(NULL, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;

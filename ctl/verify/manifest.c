@@ -10,7 +10,6 @@
 #include "output/json.h"
 #include "trace_file.h"
 
-#define SCHEMA	      1
 #define COLUMNS_MAX   256
 #define COLUMN_MAX    64  /* bytes of a column's name */
 #define STREAMS_MAX   64
@@ -214,6 +213,7 @@ static bool take_segment(struct verify_trace *trace, struct json_object *object,
 	    !count(object, "bytes", true, &segment->bytes, report, segment->path) ||
 	    !take_times(segment, object, report))
 		return false;
+	snprintf(segment->xxh128, sizeof(segment->xxh128), "%s", string_of(object, "xxh128") ?: "");
 	snprintf(segment->sha256, sizeof(segment->sha256), "%s", string_of(object, "sha256") ?: "");
 	if (segment->state != VERIFY_REMOVED)
 		segment->stream->rows += segment->rows;
@@ -313,8 +313,8 @@ bool verify_manifest_read(struct verify_trace *trace, struct verify_report *repo
 
 	if (!load(trace, report) || !count(trace->json, "schema_version", true, &schema, report, "trace"))
 		return false;
-	if (schema != SCHEMA)
-		return wrong(report, "schema_version", "this iotracectl knows 1 only");
+	if (schema < MANIFEST_SCHEMA_FIRST || schema > MANIFEST_SCHEMA)
+		return wrong(report, "schema_version", "this iotracectl knows 1 and 2 only");
 	if (!take_state_of_trace(trace, report) || !take_streams(trace, report))
 		return false;
 	take_segments(trace, report);

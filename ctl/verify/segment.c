@@ -60,6 +60,17 @@ static void check_rows(const struct verify_segment *segment, const struct trace_
 			   scan->first_outside, scan->outside_rows);
 }
 
+static void check_checksums(const struct verify_segment *segment, const struct trace_read *read,
+			    struct verify_report *report)
+{
+	if (!*segment->xxh128 && !*segment->sha256)
+		verify_say(report, VERIFY_WRONG, segment->path, "the manifest has no checksum of it");
+	if (*segment->xxh128 && strcmp(read->xxh128, segment->xxh128))
+		verify_say(report, VERIFY_WRONG, segment->path, "its XXH128 is not the manifest's");
+	if (*segment->sha256 && strcmp(read->sha256, segment->sha256))
+		verify_say(report, VERIFY_WRONG, segment->path, "its SHA-256 is not the manifest's");
+}
+
 /* Checks a finished segment. If the scan stopped before the end, the sums say nothing. */
 static void check_sums(const struct verify_segment *segment, const struct trace_scan *scan,
 		       const struct trace_read *read, struct verify_report *report)
@@ -81,10 +92,7 @@ static void check_sums(const struct verify_segment *segment, const struct trace_
 		verify_say(report, VERIFY_WRONG, segment->path,
 			   "it has %" PRIu64 " rows, the manifest says %" PRIu64, scan->rows,
 			   segment->rows);
-	if (!*segment->sha256)
-		verify_say(report, VERIFY_WRONG, segment->path, "the manifest has no SHA-256 of it");
-	else if (strcmp(read->sha256, segment->sha256))
-		verify_say(report, VERIFY_WRONG, segment->path, "its SHA-256 is not the manifest's");
+	check_checksums(segment, read, report);
 }
 
 /* Checks a segment that is being written: it has at least the rows that the manifest knows. */
@@ -108,6 +116,7 @@ static void read_segment(struct verify_trace *trace, const struct verify_segment
 		.limit = open ? 0 : segment->bytes,
 		.progress = on_progress,
 		.userdata = report,
+		.wants_sha256 = *segment->sha256 != '\0',
 	};
 	struct trace_scan scan;
 	int r = trace_scan_init(&scan, segment->format, &segment->stream->columns);

@@ -10,6 +10,7 @@
 #include "segment_name.h"
 #include "sha256_hex.h"
 #include "trace_scan.h"
+#include "xxh128_hex.h"
 
 /* The member of `lost` that counts lost names, not rows. */
 #define VERIFY_LOST_NAMES "names"
@@ -37,7 +38,8 @@ struct verify_segment {
 	enum iotr_format format;
 	enum verify_state state;
 	uint64_t rows, bytes;
-	char sha256[SHA256_HEX_SIZE]; /* "": missing in the manifest */
+	char xxh128[XXH128_HEX_SIZE]; /* of the text; "": missing in the manifest, as the next */
+	char sha256[SHA256_HEX_SIZE]; /* of the text, in manifests of version 1 */
 	bool has_times;
 	uint64_t first_ns, last_ns;
 };

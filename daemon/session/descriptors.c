@@ -9,11 +9,11 @@
 #include "cleanup.h"
 
 /*
- * Descriptors of a session: its folder and its thread's; of each stream: folder, file, and some that are not
- * hashed yet.
+ * Descriptors of a session: its folder and its thread's; of each stream: folder, file, and one that could not be
+ * closed yet.
  */
 #define OF_SESSION 8
-#define OF_STREAM  4
+#define OF_STREAM  3
 #define RESERVE	   32 /* clients, snapshots, compression, dumps */
 
 DEFINE_CLEANUP(DIR *, closedir);

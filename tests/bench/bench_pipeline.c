@@ -6,7 +6,7 @@
  *   bench_pipeline [--rows N] [--sessions N] [--format csv|jsonl] [--folder DIR] [--keep]
  *
  * Prints one line of names and figures. Rows are counted once for each session. `rate` is what came
- * to the files in a second, in the middle of the run; `closed` counts until files are closed, hashed
+ * to the files in a second, in the middle of the run; `closed` counts until files are closed
  * and told of by manifests. `consumer` and `writers` are CPU nanoseconds a row. The wall clock of
  * timestamps stands still, so that the files of two runs are the same, byte for byte; --keep leaves
  * them in DIR/bench_pipeline.

@@ -12,6 +12,7 @@ import sys
 from lib import account, peculiar, rows
 from lib.anonymized import HASH, anonymize, both, clear_words, contents, found, hashed_path, key
 from lib.registry import Skip, check, equal, test, wait_for
+from lib.xxh128 import xxh128
 import test_filter_cgroup
 
 GROUP = 'anonymize'
@@ -102,7 +103,7 @@ def rename_column(folder):
             text = rows.content(path).replace(b',filename,', b',novelty,', 1)
             with open(path, 'wb') as file:
                 file.write(text)
-            segment.update(bytes=len(text), sha256=hashlib.sha256(text).hexdigest())
+            segment.update(bytes=len(text), xxh128=xxh128(text))
     write_manifest(folder, manifest)
 
 

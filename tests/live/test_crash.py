@@ -104,7 +104,7 @@ def large_manifest(world):
     wait_rows(output)
     daemon.stop(signal.SIGKILL)
     document, path = rows.manifest(output), os.path.join(output, 'manifest.json')
-    one = dict(document['segments'][0], state='removed', rows=2, bytes=100, stored_bytes=0, sha256='0' * 64,
+    one = dict(document['segments'][0], state='removed', rows=2, bytes=100, stored_bytes=0, xxh128='0' * 32,
                first_time='2026-11-21T12:24:10.000000000Z', last_time='2026-11-21T12:24:10.000000000Z',
                first_mono_ns=1, last_mono_ns=2)
     document['segments'] = [dict(one, path='fs/fs_%06d.csv' % number) for number in range(1000, 231000)] + \

@@ -201,7 +201,7 @@ def rotate(world):
             closed = world.ctl.json('rotate', session.name)
             check('fs_%06d.csv' % number in str(closed), 'paths of the closed segments', closed)
             wait_for('the manifest to name what is closed', lambda number=number: number <= sum(
-                one['sha256'] is not None for one in account.segment_list(rows.manifest(session.output))))
+                account.checksum(one) is not None for one in account.segment_list(rows.manifest(session.output))))
             account.manifest_true(session.output)
             there = [row for path in rows.segments(session.output, 'vfs')
                      for row in rows.parse(path)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """verify: a good trace passes wherever it lies, and every kind of damage is found."""
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -8,7 +9,7 @@ import resource
 import shutil
 import subprocess
 
-from lib import rows
+from lib import account, rows
 from lib.registry import check, equal, test, wait_for
 
 FIRST, SECOND = 'fs/fs_000001.csv', 'fs/fs_000002.csv'
@@ -122,20 +123,56 @@ def damaged(world):
     """One byte, one row, one file."""
     for name, how, words in (
             ('flipped', lambda text: text[:-200] + bytes([text[-200] ^ 1]) + text[-199:],
-             ['SHA-256']),
+             ['XXH128']),
             ('row removed', lambda text: text[:text.rindex(b'\n', 0, -1) + 1],
-             ['rows', 'bytes', 'SHA-256']),
+             ['rows', 'bytes', 'XXH128']),
             ('row doubled', lambda text: text + text[text.rindex(b'\n', 0, -1) + 1:], ['more than']),
             ('field added', lambda text: text.replace(b',READ,', b',READ,,', 1)
              if b',READ,' in text else text.replace(b',OPEN,', b',OPEN,,', 1), ['columns']),
             ('header', lambda text: text.replace(b'timestamp', b'timestamq', 1), ['header']),
             ('cut', lambda text: text[:-5], ['within a row', 'bytes']),
-            ('empty', lambda text: b'', ['rows', 'bytes', 'SHA-256', 'header']),
-            ('zeros', lambda text: text[:-500] + bytes(500), ['SHA-256'])):
+            ('empty', lambda text: b'', ['rows', 'bytes', 'XXH128', 'header']),
+            ('zeros', lambda text: text[:-500] + bytes(500), ['XXH128'])):
         folder = copy(world)
         change(folder, FIRST, how)
         found(world, folder, FIRST, *words)
         check(name, name)
+
+
+@test(host_only=True)
+def flipped(world):
+    """Any bit, wherever it is in the text."""
+    draw, folder = random.Random(7), copy(world)
+    with open(path_of(folder, FIRST), 'rb') as file:
+        text = file.read()
+    for _ in range(50):
+        at, bit = draw.randrange(len(text)), draw.randrange(8)
+        with open(path_of(folder, FIRST), 'wb') as file:
+            file.write(text[:at] + bytes([text[at] ^ 1 << bit]) + text[at + 1:])
+        found(world, folder, FIRST, '')
+
+
+def former(document, folder):
+    """Makes it one of version 1, whose segments have a SHA-256 of their text."""
+    document['schema_version'] = 1
+    for one in document['segments']:
+        del one['xxh128']
+        one['sha256'] = hashlib.sha256(rows.content(path_of(folder, one['path']))).hexdigest()
+
+
+@test(host_only=True)
+def former_version(world):
+    """What the version before wrote is read as it was then, damage as well; anonymised, it is of this version."""
+    folder = copy(world)
+    edit(folder, lambda document: former(document, folder))
+    verify(world, folder, '--strict')
+    anonymized = world.path('anonymized')
+    world.ctl.json('anonymize', folder, anonymized)
+    verify(world, anonymized, '--strict')
+    account.manifest_true(anonymized)
+    equal(rows.manifest(anonymized)['schema_version'], 2, 'version')
+    change(folder, FIRST, lambda text: text[:-200] + bytes([text[-200] ^ 1]) + text[-199:])
+    found(world, folder, FIRST, 'SHA-256')
 
 
 @test(host_only=True)
@@ -231,8 +268,8 @@ def edited_manifest(world):
         return lambda document: segment(document, name).__setitem__(key, value)
     for how, name, word in (
             (set_('rows', 1), FIRST, 'rows'), (set_('rows', 1), 'manifest.json', 'vfs'),
-            (set_('bytes', 1 << 62), FIRST, 'bytes'), (set_('sha256', '0' * 64), FIRST, 'SHA-256'),
-            (set_('sha256', None), FIRST, 'no SHA-256'),
+            (set_('bytes', 1 << 62), FIRST, 'bytes'), (set_('xxh128', '0' * 32), FIRST, 'XXH128'),
+            (set_('xxh128', None), FIRST, 'no checksum'), (set_('sha256', '0' * 64), FIRST, 'SHA-256'),
             (set_('first_mono_ns', (1 << 62)), FIRST, 'mono_ns'), (set_('state', 'open'), FIRST, 'ended'),
             (set_('last_mono_ns', 1), FIRST, 'mono_ns'), (set_('state', 'removed'), FIRST, 'removed'),
             (set_('path', SECOND), 'manifest.json', 'twice'), (drop, 'manifest.json', 'vfs'),
@@ -264,7 +301,8 @@ def hostile_manifest(world):
                 lambda document: document.update(segments={}), lambda document: document.update(streams=[]),
                 lambda document: document.update(segments=[1, None, [], {}]),
                 lambda document: document.update(state='odd'),
-                lambda document: document.update(schema_version=2),
+                lambda document: document.update(schema_version=3),
+                lambda document: document.update(schema_version=0),
                 lambda document: document['streams']['vfs'].update(columns=[]),
                 lambda document: document['streams']['vfs'].update(folder='..'),
                 lambda document: document['streams']['vfs'].update(lost=[])):

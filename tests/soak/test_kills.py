@@ -101,7 +101,7 @@ def judge(folder, seen):
     for path in rows.parts(folder):
         seen[judge_part(path)] += 1
     named = [one for one in account.segment_list(rows.manifest(folder)) if one['state'] != 'open'
-             and one['sha256']]
+             and account.checksum(one)]
     for one in named:
         ground.segment_true(folder, one)
     seen['closed'] += len(closed)

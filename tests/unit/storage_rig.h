@@ -88,7 +88,6 @@ static inline int add_segment(struct trace *to, const char *name, unsigned int n
 	snprintf(file, sizeof(file), "fs_%06u.csv", number);
 	trace_closing(to, IOTR_VFS);
 	trace_closed(to, IOTR_VFS, number, file, SIZE);
-	trace_hashed(to, IOTR_VFS, number);
 	return 0;
 }
 

@@ -134,8 +134,6 @@ START_TEST(tells_of_removals_soon)
 		snprintf(file, sizeof(file), "fs_%06u.csv", i);
 		trace_closed(other, IOTR_VFS, i, file, SIZE);
 	}
-	for (unsigned int i = 1; i <= many; i++)
-		trace_hashed(other, IOTR_VFS, i);
 	/* Below what is used, also where some are compressed by now. */
 	storage_set_limits(storage, &(struct storage_limits){ .max_use = (many - 20) * SIZE });
 	wait_manifest("a", "/segments/0/state", "removed");
@@ -189,7 +187,6 @@ static void stands_in_the_way(const char *name, int (*put)(const char *path))
 	trace = add_trace("a", &(struct trace_config){ .compress = true });
 	ck_assert_int_eq(put(path_of("a", 1, "")), 0);
 	trace_closed(trace, IOTR_VFS, 1, "fs_000001.csv", SIZE);
-	trace_hashed(trace, IOTR_VFS, 1);
 	other = add_trace("b", &(struct trace_config){ .compress = true });
 	ck_assert_int_eq(add_segment(other, "b", 1), 0);
 	wait_compressed(other);

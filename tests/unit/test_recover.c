@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 #include <zlib.h>
 
 #include "events.h"
@@ -14,11 +15,12 @@
 #define TIME(second) "2026-11-21 12:24:" second ".000000000"
 #define HEADER	     "timestamp,operation,mono_ns\n"
 #define ROW(second)  TIME(#second) ",READ," #second "\n"
-#define SHA	     "00000000000000000000000000000000000000000000000000000000000000000"
+#define SHA	     "0000000000000000000000000000000000000000000000000000000000000000"
+#define XXH	     "00000000000000000000000000000000"
 
 /* A manifest as it is while the session runs; in it, segments and what else its stream has. */
 #define MANIFEST(segments, counts)                                                                 \
-	"{\"schema_version\":1,\"state\":\"running\",\"reason\":null,\"started\":\"" TIME("00")    \
+	"{\"schema_version\":2,\"state\":\"running\",\"reason\":null,\"started\":\"" TIME("00")    \
 	"\",\"mark\":7,\"streams\":{\"vfs\":{\"folder\":\"fs\",\"columns\":[{\"name\":\"timestamp\"}," \
 	"{\"name\":\"operation\"},{\"name\":\"mono_ns\"}]" counts "}},\"segments\":[" segments "]}"
 
@@ -123,6 +125,15 @@ static void is_text(const char *path, const char *text)
 		      path, json_object_to_json_string(manifest));
 }
 
+static void is_checksum(const char *path, const char *text)
+{
+	XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
+	char sum[33];
+
+	snprintf(sum, sizeof(sum), "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+	is_text(path, sum);
+}
+
 START_TEST(cut_and_closed)
 {
 	put("manifest.json", MANIFEST("", ",\"lost\":{\"ring\":3,\"queue\":2},\"emitted\":9"));
@@ -140,6 +151,7 @@ START_TEST(cut_and_closed)
 	is_text("segments/0/stream", "vfs");
 	is_number("segments/0/rows", 3);
 	is_number("segments/0/bytes", strlen(HEADER ROW(10) ROW(12) ROW(11)));
+	is_checksum("segments/0/xxh128", HEADER ROW(10) ROW(12) ROW(11));
 	is_number("segments/0/recovered", 1);
 	is_number("segments/0/first_mono_ns", 10);
 	is_number("segments/0/last_mono_ns", 12);
@@ -199,11 +211,11 @@ START_TEST(closed_before)
 {
 	put("manifest.json",
 	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":77,"
-		     "\"bytes\":57,\"sha256\":\"" SHA "\",\"last_time\":\"" TIME("55") "\"},"
+		     "\"bytes\":57,\"xxh128\":\"" XXH "\",\"last_time\":\"" TIME("55") "\"},"
 		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"closed\",\"rows\":77,"
-		     "\"bytes\":58,\"sha256\":\"" SHA "\"},"
+		     "\"bytes\":58,\"xxh128\":\"" XXH "\"},"
 		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000003.csv.part\",\"state\":\"open\",\"rows\":0,"
-		     "\"bytes\":28,\"sha256\":null}", ""));
+		     "\"bytes\":28,\"xxh128\":null}", ""));
 	_Static_assert(sizeof(HEADER) - 1 == 28, "see the manifest");
 	put("fs/fs_000001.csv", HEADER "12345678901234567890123456789");
 	put("fs/fs_000002.csv", HEADER ROW(10));
@@ -228,7 +240,7 @@ START_TEST(compressed)
 {
 	put("manifest.json",
 	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"closed\",\"rows\":5,"
-		     "\"bytes\":500,\"sha256\":\"" SHA "\"}", ""));
+		     "\"bytes\":500,\"xxh128\":\"" XXH "\"}", ""));
 	put("fs/fs_000001.csv", HEADER ROW(10));
 	put("fs/fs_000001.csv.gz.part", "half");
 	put_gzip("fs/fs_000002.csv.gz", HEADER ROW(11)); /* it is known: not read */
@@ -245,6 +257,29 @@ START_TEST(compressed)
 	is_text("segments/3/path", "fs/fs_000004.csv.gz");
 	is_number("segments/3/rows", 1);
 	is_number("segments/3/bytes", strlen(HEADER ROW(13)));
+	is_checksum("segments/3/xxh128", HEADER ROW(13));
+}
+END_TEST
+
+/* A daemon of the former version was killed: what it had closed keeps the SHA-256 of its text. */
+START_TEST(former_version)
+{
+	put("manifest.json",
+	    "{\"schema_version\":1,\"state\":\"running\",\"started\":\"" TIME("00") "\",\"streams\":{\"vfs\":"
+	    "{\"folder\":\"fs\",\"columns\":[{\"name\":\"timestamp\"},{\"name\":\"operation\"},{\"name\":"
+	    "\"mono_ns\"}]}},\"segments\":[{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\","
+	    "\"rows\":77,\"bytes\":57,\"sha256\":\"" SHA "\"},{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv.part\","
+	    "\"state\":\"open\",\"rows\":0,\"bytes\":28,\"sha256\":null}]}");
+	put("fs/fs_000001.csv", HEADER "12345678901234567890123456789");
+	put("fs/fs_000002.csv.part", HEADER ROW(11));
+	ck_assert_int_eq(recover(), 1);
+	is_number("schema_version", 2);
+	is_number("segments/0/rows", 77);
+	is_text("segments/0/sha256", SHA);
+	ck_assert_ptr_null(value("segments/0/xxh128"));
+	is_number("segments/1/rows", 1);
+	is_checksum("segments/1/xxh128", HEADER ROW(11));
+	ck_assert_ptr_null(value("segments/1/sha256"));
 }
 END_TEST
 
@@ -402,7 +437,7 @@ START_TEST(extent)
 	put("manifest.json",
 	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv\",\"state\":\"removed\",\"rows\":6,\"bytes\":600},"
 		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000003.csv.part\",\"state\":\"open\",\"rows\":0,\"bytes\":28,"
-		     "\"sha256\":null}",
+		     "\"xxh128\":null}",
 		     ",\"removed\":11,\"bytes\":1128"));
 	put("fs/fs_000003.csv.part", HEADER ROW(11) ROW(12));
 	ck_assert_int_eq(recover_extent(&config, &none), -ENODATA); /* it has not ended */
@@ -428,6 +463,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, json_lines);
 	tcase_add_test(tests, closed_before);
 	tcase_add_test(tests, compressed);
+	tcase_add_test(tests, former_version);
 	tcase_add_test(tests, missing);
 	tcase_add_test(tests, removed_unsaid);
 	tcase_add_test(tests, all_removed_unsaid);

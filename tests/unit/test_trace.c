@@ -242,20 +242,36 @@ static size_t gzip(const char *text, char *to, size_t room)
 START_TEST(plain_and_gzip)
 {
 	static const char *const text = "timestamp,operation,filename,mono_ns\n" GOOD GOOD;
-	char packed[1024], sum[sizeof(result.sha256)];
+	char packed[1024], sum[sizeof(result.xxh128)];
 	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
 
 	put("plain.csv", text, strlen(text));
 	ck_assert_int_eq(read_file("plain.csv"), 0);
 	ck_assert_uint_eq(result.bytes, strlen(text));
-	memcpy(sum, result.sha256, sizeof(sum));
+	ck_assert_str_eq(result.sha256, "");
+	memcpy(sum, result.xxh128, sizeof(sum));
 	size += gzip(GOOD, packed + size, sizeof(packed) - size);
 	put("two.csv.gz", packed, size);
 	ck_assert_int_eq(read_file("two.csv.gz"), 0);
 	ck_assert_uint_eq(scan.rows, 2);
 	ck_assert_uint_eq(result.bytes, strlen(text));
 	ck_assert_uint_eq(result.stored, size);
-	ck_assert_str_eq(result.sha256, sum);
+	ck_assert_str_eq(result.xxh128, sum);
+}
+END_TEST
+
+/* What `xxhsum -H2` and sha256sum(1) print for these bytes. */
+START_TEST(checksums)
+{
+	put("empty.csv", "", 0);
+	ck_assert_int_eq(read_file("empty.csv"), 0);
+	ck_assert_str_eq(result.xxh128, "99aa06d3014798d86001c324468d497f");
+	put("some.csv", header, sizeof(header) - 1);
+	result.wants_sha256 = true;
+	ck_assert_int_eq(read_file("some.csv"), 0);
+	ck_assert_str_eq(result.xxh128, "6fb0fa1631a61efde49eef6f74d055a2");
+	ck_assert_str_eq(result.sha256, "35e1b7f2e7476d31a16ef7323d1343ac900efaf3b5f98c867c741c7e600b7618");
+	result = (struct trace_read){ 0 };
 }
 END_TEST
 
@@ -326,6 +342,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, json_rows);
 	tcase_add_test(tests, json_bad_row);
 	tcase_add_test(tests, plain_and_gzip);
+	tcase_add_test(tests, checksums);
 	tcase_add_test(tests, gzip_damaged);
 	tcase_add_test(tests, no_files);
 	tcase_add_test(tests, ends_early);

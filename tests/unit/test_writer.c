@@ -46,7 +46,7 @@ START_TEST(tells_its_manifest)
 						  .unfollowed = 6 });
 	ck_assert_int_eq(writer_stop(writer, "duration", NULL), 0);
 	manifest = read_manifest();
-	ck_assert_uint_eq(number_at(manifest, "/schema_version"), 1);
+	ck_assert_uint_eq(number_at(manifest, "/schema_version"), 2);
 	ck_assert_str_eq(text_at(manifest, "/iotracer_version"), IOTRACER_VERSION);
 	ck_assert_str_eq(text_at(manifest, "/session"), "test");
 	ck_assert_str_eq(text_at(manifest, "/level"), "function");
@@ -74,7 +74,7 @@ START_TEST(tells_its_manifest)
 	ck_assert_uint_eq(number_at(manifest, "/segments/0/rows"), 10);
 	ck_assert_uint_eq(number_at(manifest, "/segments/0/first_mono_ns"), 1000000000);
 	ck_assert_uint_eq(number_at(manifest, "/segments/0/last_mono_ns"), 1000000009);
-	ck_assert_uint_eq(strlen(text_at(manifest, "/segments/0/sha256")), 64);
+	ck_assert_uint_eq(strlen(text_at(manifest, "/segments/0/xxh128")), 32);
 	ck_assert_uint_eq(number_at(manifest, "/segments/1/rows"), 0);
 	json_object_put(manifest);
 	end();
@@ -103,7 +103,7 @@ START_TEST(rotates_all_streams_at_once)
 	manifest = read_manifest();
 	ck_assert_uint_eq(number_at(manifest, "/segments/0/rows"), 100);
 	ck_assert_str_eq(text_at(manifest, "/segments/0/state"), "closed");
-	ck_assert_uint_eq(strlen(text_at(manifest, "/segments/0/sha256")), 64);
+	ck_assert_uint_eq(strlen(text_at(manifest, "/segments/0/xxh128")), 32);
 	json_object_put(manifest);
 	router_detach(router, 5);
 	ck_assert_int_eq(writer_stop(writer, "stopped", NULL), 0);

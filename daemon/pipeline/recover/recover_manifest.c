@@ -289,6 +289,7 @@ void recover_manifest_end(struct recovery *recovery)
 	struct clocks clocks = clocks_measure();
 	struct json_object *manifest = recovery->manifest;
 
+	recover_set_u64(manifest, "schema_version", MANIFEST_SCHEMA);
 	recover_set_text(manifest, "state", "ended");
 	recover_set_text(manifest, "reason", "crash");
 	manifest_add_time(manifest, "ended", clocks.mono_ns, &clocks);

@@ -32,11 +32,19 @@ static uint64_t size_of(const struct recover_stream *stream, const char *name)
 									 (uint64_t)status.st_size;
 }
 
-/* Whether the segment was closed and hashed before the crash, and has the size it had then. */
+static bool has_text(struct json_object *object, const char *key)
+{
+	return json_object_is_type(json_object_object_get(object, key), json_type_string);
+}
+
+/*
+ * Whether the segment was closed before the crash, and has the size it had then. What a daemon closed that wrote
+ * manifests of version 1 has a SHA-256 of its text, which stays.
+ */
 static bool is_known(const struct recover_stream *stream, const struct recover_files *files,
 		     struct json_object *known)
 {
-	if (!json_object_is_type(json_object_object_get(known, "sha256"), json_type_string))
+	if (!has_text(known, "xxh128") && !has_text(known, "sha256"))
 		return false;
 	if (ending_of(files) == SEGMENT_PLAIN)
 		return size_of(stream, files->name) ==
@@ -74,7 +82,7 @@ struct json_object *recover_describe_open(const struct recover_stream *stream,
 	set(object, "state", json_object_new_string("open"));
 	set(object, "rows", json_object_new_uint64(0));
 	set(object, "bytes", json_object_new_uint64(0));
-	set(object, "sha256", NULL);
+	set(object, "xxh128", NULL);
 	return object;
 }
 
@@ -83,7 +91,7 @@ static void describe_rows(const struct trace_scan *scan, const struct trace_read
 {
 	set(object, "rows", json_object_new_uint64(scan->rows));
 	set(object, "bytes", json_object_new_uint64(read->bytes));
-	set(object, "sha256", json_object_new_string(read->sha256));
+	set(object, "xxh128", json_object_new_string(read->xxh128));
 	set(object, "recovered", json_object_new_boolean(true));
 	if (!scan->rows)
 		return;
@@ -129,7 +137,7 @@ static int cut(const struct recover_stream *stream, const char *name, uint64_t s
 }
 
 /*
- * Scans the file, cuts it after the end of the last row, and then scans what is left, as its hash
+ * Scans the file, cuts it after the end of the last row, and then scans what is left, as its checksum
  * is of the rows alone. A line between rows that is not a row stays: recovery does not judge it,
  * and `verify` names it.
  */

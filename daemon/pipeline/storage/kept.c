@@ -22,7 +22,7 @@ void trace_unuse(struct trace *trace, uint64_t bytes)
 
 static bool waits(enum kept_state state)
 {
-	return state == KEPT_UNHASHED || state == KEPT_WAITING || state == KEPT_COMPRESSING;
+	return state == KEPT_WAITING || state == KEPT_COMPRESSING;
 }
 
 void kept_set_state(struct trace *trace, struct kept *kept, enum kept_state state)

@@ -212,7 +212,7 @@ static bool make_room(const struct request *request, enum limit limit, uint64_t 
 		return ask_keepers(request);
 	oldest = trace_oldest(victim);
 	/* A file that is open keeps its space until it is closed. */
-	freed = oldest->hashed && !oldest->held ? oldest->bytes : 0;
+	freed = oldest->held ? 0 : oldest->bytes;
 	if (trace_remove(victim, oldest) && limit == LIMIT_KEEP_FREE)
 		storage->credit += freed;
 	return true;

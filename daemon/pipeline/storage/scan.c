@@ -74,7 +74,6 @@ static void keep(struct trace *trace, enum iotr_stream stream, const struct segm
 {
 	struct kept kept = {
 		.stream = stream,
-		.hashed = true,
 		.state = segment->ending == SEGMENT_PACKED ? KEPT_COMPRESSED : KEPT_PLAIN,
 		.number = segment->number,
 		.bytes = (uint64_t)status->st_size,

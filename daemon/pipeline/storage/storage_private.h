@@ -32,7 +32,6 @@
 
 enum kept_state {
 	KEPT_PLAIN,	  /* stays as it is */
-	KEPT_UNHASHED,	  /* closed; its SHA-256 is not known yet, so it cannot be compressed */
 	KEPT_WAITING,	  /* to be compressed */
 	KEPT_COMPRESSING, /* by a keeper; a thread that removes it just changes the state */
 	KEPT_COMPRESSED,
@@ -45,8 +44,7 @@ struct kept {
 	TAILQ_ENTRY(kept) entry;  /* in the list of its stream */
 	TAILQ_ENTRY(kept) change; /* in the trace's list of changes, when `changed` */
 	bool changed;
-	bool held;   /* by a keeper, which frees it if it was removed meanwhile */
-	bool hashed; /* and the writer has closed its descriptor */
+	bool held; /* by a keeper, which frees it if it was removed meanwhile */
 	enum kept_state state;
 	enum iotr_stream stream;
 	unsigned int number;
@@ -85,7 +83,7 @@ struct trace {
 	uint64_t in_flight; /* bytes of them that are taken, not written yet */
 	uint64_t leaving;   /* bytes of them that are being removed */
 	struct kept_list kept[IOTR_STREAM_COUNT];
-	unsigned int waiting; /* KEPT_UNHASHED, KEPT_WAITING and KEPT_COMPRESSING */
+	unsigned int waiting; /* KEPT_WAITING and KEPT_COMPRESSING */
 	struct kept_list changes;
 	_Atomic unsigned int change_count;
 	/* For the keeper that writes the manifest, which holds a reference meanwhile. */

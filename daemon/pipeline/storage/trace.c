@@ -110,30 +110,13 @@ void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int num
 		return;
 	kept.closed_ns = clocks_realtime_ns();
 	snprintf(kept.name, sizeof(kept.name), "%s", name);
-	if (trace->compress)
-		kept.state = KEPT_UNHASHED;
 	pthread_mutex_lock(&trace->storage->lock);
-	if (kept_add(trace, &kept) < 0)
-		log_error("%s: no memory to keep track of %s", trace->path, name);
-	pthread_mutex_unlock(&trace->storage->lock);
-}
-
-void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int number)
-{
-	struct kept *kept;
-
-	if (!trace)
-		return;
-	pthread_mutex_lock(&trace->storage->lock);
-	TAILQ_FOREACH_REVERSE (kept, &trace->kept[stream], kept_list, entry)
-		if (kept->number == number)
-			break;
-	if (kept)
-		kept->hashed = true;
-	if (kept && kept->state == KEPT_UNHASHED) {
-		kept_set_state(trace, kept, KEPT_WAITING);
+	if (trace->compress) {
+		kept.state = KEPT_WAITING;
 		pthread_cond_signal(&trace->storage->work);
 	}
+	if (kept_add(trace, &kept) < 0)
+		log_error("%s: no memory to keep track of %s", trace->path, name);
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
@@ -146,23 +129,11 @@ void trace_notify(struct trace *trace, int eventfd)
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
-/* Segments that have no hash by now get none, and stay as they are. */
-static void give_up_hashes(struct trace *trace)
-{
-	struct kept *kept;
-
-	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		TAILQ_FOREACH (kept, &trace->kept[stream], entry)
-			if (kept->state == KEPT_UNHASHED)
-				kept_set_state(trace, kept, KEPT_PLAIN);
-}
-
 void trace_ended(struct trace *trace)
 {
 	if (!trace)
 		return;
 	pthread_mutex_lock(&trace->storage->lock);
-	give_up_hashes(trace);
 	trace->eventfd = -1;
 	if (!trace->ended)
 		trace->storage->running -= trace->counted;

@@ -46,12 +46,9 @@ uint64_t trace_segment_limit(struct trace *trace);
 /* A segment of the stream is about to be closed: removes what --keep-segments leaves no room for. */
 void trace_closing(struct trace *trace, enum iotr_stream stream);
 
-/* The segment is closed, as FOLDER/name. It may be removed from now on. */
+/* The segment is closed, as FOLDER/name. It may be compressed and removed from now on. */
 void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number,
 		  const char *name, uint64_t bytes);
-
-/* The segment's hash is known: it may be compressed from now on. */
-void trace_hashed(struct trace *trace, enum iotr_stream stream, unsigned int number);
 
 /* A closed segment that was compressed or removed. */
 struct trace_change {

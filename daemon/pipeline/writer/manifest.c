@@ -109,7 +109,7 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 {
 	_cleanup_json_ struct json_object *frame = json_object_new_object();
 
-	add_u64(frame, "schema_version", MANIFEST_SCHEMA_VERSION);
+	add_u64(frame, "schema_version", MANIFEST_SCHEMA);
 	add_string(frame, "iotracer_version", IOTRACER_VERSION);
 	add_string(frame, "session", config->session);
 	add_u64(frame, "owner_uid", config->owner_uid);
@@ -207,7 +207,7 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 	add_u64(object, "stored_bytes",
 		segment->removed ? 0 : segment->compressed ? segment->stored : segment->bytes);
 	add_times(object, segment);
-	add_string(object, "sha256", segment->sha256[0] ? segment->sha256 : NULL);
+	add_string(object, "xxh128", segment->closed ? segment->xxh128 : NULL);
 	return object;
 }
 
@@ -266,7 +266,7 @@ static int put_segment(struct manifest_segments *segments, const struct sink *si
 
 		object = segment_object(sink, segment);
 		text = manifest_segment_text(object, &size);
-		if (text && segment->closed && segment->fd < 0)
+		if (text && segment->closed)
 			segment->text = strdup(text);
 	}
 	if (!text)

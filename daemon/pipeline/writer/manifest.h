@@ -14,8 +14,6 @@
 #include "events.h"
 #include "storage/manifest_file.h"
 
-#define MANIFEST_SCHEMA_VERSION 1
-
 struct iotr_anonymizer;
 struct sink;
 

@@ -17,7 +17,7 @@ static int write_header(struct segment *segment, const char *header, size_t size
 
 	if (segment_write(segment, header, size, &error) != size)
 		return error;
-	segment_accept(segment, header, size, true);
+	segment_accept(segment, header, size);
 	return 0;
 }
 
@@ -32,7 +32,7 @@ static int create(struct segment *segment, int folder_fd, const struct segment_k
 	int error;
 
 	part_name(segment, part);
-	segment->fd = inside_create(folder_fd, part, O_RDWR);
+	segment->fd = inside_create(folder_fd, part, O_WRONLY);
 	if (segment->fd < 0)
 		return segment->fd;
 	error = write_header(segment, kind->header, kind->header_size);
@@ -52,9 +52,9 @@ int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int num
 	segment->fd = -1;
 	segment->number = number;
 	segment->first_ns = segment->first_realtime_ns = UINT64_MAX;
-	sha256_init(&segment->hash);
 	segment_name_format(segment->name, kind->folder, number, kind->format);
-	error = create(segment, folder_fd, kind);
+	segment->checksum = XXH3_createState();
+	error = segment->checksum && !XXH3_128bits_reset(segment->checksum) ? create(segment, folder_fd, kind) : -ENOMEM;
 	if (error < 0) {
 		segment_free(segment);
 		return error;
@@ -69,6 +69,7 @@ void segment_free(struct segment *segment)
 		return;
 	if (segment->fd >= 0)
 		close(segment->fd);
+	XXH3_freeState(segment->checksum);
 	free(segment->text);
 	free(segment);
 }
@@ -82,9 +83,6 @@ void segment_changed(struct segment *segment)
 void segment_lost(struct segment *segment)
 {
 	segment->removed = true;
-	if (segment->fd >= 0)
-		close(segment->fd);
-	segment->fd = -1;
 	segment_changed(segment);
 }
 
@@ -116,12 +114,9 @@ size_t segment_write(struct segment *segment, const char *data, size_t size, int
 	return done;
 }
 
-void segment_accept(struct segment *segment, const char *data, size_t size, bool hash)
+void segment_accept(struct segment *segment, const char *data, size_t size)
 {
-	if (hash && segment->hashed == segment->bytes) {
-		sha256_update(&segment->hash, size, (const uint8_t *)data);
-		segment->hashed += size;
-	}
+	XXH3_128bits_update(segment->checksum, data, size);
 	segment->bytes += size;
 }
 
@@ -141,34 +136,12 @@ int segment_close(struct segment *segment, int folder_fd)
 		return -errno;
 	if (renameat(folder_fd, part, folder_fd, segment->name) < 0)
 		return -errno;
+	close(segment->fd);
+	segment->fd = -1;
+	xxh128_hex(segment->checksum, segment->xxh128);
+	XXH3_freeState(segment->checksum);
+	segment->checksum = NULL;
 	segment->closed = true;
 	segment_changed(segment);
 	return 0;
-}
-
-static void finish(struct segment *segment, bool good)
-{
-	close(segment->fd);
-	segment->fd = -1;
-	segment_changed(segment);
-	if (good)
-		sha256_hex(&segment->hash, segment->sha256);
-}
-
-bool segment_hash(struct segment *segment)
-{
-	uint64_t left = segment->bytes - segment->hashed;
-	uint8_t chunk[SEGMENT_HASH_CHUNK];
-	ssize_t size;
-
-	if (segment->fd < 0 || (left < sizeof(chunk) && !segment->closed))
-		return false;
-	size = pread(segment->fd, chunk, left < sizeof(chunk) ? left : sizeof(chunk),
-		     (off_t)segment->hashed);
-	if (size > 0)
-		sha256_update(&segment->hash, (size_t)size, chunk);
-	segment->hashed += size > 0 ? (uint64_t)size : 0;
-	if (segment->closed && (size <= 0 || segment->hashed == segment->bytes))
-		finish(segment, segment->hashed == segment->bytes);
-	return size > 0 || segment->fd < 0;
 }

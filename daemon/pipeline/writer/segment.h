@@ -3,9 +3,8 @@
  * A segment: one file of a stream, .part while it is written, and what the manifest says of it; for its names see
  * segment_name.h. Writer thread only.
  *
- * Its SHA-256 is computed while the bytes are at hand, or, once that has been put off, from the
- * file (that is, from the page cache) piece by piece when there is time; the descriptor stays open
- * until that is done.
+ * Its checksum is an XXH3-128, which is so much faster than the rest of a row's way that it is computed of all lines
+ * as they are written: it tells damage, not malice.
  */
 #pragma once
 
@@ -15,15 +14,13 @@
 #include <sys/queue.h>
 
 #include "segment_name.h"
-#include "sha256_hex.h"
-
-enum { SEGMENT_HASH_CHUNK = 128 * 1024 };
+#include "xxh128_hex.h"
 
 struct segment {
 	TAILQ_ENTRY(segment) entry;
 	unsigned int number;
 	char name[SEGMENT_NAME_MAX]; /* without .part and .gz */
-	int fd;			     /* -1 when closed and hashed */
+	int fd;			     /* -1 when closed */
 	bool closed;		     /* has its final name */
 	bool compressed;	     /* has its final name with .gz */
 	bool removed;		     /* there is no file any more */
@@ -34,9 +31,8 @@ struct segment {
 	uint64_t last_ns;
 	uint64_t first_realtime_ns; /* the same as the rows' timestamps have them */
 	uint64_t last_realtime_ns;
-	uint64_t hashed; /* bytes hashed so far */
-	struct sha256_ctx hash;
-	char sha256[SHA256_HEX_SIZE]; /* "" until known */
+	XXH3_state_t *checksum;	      /* of these bytes; NULL when closed */
+	char xxh128[XXH128_HEX_SIZE]; /* of the whole text; "" until closed */
 	char *text; /* its part of the manifest, kept when nothing of it changes any more */
 };
 
@@ -60,23 +56,14 @@ void segment_free(struct segment *segment);
 /* Appends to the file; returns how many bytes were written, and in *error what stopped it (0: nothing). */
 size_t segment_write(struct segment *segment, const char *data, size_t size, int *error);
 
-/*
- * Counts these bytes, whole lines that have been written; they are hashed now if `hash`, and if all
- * before them are.
- */
-void segment_accept(struct segment *segment, const char *data, size_t size, bool hash);
+/* Counts these bytes, whole lines that have been written, and adds them to the checksum. */
+void segment_accept(struct segment *segment, const char *data, size_t size);
 
 /* Cuts what follows the whole lines, as far as that can be done. */
 void segment_trim(struct segment *segment);
 
-/* Cuts what follows the whole lines, and gives the file its final name. */
+/* Cuts what follows the whole lines, gives the file its final name, and closes it: its checksum is known then. */
 int segment_close(struct segment *segment, int folder_fd);
-
-/*
- * Hashes one chunk more. False: there is nothing to do now, because all is hashed, or because less
- * than a chunk has come and the segment is not closed.
- */
-bool segment_hash(struct segment *segment);
 
 /* Removes the file, by whichever name it has. */
 void segment_remove(const struct segment *segment, int folder_fd);

@@ -33,8 +33,6 @@ static int begin_segment(struct sink *sink)
 	TAILQ_INSERT_TAIL(&sink->segments, segment, entry);
 	if (!sink->unclosed)
 		sink->unclosed = segment;
-	if (!sink->unhashed)
-		sink->unhashed = segment;
 	add(sink->segment_count, 1);
 	return 0;
 }
@@ -139,7 +137,7 @@ static void account(struct sink *sink, size_t size, uint64_t rows)
 
 	if (!rows)
 		return;
-	segment_accept(segment, sink->buffer, size, sink->hash_at_once);
+	segment_accept(segment, sink->buffer, size);
 	segment->rows += rows;
 	sink_widen(&segment->first_ns, &segment->last_ns, sink->first_ns, sink->last_ns);
 	sink_widen(&segment->first_realtime_ns, &segment->last_realtime_ns, sink->first_realtime_ns,
@@ -258,8 +256,6 @@ static int close_segment(struct sink *sink, struct segment *segment)
 		return error;
 	sink->unclosed = TAILQ_NEXT(segment, entry);
 	trace_closed(sink->trace, sink->stream, segment->number, segment->name, segment->bytes);
-	if (sink->unhashed == segment && segment->hashed == segment->bytes)
-		sink_hash(sink); /* it is all hashed; this closes its descriptor */
 	return 0;
 }
 
@@ -280,7 +276,6 @@ struct segment *sink_cut(struct sink *sink)
 	if (!segment || !segment->rows)
 		return NULL;
 	sink->segment = NULL;
-	sink->backlog++;
 	error = sink_close_rest(sink);
 	if (error < 0)
 		atomic_store_explicit(&sink->error, error, memory_order_relaxed);
@@ -292,23 +287,8 @@ int sink_close(struct sink *sink)
 	int error = sink_flush(sink);
 
 	lose_buffer(sink);
-	if (sink->segment)
-		sink->backlog++;
 	sink->segment = NULL;
 	return sink_close_rest(sink) ?: error;
-}
-
-bool sink_hash(struct sink *sink)
-{
-	while (sink->unhashed && sink->unhashed->closed && sink->unhashed->fd < 0) {
-		sink->unhashed = TAILQ_NEXT(sink->unhashed, entry);
-		sink->backlog--;
-	}
-	if (!sink->unhashed || !segment_hash(sink->unhashed))
-		return false;
-	if (sink->unhashed->fd < 0)
-		trace_hashed(sink->trace, sink->stream, sink->unhashed->number);
-	return true;
 }
 
 /* Drops the oldest removed segments from the list when the manifest would list too many of them. */
@@ -319,8 +299,7 @@ static void forget_removed(struct sink *sink)
 
 	TAILQ_FOREACH (segment, &sink->segments, entry)
 		count += segment->removed;
-	while (count-- > most && (segment = TAILQ_FIRST(&sink->segments))->removed &&
-	       segment != sink->unhashed) {
+	while (count-- > most && (segment = TAILQ_FIRST(&sink->segments))->removed) {
 		TAILQ_REMOVE(&sink->segments, segment, entry);
 		segment_free(segment);
 	}

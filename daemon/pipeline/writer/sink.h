@@ -42,10 +42,6 @@ struct sink {
 	struct segment *segment; /* that is being written; NULL between two */
 	struct segment_list segments;
 	struct segment *unclosed; /* the first that has not its final name yet, or NULL */
-	struct segment *unhashed; /* the first that is not hashed to its end, or NULL */
-	unsigned int backlog;	  /* segments from `unhashed` on that are complete */
-	/* There is time to hash rows while they are in the buffer, instead of reading them again. */
-	bool hash_at_once;
 	char *buffer;
 	size_t used;
 	uint64_t buffered_rows;
@@ -143,6 +139,3 @@ int sink_close_rest(struct sink *sink);
  * for the manifest.
  */
 void sink_change(struct sink *sink, const struct trace_change *change);
-
-/* Hashes one chunk. False: nothing to do now. */
-bool sink_hash(struct sink *sink);

@@ -11,8 +11,7 @@
  *
  * A row is in its file 200 ms after it came at the latest. Where the file cannot be written (a
  * full disk), rows wait in the buffer, then are lost and counted; the file has only whole rows,
- * and rows flow again when there is room. SHA-256 of the segments is computed as they are written
- * while the writer keeps up, otherwise when it has nothing else to do, and at the stop what is left.
+ * and rows flow again when there is room.
  *
  * Limits: rows and bytes count once they are in a file. The row that would exceed a limit, and all
  * after it, are not of the session: they are in no count but writer_refused(). The writer then

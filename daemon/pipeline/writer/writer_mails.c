@@ -7,8 +7,7 @@
 
 #include "cleanup.h"
 
-#define HASH_AT_ROTATION (16 * 1024 * 1024) /* bytes hashed before the caller gets its answer */
-#define LAST_TRIES	 8
+#define LAST_TRIES 8
 
 int writer_do_rotate(void *owner, struct mail *mail)
 {
@@ -21,12 +20,7 @@ int writer_do_rotate(void *owner, struct mail *mail)
 	error = writer_cut_all(writer, &rotation->paths);
 	if (error < 0)
 		return error;
-	writer_hash_some(writer, HASH_AT_ROTATION);
-	if (clocks_mono_ns() < manifest_next_ns(&writer->manifest))
-		return 0;
-	error = writer_write_manifest(writer);
-	writer->manifest_due |= writer_hashes_missing(writer);
-	return error;
+	return clocks_mono_ns() < manifest_next_ns(&writer->manifest) ? 0 : writer_write_manifest(writer);
 }
 
 /* Making room for the manifest may remove a segment that it lists: then it is written again. */
@@ -54,7 +48,6 @@ int writer_do_stop(void *owner, struct mail *mail)
 	snprintf(writer->reason, sizeof(writer->reason), "%s", stop->reason);
 	writer_close_all(writer, &stop->paths);
 	writer_disk_progress(writer, clocks_mono_ns());
-	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer->ended = true;
 	writer->flush_at = writer->rotate_at = 0; /* only the manifest is waited for from now on */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The manifest as the writer keeps it, and the hashes of segments that it lists. */
+/* The manifest as the writer keeps it. */
 #include "writer_private.h"
 
 #include <string.h>
@@ -90,35 +90,6 @@ uint64_t writer_manifest_at(const struct writer *writer)
 
 void writer_write_manifest_when_due(struct writer *writer, uint64_t now)
 {
-	if (!writer->manifest_due || now < writer_manifest_at(writer))
-		return;
-	writer_write_manifest(writer);
-	writer->manifest_due |= writer_hashes_missing(writer);
-}
-
-/* ---- hashes ---- */
-
-bool writer_hash(struct writer *writer)
-{
-	FOR_EACH_STREAM (writer, stream)
-		if (sink_hash(&stream->sink))
-			return true;
-	return false;
-}
-
-void writer_hash_some(struct writer *writer, size_t bytes)
-{
-	while (bytes >= SEGMENT_HASH_CHUNK && writer_hash(writer)) {
-		bytes -= SEGMENT_HASH_CHUNK;
-		writer_disk_progress(writer, clocks_mono_ns());
-	}
-}
-
-bool writer_hashes_missing(struct writer *writer)
-{
-	FOR_EACH_STREAM (writer, stream)
-		if (stream->sink.unhashed && stream->sink.unhashed->closed &&
-		    stream->sink.unhashed->fd >= 0)
-			return true;
-	return false;
+	if (writer->manifest_due && now >= writer_manifest_at(writer))
+		writer_write_manifest(writer);
 }

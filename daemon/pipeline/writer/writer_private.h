@@ -7,7 +7,7 @@
  *   writer_thread.c     the loop
  *   writer_mails.c      what it does of the main thread's orders
  *   writer_rows.c       rows from the queue to the sinks
- *   writer_manifest.c   the manifest, and the hashes that it lists
+ *   writer_manifest.c   the manifest
  *   writer_rotate.c     segments, and the limits of a session
  *   writer_counts.c, writer_disk.c   what was lost, and what the disk did not take: for any thread
  */
@@ -137,13 +137,6 @@ int writer_write_manifest(struct writer *writer);
 /* When a manifest that is due may be written, CLOCK_MONOTONIC; and writes it then. */
 uint64_t writer_manifest_at(const struct writer *writer);
 void writer_write_manifest_when_due(struct writer *writer, uint64_t now);
-
-/* Hashes one piece of whichever stream has one; false: none has. Up to `bytes` of what waits to be hashed. */
-bool writer_hash(struct writer *writer);
-void writer_hash_some(struct writer *writer, size_t bytes);
-
-/* Whether a closed segment has no hash yet. */
-bool writer_hashes_missing(struct writer *writer);
 
 /* ---- writer_rotate.c ---- */
 

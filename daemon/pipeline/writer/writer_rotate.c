@@ -7,8 +7,6 @@
 
 #include "schema.h"
 
-#define BACKLOG_MAX 16 /* complete segments of a stream without a hash: each has a descriptor */
-
 int writer_flush(struct writer *writer)
 {
 	int result = 0;
@@ -30,14 +28,6 @@ static void add_path(const struct writer *writer, struct writer_paths *paths, co
 	if (path && asprintf(path, "%s/%s/%s", writer->output, iotr_schemas[sink->stream].folder,
 			     segment->name) < 0)
 		*path = NULL;
-}
-
-/* Bounds the backlog where hashing does not keep up. */
-static void hash_backlog(struct writer *writer)
-{
-	FOR_EACH_STREAM (writer, stream)
-		while (stream->sink.backlog > BACKLOG_MAX && sink_hash(&stream->sink))
-			writer_disk_progress(writer, clocks_mono_ns());
 }
 
 bool writer_has_rows(struct writer *writer)
@@ -64,8 +54,6 @@ int writer_cut_all(struct writer *writer, struct writer_paths *paths)
 	}
 	writer_disk_note(writer);
 	writer->manifest_due |= any;
-	if (any)
-		hash_backlog(writer);
 	return 0;
 }
 

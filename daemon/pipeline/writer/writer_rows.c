@@ -8,7 +8,6 @@
 #include "format_fields.h"
 
 #define BATCH_ROWS 1024
-#define BUSY_SHARE 4 /* a queue is busy when this part of it is filled: a quarter */
 
 _Static_assert((int)CELLS_ANONYMIZED_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
 
@@ -103,15 +102,6 @@ static void write_row(struct writer *writer, struct row *row)
 		show(writer, row->record->stream, row, cell, columns, more);
 }
 
-/* Hashing waits while the queue fills. */
-static void choose_hashing(struct writer *writer)
-{
-	bool has_time = queue_waiting(&writer->queue) < writer->queue.size / BUSY_SHARE;
-
-	FOR_EACH_STREAM (writer, stream)
-		stream->sink.hash_at_once = has_time;
-}
-
 /* Counts a row after a limit, which is not of the session. */
 static void drop_row(struct writer *writer, const struct row *row)
 {
@@ -123,7 +113,6 @@ size_t writer_write_batch(struct writer *writer)
 	struct row row;
 	size_t rows = 0;
 
-	choose_hashing(writer);
 	while (rows < BATCH_ROWS && queue_front(&writer->queue, &row)) {
 		if (atomic_load_explicit(&writer->limit, memory_order_relaxed))
 			drop_row(writer, &row);

@@ -63,7 +63,6 @@ static void retry(struct writer *writer)
 
 	FOR_EACH_STREAM (writer, stream)
 		left |= sink_close_rest(&stream->sink);
-	writer_hash_some(writer, SIZE_MAX);
 	writer_disk_idle(writer);
 	writer_write_manifest(writer);
 	writer->manifest_due |= left;
@@ -99,7 +98,7 @@ static void turn(struct writer *writer)
 	writer->manifest_due |= trace_has_changes(writer->trace) || atomic_load(&writer->losses_due);
 	writer_write_manifest_when_due(writer, now);
 	mailbox_serve(&writer->mailbox, writer);
-	if (!rows && !writer->ended && !writer_hash(writer))
+	if (!rows && !writer->ended)
 		wait(writer);
 }
 

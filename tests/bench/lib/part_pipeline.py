@@ -18,7 +18,7 @@ SESSIONS = (1, 8, 64)
 REJECTING = 64
 # What a sample is of, by its symbol; the first that fits.
 STAGES = (
-    ('SHA-256', r'sha256|_nettle|write_be32'),
+    ('checksum', r'XXH'),
     ('kernel, above all write(2)', r'\[k\]'),
     ('CSV', r'cells_|cell_|format_|digits_|write_(number|text|quoted|new_span)|fill_'),
     ('ring, names, router', r'ring_read|router_|describe_|names?_|table_|take_row|resolve|count$'),
@@ -45,7 +45,7 @@ def run(words):
 
 def rates(world):
     table = Table('From ring to CSV, all sessions wanting every row; best of %d runs' % world.repeats, 'sessions',
-                  'rows/s', 'and hashed', 'lost', 'B/row', 'consumer, ns/row', 'writers', 'both')
+                  'rows/s', 'and closed', 'lost', 'B/row', 'consumer, ns/row', 'writers', 'both')
     best = {}
     for sessions in SESSIONS:
         runs = [run(command(world, sessions)) for _ in range(world.repeats)]
@@ -56,7 +56,7 @@ def rates(world):
     for sessions in SESSIONS:
         bar('rows a second to files, %d sessions' % sessions, best[sessions]['rate'], '>=', 3e6)
     one = best[1]
-    bar('CPU of a row from ring to file', one['consumer'] + one['writers'], '<=', 200.0, ' ns')
+    bar('CPU of a row from ring to closed file with its checksum', one['consumer'] + one['writers'], '<=', 250.0, ' ns')
 
 
 def stage_of(line):

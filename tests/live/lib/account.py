@@ -7,6 +7,7 @@ import time
 
 from lib import rows
 from lib.registry import check, equal
+from lib.xxh128 import xxh128
 
 
 MOMENT = 10  # seconds; a busy machine is slow
@@ -54,8 +55,20 @@ def size(folder):
     return total
 
 
+def checksum(entry):
+    """Of the text, as the manifest has it: of a segment, or of a snapshot. None while it is written."""
+    return entry.get('xxh128') or entry.get('sha256')
+
+
+def checksum_true(entry, text, path):
+    if 'xxh128' in entry:
+        equal(entry['xxh128'], xxh128(text), 'XXH128 of %s in the manifest' % path)
+    else:
+        equal(entry['sha256'], hashlib.sha256(text).hexdigest(), 'SHA-256 of %s in the manifest' % path)
+
+
 def segment_list(document):
-    return [value for value in rows.walk(document) if 'sha256' in value and 'rows' in value]
+    return [value for value in rows.walk(document) if ('xxh128' in value or 'sha256' in value) and 'rows' in value]
 
 
 def find_segment(output, segment):
@@ -80,7 +93,7 @@ def settled(output):
     end = time.monotonic() + MOMENT
     while True:
         document = rows.manifest(output)
-        gone = any(one.get('state') != 'removed' and one['sha256'] and not find_segment(output, one)
+        gone = any(one.get('state') != 'removed' and checksum(one) and not find_segment(output, one)
                    for one in segment_list(document))
         if not gone or time.monotonic() > end:
             return document
@@ -90,8 +103,7 @@ def settled(output):
 def segment_true(output, segment):
     path = segment_path(output, segment)
     text = rows.content(path)
-    check(segment['sha256'] == hashlib.sha256(text).hexdigest(),
-          'SHA-256 of %s is not that of the manifest' % path)
+    checksum_true(segment, text, path)
     equal(segment['bytes'], len(text), 'bytes of %s in the manifest' % path)
     equal(segment['rows'], len(rows.parse(path)), 'rows of %s in the manifest' % path)
     return path
@@ -101,7 +113,7 @@ def manifest_true(output):
     """Everything the manifest says of the files is so, and it names them all."""
     document = settled(output)
     named = {segment_true(output, one) for one in segment_list(document)
-             if one['sha256'] and one.get('state') != 'removed'}
+             if checksum(one) and one.get('state') != 'removed'}
     there = {path for stream in rows.FOLDERS for path in rows.segments(output, stream)}
     equal(sorted(there - named), [], 'segments that the manifest does not name')
     return document

@@ -18,6 +18,7 @@
 #include "pipeline/cells/flags.h"
 #include "pipeline/clocks.h"
 #include "probes/control_page.h"
+#include "probes/loading.h"
 #include "probes/own.h"
 #include "schema.h"
 #include "selftest/doctor.h"
@@ -141,7 +142,8 @@ static int open_probes(struct engine *engine, struct engine_error *error)
 	control_page_block(context->probes, engine->block_flags);
 	flags_set_block_bits(engine->block_flags);
 	log_info("hooks at %s level", probes_level_name(probes_level(context->probes)));
-	return 0;
+	r = loading_begin(context->probes, context->event);
+	return r < 0 ? engine_fail(error, r, "", "cannot start the thread that loads the programs") : 0;
 }
 
 static int open_consumer(struct session_context *context)
@@ -418,6 +420,44 @@ int engine_doctor_new(struct engine *engine, engine_doctor_handler handler, void
 void engine_doctor_free(struct engine_doctor *doctor)
 {
 	doctor_leave(doctor);
+}
+
+struct engine_wait {
+	struct loading_wait programs;
+	struct probes *probes;
+	engine_wait_handler handler;
+	void *userdata;
+};
+
+static void on_loaded(struct loading_wait *programs)
+{
+	struct engine_wait *wait = (struct engine_wait *)programs; /* its first member */
+
+	wait->handler(wait->userdata);
+}
+
+int engine_wait_new(struct engine *engine, engine_wait_handler handler, void *userdata, struct engine_wait **ret)
+{
+	struct probes *probes = engine->context.probes;
+	struct engine_wait *wait;
+
+	*ret = NULL;
+	if (loading_done(probes, LOADING_ALL))
+		return 0;
+	wait = malloc(sizeof(*wait));
+	if (!wait)
+		return -ENOMEM;
+	*wait = (struct engine_wait){ { .groups = LOADING_ALL, .loaded = on_loaded }, probes, handler, userdata };
+	loading_await(probes, &wait->programs);
+	*ret = wait;
+	return 0;
+}
+
+void engine_wait_free(struct engine_wait *wait)
+{
+	if (wait)
+		loading_leave(wait->probes, &wait->programs);
+	free(wait);
 }
 
 int engine_cost(struct engine *engine, struct json_object **ret)

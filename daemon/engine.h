@@ -36,7 +36,7 @@ struct engine_config {
 	struct engine_storage storage;
 };
 
-/* Loads the programs that this kernel accepts. Fails only if nothing at all can be traced. */
+/* Begins to load the programs that this kernel accepts. Fails only if nothing at all can be traced. */
 int engine_new(const struct engine_config *config, sd_event *event, struct engine **ret,
 	       struct engine_error *error);
 
@@ -164,7 +164,20 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 /* New object: the resources that the daemon uses, see the method Status. */
 int engine_cost(struct engine *engine, struct json_object **ret);
 
-/* New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. */
+/*
+ * Calls the handler once, on the main loop, when it is known what this kernel takes of all programs. If it is already,
+ * there is nothing to wait for, and `*ret` is NULL. engine_wait_free() may be called before or after that, and takes
+ * NULL.
+ */
+struct engine_wait;
+typedef void (*engine_wait_handler)(void *userdata);
+int engine_wait_new(struct engine *engine, engine_wait_handler handler, void *userdata, struct engine_wait **ret);
+void engine_wait_free(struct engine_wait *wait);
+
+/*
+ * New array: streams with flag, doc, operations (each with its hook or the reason there is none), columns. True when
+ * nobody would have to wait: see engine_wait_new().
+ */
 int engine_streams(struct engine *engine, struct json_object **ret);
 
 /*

@@ -356,10 +356,7 @@ int manager_run(struct manager *manager)
 	int r;
 
 	log_info("version %s, serving on %s", IOTRACER_VERSION, manager->socket);
-	/*
-	 * Not earlier: systemd expects regular signs of life after the first one, and loading the programs may
-	 * take long.
-	 */
+	/* Not earlier: systemd expects regular signs of life after the first one. */
 	sd_event_set_watchdog(manager->event, true);
 	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);
 	r = sd_event_loop(manager->event);

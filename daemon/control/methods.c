@@ -72,24 +72,41 @@ static int status(struct call *call)
 	return 0;
 }
 
-/* Handles a method whose reply is one array from the engine. */
-static int hand_through(struct call *call, const char *key,
-			int (*get)(struct engine *engine, struct json_object **ret))
+static int reply_streams(struct call *call)
 {
-	struct json_object *value = NULL;
-	int r;
+	struct json_object *streams = NULL;
+	int r = engine_streams(call->control->engine, &streams);
 
-	if (call_arguments(call, no_arguments, NULL) < 0)
-		return 0;
-	r = get(call->control->engine, &value);
 	if (r >= 0)
-		reply_value(call, key, value);
+		reply_value(call, "streams", streams);
 	return r;
+}
+
+static void on_programs(void *userdata)
+{
+	if (reply_streams(userdata) < 0)
+		call_failed(userdata, "out of memory");
+}
+
+static void wait_free(void *state)
+{
+	engine_wait_free(state);
 }
 
 static int streams(struct call *call)
 {
-	return hand_through(call, "streams", engine_streams);
+	struct engine_wait *waiting = NULL;
+	int r;
+
+	if (call_arguments(call, no_arguments, NULL) < 0)
+		return 0;
+	r = engine_wait_new(call->control->engine, on_programs, call, &waiting);
+	if (r < 0)
+		return r;
+	if (!waiting)
+		return reply_streams(call);
+	call_keep(call, waiting, wait_free);
+	return 0;
 }
 
 static void on_checks(struct json_object *checks, void *userdata)

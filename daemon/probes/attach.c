@@ -237,7 +237,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 		failures_retry(probes, group);
 		return 0;
 	}
-	if (!object)
+	if (!object || (group == PROBES_CALLS && !probes->functions))
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
 	empty_in_flight(probes, group);

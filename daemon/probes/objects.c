@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "probes/functions.h"
 #include "probes/rodata.h"
 
 #define NAMES_BYTES (16U << 20)
@@ -152,7 +153,7 @@ static int shared_sizes(struct bpf_object *object)
 	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
 }
 
-static int object_load(struct probes *probes, enum object which)
+static int object_load(struct probes *probes, enum object which, struct bpf_object **ret)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = objects[which].name);
 	struct bpf_object *object;
@@ -179,7 +180,7 @@ static int object_load(struct probes *probes, enum object which)
 		bpf_object__close(object);
 		return r;
 	}
-	probes->objects[which] = object;
+	*ret = object;
 	return 0;
 }
 
@@ -212,13 +213,13 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 	return hook && hooks[group] && !strcmp(hook, hooks[group]);
 }
 
-static int plug(const struct probes *probes, enum object object, enum iotr_stream stream)
+static int plug(const struct probes *probes, enum object which, struct bpf_object *object, enum iotr_stream stream)
 {
 	struct bpf_program *program;
 	uint32_t key = stream;
 
-	bpf_object__for_each_program(program, probes->objects[object]) {
-		const char *map = plug_map(object, program);
+	bpf_object__for_each_program(program, object) {
+		const char *map = plug_map(which, program);
 		int fd = bpf_program__fd(program);
 
 		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
@@ -227,43 +228,81 @@ static int plug(const struct probes *probes, enum object object, enum iotr_strea
 	return 0;
 }
 
-/* A stream whose programs the kernel does not accept in the maps is treated as not loaded. */
-static void plug_all(struct probes *probes)
+/* Puts the programs of a plugged stream into the maps from which they are tail called. */
+static int plug_in(const struct probes *probes, enum object which, struct bpf_object *object)
 {
-	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++) {
-		enum object object = plugged[i].object;
-		int r = probes->objects[object] ? plug(probes, object, plugged[i].stream) : 0;
-
-		if (r >= 0)
-			continue;
-		log_warning("the kernel does not go on to %s programs: %s", objects[object].name,
-			    strerror(-r));
-		bpf_object__close(probes->objects[object]);
-		probes->objects[object] = NULL;
-	}
+	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
+		if (plugged[i].object == which)
+			return plug(probes, which, object, plugged[i].stream);
+	return 0;
 }
 
 /* ---- all of them ---- */
 
 int objects_load_shared(struct probes *probes)
 {
-	return object_load(probes, OBJECT_SHARED);
+	struct bpf_object *object;
+	int r = object_load(probes, OBJECT_SHARED, &object);
+
+	if (r < 0)
+		return r;
+	atomic_store(&probes->objects[OBJECT_SHARED], object);
+	atomic_fetch_or(&probes->settled, 1U << OBJECT_SHARED);
+	return 0;
 }
 
-void objects_load(struct probes *probes)
+/* A stream whose programs the kernel does not accept in the maps is treated as not loaded. */
+static void load_and_plug(struct probes *probes, enum object which)
 {
-	for (enum object which = OBJECT_SHARED + 1; which < OBJECT_COUNT; which++) {
-		int r = 0;
+	struct bpf_object *object;
+	int r = object_load(probes, which, &object);
 
-		if (which != OBJECT_INODES || probes->level == PROBES_FUNCTION)
-			r = object_load(probes, which);
-		if (r < 0)
-			log_warning("the kernel refuses %s programs: %s", objects[which].name, strerror(-r));
+	if (r < 0) {
+		log_warning("the kernel refuses %s programs: %s", objects[which].name, strerror(-r));
+		return;
 	}
-	plug_all(probes);
+	r = plug_in(probes, which, object);
+	if (r >= 0) {
+		atomic_store(&probes->objects[which], object);
+		return;
+	}
+	log_warning("the kernel does not go on to %s programs: %s", objects[which].name, strerror(-r));
+	bpf_object__close(object);
+}
+
+static void load_functions(struct probes *probes)
+{
+	struct functions *functions = NULL;
+	int r = probes->objects[OBJECT_SYSCALLS] ?
+			functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS], &functions) : -EOPNOTSUPP;
+
+	if (r < 0)
+		log_warning("no hooks on the functions of system calls: %s", strerror(-r));
+	atomic_store(&probes->functions, functions);
+}
+
+void object_settle(struct probes *probes, enum object which)
+{
+	bool functions = probes->level == PROBES_FUNCTION;
+
+	if (which == OBJECT_FUNCTIONS && functions)
+		load_functions(probes);
+	else if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))
+		load_and_plug(probes, which);
+	atomic_fetch_or(&probes->settled, 1U << which);
 }
 
 struct bpf_object *object_of(const struct probes *probes, enum probes_group group)
 {
 	return probes->objects[group_object[group]];
+}
+
+uint32_t objects_of(uint32_t groups)
+{
+	uint32_t found = groups >> PROBES_CALLS & 1 ? 1U << OBJECT_FUNCTIONS : 0;
+
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
+		if (groups >> group & 1)
+			found |= 1U << group_object[group];
+	return found;
 }

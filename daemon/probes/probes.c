@@ -109,7 +109,7 @@ static int shared_load(struct probes *probes, char *why, size_t why_size)
 	return r;
 }
 
-static int all_load(struct probes *probes, enum probes_level level, char *why, size_t why_size)
+static int first_load(struct probes *probes, enum probes_level level, char *why, size_t why_size)
 {
 	int r = kernel_open(&probes->kernel);
 
@@ -121,13 +121,7 @@ static int all_load(struct probes *probes, enum probes_level level, char *why, s
 	r = level_choose(probes, level, why, why_size);
 	if (r >= 0)
 		r = shared_load(probes, why, why_size);
-	if (r < 0)
-		return r;
-	objects_load(probes);
-	if (probes->level == PROBES_FUNCTION && probes->objects[OBJECT_SYSCALLS])
-		return functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS],
-				     &probes->functions);
-	return 0;
+	return r;
 }
 
 int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size)
@@ -141,7 +135,7 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 	libbpf_set_print(print_libbpf);
 	for (size_t i = 0; i < RINGS_MAX; i++)
 		probes->rings[i] = -1;
-	r = all_load(probes, level, why, why_size);
+	r = first_load(probes, level, why, why_size);
 	if (r < 0) {
 		probes_free(probes);
 		return r;
@@ -152,7 +146,7 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 
 void probes_free(struct probes *probes)
 {
-	if (!probes)
+	if (!probes || !loading_free(probes))
 		return;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		probes_detach(probes, group);
@@ -232,9 +226,11 @@ static bool program_loaded(const char *name, const void *userdata)
 	const struct bpf_program *program;
 
 	for (size_t i = 0; i < OBJECT_COUNT; i++) {
-		if (!probes->objects[i])
+		const struct bpf_object *object = probes->objects[i];
+
+		if (!object)
 			continue;
-		program = bpf_object__find_program_by_name(probes->objects[i], name);
+		program = bpf_object__find_program_by_name(object, name);
 		if (program)
 			return bpf_program__fd(program) >= 0;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel side: BPF objects, which are loaded once and attached while a session records their stream,
- * and the maps that they share with the daemon. Main thread; any thread may read the control page.
+ * and the maps that they share with the daemon. Main thread; any thread may read the control page. What is said of a
+ * program or a hook is final when it is loaded: see loading.h.
  *
  * If the kernel refuses an object, only its hooks are missing, with a reason; the daemon runs on.
  */
@@ -39,7 +40,10 @@ struct probes_loss {
 	uint64_t emitted, ring, unmatched;
 };
 
-/* On failure `why` gets a sentence. -ENOENT: no BTF; -EPERM: not allowed; -EOPNOTSUPP: no such level here. */
+/*
+ * Makes the maps; loading.h has the programs loaded. On failure `why` gets a sentence. -ENOENT: no BTF; -EPERM: not
+ * allowed; -EOPNOTSUPP: no such level here.
+ */
 int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size);
 void probes_free(struct probes *probes);
 

@@ -2,21 +2,28 @@
 /* Shared by the sources that implement probes.h. Main thread. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "probes/probes.h"
 
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
 
-/* In the order of loading: an object that reuses a map comes after the one that creates it. */
+/* In the order of loading, where nobody waits for one of them. A map that several have is of the first one loaded. */
 enum object {
-	OBJECT_SHARED, /* the others reuse its maps */
+	OBJECT_SHARED, /* loaded first, by itself: the others reuse its maps */
 	OBJECT_SYSCALLS,
 	OBJECT_PROCESS,
 #define OBJECT_NUMBER(id, ...) OBJECT_##id,
 	IOTR_STREAMS(OBJECT_NUMBER)
 	IOTR_FURTHER_OBJECTS(OBJECT_NUMBER)
+	OBJECT_FUNCTIONS, /* none of its own: the copies of programs of OBJECT_SYSCALLS for functions */
 	OBJECT_COUNT,
 };
+
+#define OBJECTS_ALL ((1U << OBJECT_COUNT) - 1)
+
+struct loading;
 
 /* One of iotracer's own processes; see own.h. */
 struct own {
@@ -27,8 +34,10 @@ struct own {
 struct probes {
 	enum probes_level level;
 	struct kernel kernel;
-	struct bpf_object *objects[OBJECT_COUNT]; /* NULL: not loaded */
-	struct functions *functions; /* hooks on the functions of system calls; NULL at tracepoint level */
+	struct bpf_object *_Atomic objects[OBJECT_COUNT]; /* NULL: not loaded; set by the thread that loads them */
+	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */
+	struct loading *loading; /* the thread that loads them, and who waits for it; NULL: it was not started */
+	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */
 	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
 	int *fault_events; /* descriptors of the perf events at the ends of page faults */
@@ -51,8 +60,11 @@ struct probes {
 /* Loads the object whose maps all others reuse. */
 int objects_load_shared(struct probes *probes);
 
-/* Loads all others; what the kernel refuses is logged and stays NULL. */
-void objects_load(struct probes *probes);
+/* Loads another one; what the kernel refuses is logged and stays NULL. Any one thread. */
+void object_settle(struct probes *probes, enum object which);
+
+/* The objects that the groups' programs are in, of a level: see probes_groups(). Both are masks of bits. */
+uint32_t objects_of(uint32_t groups);
 
 /* The object that has the group's programs; NULL: it is not loaded. */
 struct bpf_object *object_of(const struct probes *probes, enum probes_group group);
@@ -65,6 +77,11 @@ struct bpf_map *map_owner(const struct probes *probes, const char *name, const s
 
 /* Whether the program is attached itself with the group: not if it is tail called, or copied. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program);
+
+/* ---- loading.c ---- */
+
+/* Ends the thread, if there is one. False: it is still loading an object, and uses all of this until the process ends. */
+bool loading_free(struct probes *probes);
 
 /* ---- attach.c ---- */
 

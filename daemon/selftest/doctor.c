@@ -2,12 +2,14 @@
 #include "selftest/doctor.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 
 #include "cleanup.h"
 #include "json_add.h"
+#include "probes/loading.h"
 #include "schema.h"
 
 struct doctor {
@@ -21,6 +23,7 @@ struct engine_doctor {
 	doctor_handler handler;
 	void *userdata;
 	size_t attached; /* number of programs that were attached when the check was requested */
+	struct loading_wait programs; /* linked in until they are loaded */
 	sd_event_source *at_once; /* answers at the next turn of the loop when there is no self-test to wait for */
 	struct engine_error error; /* why there is no self-test */
 	struct engine_doctor *next;
@@ -139,6 +142,14 @@ static int wait_for_test(struct engine_doctor *request)
 	return 0;
 }
 
+static void on_loaded(struct loading_wait *wait)
+{
+	struct engine_doctor *request = (struct engine_doctor *)((char *)wait - offsetof(struct engine_doctor, programs));
+
+	if (wait_for_test(request) < 0)
+		answer(request, NULL, request->error.message);
+}
+
 int doctor_ask(struct doctor *doctor, doctor_handler handler, void *userdata, struct engine_doctor **ret)
 {
 	struct engine_doctor *request = calloc(1, sizeof(*request));
@@ -148,11 +159,14 @@ int doctor_ask(struct doctor *doctor, doctor_handler handler, void *userdata, st
 		return -ENOMEM;
 	*request = (struct engine_doctor){ .doctor = doctor, .handler = handler, .userdata = userdata };
 	request->attached = doctor->waiting ? doctor->waiting->attached : probes_attached(doctor->config.probes);
-	r = wait_for_test(request);
+	request->programs = (struct loading_wait){ .groups = LOADING_ALL, .loaded = on_loaded };
+	r = loading_done(doctor->config.probes, LOADING_ALL) ? wait_for_test(request) : 0;
 	if (r < 0) {
 		free(request);
 		return r;
 	}
+	if (!loading_done(doctor->config.probes, LOADING_ALL))
+		loading_await(doctor->config.probes, &request->programs);
 	*ret = request;
 	return 0;
 }
@@ -166,6 +180,7 @@ void doctor_leave(struct engine_doctor *request)
 			*at = request->next;
 			break;
 		}
+	loading_leave(request->doctor->config.probes, &request->programs);
 	sd_event_source_disable_unref(request->at_once);
 	free(request);
 }

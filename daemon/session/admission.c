@@ -40,7 +40,7 @@ static bool stream_possible(const struct probes *probes, enum iotr_stream stream
 	return false;
 }
 
-static int check_hooks(const struct probes *probes, const struct iotr_session_spec *spec, struct engine_error *error)
+int admission_check_hooks(const struct probes *probes, const struct iotr_session_spec *spec, struct engine_error *error)
 {
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (spec->streams >> stream & 1 && stream_possible(probes, stream))
@@ -48,11 +48,9 @@ static int check_hooks(const struct probes *probes, const struct iotr_session_sp
 	return engine_fail(error, -EOPNOTSUPP, "streams", "the kernel refuses the hooks of these streams");
 }
 
-int admission_check(const struct probes *probes, const struct iotr_session_spec *spec, struct engine_error *error)
+int admission_check(const struct iotr_session_spec *spec, struct engine_error *error)
 {
 	int r = admission_check_filters(spec, error);
 
-	if (r >= 0)
-		r = check_hooks(probes, spec, error);
 	return r < 0 ? r : descriptors_check(spec->flight_recorder ? 0 : spec->streams, error);
 }

@@ -9,8 +9,8 @@
 /* Whether there is an error in the filters; paths are not looked at. -EINVAL. */
 int admission_check_filters(const struct iotr_session_spec *spec, struct engine_error *error);
 
-/*
- * Whether a session may start: its filters, whether one of its streams has a hook (-EOPNOTSUPP), whether the
- * daemon may open the files that it needs (-EMFILE).
- */
-int admission_check(const struct probes *probes, const struct iotr_session_spec *spec, struct engine_error *error);
+/* Whether a session may start: its filters, and whether the daemon may open the files that it needs (-EMFILE). */
+int admission_check(const struct iotr_session_spec *spec, struct engine_error *error);
+
+/* When its programs are loaded: whether one of its streams has a hook (-EOPNOTSUPP). */
+int admission_check_hooks(const struct probes *probes, const struct iotr_session_spec *spec, struct engine_error *error);

@@ -74,15 +74,12 @@ static void devices_missing(const struct probes *probes, const struct iotr_sessi
 	}
 }
 
-struct json_object *missing_describe(const struct probes *probes, const struct iotr_session_spec *spec)
+void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing)
 {
-	struct json_object *missing = json_object_new_array();
-
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		for (size_t i = 0; spec->streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
 			operation_missing(probes, stream, i, missing);
 	devices_missing(probes, spec, missing);
-	return missing;
 }
 
 /* Those of the stream's operations that use the hook. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which operations this kernel lets the daemon see, and by which hooks, as JSON. Main thread. */
+/* Which operations this kernel lets the daemon see, and by which hooks, as JSON; when the programs are loaded. Main thread. */
 #pragma once
 
 #include <json-c/json.h>
@@ -7,8 +7,8 @@
 #include "probes/hookset.h"
 #include "session_spec.h"
 
-/* New array of what a session cannot record: {"stream", "operation", "reason"}. */
-struct json_object *missing_describe(const struct probes *probes, const struct iotr_session_spec *spec);
+/* Adds what a session cannot record to the array: {"stream", "operation", "reason"}. */
+void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing);
 
 /* Adds hooks that could not be attached, of those that are wished for. */
 void missing_add_failures(const struct probes *probes, const struct hookset_wish *wish, struct json_object *missing);

@@ -215,7 +215,7 @@ static int check(const struct registry *registry, const struct iotr_session_spec
 
 	if (registry_find(registry, spec->name))
 		return engine_fail(error, -EEXIST, "name", "a session of that name is running");
-	r = admission_check(registry->config.context->probes, spec, error);
+	r = admission_check(spec, error);
 	return r < 0 ? r : check_recorder(registry, spec->flight_recorder, error);
 }
 

@@ -2,12 +2,14 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "log.h"
 #include "pipeline/clocks.h"
+#include "session/admission.h"
 #include "session/anonymity.h"
 #include "session/file_sink.h"
 #include "session/memory_sink.h"
@@ -86,8 +88,16 @@ static void cancel(struct session *session)
 	bool shutdown = !strcmp(session->reason, SESSION_SHUTDOWN);
 
 	enter(session, SESSION_ABORTING);
-	opening_cancel(session->opening);
+	if (session->opening)
+		opening_cancel(session->opening);
 	session->events->started(session, shutdown ? -ESHUTDOWN : -ECANCELED, &error);
+	if (!session->awaits_programs)
+		return;
+	session->awaits_programs = false;
+	loading_leave(session->context->probes, &session->programs);
+	running_note_done(&session->continued);
+	close_down(session);
+	settle(session);
 }
 
 void session_end(struct session *session, const char *reason)
@@ -236,12 +246,16 @@ static void fill_sources(const struct session *session, struct opening_sources *
 	};
 }
 
-int session_open(struct session *session, const struct running_note *before, struct engine_error *error)
+/* The programs are loaded: what this kernel can record of it is known. */
+static int open_now(struct session *session, const struct running_note *before, struct engine_error *error)
 {
 	const struct iotr_session_spec *spec = &session->spec;
 	struct opening_sources sources;
-	int r;
+	int r = admission_check_hooks(session->context->probes, spec, error);
 
+	if (r < 0)
+		return r;
+	missing_describe(session->context->probes, spec, session->missing);
 	session->ends_ns = before ? before->ends_ns : 0;
 	if (spec->flight_recorder && !spec->anonymize && !spec->path_count) {
 		go_on(session, -1, 0, error);
@@ -251,6 +265,39 @@ int session_open(struct session *session, const struct running_note *before, str
 	note_describe(session, &sources.note);
 	r = opening_new(&sources, before, on_opened, session, &session->opening);
 	return r < 0 ? engine_fail(error, r, "", "cannot begin to open its files") : 0;
+}
+
+static void on_programs(struct loading_wait *wait)
+{
+	struct session *session = (struct session *)((char *)wait - offsetof(struct session, programs));
+	const struct running_note *before = session->continued.definition ? &session->continued : NULL;
+	struct engine_error error = { 0 };
+	int r;
+
+	session->awaits_programs = false;
+	r = open_now(session, before, &error);
+	running_note_done(&session->continued);
+	if (r < 0)
+		go_on(session, -1, r, &error);
+}
+
+int session_open(struct session *session, const struct running_note *before, struct engine_error *error)
+{
+	struct session_context *context = session->context;
+	const struct hookset_wish wish = { session->spec.streams, true }; /* changed filters may follow processes */
+	int r = 0;
+
+	session->programs.groups = hookset_groups(context->probes, &wish);
+	session->programs.loaded = on_programs;
+	if (loading_done(context->probes, session->programs.groups))
+		return open_now(session, before, error);
+	if (before)
+		r = running_note_copy(before, &session->continued);
+	if (r < 0)
+		return engine_fail(error, r, "", "out of memory");
+	session->awaits_programs = true;
+	loading_await(context->probes, &session->programs);
+	return 0;
 }
 
 void session_await_opening(struct session *session, uint64_t until_ns)
@@ -297,7 +344,7 @@ int session_new(struct session_context *context, const struct iotr_session_spec 
 	session->userdata = userdata;
 	session->owner = *owner;
 	clock_gettime(CLOCK_REALTIME, &session->started);
-	session->missing = missing_describe(context->probes, spec);
+	session->missing = json_object_new_array();
 	memcpy(session->output, spec->output, sizeof(session->output));
 	slot_own(&context->slots, &session->slots, bit);
 	session->slots.name = session->spec.name;

@@ -15,6 +15,7 @@
 
 #include "anonymize.h"
 #include "pipeline/recover/recover.h"
+#include "probes/loading.h"
 #include "session_spec.h"
 #include "session/context.h"
 #include "session/rates.h"
@@ -73,6 +74,9 @@ struct session {
 	struct slot_owner slots;
 	struct hookset_wish wish; /* the hooks that it wants now */
 	struct paths_found *paths; /* what was found at the paths of its filters; NULL: it has none */
+	struct loading_wait programs; /* linked in while it waits for its programs to be loaded */
+	bool awaits_programs;
+	struct running_note continued; /* meanwhile: the note of the session that it continues; no definition: none */
 	struct opening *opening; /* opens what it needs of the disk; NULL: that is over */
 	struct schedule *schedule; /* of its snapshots; NULL: it has no folder */
 	sd_event_source *duration;
@@ -104,8 +108,8 @@ int session_new(struct session_context *context, const struct iotr_session_spec 
 void session_free(struct session *session); /* takes NULL; for one that was not opened, or has ended */
 
 /*
- * Begins to open what it needs. `before`: the note of the session that it continues, or NULL. On an error
- * nothing was begun, and no event will come.
+ * Begins to open what it needs, when its programs are loaded. `before`: the note of the session that it continues,
+ * or NULL. On an error nothing was begun, and no event will come.
  */
 int session_open(struct session *session, const struct running_note *before, struct engine_error *error);
 

@@ -49,6 +49,43 @@ def after_a_crash(world):
 
 
 @test(host_only=True)
+def serves_while_it_loads(world):
+    """It answers before its programs are loaded; a session waits for those of its streams alone, and nobody else."""
+    daemon = world.new_daemon(level='tracepoint', loaded=False)
+    world.undo.callback(daemon.stop)
+    client = ctl.Ctl(world.ctl_program, daemon.socket)
+    hooks = subprocess.Popen(client.command('streams'), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    start = subprocess.Popen(client.command('start', 'early', '--block', '--no-snapshots', '--output',
+                                            world.path('early')), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_for('the start to be known', lambda: client.json('list')['sessions'])
+    states = [client.json('list')['sessions'][0]['state'] for _ in range(3)]
+    check(start.poll() is None and states == ['starting'] * 3, 'a start that waits', start.poll(), states)
+    equal(start.wait(PATIENCE), 0, 'the start')
+    check(hooks.poll() is None, 'the other programs are loaded before those that a session waits for')
+    with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
+        _, expected = world.trigger.run('read', world.path('work'))
+    complete(world, expected, session.rows())
+    equal(hooks.wait(PATIENCE * 10), 0, 'what tells of hooks')
+    equal(client.json('stop', 'early')['sessions'][0]['state'], 'ended', 'the state in the end')
+
+
+@test(host_only=True)
+def ends_while_it_loads(world):
+    """Without the programs that are still to be loaded; what waited for them is told, or goes on at the next start."""
+    daemon = world.new_daemon(level='tracepoint', loaded=False)
+    client = ctl.Ctl(world.ctl_program, daemon.socket)
+    start = subprocess.Popen(client.command('start', 'early', '--cache', '--no-snapshots', '--output',
+                                            world.path('early')), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for('the start to be known', lambda: client.json('list')['sessions'])
+    before = time.monotonic()
+    equal(daemon.stop(), 0, 'exit status')
+    took = time.monotonic() - before
+    check(took < 2, 'the end took %.1f s' % took)
+    check(start.wait(PATIENCE) != 0 and start.stderr.read(), 'a start that came to nothing is not told')
+    check(not os.path.exists(world.path('early')), 'its folder was made')
+
+
+@test(host_only=True)
 def options(world):
     for args in (['--nonsense'], ['--level', 'nonsense']):
         done = subprocess.run([world.daemon_program, *args], stdin=subprocess.DEVNULL,

@@ -18,6 +18,51 @@ void fake_probes_reset(void)
 	fake_probes = (struct fake_probes){ 0 };
 }
 
+/* ---- loading ---- */
+
+static struct loading_wait *waiting;
+
+int loading_begin(struct probes *probes, sd_event *event)
+{
+	(void)probes, (void)event;
+	waiting = NULL;
+	return 0;
+}
+
+bool loading_done(const struct probes *probes, uint32_t groups)
+{
+	(void)probes, (void)groups;
+	return !fake_probes.loading;
+}
+
+void loading_await(struct probes *probes, struct loading_wait *wait)
+{
+	(void)probes;
+	wait->next = waiting;
+	waiting = wait;
+}
+
+void loading_leave(struct probes *probes, struct loading_wait *wait)
+{
+	(void)probes;
+	for (struct loading_wait **at = &waiting; *at; at = &(*at)->next)
+		if (*at == wait) {
+			*at = wait->next;
+			return;
+		}
+}
+
+void fake_probes_loaded(void)
+{
+	struct loading_wait *wait;
+
+	fake_probes.loading = false;
+	while ((wait = waiting)) {
+		waiting = wait->next;
+		wait->loaded(wait);
+	}
+}
+
 /* ---- paths ---- */
 
 int paths_find(const struct iotr_session_spec *spec, struct paths_found **ret, struct filter_error *error)

@@ -306,6 +306,61 @@ START_TEST(fails_to_set_filters)
 }
 END_TEST
 
+/* A session whose programs are still being loaded. */
+static void start_while_loading(void)
+{
+	fake_probes.loading = true;
+	make(false);
+	ck_assert_int_eq(open_it(), 0);
+	ck_assert_int_eq(session->state, SESSION_STARTING);
+	ck_assert(!told.started && !hookset_wanted(context.hookset));
+}
+
+START_TEST(waits_for_its_programs)
+{
+	start_while_loading();
+	fake_probes_loaded();
+	ck_assert_int_eq(session->state, SESSION_RUNNING);
+	ck_assert_int_eq(told.started, 1);
+	ck_assert_int_eq(told.result, 0);
+	ck_assert(fake_probes.open[session->slots.slot.bit] && fake_probes.attached[PROBES_CALLS]);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
+START_TEST(its_programs_are_refused)
+{
+	start_while_loading();
+	fake_probes.no_hook = "refused";
+	fake_probes_loaded();
+	ck_assert_int_eq(told.result, -EOPNOTSUPP);
+	ck_assert_int_eq(told.state, SESSION_FAILED);
+	nothing_left();
+}
+END_TEST
+
+START_TEST(stopped_while_its_programs_are_loaded)
+{
+	start_while_loading();
+	session_end(session, SESSION_STOPPED);
+	ck_assert_int_eq(told.result, -ECANCELED);
+	ck_assert_int_eq(told.state, SESSION_FAILED);
+	nothing_left();
+	fake_probes_loaded(); /* nobody waits any more */
+}
+END_TEST
+
+START_TEST(shutdown_while_its_programs_are_loaded)
+{
+	start_while_loading();
+	session_end(session, SESSION_SHUTDOWN);
+	ck_assert_int_eq(told.result, -ESHUTDOWN);
+	ck_assert_int_eq(told.state, SESSION_FAILED);
+	nothing_left();
+}
+END_TEST
+
 START_TEST(stopped_while_it_starts)
 {
 	start_and_hang();
@@ -418,6 +473,10 @@ static void add(TCase *tests)
 	tcase_add_test(tests, starts_on_a_slow_disk);
 	tcase_add_test(tests, fails_to_open);
 	tcase_add_test(tests, fails_to_set_filters);
+	tcase_add_test(tests, waits_for_its_programs);
+	tcase_add_test(tests, its_programs_are_refused);
+	tcase_add_test(tests, stopped_while_its_programs_are_loaded);
+	tcase_add_test(tests, shutdown_while_its_programs_are_loaded);
 	tcase_add_test(tests, stopped_while_it_starts);
 	tcase_add_test(tests, shutdown_while_it_starts);
 	tcase_add_test(tests, its_disk_never_answers);

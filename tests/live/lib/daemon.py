@@ -34,13 +34,28 @@ class Daemon:
             file.write('[Snapshots]\nSystem=off\nProcess=off\nFilesystem=off\n')
         return path
 
-    def start(self):
+    def start(self, loaded=True):
+        """Until it answers and, where it is to be `loaded`, has all of its programs."""
         command = self.command()
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=subprocess.STDOUT, env=self.environment())
         self.wait_ready()
+        if loaded:
+            self.wait_loaded()
         return self
+
+    def wait_loaded(self):
+        """What it says of its hooks it says when all programs are loaded."""
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(self.socket)
+            peer.settimeout(PATIENCE * 10)
+            peer.sendall(b'{"method":"io.iotracer.Streams"}\0')
+            reply = b''
+            while not reply.endswith(b'\0'):
+                part = peer.recv(65536)
+                check(part, 'the daemon hung up', *self.tail())
+                reply += part
 
     def recover(self):
         """Starts once more: what there was goes on, and is set right."""

@@ -62,10 +62,10 @@ class World:
             pass
         return find_key(session.started, 'level') or 'tracepoint'
 
-    def new_daemon(self, *options, level=None, preload=None):
+    def new_daemon(self, *options, level=None, preload=None, loaded=True):
         folder = self.path('daemon')
         os.makedirs(folder)
-        return Daemon(self.daemon_program, folder, level or self.level_asked, options, preload).start()
+        return Daemon(self.daemon_program, folder, level or self.level_asked, options, preload).start(loaded)
 
     def own_daemon(self, *options, fresh=False):
         """

@@ -10,12 +10,9 @@
 
 static void add_operation(struct table *table, struct json_object *operation)
 {
-	const char *name = text_of(operation, "operation", NULL);
 	const char *hook = text_of(operation, "hook", NULL);
 
-	if (!name)
-		name = text_of(operation, "name", "?");
-	table_add(table, STYLE_PLAIN, "%s", name);
+	table_add(table, STYLE_PLAIN, "%s", text_of(operation, "name", "?"));
 	if (hook)
 		table_add(table, STYLE_PLAIN, "%s", hook);
 	else

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A probe set without a kernel: which slots have filters and are open, and which groups are attached. Its rows come
- * from fake_ring.h, and looking for the paths of filters takes a disk that answers, see fake_disk.h.
+ * A probe set without a kernel: which slots have filters and are open, which groups are attached, and what there is no
+ * hook for. Its rows come from fake_ring.h, and looking for the paths of filters takes a disk that answers, see
+ * fake_disk.h. Its programs take a quarter of a percent of a CPU: 10,000 runs a second of 250 ns.
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,14 +15,15 @@
 #include "session_spec.h"
 
 struct fake_probes {
-	bool prepared[IOTR_SESSIONS_MAX], open[IOTR_SESSIONS_MAX];
+	bool prepared[IOTR_SESSIONS_MAX];
+	_Atomic bool open[IOTR_SESSIONS_MAX];	     /* the rings look at it, in the thread of the consumer */
+	_Atomic uint32_t streams[IOTR_SESSIONS_MAX]; /* that the slot is prepared for */
 	bool attached[PROBES_GROUP_COUNT];
-	struct probes_loss loss;   /* of every stream and slot */
 	uint64_t in_flight;	   /* mask of slots in which something is in flight */
 	const char *prepare_error; /* why filters cannot be set; NULL: they can */
 	const char *path_error;	   /* why paths cannot be found; NULL: they can */
 	bool loading;		   /* the programs are being loaded, until fake_probes_loaded() */
-	const char *no_hook;	   /* why no operation has a hook; NULL: each has */
+	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* these have no hook */
 };
 
 /* The one set; fake_probes_reset() makes it as it was. */

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# iotracectl and a daemon on an engine that traces nothing: exit codes, what goes to stdout and to
+# iotracectl and a daemon on a fake probe set, where rows come by themselves: exit codes, what goes to stdout and to
 # stderr, and how the daemon comes and goes.
-# Usage: programs.bash IOTRACECTL FAKE_IOTRACERD FAKE_SYSTEMD
+# Usage: programs.bash IOTRACECTL FAKE_IOTRACERD FAKE_SYSTEMD FAKE_PEER
 set -u
+trap '' XFSZ # a file that may not grow is an error, as a full disk is, and no death
 
 client=$1
 daemon=$2
 systemd=$3
+peer=$4
 work=$(mktemp -d)
 socket=$work/run/io.iotracer
 failures=0
@@ -26,14 +28,21 @@ fail() {
 	failures=$((failures + 1))
 }
 
-start_daemon() {
-	"$daemon" --runtime-dir "$work/run" --config "$work/conf" 2>"$work/log" &
-	daemon_pid=$!
-	for _ in $(seq 100); do
-		[ -S "$socket" ] && return
+# await WHAT COMMAND...: until the command succeeds; WHAT is what does not happen otherwise.
+await() {
+	for _ in $(seq 600); do
+		"${@:2}" >/dev/null 2>&1 && return
 		sleep 0.05
 	done
-	echo "FAILED: the daemon does not start"
+	fail "in vain: $1"
+	return 1
+}
+
+start_daemon() {
+	"$daemon" --runtime-dir "$work/run" --log-dir "$work/traces" --state-dir "$work/state" --config "$work/conf" \
+		2>"$work/log" &
+	daemon_pid=$!
+	await 'the daemon answers' "$client" --socket "$socket" list && return
 	cat "$work/log"
 	exit 1
 }
@@ -65,7 +74,22 @@ json() {
 	[ "$(wc -l <"$work/out")" = 1 ] && out '^\{.*\}$'
 }
 
-touch "$work/conf" "$work/out" "$work/err" "$work/log"
+# Whether the client prints what matches.
+prints() { "$client" --socket "$socket" "${@:2}" 2>/dev/null | grep -qE -- "$1"; }
+
+# Until the session has rows.
+await_rows() { await "rows of $1" prints '^\{"stream"' tail "$1" --json; }
+
+# answer PARAMETERS: what listens at $work/peer answers the next call with them.
+answer() {
+	rm -f "$work/peer"
+	"$peer" "$work/peer" "{\"parameters\":$1}" &
+	await 'a peer listens' [ -S "$work/peer" ]
+}
+
+touch "$work/out" "$work/err" "$work/log"
+# Snapshots are taken where they are asked for.
+printf '[Snapshots]\nSystem=no\nProcess=off\nFilesystem=off\n' >"$work/conf"
 
 # Without a daemon.
 expect 3 list
@@ -180,7 +204,8 @@ expect 1 anonymize "$work/empty" "$work/out-folder"
 err 'this is not a trace'
 [ ! -e "$work/out-folder" ] || fail 'an output folder was made for nothing'
 
-start_daemon
+export FAKE_HELD_SNAPSHOTS=$work/held
+FAKE_KERNEL='silent=iouring.LISTEN silent=block.FLUSH' start_daemon
 "$daemon" --runtime-dir "$work/run" --config "$work/conf" 2>"$work/err" && fail 'a second daemon starts'
 said='a second daemon'
 err "runs already: $socket"
@@ -200,7 +225,7 @@ err '^iotracectl: no session is running$'
 err "^Start one, as with 'iotracectl start --vfs'"
 
 expect 0 start --vfs --block
-out '^default: recording vfs, block into /'
+out "^default: recording vfs, block into $work/traces/default/"
 no_err
 expect 1 start --vfs
 err "'default' is running already"
@@ -210,11 +235,8 @@ err "'default' is running already"
 expect 0 set default --path here --sample vfs=2 --clear pid,cgroup,cache-sample-rate
 out '^default: running'
 expect 5 set nobody --errors
-expect 6 start partial --all
-err 'not recorded: block DISCARD: '
-expect 1 start nohook --vfs
-expect 1 start other --vfs --output /refused
-err 'the folder is not empty'
+expect 1 start other --vfs --output "$work"
+err "cannot write to $work: .* must be empty"
 expect 2 start other --vfs --uid no-such-user
 err "--uid: there is no user 'no-such-user'"
 expect 2 start other --vfs --device /dev/null
@@ -252,10 +274,7 @@ json
 out '"warnings":\["no disk or file system has the device number 4000:77 now"\]'
 expect 0 stop warned
 "$systemd" "$work/bus" &
-for _ in $(seq 100); do
-	[ -S "$work/bus" ] && break
-	sleep 0.05
-done
+await 'systemd listens' [ -S "$work/bus" ]
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
 expect 0 start units --vfs --unit known --unit strange --json
 json
@@ -277,35 +296,35 @@ expect 0 list --json
 json
 expect 0 status
 out '^here: running'
-out '3 \(queue 3\)'
 expect 0 status here --json
 json
 expect 5 status nowhere
+await_rows here
 expect 0 rotate here
-out '/fs/fs_000001.csv$'
+out "^$PWD/sub/fs/fs_000001.csv\$"
 expect 5 rotate nowhere
-expect 0 snapshot filesystem --root /srv --depth 4 --output "$PWD/snap"
-out "^$PWD/snap/filesystem_snapshot/filesystem_snap_000001.csv.gz .4 rows"
-expect 0 snapshot here --json
+mkdir -p tree/1/2/3/4/5
+expect 0 snapshot filesystem --root "$PWD/tree" --depth 4 --output "$PWD/snap"
+out "^$PWD/snap/filesystem_snapshot/filesystem_snap_000001.csv.gz .5 rows"
+expect 0 snapshot here --root "$PWD/tree" --json
 json
+out '"kind":"process",.*"rows":1,'
 expect 5 snapshot nowhere
 expect 2 snapshot nonsense here
 expect 2 snapshot process here --output sub
-expect 1 snapshot --root /absent
-err 'No such file'
+expect 1 snapshot filesystem --root /absent
+err '^iotracectl: no snapshot was taken: /absent: No such file'
+expect 6 snapshot --root /absent
+err '^iotracectl: filesystem: /absent: No such file'
 expect 2 start other --vfs --snapshot-process often
 expect 0 streams
 out 'READ'
 expect 0 doctor
-out '^ok +BTF'
-out '^ok +vfs.READ +7 rows +fake'
-out '^ok +vfs.SYNC +not tried +fake'
-expect 0 start silent --vfs
-expect 6 doctor
-out '^no +vfs.SYNC +no row +fake'
-expect 6 doctor --json
-json
-expect 0 stop silent
+out '^no +function hooks +not here$'
+out '^ok +self-test '
+out '^ok +vfs.READ +[0-9]+ rows +fake$'
+out '^ok +iouring.LISTEN +not tried +fake$'
+out '^ok +block.FLUSH +no row, none due +fake$'
 expect 0 reload
 expect 5 tail nowhere
 no_out
@@ -316,7 +335,7 @@ err "--stream: there is no stream 'zfs', did you mean 'vfs'\?: there are vfs, bl
 
 # Rows until the session ends, and until the reader does.
 ("$client" --socket "$socket" tail here --json >"$work/rows"; echo $? >"$work/code") &
-sleep 1
+await 'a tail shows rows' [ -s "$work/rows" ]
 expect 0 stop here
 wait $!
 [ "$(cat "$work/code")" = 0 ] || fail 'tail does not end with its session'
@@ -333,17 +352,19 @@ printable() { LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$wor
 expect 0 start odd --vfs --output "$odd"
 printable
 out 'recording vfs into .*/odd\?\[31m\?7m\?line$'
+await_rows odd
 expect 0 rotate odd
 printable
+out '/odd\?\[31m\?7m\?line/fs/fs_000001.csv$'
 expect 0 stop odd
 printable
 out 'files are in .*/odd\?\[31m\?7m\?line$'
-expect 0 record --vfs --name odd --output "$odd" -- true
+expect 0 record --vfs --name odd --output "$odd again" -- true
 printable
 expect 2 set odd --clear $'\e[31m'
 printable
 expect 0 start odd --vfs --flight-recorder 1M
-expect 0 dump odd --output "$odd"
+expect 0 dump odd --output "$odd dumped"
 printable
 out 'dumped into .*/odd\?\[31m'
 expect 0 stop odd
@@ -356,25 +377,40 @@ expect 0 start flight --vfs --flight-recorder 1M
 expect 0 dump flight --output "$work/flight"
 out 'flight: dumped into .*/flight$'
 no_err
-expect 0 dump flight --last 1m
-err 'reaches back 3s only'
-expect 0 dump flight --json
+await 'older rows are overwritten' prints '^  vfs( +[1-9][0-9,]*){3} ' status flight
+expect 0 dump flight --last 1m --json
 json
-expect 1 dump flight --output /full
-err 'the disk is full'
+out '"whole":false,'
+err 'reaches back [0-9.]+m?s only: older rows are overwritten'
+answer '{"dump":{"name":"flight","from_mono_ns":1000000000,"to_mono_ns":4000000000,"whole":false}}'
+expect 0 dump flight --last 1m --socket "$work/peer"
+err 'reaches back 3s only'
+prlimit --pid "$daemon_pid" --fsize=0:
+expect 1 dump flight --output "$work/full"
+err "cannot write in $work/full: File too large"
+prlimit --pid "$daemon_pid" --fsize=unlimited:
 expect 2 dump
 expect 2 dump default
 expect 5 dump nowhere
 expect 0 stop flight
 
 # Status, and its cost; again and again.
-expect 0 status
-out 'daemon 1.50 % .*BPF programs 0.25 %'
+await 'the cost is known' prints 'daemon [0-9.]+ % .*, BPF programs 0.[0-9]+ % .[0-9,]+ runs a second of [0-9]+ns' status
+answer '{"version":"7","pid":4711,"uptime":3,"sessions":[],"cost":{"cpu_ns":5000000000,"cpu_ns_per_s":15000000,
+	"bpf":{"ns_per_s":2500000,"runs_per_s":10000,"ns_per_run":250}}}'
+expect 0 status --socket "$work/peer"
+out '^iotracerd 7, process 4711, up 3s$'
+out 'daemon 1.50 % .5s so far., BPF programs 0.25 % .10,000 runs a second of 250ns.$'
+out '^No session is running'
 expect 2 status --watch=1ms
 expect 5 status nowhere --watch
-timeout -s INT 1 "$client" --socket "$socket" status --watch=200ms >"$work/out" 2>"$work/err"
+"$client" --socket "$socket" status --watch=100ms >"$work/out" 2>"$work/err" &
+watcher=$!
+blocks() { [ "$(grep -c '^iotracerd' "$work/out")" -gt "$1" ]; }
+await 'blocks of status --watch' blocks 2
+kill -INT $watcher
+wait $watcher || fail "an interrupted status --watch ends with $?"
 said='status --watch'
-[ "$(grep -c '^iotracerd' "$work/out")" -gt 2 ] || fail 'status --watch shows no blocks'
 no_err
 
 expect 0 stop default --json
@@ -393,14 +429,20 @@ expect 137 record --vfs -- sh -c 'kill -KILL $$'
 expect 127 record --vfs -- "$work/no-such-command"
 err 'cannot run'
 expect 126 record --vfs -- "$work/conf"
-expect 6 record --vfs --name partial -- true
-expect 3 record --vfs --name partial -- sh -c 'exit 3'
 expect 0 record --vfs --json -- true
 json
-expect 0 record --vfs --name lacking -- true
+
+# A quick snapshot is waited for, one that takes its time is not.
+touch "$work/held"
+expect 0 record --vfs --name lacking --snapshot-process 1h -- true
 err '^iotracectl: the trace has no process snapshot: the session ended before$'
-expect 0 record --vfs --name slow --json -- true
-out '"process":\{"state":"done"\}'
+(expect 0 record --vfs --name slow --snapshot-process 1h --json -- touch "$work/done"; exit $((failures > 0))) &
+await 'the command ends' [ -e "$work/done" ]
+await 'the snapshot begins' prints '"process":\{"state":"running"' status slow --json
+rm "$work/held"
+wait $! || failures=$((failures + 1))
+said='record with a slow snapshot'
+out '"process":\{.*"state":"done"\}'
 expect 1 record --vfs --name gone -- "$client" --socket "$socket" stop gone
 err 'ended before the command did'
 expect 0 record --vfs --name brief --duration 50ms -- sleep 0.5
@@ -408,17 +450,18 @@ expect 0 list
 out 'No session'
 
 # A signal for the recorder is one for the command.
-"$client" --socket "$socket" record --vfs -- sleep 30 2>"$work/err" &
+"$client" --socket "$socket" record --vfs -- sh -c "touch '$work/begun'; exec sleep 30" 2>"$work/err" &
 recorder=$!
-sleep 1
+await 'the command begins' [ -e "$work/begun" ]
 kill -TERM $recorder
 wait $recorder
 [ $? = 143 ] || fail 'the signal does not reach the command'
 
 # The daemon ends while a command is recorded; clients see it end.
-"$client" --socket "$socket" record --vfs -- sleep 2 2>"$work/err" &
+"$client" --socket "$socket" record --vfs -- \
+	sh -c "touch '$work/begun again'; while [ -S '$socket' ]; do sleep 0.05; done" 2>"$work/err" &
 recorder=$!
-sleep 1
+await 'the command begins' [ -e "$work/begun again" ]
 stop_daemon || fail "the daemon ends with $?"
 wait $recorder
 [ $? = 1 ] || fail 'the end of the daemon goes unnoticed'
@@ -427,18 +470,36 @@ err 'the daemon has ended'
 [ ! -e "$socket" ] || fail 'the socket is left behind'
 expect 3 list
 
+# A kernel that lacks hooks and loses rows.
+FAKE_KERNEL='hookless=block.DISCARD hookless=drop silent=vfs.READ loses=10' start_daemon
+expect 6 start partial --all
+err '^iotracectl: not recorded: block DISCARD: this kernel has no hook for it$'
+err '^iotracectl: not recorded: drop TCP_RETRANSMIT: '
+expect 1 start nohook --drop
+err '^iotracectl: this kernel has no hook for what was asked: the kernel refuses the hooks of these streams$'
+await 'losses' prints '^  vfs .* ([0-9,]+) \(ring \1\) ' status partial
+expect 0 status partial
+out '^  missing  block DISCARD: this kernel has no hook for it$'
+expect 0 stop partial
+expect 6 doctor
+out '^no +vfs.READ +no row +fake$'
+out '^no +block.DISCARD +this kernel has no hook for it$'
+expect 6 doctor --json
+json
+expect 0 streams
+out '^  WRITE +fake$'
+out '^  DISCARD +not available: this kernel has no hook for it$'
+expect 6 record --block --name partial -- true
+expect 3 record --block --name partial -- sh -c 'exit 3'
+stop_daemon || fail "the daemon ends with $?"
+
 # What is left of a killed daemon is no obstacle.
 start_daemon
 kill -KILL "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
 [ -S "$socket" ] || fail 'no stale socket to try with'
 expect 3 list
-rm -f "$socket.gone"
 start_daemon
-for _ in $(seq 100); do
-	"$client" --socket "$socket" list >/dev/null 2>&1 && break
-	sleep 0.05
-done
 expect 0 list
 
 # A reload takes up a new level and names what it does not understand.
@@ -471,8 +532,8 @@ mv "$work/gone" "$work/conf"
 before=$(grep -c 'configuration reloaded' "$work/log")
 echo '[Daemon]' >"$work/conf"
 kill -HUP "$daemon_pid"
-sleep 0.5
-[ "$(grep -c 'configuration reloaded' "$work/log")" = $((before + 1)) ] || fail 'SIGHUP does not reload'
+reloads() { [ "$(grep -c 'configuration reloaded' "$work/log")" = "$1" ]; }
+await 'SIGHUP reloads' reloads $((before + 1))
 expect 0 list
 kill -INT "$daemon_pid"
 wait "$daemon_pid" || fail 'an interrupted daemon ends badly'

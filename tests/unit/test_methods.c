@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 
 #include "cleanup.h"
+#include "fake_snapshots.h"
 #include "protocol.h"
 #include "rig.h"
 #include "selftest/selftest.h"
 #include "session_spec.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/walk.h"
 #include "suite.h"
 
 static struct rig rig;
@@ -130,7 +130,7 @@ END_TEST
 
 START_TEST(needs_a_hook)
 {
-	fake_probes.no_hook = "not on this kernel";
+	memset(fake_probes.hookless, 0xff, sizeof(fake_probes.hookless));
 	expect(CALL("Start", "{\"streams\":[\"vfs\"]}"), IOTR_NO_HOOK, "reason",
 	       "the kernel refuses the hooks of these streams");
 }
@@ -423,21 +423,6 @@ END_TEST
 
 /* ---- snapshots ---- */
 
-#define HELD_WALK "HELD_WALK" /* variable of the environment: a file; walks wait until it has gone */
-
-int __real_walk_run(struct walk *walk);
-int __wrap_walk_run(struct walk *walk);
-
-/* In the process that takes the snapshot. */
-int __wrap_walk_run(struct walk *walk)
-{
-	const char *file = getenv(HELD_WALK);
-
-	while (file && !access(file, F_OK))
-		usleep(1000);
-	return __real_walk_run(walk);
-}
-
 /* Progress for who wants it, then what was taken. */
 START_TEST(takes_snapshots)
 {
@@ -448,7 +433,7 @@ START_TEST(takes_snapshots)
 	snprintf(output, sizeof(output), "%s/out", rig.folder.path);
 	snprintf(held, sizeof(held), "%s/held", rig.folder.path);
 	folder_put(&rig.folder, "held", "");
-	ck_assert_int_eq(setenv(HELD_WALK, held, true), 0);
+	ck_assert_int_eq(setenv(FAKE_HELD_SNAPSHOTS, held, true), 0);
 	folder_put(&rig.folder, "walked/a/b/c/file", "");
 	folder_put(&rig.folder, "walked/file", "");
 	snprintf(text, sizeof(text),

@@ -332,7 +332,7 @@ END_TEST
 START_TEST(its_programs_are_refused)
 {
 	start_while_loading();
-	fake_probes.no_hook = "refused";
+	memset(fake_probes.hookless, 0xff, sizeof(fake_probes.hookless));
 	fake_probes_loaded();
 	ck_assert_int_eq(told.result, -EOPNOTSUPP);
 	ck_assert_int_eq(told.state, SESSION_FAILED);

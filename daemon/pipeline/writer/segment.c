@@ -15,7 +15,7 @@ static int write_header(struct segment *segment, const char *header, size_t size
 {
 	int error;
 
-	if (segment_write(segment, header, size, &error) != size)
+	if (segment_write(segment, header, size, 0, &error) != size)
 		return error;
 	segment_accept(segment, header, size);
 	return 0;
@@ -94,24 +94,15 @@ void segment_remove(const struct segment *segment, int folder_fd)
 	unlinkat(folder_fd, segment->closed ? segment->name : part, 0);
 }
 
-size_t segment_write(struct segment *segment, const char *data, size_t size, int *error)
+size_t segment_write(struct segment *segment, const char *data, size_t size, uint64_t offset, int *error)
 {
-	size_t done = 0;
+	return write_behind_put(&segment->behind, segment->fd, data, size, offset, error);
+}
 
-	*error = 0;
-	while (done < size) {
-		ssize_t written = pwrite(segment->fd, data + done, size - done,
-					 (off_t)(segment->bytes + done));
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0) {
-			*error = written < 0 ? -errno : -EIO;
-			break;
-		}
-		done += (size_t)written;
-	}
-	return done;
+size_t segment_write_blocks(struct segment *segment, const char *data, size_t size, uint64_t offset,
+			    int *error)
+{
+	return write_behind_put_blocks(&segment->behind, segment->fd, data, size, offset, error);
 }
 
 void segment_accept(struct segment *segment, const char *data, size_t size)
@@ -130,10 +121,14 @@ void segment_trim(struct segment *segment)
 int segment_close(struct segment *segment, int folder_fd)
 {
 	char part[SEGMENT_FILE_MAX];
+	int error;
 
 	part_name(segment, part);
 	if (ftruncate(segment->fd, (off_t)segment->bytes) < 0)
 		return -errno;
+	error = write_behind_end(&segment->behind, segment->fd);
+	if (error < 0)
+		return error;
 	if (renameat(folder_fd, part, folder_fd, segment->name) < 0)
 		return -errno;
 	close(segment->fd);

@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "segment_name.h"
+#include "write_behind.h"
 #include "xxh128_hex.h"
 
 struct segment {
@@ -24,6 +25,7 @@ struct segment {
 	bool closed;		     /* has its final name */
 	bool compressed;	     /* has its final name with .gz */
 	bool removed;		     /* there is no file any more */
+	struct write_behind behind;
 	uint64_t stored;	     /* bytes on the disk, when compressed */
 	uint64_t rows;
 	uint64_t bytes;	   /* of whole lines in the file, header included */
@@ -53,8 +55,12 @@ int segment_new(int folder_fd, const struct segment_kind *kind, unsigned int num
 /* Closes the descriptor, not the file: what is not closed stays .part. Takes NULL. */
 void segment_free(struct segment *segment);
 
-/* Appends to the file; returns how many bytes were written, and in *error what stopped it (0: nothing). */
-size_t segment_write(struct segment *segment, const char *data, size_t size, int *error);
+/* Writes to the file; returns how many bytes were written, and in *error what stopped it or failed (0: nothing). */
+size_t segment_write(struct segment *segment, const char *data, size_t size, uint64_t offset, int *error);
+
+/* The same past the page cache: see write_behind_put_blocks(). */
+size_t segment_write_blocks(struct segment *segment, const char *data, size_t size, uint64_t offset,
+			    int *error);
 
 /* Counts these bytes, whole lines that have been written, and adds them to the checksum. */
 void segment_accept(struct segment *segment, const char *data, size_t size);

@@ -67,7 +67,7 @@ int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
 	TAILQ_INIT(&sink->segments);
 	sink->folder_fd = -1;
 	clear_buffer(sink);
-	sink->buffer = malloc(SINK_BUFFER_SIZE);
+	sink->buffer = aligned_alloc(WRITE_BEHIND_BLOCK, SINK_BUFFER_SIZE);
 	if (!sink->buffer)
 		return -ENOMEM;
 	error = make_header(sink, format);
@@ -112,7 +112,7 @@ void sink_remove(struct sink *sink, int output_fd)
 
 static void clear_buffer(struct sink *sink)
 {
-	sink->used = 0;
+	sink->used = sink->settled;
 	sink->buffered_rows = 0;
 	sink->first_ns = sink->first_realtime_ns = UINT64_MAX;
 	sink->last_ns = sink->last_realtime_ns = 0;
@@ -130,35 +130,47 @@ static uint64_t count_lines(const char *data, size_t size)
 	return lines;
 }
 
-/* Counts the first `rows` lines of the buffer, of `size` bytes, which are in the file. */
+/* Counts `rows` lines of `size` bytes behind the settled ones, which are in the file now. */
 static void account(struct sink *sink, size_t size, uint64_t rows)
 {
 	struct segment *segment = sink->segment;
 
 	if (!rows)
 		return;
-	segment_accept(segment, sink->buffer, size);
+	segment_accept(segment, sink->buffer + sink->settled, size);
 	segment->rows += rows;
 	sink_widen(&segment->first_ns, &segment->last_ns, sink->first_ns, sink->last_ns);
 	sink_widen(&segment->first_realtime_ns, &segment->last_realtime_ns, sink->first_realtime_ns,
 	      sink->last_realtime_ns);
 	add(sink->written, rows);
 	add(sink->bytes, size);
+	sink->settled += size;
+	sink->buffered_rows -= rows;
 }
 
-/* Only `done` bytes were written: the whole lines among them count, the others stay in the buffer. */
-static void keep_rest(struct sink *sink, size_t done)
+/* The first `done` bytes of the buffer are in the file: counts the whole lines among them. */
+static void settle(struct sink *sink, size_t done)
 {
 	const char *end = memrchr(sink->buffer, '\n', done);
 	size_t whole = end ? (size_t)(end + 1 - sink->buffer) : 0;
-	uint64_t rows = count_lines(sink->buffer, whole);
 
-	account(sink, whole, rows);
-	if (whole < done)
-		segment_trim(sink->segment);
-	sink->used -= whole;
-	sink->buffered_rows -= rows;
-	memmove(sink->buffer, sink->buffer + whole, sink->used);
+	if (whole > sink->settled)
+		account(sink, whole - sink->settled,
+			sink->buffered_rows - count_lines(sink->buffer + whole, sink->used - whole));
+}
+
+/* Lets go of what is in the file, but for the last part of a block, so that the buffer begins with a block again. */
+static void drop_settled(struct sink *sink)
+{
+	uint64_t offset = sink->segment->bytes - sink->settled;
+	uint64_t block = sink->segment->bytes / WRITE_BEHIND_BLOCK * WRITE_BEHIND_BLOCK;
+	size_t gone = block > offset ? (size_t)(block - offset) : 0;
+
+	memmove(sink->buffer, sink->buffer + gone, sink->used - gone);
+	sink->used -= gone;
+	sink->settled -= gone;
+	if (sink->used == sink->settled)
+		clear_buffer(sink);
 }
 
 /*
@@ -170,29 +182,50 @@ static int make_room(struct sink *sink)
 	int error = sink->segment ? 0 : begin_segment(sink);
 
 	if (!error)
-		error = trace_take(sink->trace, sink->used, TRACE_ROOM_OLDEST);
+		error = trace_take(sink->trace, sink_pending(sink), TRACE_ROOM_OLDEST);
 	if (!error || !sink_cut(sink))
 		return error;
 	sink->extent->bytes += sink->kind.header_size;
-	return begin_segment(sink) ?: trace_take(sink->trace, sink->used, TRACE_ROOM_OLDEST);
+	return begin_segment(sink) ?: trace_take(sink->trace, sink_pending(sink), TRACE_ROOM_OLDEST);
 }
 
-static int write_buffer(struct sink *sink)
+/* What of the buffer is written. */
+enum part {
+	WHOLE_BUFFER,
+	WHOLE_BLOCKS, /* where these can be written past the page cache */
+};
+
+static int put_buffer(struct sink *sink, enum part part)
 {
-	size_t taken = sink->used, done;
+	uint64_t offset = sink->segment->bytes - sink->settled;
+	size_t blocks = sink->used / WRITE_BEHIND_BLOCK * WRITE_BEHIND_BLOCK, done = 0;
+	int error = 0;
+
+	if (sink_pending(sink) >= SINK_PAST_CACHE)
+		done = segment_write_blocks(sink->segment, sink->buffer, blocks, offset, &error);
+	if (done)
+		settle(sink, done);
+	if (!error && (!done || part == WHOLE_BUFFER)) {
+		done = sink->settled;
+		done += segment_write(sink->segment, sink->buffer + done, sink->used - done, offset + done, &error);
+		settle(sink, done);
+	}
+	if (error < 0 && sink_pending(sink))
+		segment_trim(sink->segment);
+	drop_settled(sink);
+	return error;
+}
+
+static int write_buffer(struct sink *sink, enum part part)
+{
+	size_t taken = sink_pending(sink);
 	uint64_t before;
 	int error = make_room(sink);
 
 	if (error < 0)
 		return error;
 	before = sink->segment->bytes;
-	done = segment_write(sink->segment, sink->buffer, sink->used, &error);
-	if (done < sink->used) {
-		keep_rest(sink, done);
-	} else {
-		account(sink, sink->used, sink->buffered_rows);
-		clear_buffer(sink);
-	}
+	error = put_buffer(sink, part);
 	trace_settle(sink->trace, taken, sink->segment->bytes - before);
 	return error;
 }
@@ -202,27 +235,32 @@ static bool closing_is_due(const struct sink *sink)
 	return sink->unclosed && sink->unclosed != sink->segment;
 }
 
-int sink_flush(struct sink *sink)
+static int flush(struct sink *sink, enum part part)
 {
 	int close_error, error = 0;
 
-	if (!sink->used && !closing_is_due(sink))
+	if (!sink_pending(sink) && !closing_is_due(sink))
 		return 0;
 	close_error = sink_close_rest(sink);
-	if (sink->used)
-		error = write_buffer(sink);
+	if (sink_pending(sink))
+		error = write_buffer(sink, part);
 	error = error ?: close_error;
 	atomic_store_explicit(&sink->error, error, memory_order_relaxed);
 	return error;
 }
 
+int sink_flush(struct sink *sink)
+{
+	return flush(sink, WHOLE_BUFFER);
+}
+
 static void lose_buffer(struct sink *sink)
 {
-	if (!sink->used)
+	if (!sink_pending(sink))
 		return;
 	add(sink->lost, sink->buffered_rows);
 	sink->extent->rows -= sink->buffered_rows;
-	sink->extent->bytes -= sink->used + sink_new_header(sink);
+	sink->extent->bytes -= sink_pending(sink) + sink_new_header(sink);
 	clear_buffer(sink);
 }
 
@@ -233,7 +271,7 @@ void sink_lose_row(struct sink *sink)
 
 void sink_make_space(struct sink *sink, size_t size)
 {
-	sink_flush(sink);
+	flush(sink, WHOLE_BLOCKS);
 	if (sink->used + size > SINK_BUFFER_SIZE)
 		lose_buffer(sink);
 }
@@ -242,8 +280,8 @@ bool sink_fits(const struct sink *sink, size_t size, uint64_t limit)
 {
 	uint64_t bytes = sink->segment ? sink->segment->bytes : sink->kind.header_size;
 
-	return bytes + sink->used + size <= limit ||
-	       (!sink->used && (!sink->segment || !sink->segment->rows));
+	return bytes + sink_pending(sink) + size <= limit ||
+	       (!sink_pending(sink) && (!sink->segment || !sink->segment->rows));
 }
 
 static int close_segment(struct sink *sink, struct segment *segment)
@@ -268,6 +306,14 @@ int sink_close_rest(struct sink *sink)
 	return error;
 }
 
+static void end_segment(struct sink *sink)
+{
+	sink->segment = NULL;
+	sink->used -= sink->settled;
+	memmove(sink->buffer, sink->buffer + sink->settled, sink->used);
+	sink->settled = 0;
+}
+
 struct segment *sink_cut(struct sink *sink)
 {
 	struct segment *segment = sink->segment;
@@ -275,7 +321,7 @@ struct segment *sink_cut(struct sink *sink)
 
 	if (!segment || !segment->rows)
 		return NULL;
-	sink->segment = NULL;
+	end_segment(sink);
 	error = sink_close_rest(sink);
 	if (error < 0)
 		atomic_store_explicit(&sink->error, error, memory_order_relaxed);
@@ -287,7 +333,7 @@ int sink_close(struct sink *sink)
 	int error = sink_flush(sink);
 
 	lose_buffer(sink);
-	sink->segment = NULL;
+	end_segment(sink);
 	return sink_close_rest(sink) ?: error;
 }
 

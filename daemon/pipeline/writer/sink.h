@@ -23,7 +23,8 @@
 #include "storage/trace.h"
 
 enum {
-	SINK_BUFFER_SIZE = 256 * 1024,
+	SINK_BUFFER_SIZE = 1024 * 1024,
+	SINK_PAST_CACHE = 256 * 1024, /* so many bytes at once go to the disk past the page cache */
 };
 
 /* What a session has in its files and buffers, all streams together; headers included. */
@@ -42,9 +43,14 @@ struct sink {
 	struct segment *segment; /* that is being written; NULL between two */
 	struct segment_list segments;
 	struct segment *unclosed; /* the first that has not its final name yet, or NULL */
+	/*
+	 * What is written past the page cache are whole blocks of the file. So the buffer begins where a block does,
+	 * with bytes that are in the file already.
+	 */
 	char *buffer;
 	size_t used;
-	uint64_t buffered_rows;
+	size_t settled; /* of these: bytes at the beginning that are in the file, and counted */
+	uint64_t buffered_rows; /* behind those */
 	uint64_t first_ns; /* of the buffered rows, CLOCK_MONOTONIC */
 	uint64_t last_ns;
 	uint64_t first_realtime_ns;
@@ -66,8 +72,14 @@ void sink_done(struct sink *sink); /* takes an all-zero sink too */
 /* Removes its files and its folder, which is its own. */
 void sink_remove(struct sink *sink, int output_fd);
 
-/* Empties the buffer when a line of `size` bytes does not fit. */
+/* Writes the buffer, but for its last part of a block, when a line of `size` bytes does not fit. */
 void sink_make_space(struct sink *sink, size_t size);
+
+/* Bytes of lines that are not in the file yet. */
+static inline size_t sink_pending(const struct sink *sink)
+{
+	return sink->used - sink->settled;
+}
 
 /* Room for a line of at most `size` bytes, which is less than SINK_BUFFER_SIZE. Never NULL. */
 static inline char *sink_reserve(struct sink *sink, size_t size)
@@ -86,7 +98,7 @@ static inline size_t sink_new_header(const struct sink *sink)
 /* Bytes by which a line of `size` makes the session's files grow. */
 static inline size_t sink_growth(const struct sink *sink, size_t size)
 {
-	return size + (sink->used ? 0 : sink_new_header(sink));
+	return size + (sink_pending(sink) ? 0 : sink_new_header(sink));
 }
 
 /* Whether its segment stays within `limit` bytes with a line of `size`, or holds nothing but that line. */

@@ -7,6 +7,7 @@
  *   fail NUMBER PREFIX    writing below PREFIX fails with that error number
  *   stall PREFIX          writing below PREFIX, opening it by path or looking at it does not return while the
  *                         line stands there
+ *   slow RATE PREFIX      writing below PREFIX takes a second for so many bytes
  *   made PREFIX           making a folder below PREFIX does not return, once it is made
  *   clock SECONDS         CLOCK_REALTIME is so far ahead
  */
@@ -79,27 +80,66 @@ static int order_await(const char *path)
 	return order;
 }
 
+/* 0: it cannot be told. */
+static int path_of(int fd, char path[PATH_MAX])
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, PATH_MAX - 1);
+	if (length >= 0)
+		path[length] = '\0';
+	return length >= 0;
+}
+
 /* Whether the call on this file is to fail; errno is set then. */
 static int fails(int fd)
 {
-	char link[64], path[PATH_MAX];
-	ssize_t length;
+	char path[PATH_MAX];
 	int order;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length < 0)
+	if (!path_of(fd, path))
 		return 0;
-	path[length] = '\0';
 	order = order_await(path);
 	if (order)
 		errno = order;
 	return order;
 }
 
+/* Bytes a second that a disk takes; 0: no order says so. */
+static unsigned long rate_of(const char *path)
+{
+	char line[PATH_MAX + 64], prefix[PATH_MAX];
+	unsigned long rate, result = 0;
+	FILE *orders = open_orders();
+
+	while (orders && !result && fgets(line, sizeof(line), orders))
+		if (sscanf(line, "slow %lu %4095s", &rate, prefix) == 2 && below(path, prefix))
+			result = rate;
+	if (orders)
+		fclose(orders);
+	return result;
+}
+
+/* The time that a slow disk takes for what was written. */
+static ssize_t take_time(int fd, ssize_t written)
+{
+	char path[PATH_MAX];
+	unsigned long rate = written > 0 && path_of(fd, path) ? rate_of(path) : 0;
+	struct timespec left;
+
+	if (!rate)
+		return written;
+	left.tv_sec = (time_t)((unsigned long)written / rate);
+	left.tv_nsec = (long)((unsigned long)written % rate * 1e9 / (double)rate);
+	nanosleep(&left, NULL);
+	return written;
+}
+
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
 {
-	return fails(fd) ? -1 : REAL(pwrite)(fd, data, size, offset);
+	return fails(fd) ? -1 : take_time(fd, REAL(pwrite)(fd, data, size, offset));
 }
 
 ssize_t write(int fd, const void *data, size_t size)

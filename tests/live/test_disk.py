@@ -163,6 +163,44 @@ def read_only_for_ever(world):
     reads.all_there(good.output, load.done)
 
 
+SLOW = 20_000_000  # bytes a second
+TOO_MANY = 60_000  # rows of deep files: two hundred megabytes
+
+
+@test(host_only=True)
+def slow(world):
+    """A disk that takes less than comes: as much as fits is written, the rest has its time, others notice nothing."""
+    daemon, client = world.faulty_daemon()
+    session = world.session(*reads.OPTIONS, ctl=client, lossless=False)
+    file = world.path('file')
+    good = world.session(*reads.OPTIONS, '--path', file, ctl=client)
+    with reads.Reads(reads.deep(world.path('deep'))) as load, reads.Reads(file) as other, good:
+        session.start()
+        daemon.order('slow %d %s' % (SLOW, session.output))
+        begin = time.monotonic()
+        for _ in range(20):
+            load.go(TOO_MANY // 20)
+            other.go(10)
+        wait_for('what was queued to be written', lambda: balanced(session))
+        took = time.monotonic() - begin
+        final = session.stop()
+    one = account.streams(final)['vfs']
+    lost = one['lost']['queue'] + one['lost']['disk']
+    equal(one['emitted'], one['written'] + lost, 'written and lost')
+    equal(one['emitted'], load.done + other.done, 'emitted')
+    check(lost > 0, 'no row was lost', one)
+    check(one['bytes'] > 0.6 * SLOW * took, 'less was written than the disk takes', one['bytes'], took)
+    told = find_key(rows.manifest(session.output), 'losses')
+    equal(sum(entry['rows'] for entry in told), lost, 'lost by time')
+    check(all(entry['from'] <= entry['to'] for entry in told), 'times', told)
+    reads.all_there(good.output, other.done)
+
+
+def balanced(session):
+    one = account.streams(session.status())['vfs']
+    return one['emitted'] == one['written'] + sum(one['lost'].values())
+
+
 def answers_soon(client, *args):
     """In moments; as long as the disk does not answer, nothing that waits for it ends."""
     begin = time.monotonic()

@@ -18,14 +18,15 @@ MIB = 1 << 20
 
 
 class Daemon:
-    def __init__(self, world):
-        self.build, self.cpu, self.level = world.build, world.other_cpu, world.level
+    def __init__(self, world, cpus=()):
+        self.build, self.level = world.build, world.level
+        self.cpus = ','.join(map(str, cpus or [world.other_cpu]))
         self.folder = os.path.join(world.folder, 'daemon')
         self.socket = os.path.join(self.folder, 'run', 'io.iotracer')
         self.process, self.count = None, 0
 
     def command(self):
-        command = ['taskset', '-c', str(self.cpu), self.build.daemon, '--level', self.level]
+        command = ['taskset', '-c', self.cpus, self.build.daemon, '--level', self.level]
         for name in ('runtime', 'log', 'state'):
             path = os.path.join(self.folder, 'run' if name == 'runtime' else name)
             os.makedirs(path, exist_ok=True)

@@ -141,7 +141,7 @@ static int open_probes(struct engine *engine, struct engine_error *error)
 		return engine_fail(error, r, "", NULL);
 	control_page_block(context->probes, engine->block_flags);
 	flags_set_block_bits(engine->block_flags);
-	log_info("hooks at %s level", probes_level_name(probes_level(context->probes)));
+	log_info("BPF programs have their hooks at %s level", probes_level_name(probes_level(context->probes)));
 	r = loading_begin(context->probes, context->event);
 	return r < 0 ? engine_fail(error, r, "", "cannot start the thread that loads the programs") : 0;
 }
@@ -209,7 +209,7 @@ static int open_all(struct engine *engine, struct engine_error *error)
 		return r;
 	r = log_folder_open(context);
 	if (r < 0)
-		return engine_fail(error, r, "", "cannot start the thread that compresses");
+		return engine_fail(error, r, "", "cannot start the thread that compresses and removes files");
 	r = open_consumer(context);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot read the rings of the BPF programs");
@@ -217,7 +217,7 @@ static int open_all(struct engine *engine, struct engine_error *error)
 	return r < 0 ? engine_fail(error, r, "", "out of memory") : 0;
 }
 
-/* Sessions go on, and a thread sets right the folders of those that were killed. */
+/* Resumes sessions, and starts the thread that recovers the folders of those that were killed. */
 static void resume(struct engine *engine)
 {
 	struct session_context *context = &engine->context;
@@ -228,7 +228,8 @@ static void resume(struct engine *engine)
 	if (r >= 0)
 		r = recovery_start(engine->recovery);
 	if (r < 0)
-		log_error("cannot set right what was killed: %s", strerror(-r));
+		log_error("cannot recover the files of killed sessions, which is tried again at the next start: %s",
+			  strerror(-r));
 }
 
 DEFINE_CLEANUP(struct engine *, engine_free);
@@ -290,7 +291,7 @@ bool engine_free(struct engine *engine)
 	probes_free(context->probes);
 	ended = context->abandoned ? storage_stop(context->storage) : storage_free(context->storage);
 	if (!ended)
-		log_error("a segment that is compressed lies on a disk that does not answer: the daemon ends without it");
+		log_error("compression waits for a disk that does not answer: the daemon ends without waiting for it");
 	ended &= !context->hung;
 	sd_event_source_disable_unref(engine->notices);
 	if (context->notice >= 0 && !context->abandoned)

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
 	if (optind < argc)
-		usage_error("there are no arguments but options", argv[optind]);
+		usage_error("only options are taken", argv[optind]);
 
 	log_open();
 	r = manager_new(&chosen, &manager);

@@ -139,7 +139,7 @@ static int reload(void *userdata, struct json_object *errors, struct json_object
 	if (r >= 0)
 		log_notice("configuration reloaded");
 	else
-		log_error("configuration not reloaded: nothing is changed");
+		log_error("configuration not reloaded, because of the errors above: all settings stay as they were");
 	sd_notify(false, "READY=1");
 	return r;
 }
@@ -162,7 +162,7 @@ static int claim_instance(struct manager *manager, bool inherited)
 		    ? -EADDRINUSE
 		    : instance_lock(folder, &manager->lock);
 	if (r == -EADDRINUSE)
-		log_error("a daemon runs already: %s is in use", manager->socket);
+		log_error("another iotracerd runs already: %s is in use", manager->socket);
 	else if (r < 0)
 		log_error("cannot lock %s: %s", folder, strerror(-r));
 	return r;
@@ -204,7 +204,7 @@ static int listen_inherited(struct manager *manager, int first, int count)
 		int r = server_listen(manager->server, first + i);
 
 		if (r < 0) {
-			log_error("cannot listen on the socket handed in: %s", strerror(-r));
+			log_error("cannot listen on the socket from systemd: %s", strerror(-r));
 			return r;
 		}
 	}
@@ -249,7 +249,7 @@ static int serve(struct manager *manager, int first, int count)
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
 	(void)userdata;
-	log_info("%s: ending", info->ssi_signo == SIGINT ? "interrupted" : "terminated");
+	log_info("%s received: ending", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 	return sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
@@ -305,7 +305,7 @@ static void raise_descriptors(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_warning("cannot raise the limit of open files: %s", strerror(errno));
+		log_warning("cannot raise the limit of open files, for lack of which sessions may be refused: %s", strerror(errno));
 }
 
 static int start(struct manager *manager)
@@ -315,7 +315,7 @@ static int start(struct manager *manager)
 	raise_descriptors();
 	inherited = listener_inherit(&first);
 	if (inherited < 0) {
-		log_error("cannot use the socket handed in: %s", strerror(-inherited));
+		log_error("cannot use the socket from systemd: %s", strerror(-inherited));
 		return inherited;
 	}
 	r = load_config(manager);

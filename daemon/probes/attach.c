@@ -41,7 +41,8 @@ static struct probes_failure *failure_add(struct probes *probes, enum probes_gro
 						       sizeof(*failures));
 	struct probes_failure *failure = failures ? &failures[probes->failure_count] : &unkept;
 
-	log_warning("cannot attach %s: %s", hook, strerror(-error));
+	log_warning("cannot attach to %s: its operations are not recorded until a session starts for which it can be "
+		    "attached: %s", hook, strerror(-error));
 	*failure = (struct probes_failure){ .group = group, .error = error };
 	snprintf(failure->hook, sizeof(failure->hook), "%s", hook);
 	if (failures) {
@@ -117,7 +118,8 @@ uint64_t probes_fault_period(struct probes *probes, uint64_t period)
 		r = counted_period(probes->fault_events[i], period);
 	if (r >= 0)
 		return period;
-	log_warning("cannot have perf leave out page faults: %s", strerror(-r));
+	log_warning("cannot set the period of the perf events of page faults, so that the BPF program sees all of them: %s",
+		    strerror(-r));
 	return period > 1 ? probes_fault_period(probes, 1) : period;
 }
 

@@ -97,11 +97,11 @@ int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hoo
 
 	if (fd >= 0)
 		return fd;
-	log_warning("cannot load a hook on %s: %s", name, strerror(errno));
+	log_warning("cannot load a BPF program for the function %s: %s", name, strerror(errno));
 	log = calloc(1, VERIFIER_LOG_BYTES);
 	fd = log ? clone_program(origin, type, hook, log, VERIFIER_LOG_BYTES) : -ENOMEM;
 	if (log)
-		log_debug("the verifier says: %s", log);
+		log_debug("log of the BPF verifier: %s", log);
 	return fd;
 }
 

@@ -163,7 +163,8 @@ void in_flight_count(struct probes *probes, struct in_flight *ret)
 			r = table_add(ret, &layout, bpf_map__fd(map));
 		if (r >= 0)
 			continue;
-		log_warning("what is in flight in %s cannot be counted: %s", tables[i].map, strerror(-r));
+		log_warning("cannot read BPF map %s: operations in flight are not counted, and slots with earlier filters "
+			    "stay taken: %s", tables[i].map, strerror(-r));
 		ret->slots = ~0ULL;
 	}
 }

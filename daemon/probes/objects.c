@@ -258,7 +258,8 @@ static void load_and_plug(struct probes *probes, enum object which)
 	int r = object_load(probes, which, &object);
 
 	if (r < 0) {
-		log_warning("the kernel refuses %s programs: %s", objects[which].name, strerror(-r));
+		log_warning("the kernel does not load the BPF programs of %s, so their rows cannot be recorded: %s",
+			    objects[which].name, strerror(-r));
 		return;
 	}
 	r = plug_in(probes, which, object);
@@ -266,7 +267,8 @@ static void load_and_plug(struct probes *probes, enum object which)
 		atomic_store(&probes->objects[which], object);
 		return;
 	}
-	log_warning("the kernel does not go on to %s programs: %s", objects[which].name, strerror(-r));
+	log_warning("the kernel allows no tail calls to the BPF programs of %s, so their rows cannot be recorded: %s",
+		    objects[which].name, strerror(-r));
 	bpf_object__close(object);
 }
 
@@ -277,7 +279,8 @@ static void load_functions(struct probes *probes)
 			functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS], &functions) : -EOPNOTSUPP;
 
 	if (r < 0)
-		log_warning("no hooks on the functions of system calls: %s", strerror(-r));
+		log_warning("cannot load programs for the functions of system calls, so vfs cannot be recorded: %s",
+			    strerror(-r));
 	atomic_store(&probes->functions, functions);
 }
 

@@ -38,12 +38,14 @@ void own_add(struct probes *probes, pid_t process)
 	uint8_t value = 1;
 
 	if (process > 0 && !own)
-		log_warning("process %d is one of ours too many: what it does is recorded", process);
+		log_warning("process %d belongs to iotracer, but the table of its processes is full: sessions record "
+			    "what it does", process);
 	if (!own || own->count++)
 		return;
 	own->process = key;
 	if (bpf_map_update_elem(probes_map(probes, "own_processes"), &key, &value, BPF_ANY) < 0)
-		log_warning("process %d is ours, and recorded: %s", process, strerror(errno));
+		log_warning("process %d belongs to iotracer, but cannot be left out: sessions record what it does: %s",
+			    process, strerror(errno));
 	probes->page->own_hints[hint_of(key)] = true;
 }
 

@@ -20,7 +20,7 @@ void anonymize_prepare(const char *state_dir)
 	char message[512];
 
 	if (iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)) < 0)
-		log_warning("no session can be anonymised: %s", message);
+		log_warning("nothing can be anonymised with the key of this host: %s", message);
 	explicit_bzero(key, sizeof(key));
 }
 

@@ -48,8 +48,8 @@ static void warn_unfollowed(struct session *session)
 	uint64_t unfollowed = slot_unfollowed(&session->context->slots, &session->slots);
 
 	if (unfollowed && !session->unfollowed_told)
-		log_warning("session %s: there is no room to follow more processes: what those do that are born from "
-			    "now on is missing", session->spec.name);
+		log_warning("session %s: there is no room to follow more processes: descendants that are born from now on "
+			    "are not recorded", session->spec.name);
 	session->unfollowed_told |= unfollowed;
 }
 

@@ -255,7 +255,7 @@ static void dump_done(struct errand *errand)
 
 	dump_detach(dump);
 	if (dump->result < 0)
-		log_error("dump of session %s: %s", dump->name, dump->error.message);
+		log_error("dump of session %s failed: %s", dump->name, dump->error.message);
 	else
 		log_info("session %s dumped into %s", dump->name, dump->output);
 	if (dump->handler)
@@ -385,7 +385,7 @@ void dump_forget(struct engine_dump *dump)
 /* Everything that the dump has is left to its thread. */
 static void leave_behind(struct engine_dump *dump)
 {
-	log_error("dump of session %s: its disk does not answer, and the daemon ends without it", dump->name);
+	log_error("dump of session %s: its disk does not answer, and the daemon ends without waiting for it", dump->name);
 	dump_detach(dump);
 	errand_abandon(&dump->errand);
 }

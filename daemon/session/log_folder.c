@@ -22,7 +22,7 @@ static struct storage_limits limits_of(const struct session_context *context,
 	if (!statvfs(context->config.log_dir, &status))
 		whole = (uint64_t)status.f_blocks * status.f_frsize;
 	else
-		log_warning("%s: %m", context->config.log_dir);
+		log_warning("limits of storage in percent do not apply: no size of the file system of %s: %m", context->config.log_dir);
 	return (struct storage_limits){
 		.max_use = iotr_share_of(&config->max_use, whole),
 		.keep_free = iotr_share_of(&config->keep_free, whole),
@@ -86,7 +86,7 @@ static void make_log_dir(struct session_context *context)
 	context->log_rights = (struct rights){ .gid = readers && !geteuid() ? *readers : getegid() };
 	own = rights_use(&context->log_rights);
 	if (mkdir(path, INSIDE_FOLDER_MODE) < 0 && errno != EEXIST)
-		log_warning("cannot create %s: %m", path);
+		log_warning("cannot create the log folder %s: %m", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && readers)
 		inside_claim(fd, INSIDE_FOLDER_MODE);

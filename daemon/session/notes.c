@@ -37,8 +37,8 @@ void note_describe(const struct session *session, struct running_note *note)
 
 void note_failed(const char *state_dir, const struct running_note *note, int error)
 {
-	log_warning("session %s will not be found again after a crash: no note in %s: %s", note->name, state_dir,
-		    strerror(-error));
+	log_warning("session %s: its note in %s cannot be written, so after a crash it neither goes on nor are its files "
+		    "recovered: %s", note->name, state_dir, strerror(-error));
 }
 
 /* Stores the path without symbolic links, so that nobody can redirect it later. */

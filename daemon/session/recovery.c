@@ -66,8 +66,8 @@ static int find_key(const char *state_dir, const struct running_note *note, stru
 void recovery_failed(const struct running_note *note, int error)
 {
 	if (error != -ECANCELED)
-		log_warning("the files of session %s, which was killed, are left as they are in %s: %s", note->name,
-			    note->output, strerror(-error));
+		log_warning("session %s was killed, and its files in %s cannot be recovered: %s", note->name, note->output,
+			    strerror(-error));
 }
 
 int recovery_run(const char *state_dir, const struct rights *log, bool limited,
@@ -92,8 +92,7 @@ int recovery_run(const char *state_dir, const struct rights *log, bool limited,
 	r = recover_folder(&config);
 	explicit_bzero(key, sizeof(key));
 	if (r > 0)
-		log_notice("session %s was killed; its files are whole again in %s", note->name,
-			   note->output);
+		log_notice("session %s was killed, and its files in %s have been recovered", note->name, note->output);
 	return r < 0 || !extent ? r : recover_extent(&config, extent);
 }
 
@@ -256,7 +255,8 @@ bool recovery_end(struct recovery *recovery)
 	atomic_store(&recovery->cancel, true);
 	expect(recovery, 0);
 	if (recovery->started && !thread_ends(recovery, clocks_mono_ns() + END_NS)) {
-		log_error("a folder that is set right lies on a disk that does not answer: the daemon ends without it");
+		log_error("the recovery of a killed session waits for a disk that does not answer: the daemon ends without "
+			  "waiting for it");
 		return false;
 	}
 	recovery_free(recovery);

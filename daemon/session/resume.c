@@ -37,15 +37,15 @@ static bool filters_processes(const struct running_note *note)
 static const char *refusal(const struct resuming *resuming, const struct running_note *note)
 {
 	if (!note->inode)
-		return "it had not begun";
+		return "it was still starting";
 	if (!resuming->context->config.resume)
-		return "Resume=no";
+		return "the configuration has Resume=no";
 	if (registry_find(resuming->registry, note->name))
 		return "a session of that name runs";
 	if (note->ends_ns && note->ends_ns <= clocks_realtime_ns())
 		return "its duration is over";
 	if (filters_processes(note))
-		return "its processes may be others by now";
+		return "its filter has process numbers, which may be those of others by now";
 	return NULL;
 }
 
@@ -58,7 +58,8 @@ static void move_note(const char *state_dir, const char *id)
 	int r = running_move(state_dir, id);
 
 	if (r < 0)
-		log_error("cannot move a note in %s: %s", state_dir, strerror(-r));
+		log_error("cannot move the note of a session in %s, so the next start of iotracerd looks at it again: %s",
+			  state_dir, strerror(-r));
 }
 
 static void refuse(const char *name, int r, const struct engine_error *error)
@@ -151,7 +152,8 @@ void resume_sessions(struct registry *registry, struct session_context *context,
 	ssize_t count = running_read(state_dir, RUNNING_SESSIONS, &notes);
 
 	if (count < 0)
-		log_warning("cannot read the notes of sessions in %s: %s", state_dir, strerror((int)-count));
+		log_warning("cannot read the notes of the sessions that ran, in %s: none of them goes on: %s", state_dir,
+			    strerror((int)-count));
 	for (ssize_t i = 0; i < count; i++) {
 		resume_session(&resuming, &notes[i]);
 		running_note_done(&notes[i]);

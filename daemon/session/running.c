@@ -302,8 +302,8 @@ static int add_note(int folder, const char *file, struct running_note **notes, s
 		++*count;
 		return 0;
 	}
-	log_warning("the note %s of a session that ran cannot be read%s: %s", file,
-		    may_be_read_later(r) ? "" : ", and is removed", strerror(-r));
+	log_warning("the note %s of a session that ran cannot be read, and %s: %s", file,
+		    may_be_read_later(r) ? "is tried again at the next start" : "is removed", strerror(-r));
 	if (!may_be_read_later(r))
 		unlinkat(folder, file, 0);
 	return 0;

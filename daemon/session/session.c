@@ -35,7 +35,8 @@ static const uint32_t transitions[SESSION_STATES] = {
 static void enter(struct session *session, enum session_state state)
 {
 	if (!(transitions[session->state] >> state & 1)) {
-		log_error("session %s: no way from state %d to %d", session->spec.name, session->state, state);
+		log_error("session %s: bug in iotracerd, which ends: state %d must not follow state %d", session->spec.name,
+			  state, session->state);
 		abort();
 	}
 	session->state = state;
@@ -134,8 +135,8 @@ void session_await_end(struct session *session, uint64_t until_ns)
 	const struct row_sink_ops *ops = session->sink->ops;
 
 	if (ops->await && !ops->await(session->sink, until_ns)) {
-		log_error("session %s: its disk does not answer, and the daemon ends without it; "
-			  "what was not written by now is missing in %s", session->spec.name, session->output);
+		log_error("session %s: its disk does not answer, and the daemon ends without waiting for it; "
+			  "rows that were not written by now are missing in %s", session->spec.name, session->output);
 		session->context->hung = session->context->abandoned = true;
 		session->left_behind = true;
 	}
@@ -304,7 +305,7 @@ void session_await_opening(struct session *session, uint64_t until_ns)
 {
 	if (!session->opening || opening_wait(session->opening, until_ns))
 		return;
-	log_warning("session %s: its disk does not answer", session->spec.name);
+	log_warning("session %s: its disk does not answer, so it ends before it has begun", session->spec.name);
 	opening_abandon(TAKE(session->opening));
 	session->context->abandoned = true;
 	enter(session, SESSION_FAILED);

@@ -100,7 +100,7 @@ static void tell_sink(struct session *session)
 	int r = ops->redefine ? ops->redefine(session->sink, definition) : 0;
 
 	if (r < 0)
-		log_error("manifest of session %s: %s", session->spec.name, strerror(-r));
+		log_error("session %s: its manifest does not show the changed filters: %s", session->spec.name, strerror(-r));
 }
 
 /* The session's paths from now on: the new ones if the change has any, otherwise the present ones. */

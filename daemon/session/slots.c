@@ -127,8 +127,8 @@ static void lose_first(struct slots *slots)
 	}
 	give_up(slots, first);
 	if (lost)
-		log_warning("session %s: %" PRIu64 " operations that began before its filters changed are lost, as "
-			    "another slot was needed", owner->name, lost);
+		log_warning("session %s: %" PRIu64 " operations in flight that began before its filters changed are lost: "
+			    "all 64 slots of sessions were taken, and another was needed", owner->name, lost);
 }
 
 /* ---- free slots ---- */

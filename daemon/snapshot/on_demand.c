@@ -93,7 +93,7 @@ static bool finish_folder(struct on_demand *asked, own_folder_handler handler)
 
 	if (own_folder_finish(folder, asked->any ? asked->list : NULL, asked->stored, handler, asked) >= 0)
 		return true;
-	log_warning("%s: its manifest cannot be written", asked->output);
+	log_warning("%s: out of memory or threads: the manifest is not written", asked->output);
 	asked->folder = NULL;
 	return false;
 }

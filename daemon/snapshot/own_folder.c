@@ -92,7 +92,7 @@ static struct trace *trace_begin(const struct own_folder *folder)
 	struct trace *trace = NULL;
 
 	if (storage_add(folder->storage, &config, &trace) < 0)
-		log_warning("%s: no memory to count its files", folder->path);
+		log_warning("%s: out of memory: the limits of the log folder do not count its files", folder->path);
 	trace_grown(trace, folder->stored);
 	return trace;
 }
@@ -115,7 +115,8 @@ static void write_manifest(struct own_folder *folder)
 			r = manifest_sync(&manifest);
 	}
 	if (r < 0)
-		log_warning("%s: the manifest cannot be written: %s", folder->path, strerror(-r));
+		log_warning("%s: the manifest cannot be written, so 'iotracectl verify' cannot check the snapshots: %s",
+			    folder->path, strerror(-r));
 	manifest_done(&manifest);
 	trace_free(config.trace);
 }

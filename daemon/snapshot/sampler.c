@@ -97,7 +97,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	if (r >= 0)
 		r = readings_add(sampler->readings, &tasks, clock_ns(CLOCK_MONOTONIC));
 	if (r < 0)
-		log_debug("processes cannot be read: %s", strerror(-r));
+		log_debug("CPU times of processes cannot be read, and are read again soon: %s", strerror(-r));
 	sd_event_source_set_time_relative(source, TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -213,7 +213,7 @@ static void remove_parts(const struct snapshot *snapshot)
 	};
 
 	if (!remains_remove(&remains))
-		log_warning("what a %s snapshot has left unfinished cannot be removed", kind_names[snapshot->kind]);
+		log_warning("files of an unfinished %s snapshot cannot be removed", kind_names[snapshot->kind]);
 }
 
 static void died(struct snapshot *snapshot)
@@ -221,7 +221,7 @@ static void died(struct snapshot *snapshot)
 	snapshot->state.error = -ECONNRESET;
 	snapshot->state.ended_ns = snapshot->state.started_ns ?: 1;
 	snprintf(snapshot->state.message, sizeof(snapshot->state.message),
-		 "the process that took it ended without a word");
+		 "the process that took it ended without a result");
 	remove_parts(snapshot);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""After SIGKILL: files are made whole, the gap is told, and what ran goes on."""
+"""After SIGKILL: files are recovered, the manifest tells of the gap, and sessions go on."""
 import glob
 import json
 import os
@@ -47,12 +47,12 @@ def touch(world):
 
 
 def count(*paths):
-    """Rows of files that may end within one."""
+    """Number of rows of files that may end in the middle of one."""
     return sum(max(0, rows.content(path).count(b'\n') - 1) for path in paths)
 
 
 def wait_rows(*outputs):
-    """Until each has rows in the file that is being written."""
+    """Waits until each session has rows in the file that is being written."""
     wait_for('rows in a file', lambda: all(count(*rows.parts(output)) for output in outputs))
 
 
@@ -97,7 +97,7 @@ def peak(daemon):
 
 @test(host_only=True)
 def large_manifest(world):
-    """Of two hundred and thirty thousand files, as of a few: all are told still, in little more memory than that takes."""
+    """A manifest of 230,000 files is recovered like one of a few: it names all of them, and takes little memory."""
     daemon, ctl = world.own_daemon(fresh=True)
     output = ctl.json('start', 'large', '--vfs', '--command', 'touch', code=(0, 6))['session']['output']
     touch(world)
@@ -152,7 +152,7 @@ def judge_resumed(ctl, work, output, resumed):
     equal(rows.manifest(resumed)['definition']['resumes'], output, 'resumes')
 
 
-# What may lie in the folder after a crash of the machine, or be made of it by somebody.
+# What a crash of the machine may leave in the folder, and what somebody may make of it.
 
 def half_a_row(output, part, victim):
     with open(part, 'rb') as file:
@@ -220,7 +220,7 @@ def content(path):
 
 @test(host_only=True)
 def damaged(world):
-    """Rows are saved where that can be; what others made of a folder is left alone."""
+    """Rows are recovered where possible; a folder that somebody else has changed is left alone."""
     daemon, ctl = world.own_daemon()
     victim = os.path.join(world.make('victim'), 'file')
     with open(victim, 'w', encoding='ascii') as file:
@@ -247,7 +247,7 @@ def damaged(world):
     equal(rows.segments(outputs[empty_part], 'vfs'), [], 'segments without a header')
     log = content(daemon.log).decode().splitlines()
     for how in HOSTILE:
-        check(any(outputs[how] in line and 'left as' in line for line in log), how.__name__, *log)
+        check(any(outputs[how] in line and 'cannot be recovered' in line for line in log), how.__name__, *log)
     for how in ELSEWHERE:
         check(rows.parts(outputs[how] + '.old'), 'changed: ' + how.__name__)
 
@@ -317,7 +317,7 @@ def put_bad_notes(daemon):
 
 @test(host_only=True)
 def notes_refused(world):
-    """Resume=no: nothing goes on. Notes that nobody wrote do not stop the daemon."""
+    """With Resume=no nothing goes on. Notes that the daemon did not write do not stop it."""
     path = world.path('config')
     with open(path, 'w', encoding='ascii') as file:
         file.write('[Daemon]\nResume=no\n')
@@ -343,7 +343,7 @@ def recovered(output):
 
 @test(host_only=True)
 def within_max_use(world):
-    """What recovery closed counts, is compressed, and goes when its turn comes; verify finds no fault."""
+    """Files that recovery closed count towards MaxUse=, are compressed, and are removed in their turn; verify finds no fault."""
     limit = 2 << 20
     path = world.path('config')
     with open(path, 'w', encoding='ascii') as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ends and beginnings that go wrong: what is left, and what is on the disk when the power goes."""
+"""Starts and ends that go wrong: what is left behind, and what is on the disk after a power failure."""
 import glob
 import gzip
 import os
@@ -35,7 +35,8 @@ def folder_is_removed(world):
         client.json('stop', 'gone')
 
     run()
-    wait_for('the first one to be gone', lambda: any('given up' in line for line in daemon.tail(50)), daemon.tail)
+    wait_for('the first session to end',
+             lambda: any('its manifest is not written' in line for line in daemon.tail(50)), daemon.tail)
     before = None
 
     def steady():
@@ -52,7 +53,7 @@ def folder_is_removed(world):
 
 @test(host_only=True)
 def killed_at_the_start(world):
-    """SIGKILL before anything is in the folder of a session: it is removed, unless somebody else has put something there."""
+    """SIGKILL while the folder of a session is still empty: it is removed, unless somebody else has put something there."""
     daemon, client = world.faulty_daemon()
     link = world.path('link')
     os.symlink(world.make('linked'), link)
@@ -80,7 +81,7 @@ def killed_at_the_start(world):
 
 @test(host_only=True)
 def killed_after_snapshot(world):
-    """SIGKILL as soon as `snapshot` has answered: the manifest tells of the file that took another one's place."""
+    """SIGKILL as soon as `snapshot` has answered: the manifest describes the new file, not the one that it replaced."""
     daemon, client = world.own_daemon()
     output = world.path('trace')
     client.json('start', 'snapped', *GOES_ON, '--output', output, code=(0, 6))
@@ -97,7 +98,7 @@ def killed_after_snapshot(world):
 
 
 class Device:
-    """A file system whose power can be cut: what is in its image at a moment is what is on the disk."""
+    """A file system whose power can be cut: a copy of its image is what is on the disk at that moment."""
 
     def __init__(self, world):
         world.need('mkfs.ext4', 'losetup')
@@ -123,7 +124,7 @@ class Device:
 
 @test(host_only=True)
 def power_fails_after_snapshot(world):
-    """What is called finished is on the disk, whole and under its name."""
+    """A snapshot that was answered for is on the disk, complete and under its name."""
     disk = Device(world)
     _, client = world.own_daemon()
     done = client.json('snapshot', '--root', '/usr/share', '--output', os.path.join(disk.path, 'snap'))
@@ -142,7 +143,7 @@ def power_fails_after_snapshot(world):
 
 @test(host_only=True)
 def power_fails_after_compression(world):
-    """When the text of a segment is gone, its .gz is on the disk under its name."""
+    """The uncompressed segment is only removed when its .gz is on the disk under its name."""
     disk = Device(world)
     _, client = world.own_daemon()
     output = os.path.join(disk.path, 'trace')

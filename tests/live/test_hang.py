@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever a disk holds up, or a client has the daemon do: others are answered all the same."""
+"""Other clients are answered in time, whatever waits for a disk and whatever one client has the daemon do."""
 import json
 import os
 import signal
@@ -16,14 +16,14 @@ from test_disk_start import Frozen, begin, end_meanwhile, ends, in_background, o
 from test_keep import MIB, all_compressed, config, settled
 from test_snapshot import children, halves
 
-ANSWER_S = 0.05  # half of the answers, as the machine may be busy with other things
+ANSWER_S = 0.05  # the median, as the machine may have other work
 SETS, PATHS = 4, 240
 LISTS, PATIENCE_S = 50, 10
-IDLE_S = 600  # for who works only when nobody else does, on a machine that always has other work
+IDLE_S = 600  # for threads that run only when the CPU is idle, on a machine that is never idle
 
 
 class Peer:
-    """A connection that says what it likes, without waiting for answers."""
+    """A connection that can send calls without waiting for replies."""
 
     def __init__(self, path):
         self.socket, self.rest = socket.socket(socket.AF_UNIX), b''
@@ -54,7 +54,7 @@ class Peer:
 
 
 def judge_answers(times):
-    """Who waits for nothing has its answers at once; but for some of them, as the machine may have other work."""
+    """Most of the answers came at once; some may be late, as the machine may have other work."""
     check(statistics.median(times) <= ANSWER_S, 'median of the answers', statistics.median(times))
     check(ninth_tenth(times) <= 20 * ANSWER_S, 'nine in ten', ninth_tenth(times))
 
@@ -110,7 +110,7 @@ def send_sets(path, name, paths, answers):
 
 @test(host_only=True)
 def many_deep_paths(world):
-    """One client has filters changed again and again, as much as a message holds; another lists."""
+    """One client keeps changing filters, with as many paths as fit into a message; another client lists meanwhile."""
     paths = deep_folders(world)
     daemon, client = world.own_daemon()
     client.json('start', 'deep', '--vfs', '--flight-recorder', '1M', code=(0, 6))
@@ -135,7 +135,7 @@ def many_deep_paths(world):
 
 @test(host_only=True)
 def path_filters(world):
-    """A folder that is named lies on a disk that does not answer: who names it waits, nobody else."""
+    """A path filter on a disk that does not answer: only the client that set it waits."""
     daemon, client = world.faulty_daemon()
     folder = world.make('named')
     with world.session('--vfs', ctl=client, name='runs', lossless=False):
@@ -165,7 +165,7 @@ def path_filters(world):
 
 @test(host_only=True)
 def folders(world):
-    """Where `dump` and `snapshot` are to make a folder hangs: they wait for it, nobody else."""
+    """`dump` and `snapshot` into a disk that does not answer: only these clients wait."""
     disk, (daemon, client) = Frozen(world), world.own_daemon(fresh=True)
     place = lambda name: os.path.join(disk.path, name)
     os.makedirs(os.path.join(place('full'), 'something'))
@@ -201,7 +201,7 @@ def folders(world):
 
 @test(host_only=True)
 def end_while_a_folder_is_made(world):
-    """The daemon's end does not wait for long for a folder that is made."""
+    """The daemon ends soon although a folder is still being made on a disk that does not answer."""
     disk, (daemon, client) = Frozen(world), world.own_daemon()
     client.json('start', 'flight', *reads.OPTIONS, '--flight-recorder', '1M', code=(0, 6))
     disk.freeze()
@@ -217,7 +217,7 @@ def end_while_a_folder_is_made(world):
 
 
 def walking(world, disk, daemon, client):
-    """A snapshot that writes to a disk which stops now; and the process that takes it."""
+    """A snapshot into a disk that stops answering meanwhile: its folder, the client, and the process that takes it."""
     output = os.path.join(disk.path, 'snap')
     asking = in_background(world, client, 'snapshot', 'filesystem', '--root', '/', '--depth', '65535', '--output', output)
     soon('a file to be written', lambda: halves(output))
@@ -229,18 +229,18 @@ def walking(world, disk, daemon, client):
 
 @test(host_only=True)
 def half_snapshots(world):
-    """A process that took a snapshot is killed, by whoever or because nobody asks any more: its half waits, nobody else."""
+    """The process of a snapshot is killed, also as its client has gone: only the removal of its files waits for the disk."""
     disk, (daemon, client) = Frozen(world), world.own_daemon()
     output, asking, process = walking(world, disk, daemon, client)
     os.kill(process, signal.SIGKILL)
     others_listed(daemon, 'what a killed process left')
     others_work(world, client)
     disk.thaw()
-    ends(asking, 1, 'ended without a word')
+    ends(asking, 1, 'ended without a result')
     soon('the half to be gone', lambda: not halves(output))
     output, asking, process = walking(world, disk, daemon, client)
     os.kill(process, signal.SIGCONT)
-    time.sleep(0.5)  # it may be in the midst of writing
+    time.sleep(0.5)  # so that it is writing, if it can
     asking.kill()
     asking.communicate()
     others_listed(daemon, 'what nobody asks for any more')
@@ -252,7 +252,7 @@ def half_snapshots(world):
 
 
 def soon(what, condition):
-    """In the time that it takes where nothing hangs, on a busy machine too."""
+    """Waits for the condition, with a time limit that a busy machine keeps unless something hangs."""
     end = time.monotonic() + IDLE_S
     while not condition():
         check(time.monotonic() < end, 'waited in vain for %s' % what)
@@ -264,7 +264,7 @@ def uncompressed(client, name):
 
 
 def compressing_on_a_frozen_disk(world, load, options=()):
-    """A daemon whose session `hung` lies below the log folder on a disk that stops amid its compression."""
+    """A daemon whose session `hung` writes below the log folder to a disk that stops answering during compression."""
     disk, (daemon, client) = Frozen(world), world.own_daemon(*options, fresh=True)
     os.symlink(disk.path, os.path.join(daemon.folder, 'log', 'hung'))
     client.json('start', 'hung', *reads.OPTIONS, '--rotate-size', '64K', code=(0, 6))
@@ -284,7 +284,7 @@ def compressing_on_a_frozen_disk(world, load, options=()):
 
 @test(host_only=True)
 def compression(world):
-    """Segments wait on a disk that hangs; others are compressed, are told of, and go for MaxUse=, all the same."""
+    """Segments on a disk that does not answer wait; those on others are compressed, described and removed for MaxUse=."""
     path = config(world, '[Storage]\nMaxUse=4M\nKeepFree=0\n[Snapshots]\nSystem=no\n')
     with reads.Reads(reads.deep(world.path('deep'))) as load:
         disk, daemon, client = compressing_on_a_frozen_disk(world, load, ('--config', path))
@@ -304,7 +304,7 @@ def compression(world):
         check(one['removed'] > 1000, 'what was removed', one)
         others_listed(daemon, 'what makes room')
         check(uncompressed(client, 'hung') > 0, 'nothing waits any more')
-        soon('a word of it', lambda: any('its disk does not answer' in line for line in daemon.tail(50)))
+        soon('the message about the disk', lambda: any('its disk does not answer' in line for line in daemon.tail(50)))
         disk.thaw()
         soon('the others', lambda: not uncompressed(client, 'hung'))
         soon('all to be within MaxUse=',
@@ -317,7 +317,7 @@ def compression(world):
 
 @test(host_only=True)
 def end_while_compressing(world):
-    """The daemon's end does not wait for long for a segment that is compressed."""
+    """The daemon ends soon although a segment is still being compressed on a disk that does not answer."""
     with reads.Reads(reads.deep(world.path('deep'))) as load:
         disk, daemon, client = compressing_on_a_frozen_disk(world, load)
         good = client.json('start', 'good', *reads.OPTIONS, code=(0, 6))['session']['output']
@@ -333,7 +333,7 @@ def end_while_compressing(world):
 
 @test(host_only=True)
 def end_of_the_daemon(world):
-    """It ends without what waits for the disk, names it, and the session on the good disk is whole."""
+    """The daemon ends without waiting for the disk, names the session, and the one on the other disk is complete."""
     daemon, client = world.faulty_daemon()
     session = world.session(*reads.OPTIONS, ctl=client, lossless=False, name='hangs')
     good = world.session(*reads.OPTIONS, ctl=client, name='good')

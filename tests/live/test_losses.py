@@ -11,7 +11,7 @@ ROWS = 300000  # more than the rings of a daemon that is stopped can hold
 
 
 def overflow(daemon, load, count=ROWS):
-    """Stops the daemon while rows come; when that was, by CLOCK_MONOTONIC."""
+    """Stops the daemon while rows come; returns from when to when, by CLOCK_MONOTONIC."""
     begin = time.monotonic_ns()
     daemon.process.send_signal(signal.SIGSTOP)
     try:
@@ -22,7 +22,7 @@ def overflow(daemon, load, count=ROWS):
 
 
 def told(losses, begin, end):
-    """Rows by cause, of entries whose time is that of the loss; what the ring held may be too much for the queue."""
+    """Rows by cause; each entry must lie in the time of the loss. Rows left in the ring may overflow the queue, too."""
     rows_by = dict.fromkeys(('ring', 'queue', 'disk', 'unmatched'), 0)
     for one in losses:
         equal(one['stream'], 'vfs', 'stream')
@@ -33,7 +33,7 @@ def told(losses, begin, end):
 
 
 def rows_of(lost):
-    """Without names, whose rows are there."""
+    """Lost rows by cause, without lost names, whose rows are there."""
     return {cause: count for cause, count in lost.items() if cause != 'names'}
 
 
@@ -52,7 +52,8 @@ def ring(world):
     check(lost['ring'] > 0, 'nothing was lost', session.accounts)
     equal(told(rows.manifest(session.output)['losses'], begin, end), lost, 'rows of the list in the manifest')
     equal(told(find_key(session.final, 'losses'), begin, end), lost, 'rows of the list in status')
-    lines = [line for line in daemon.tail(100) if 'rows of vfs lost in: ring, from 20' in line]
+    lines = [line for line in daemon.tail(100)
+             if 'rows of vfs were lost between 20' in line and line.endswith(', cause: ring')]
     check(lines and all('session %s: ' % session.name in line for line in lines), daemon.tail())
     equal(sum(int(line.split(session.name + ': ')[1].split()[0]) for line in lines), lost['ring'], 'rows in the log')
     losses = ctl.json('verify', session.output, code=1)['losses']
@@ -61,7 +62,7 @@ def ring(world):
 
 @test(host_only=True)
 def flight_recorder(world):
-    """The session's, in status and in the definition of a dump."""
+    """The losses of a flight recorder are in status and in the manifest of a dump."""
     daemon, ctl = world.own_daemon(fresh=True)
     with reads.Reads(world.path('file')) as load:
         ctl.json('start', 'flight', *reads.OPTIONS, '--flight-recorder', '1M')
@@ -75,4 +76,4 @@ def flight_recorder(world):
     lost = rows_of(find_key(final, 'streams')['vfs']['lost'])
     equal(told(definition['losses'], begin, end), lost, 'rows of the list in the dump')
     equal(told(find_key(final, 'losses'), begin, end), lost, 'rows of the list in status')
-    ctl.exits(0, 'verify', output)  # of the dump itself nothing is missing
+    ctl.exits(0, 'verify', output)  # the dump itself is complete

@@ -16,7 +16,7 @@ def journal(world, lines):
 
 
 def systemctl(world, *args, check_exit=True):
-    """A failure is told with the last of the journal."""
+    """Runs systemctl; a failure comes with the last lines of the journal."""
     done = world.command('systemctl', *args, check=False)
     if check_exit and done.returncode:
         raise Failure('systemctl %s: exit %d' % (' '.join(args), done.returncode),
@@ -25,7 +25,7 @@ def systemctl(world, *args, check_exit=True):
 
 
 def service(world):
-    """iotracectl with its default socket, where the service can be had."""
+    """iotracectl with its default socket; skips the test where there is no installed service."""
     if not world.installed:
         raise Skip('not --installed')
     with open('/proc/1/comm', encoding='ascii') as file:
@@ -44,7 +44,7 @@ def record(world, ctl):
 
 
 def load_soon(world):
-    """The service at the level that is loaded soon: `works` has it as it is installed."""
+    """Runs the service at the tracepoint level, which loads faster; the test `works` has it as it is installed."""
     if os.path.exists(DROP_IN):
         return
     os.makedirs(DROP_IN)
@@ -58,7 +58,7 @@ def load_soon(world):
 
 
 def running(world):
-    """Its control: of one for all tests that leave it running, as loading takes longer than they do."""
+    """A client of the service, which tests share and leave running, as its start takes longer than they do."""
     ctl = service(world)
     load_soon(world)
     systemctl(world, 'start', 'iotracerd')
@@ -79,13 +79,13 @@ def works(world):
     systemctl(world, 'stop', 'iotracerd')
     equal(show(world, 'iotracerd', 'Result'), 'success', 'result of the service')
     told = journal(world, 50)
-    for line in ('serving on ' + SOCKET, 'terminated: ending'):
+    for line in ('serving on ' + SOCKET, 'SIGTERM received: ending'):
         check(any(line in one for one in told), 'the journal does not tell: ' + line, *told)
 
 
 @test
 def activated(world):
-    """The socket alone is enough."""
+    """Socket activation: a connection starts the service."""
     ctl = service(world)
     if systemctl(world, 'cat', 'iotracerd.socket', check_exit=False).returncode:
         raise Skip('no iotracerd.socket')
@@ -131,7 +131,7 @@ def reload(world):
 
 @test
 def unknown_unit(world):
-    """Of a unit that systemd does not know there are no rows: it may come, so that is a warning."""
+    """A unit that systemd does not know is a warning, as it may be started later."""
     ctl = running(world)
     for unit, known in (('iotr-none-such', False), ('iotracerd', True)):
         name = 'unit-' + unit
@@ -144,14 +144,14 @@ def unknown_unit(world):
 
 @test
 def survives(world):
-    """Started anew after it was killed."""
+    """systemd restarts the service after it was killed."""
     ctl = running(world)
-    # It is the last test of the service, for whose maps a machine has little memory to spare.
+    # This is the last test of the service: a virtual machine has little memory for its maps.
     world.later('systemctl', 'stop', 'iotracerd.socket', 'iotracerd.service')
     if show(world, 'iotracerd', 'Restart') == 'no':
         raise Skip('not restarted by its unit')
     killed = show(world, 'iotracerd', 'MainPID')
     world.command('kill', '-9', killed)
     wait_for('another one', lambda: show(world, 'iotracerd', 'MainPID') not in ('0', killed), pause=0.2)
-    wait_for('it to be ready', lambda: show(world, 'iotracerd', 'ActiveState') == 'active', pause=0.2)
+    wait_for('the new service to be ready', lambda: show(world, 'iotracerd', 'ActiveState') == 'active', pause=0.2)
     record(world, ctl)

@@ -131,7 +131,7 @@ static int cut(const struct recover_stream *stream, const char *name, uint64_t s
 
 	if (fd < 0)
 		return fd;
-	log_notice("%s/%s/%s: cut to its last whole row, at byte %" PRIu64, stream->output,
+	log_notice("%s/%s/%s: truncated after its last complete row, at byte %" PRIu64, stream->output,
 		   stream->folder, name, size);
 	return ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
 }
@@ -151,7 +151,7 @@ static int make_whole(const struct recover_stream *stream, const char *name, boo
 	if (scan->stopped || (scan->begun && !scan->header_good))
 		return -EBADMSG;
 	if (scan->bad_rows)
-		log_warning("%s/%s/%s: row %" PRIu64 " is none: %s", stream->output,
+		log_warning("%s/%s/%s: row %" PRIu64 " stays, but is not valid: %s", stream->output,
 			    stream->folder, name, scan->first_bad, scan->bad_because);
 	if (!trace_scan_rest(scan))
 		return 0;

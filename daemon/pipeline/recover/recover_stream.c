@@ -67,7 +67,7 @@ static int take_segment(struct recovery *recovery, const struct recover_stream *
 	if (r == -ENOENT) /* retention removed it meanwhile, and notes that in the manifest later */
 		segment = TAKE(known);
 	else if (r < 0)
-		log_warning("%s/%s/%s: left as it is: %s", stream->output, stream->folder,
+		log_warning("%s/%s/%s: cannot be recovered, and stays as it is: %s", stream->output, stream->folder,
 			    files->name, strerror(-r));
 	if (r < 0 && r != -ENOENT)
 		segment = known ? TAKE(known) : recover_describe_open(stream, files);
@@ -215,7 +215,8 @@ int recover_stream(struct recovery *recovery, const char *flag, struct json_obje
 		return r;
 	fd = open_stream(recovery->folder_fd, stream.folder);
 	if (fd < 0)
-		log_warning("%s/%s: left as it is: %s", stream.output, stream.folder, strerror(-fd));
+		log_warning("%s/%s: cannot be recovered, and stays as it is: %s", stream.output, stream.folder,
+			    strerror(-fd));
 	stream.fd = fd;
 	stream.columns = columns;
 	return walk_stream(recovery, &stream, description);

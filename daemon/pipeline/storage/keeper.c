@@ -47,7 +47,8 @@ static void keep_one_free(struct storage *storage)
 		away += visit->kind != VISIT_REMOVAL;
 	if (away >= storage->keeper_count && away < KEEPERS_MAX && !atomic_load(&storage->stopping) &&
 	    keeper_start(storage) < 0)
-		log_warning("no thread to compress what lies on other disks");
+		log_warning("cannot start a thread: files are neither compressed nor removed until a disk answers that "
+			    "does not now");
 }
 
 /* A keeper goes to the trace's disk, from which it may not return for long. */
@@ -121,7 +122,7 @@ static void set_idle_io(void)
 {
 	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 		    IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) < 0)
-		log_warning("compression has no idle I/O priority: %s", strerror(errno));
+		log_warning("cannot set the idle I/O priority: compression may slow down other I/O: %s", strerror(errno));
 }
 
 static bool anything_waits(const struct storage *storage)

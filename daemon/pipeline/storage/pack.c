@@ -105,7 +105,7 @@ static int put_in_place(const struct pack *pack)
 				? -errno
 				: 0;
 		if (!error && unlinkat(pack->folder, kept->name, 0) < 0 && errno != ENOENT)
-			log_warning("%s: %s cannot be removed: %s", pack->trace->path, kept->name,
+			log_warning("%s: %s is compressed, and cannot be removed: %s", pack->trace->path, kept->name,
 				    strerror(errno));
 	}
 	pthread_mutex_lock(&storage->lock);
@@ -159,7 +159,7 @@ static int compress_segment(struct pack *pack, struct compressor *compressor)
 static void put_off(struct trace *trace, struct kept *kept, int error)
 {
 	if (keeper_is_strange(error)) {
-		log_warning("%s: %s stays as it is: %s", trace->path, kept->name, strerror(-error));
+		log_warning("%s: %s stays uncompressed: %s", trace->path, kept->name, strerror(-error));
 		kept_set_state(trace, kept, KEPT_PLAIN);
 		return;
 	}
@@ -242,7 +242,7 @@ void pack_run(struct pack *pack, struct compressor *compressor)
 	if (error < 0)
 		give_up(pack, error);
 	if (error < 0 && error != -ECANCELED && error != -ENOENT)
-		log_debug("%s: %s waits: %s", pack->trace->path, pack->kept->name, strerror(-error));
+		log_debug("%s: %s is not compressed now: %s", pack->trace->path, pack->kept->name, strerror(-error));
 	if (pack->folder >= 0)
 		close(pack->folder);
 	rights_use(before);

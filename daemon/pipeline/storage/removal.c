@@ -67,12 +67,12 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 	pthread_mutex_lock(&storage->lock);
 	trace->leaving -= bytes;
 	if (error && error != -ENOENT) {
-		log_warning("%s: %s cannot be removed: %s", trace->path, kept->name,
+		log_warning("%s: %s cannot be removed, and is tried again: %s", trace->path, kept->name,
 			    strerror(-error));
 		kept_set_state(trace, kept, KEPT_PLAIN);
 		kept->stuck_ns = clocks_mono_ns() + RETRY_NS;
 	} else {
-		log_debug("%s: %s removed", trace->path, kept->name);
+		log_debug("%s: %s removed by retention", trace->path, kept->name);
 		forget(trace, kept, !error);
 	}
 	pthread_cond_broadcast(&storage->gone);
@@ -102,7 +102,7 @@ bool trace_remove_folder(struct trace *trace)
 	done = remove_below(AT_FDCWD, trace->path, 0);
 	pthread_mutex_lock(&storage->lock);
 	if (done) {
-		log_info("%s: removed, nothing but its manifest was left", trace->path);
+		log_info("%s: folder removed, as retention had left nothing but its manifest", trace->path);
 		trace_unuse(trace, trace->used);
 	}
 	trace_unref(trace);

@@ -25,8 +25,9 @@ static void tell_later(struct trace *trace, int error)
 		    atomic_load(&trace->storage->stopping);
 
 	if (error != -ENOENT && (last || !trace->tell_tries))
-		log_warning("%s: the manifest cannot be written%s: %s", trace->path,
-			    last ? "" : " now", strerror(-error));
+		log_warning("%s: the manifest cannot be written, and %s: %s", trace->path,
+			    last ? "does not show the last files that were compressed or removed" : "is tried again",
+			    strerror(-error));
 	if (last || error == -ENOENT)
 		drop_changes(trace);
 	else

@@ -116,7 +116,7 @@ void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int num
 		pthread_cond_signal(&trace->storage->work);
 	}
 	if (kept_add(trace, &kept) < 0)
-		log_error("%s: no memory to keep track of %s", trace->path, name);
+		log_error("%s: out of memory: %s is neither compressed nor removed", trace->path, name);
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 

@@ -183,10 +183,10 @@ void losses_log(struct losses *losses)
 			const struct entry *entry = &unlogged[stream][cause];
 
 			if (entry->rows)
-				log_warning("session %s: %llu rows of %s lost in: %s, from %s to %s",
+				log_warning("session %s: %llu rows of %s were lost between %s and %s, cause: %s",
 					    losses->session, (unsigned long long)entry->rows,
-					    iotr_schemas[stream].flag, loss_names[cause],
-					    time_of(from, entry->from_ns), time_of(to, entry->to_ns));
+					    iotr_schemas[stream].flag, time_of(from, entry->from_ns),
+					    time_of(to, entry->to_ns), loss_names[cause]);
 		}
 }
 

@@ -147,7 +147,7 @@ static void note_stream(struct writer *writer, struct writer_stream *stream)
 		return;
 	stream->failing = error;
 	if (error)
-		log_error("%s: rows of %s cannot be written: %s", writer->output, flag,
+		log_error("%s: rows of %s cannot be written, and are lost until they can: %s", writer->output, flag,
 			  strerror(-error));
 	else
 		log_notice("%s: rows of %s are written again; %llu were lost", writer->output, flag,

@@ -74,7 +74,8 @@ int writer_write_manifest(struct writer *writer)
 	atomic_store(&writer->manifest_error, error);
 	writer->manifest_due = error < 0;
 	if (error && !before)
-		log_error("%s: the manifest cannot be written: %s", writer->output, strerror(-error));
+		log_error("%s: the manifest cannot be written, and is tried again: %s", writer->output,
+			  strerror(-error));
 	else if (before && !error)
 		log_notice("%s: the manifest is written again", writer->output);
 	return error;

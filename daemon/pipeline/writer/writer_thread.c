@@ -80,7 +80,7 @@ static bool is_gone(const struct writer *writer)
 static bool is_left(struct writer *writer)
 {
 	if (writer->manifest_due && is_gone(writer)) {
-		log_notice("%s: the folder was removed; its manifest is given up", writer->output);
+		log_notice("%s: the folder was removed, so its manifest is not written", writer->output);
 		return false;
 	}
 	return writer->manifest_due && !atomic_load(&writer->abandoned);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Anonymised sessions: no name in the clear, in whatever tells of them, and the key that hashes are made by."""
+"""Anonymised sessions: no name in the clear in files, manifest, status, tail and notes; and the key of the hashes."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ def no_name(world):
 
 @test
 def same_rows(world):
-    """Row for row what the session in the clear becomes afterwards."""
+    """Each row is what `iotracectl anonymize` makes of the same row of a session in the clear."""
     hidden, clear = both(world)
     out, _ = anonymize(world, clear)
     equal(found(out, clear_words()), [], 'names in the clear')
@@ -111,7 +111,7 @@ def knock(tail):
 
 @test(host_only=True)
 def filters(world):
-    """What a session was asked for names names too."""
+    """Filters hold names, too, which status and manifest show as hashes."""
     name = peculiar.MARK + '-comm'
     with world.session('--vfs', '--command', name, '--anonymize', name=peculiar.MARK) as session:
         shown = session.status()['sessions'][0]
@@ -125,7 +125,7 @@ def filters(world):
 
 @test(host_only=True)
 def key_file(world):
-    """Made once, and nothing is done with one that is damaged, or that others may read."""
+    """The host's key is made once, and refused when it is damaged, or when others may read it."""
     daemon, ctl = world.own_daemon()
     path = os.path.join(daemon.folder, 'state', 'anonymize.key')
     equal(os.stat(path).st_mode & 0o777, 0o600, 'mode')
@@ -151,7 +151,7 @@ def key_file(world):
 
 
 def hash_of(output, name):
-    """The one that stands for a name in all rows of a command that has no other, of whatever stream."""
+    """The hash in all rows of a command that has one name only, of whatever stream."""
     hashes = {row['command'] for stream in ('vfs', 'pagefault') for row in rows.read(output, stream)}
     equal(len(hashes), 1, 'hashes of the command %s' % name)
     return hashes.pop()
@@ -199,7 +199,7 @@ def key_of_session(world):
 
 @test(host_only=True)
 def killed(world):
-    """After the daemon's violent end there is no name in what was left, and none where the session goes on."""
+    """After SIGKILL of the daemon no name is in what it left, and none where the session goes on."""
     daemon, ctl = world.own_daemon()
     output = world.path('trace')
     ctl.exits((0, 6), 'start', 'a-' + peculiar.MARK, '--vfs', '--uid', UID, '--command', peculiar.MARK,

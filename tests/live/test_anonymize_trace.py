@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces that are anonymised afterwards, and snapshots, both ways: the same hashes, and nothing that has no column."""
+"""Traces anonymised afterwards, and snapshots, then or at once: the same hashes, and no file of unknown columns."""
 import gzip
 import hashlib
 import json
@@ -49,7 +49,7 @@ def write_manifest(folder, manifest):
 
 @test(host_only=True)
 def refusals(world):
-    """What is not done, with a reason, and with nothing of it in the output."""
+    """What `anonymize` refuses: it tells the reason, and leaves nothing in the output folder."""
     hidden, clear = both(world)
 
     def refused(word, folder, *options, out=None):
@@ -140,7 +140,7 @@ SNAPSHOTS = {
 
 @test(host_only=True)
 def snapshots(world):
-    """Tables of known columns become others; what has none is left out, and is not in the manifest."""
+    """Snapshots that are tables are anonymised; one without columns is left out, also of the manifest."""
     _, clear = both(world)
     folder = world.path('snapped')
     shutil.copytree(clear, folder)
@@ -193,7 +193,7 @@ def opener(world, path):
     try:
         cgroup = test_filter_cgroup.Cgroups(world).make(peculiar.MARK + '.slice')
     except (Skip, OSError):
-        cgroup = None  # it has all other names
+        cgroup = None  # the mark is in its other names
     process = subprocess.Popen([sys.executable, '-c', OPENER % peculiar.COMMAND.encode().hex(), path],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     world.undo.callback(process.wait)
@@ -206,7 +206,7 @@ def opener(world, path):
 
 
 def name_machine(world):
-    """A mount and a link with the mark, where that can be done; whether there is the mount."""
+    """Makes a mount and a network link with the mark, if possible; returns whether there is the mount."""
     folder = world.make(peculiar.MARK + ' mount')
     mounted = not world.command('mount', '-t', 'tmpfs', peculiar.MARK + '/source', folder, check=False).returncode
     if mounted:
@@ -281,7 +281,7 @@ def own_snapshots(world):
 
 @test(host_only=True)
 def snapshots_of_session(world):
-    """A session's are as its rows: asked for or not, and what it was told of a failure."""
+    """Snapshots of a session are anonymised if its rows are, on schedule and on demand, and so are messages of failures."""
     gone = '/' + peculiar.MARK + '/gone'
     with world.session('--vfs', '--pid', os.getpid(), '--anonymize', '--snapshot-filesystem', '1h', '--snapshot-root',
                        gone, name='f-' + peculiar.MARK) as session:

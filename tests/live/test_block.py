@@ -39,7 +39,7 @@ def without_udev(rows):
 
 
 def settle(world):
-    """What udev does with a new device is not the test's."""
+    """Waits until udev is done with a new device, so that its I/O is not in the rows."""
     world.command('sh', '-c', 'udevadm settle --timeout=30 2>/dev/null || :')
 
 
@@ -98,7 +98,7 @@ def loop(world):
 
 
 def blank(device):
-    """Nobody's: writable, not part of anything, and nothing but zeros where data would begin."""
+    """Whether nobody uses the disk: it is writable, in no use, and begins with nothing but zeros."""
     disk = disk_of(device)
     folder = '/sys/block/%s/' % disk
     with open('/proc/mounts', encoding='utf-8') as file:
@@ -263,7 +263,7 @@ READS = 12000
 
 
 def direct_reads(world, name, image):
-    """By a process of that command name; one request each."""
+    """Reads by a process of that command name, each of which is one request."""
     program = os.path.join(world.folder, name)
     if not os.path.exists(program):
         os.symlink(shutil.which('dd'), program)
@@ -272,7 +272,7 @@ def direct_reads(world, name, image):
 
 @contextlib.contextmanager
 def orphans():
-    """Keeps process 1 busy with processes that end as its own."""
+    """Keeps process 1 busy with orphans, whose ends it has to collect."""
     with subprocess.Popen(['sh', '-c', 'while :; do (: &); done']) as shell:
         try:
             yield
@@ -282,7 +282,7 @@ def orphans():
 
 @test
 def ends_unseen(world):
-    """A hardened kernel lets no program run in process 1, nor in what interrupts it: such ends are counted."""
+    """A hardened kernel runs no BPF program in process 1, nor in its interrupts: requests that end there count as lost."""
     image = world.path('image')
     world.command('dd', 'if=/dev/zero', 'of=' + image, 'bs=4k', 'count=%d' % READS, 'conv=fsync')
     if world.command('dd', 'if=' + image, 'of=/dev/null', 'bs=4k', 'count=1', 'iflag=direct', check=False).returncode:
@@ -291,7 +291,7 @@ def ends_unseen(world):
     with world.session('--block', '--operation', 'READ', '--command', 'iotr-counted') as session:
         with orphans():
             direct_reads(world, 'iotr-counted', image)
-        direct_reads(world, 'iotr-after', image)  # uses the places of requests again
+        direct_reads(world, 'iotr-after', image)  # has the kernel reuse the memory of those requests
     equal(session.accounts['block']['emitted'], READS, 'requests that are rows, or counted')
 
 
@@ -387,7 +387,7 @@ def trace_both(world, device, wait):
 
 
 def end_tracing(tracer):
-    """One that has only just begun does not hear the first signal."""
+    """Sends SIGINT until blktrace ends: one that has only just begun does not see the first."""
     for _ in range(30):
         tracer.send_signal(signal.SIGINT)
         try:

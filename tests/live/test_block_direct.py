@@ -64,7 +64,7 @@ def own(session, *operations):
 def nearly(seen, done, what):
     """
     All, but for what ends in an interrupt of process 1, where a hardened kernel lets no program run: that is counted
-    when its place is used again, see block.ends_unseen.
+    when the kernel reuses its memory, see block.ends_unseen.
     """
     check(done // 2 <= seen <= done, '%d %s, of %d' % (seen, what, done))
 
@@ -170,7 +170,7 @@ def told_on_btrfs():
 
 @test
 def btrfs(world):
-    """Kernels that do not tell the file have none, and never the buffer's."""
+    """Where the kernel does not show the file of a request, rows have none, and never that of the buffer."""
     ground = Ground(world, file_system(world, 'btrfs'))
     if told_on_btrfs():
         named(world, ground)

@@ -98,7 +98,7 @@ def sequential(world):
 
 @test
 def read_ahead(world):
-    """What is in memory beyond what was asked for."""
+    """READAHEAD: pages that a read brought in beyond those that it asked for."""
     file = new(world, 128)
     rows, _, running = during(world, file, lambda: os.pread(file.fd, 2 * PAGE, 0))
     there = file.resident()

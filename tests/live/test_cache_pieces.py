@@ -10,7 +10,7 @@ from test_cache import during, exactly, need_hit, new, pages, session
 
 
 def scattered(file, there):
-    """Just these pages of the file are in memory, and its reads are read ahead of again."""
+    """Has just these pages of the file in memory, and readahead switched on."""
     file.drop()
     os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_RANDOM)
     for page in there:
@@ -68,7 +68,7 @@ def at_random(world):
 
 @test
 def sent(world):
-    """What a file's pages are sent from asks for them some at a time."""
+    """sendfile asks for the pages of its file some at a time."""
     file = new(world, 256)
     sink = os.open(world.path('sink'), os.O_WRONLY | os.O_CREAT, 0o600)
     world.undo.callback(os.close, sink)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is missing is counted: nothing happens that has neither a row nor its place among the lost."""
+"""What is missing is counted: each operation either has a row or is counted as lost."""
 import ctypes
 import mmap
 import os
@@ -16,12 +16,12 @@ from lib.world import find_key
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 THREADS, ROUNDS = 5000, 20
-KEEP = []  # memory that Python is not to give back
+KEEP = []  # memory that Python must not free, as it is unmapped already
 
 
 @test(host_only=True)
 def crowd(world):
-    """Threads that take each other's places, as there are more of them, most of the time and all at once."""
+    """More threads in system calls at once than there are slots for calls in flight, so that they evict each other."""
     with world.session('--vfs', '--net', '--command', 'iotr-trigger', '--operation', 'UNLINK,RECEIVE',
                        lossless=False) as session:
         done = subprocess.run([world.trigger.program, '--count', str(THREADS), 'crowd', world.make('crowd')], check=True,
@@ -32,7 +32,7 @@ def crowd(world):
 
 
 def cold(content):
-    """Memory with that content which a program cannot read without a fault: a file's page, not in its tables."""
+    """Memory with that content that a BPF program cannot read, as it may not fault: a page of a file that is not mapped yet."""
     with tempfile.TemporaryFile() as file:
         file.write(content.ljust(mmap.PAGESIZE, b'\0'))
         file.flush()
@@ -47,7 +47,7 @@ def address(memory):
 
 @test
 def offset(world):
-    """Where sendfile begins stands in memory that only the kernel can fetch."""
+    """sendfile's offset lies in memory that a BPF program cannot read before the call: the row has it all the same."""
     path = os.path.join(world.make('offset'), 'file')
     with open(path, 'wb') as file:
         file.write(bytes(100))
@@ -65,7 +65,7 @@ def offset(world):
 
 @test
 def clone(world):
-    """As does what is to be cloned."""
+    """The same of the argument of FICLONERANGE."""
     path = os.path.join(world.make('clone'), 'file')
     with open(path, 'wb') as file:
         file.write(bytes(8192))
@@ -80,7 +80,7 @@ def clone(world):
 
 
 def interrupted_open(path):
-    """Opens a FIFO, whose path is gone from memory while it waits, until a signal comes."""
+    """Opens a FIFO with a path that is unmapped while the call waits; a signal ends the call."""
     memory = mmap.mmap(-1, mmap.PAGESIZE)
     memory.write(os.fsencode(path) + b'\0')
     at, tids = address(memory), []
@@ -106,7 +106,7 @@ def asleep_in(tid, call):
 
 @test
 def name(world):
-    """A path that cannot be read any more is a name that is lost; who asked for its folder has lost a row."""
+    """A path that cannot be read at the end of its call is a lost name, and a lost row for a session with --path."""
     path = os.path.join(world.make('name'), 'fifo')
     os.mkfifo(path)
     session = world.session('--vfs', '--pid', os.getpid(), '--operation', 'OPEN', '--errors', lossless=False)
@@ -121,7 +121,7 @@ def name(world):
 
 @test
 def straddling(world):
-    """A path whose second page only the kernel can fetch is read when the call ends, and is in its folder."""
+    """A path whose second page a program cannot read when the call begins is read when it ends, and passes --path."""
     path = os.path.join(world.make('straddling'), 'folder')
     text = os.fsencode(path) + b'\0'
     with tempfile.TemporaryFile() as file:
@@ -138,7 +138,7 @@ def straddling(world):
 
 @test
 def bad_name(world):
-    """Nor could the kernel read it: nothing is lost."""
+    """A path that the kernel could not read either is no lost name."""
     with world.session('--vfs', '--pid', os.getpid(), '--operation', 'UNLINK') as session:
         LIBC.unlink(ctypes.c_void_p(8))
     equal([(row['errno'], row['filename']) for row in session.rows()], [('14', '')], 'rows')
@@ -146,7 +146,7 @@ def bad_name(world):
 
 @test
 def timeout(world):
-    """How long select waits stands in memory that only the kernel can fetch, and that it writes to: it is lost."""
+    """select's timeout lies in memory that a program can only read when the kernel has changed it: it is counted as lost."""
     time = cold(struct.pack('qq', 0, 1000))
     at = address(time)
     time.madvise(mmap.MADV_DONTNEED)
@@ -158,7 +158,7 @@ def timeout(world):
 
 @test
 def submissions(world):
-    """Of libaio, from memory that only the kernel can fetch: the operation is counted, as its row is missing."""
+    """A libaio operation that lies in memory which a program cannot read has no row, and is counted as lost."""
     path = os.path.join(world.make('submit'), 'file')
     with open(path, 'wb') as file:
         file.write(bytes(4096))
@@ -197,7 +197,7 @@ while time.monotonic() < end:
 
 @test(host_only=True)
 def interrupts(world):
-    """Pages that are read, and some whose writeback ends in an interrupt meanwhile: both are counted in one place."""
+    """Pages that are read while interrupts end the writeback of others: both change the same counters, and none is missed."""
     folder = world.make('interrupts')
     world.ctl.json('start', 'interrupts', '--cache', '--path', folder, '--flight-recorder', '1M')
     running = [subprocess.Popen([sys.executable, '-c', code, os.path.join(folder, str(number))])
@@ -212,7 +212,7 @@ def interrupts(world):
 
 @test
 def many_submissions(world):
-    """More operations in one io_submit than are looked at: each has its row, or is counted."""
+    """More operations in one io_submit than programs look at: each has a row or is counted as lost."""
     count, path = 1100, os.path.join(world.make('many'), 'file')
     with open(path, 'wb') as file:
         file.write(bytes(4096))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The daemon as a good citizen: its start, its end, its socket, and what it does not record."""
+"""The daemon: its start, its end, its socket, and that it does not record itself."""
 import contextlib
 import json
 import os
@@ -94,7 +94,7 @@ def options(world):
 
 
 def targets(daemon):
-    """What its descriptors are of."""
+    """The targets of its descriptors."""
     folder, found = '/proc/%d/fd' % daemon.process.pid, []
     for name in os.listdir(folder):
         with contextlib.suppress(OSError):  # closed meanwhile
@@ -122,7 +122,7 @@ def idle(world):
 
 
 def tracepoints(daemon):
-    """The raw ones that its programs are on."""
+    """Names of the raw tracepoints that its programs are attached to."""
     folder, found = '/proc/%d/fdinfo' % daemon.process.pid, []
     for name in os.listdir(folder):
         try:
@@ -193,7 +193,7 @@ for size in range(1, 6):
 
 @test
 def namesakes(world):
-    """Whoever is called as the daemon or the client is, is recorded like anybody else."""
+    """A process with the name of the daemon or the client is recorded like any other."""
     path, program = os.path.join(world.make('named'), 'file'), os.path.join(world.make('bin'), 'iotracectl')
     with open(path, 'wb') as file:
         file.write(b'x' * 100)
@@ -209,13 +209,13 @@ def namesakes(world):
 
 
 def sockets(daemon):
-    """How many the daemon has open."""
+    """How many sockets the daemon has open."""
     return sum(target.startswith('socket:') for target in targets(daemon))
 
 
 @test
 def numbers_used_again(world):
-    """A client that has gone does not keep its number from being recorded: here the same process goes on."""
+    """A process is recorded again after it has disconnected from the daemon, once its last connection is closed."""
     path = os.path.join(world.make('client'), 'file')
     with open(path, 'wb') as file:
         file.write(b'x' * 100)
@@ -233,7 +233,7 @@ def numbers_used_again(world):
                 wait_for('one to have gone', lambda: sockets(world.daemon) == both - 1)
                 os.pread(fd, 3, 0)
             wait_for('the other to have gone', lambda: sockets(world.daemon) == both - 2)
-            world.ctl.exits(0, 'list')  # what it does as one goes is over
+            world.ctl.exits(0, 'list')  # the daemon has handled the disconnection
             os.pread(fd, 4, 0)
         os.close(fd)
     equal([row['size'] for row in session.rows()], ['1', '4', '4'], 'sizes of reads while it was no client')
@@ -337,13 +337,13 @@ def connections(world, daemon, count):
 
 @test(host_only=True)
 def crowd(world):
-    """More connections than it takes: who has said nothing for longest goes, and the rest are served."""
+    """More connections than the limit: the one that has been idle longest is closed, and the others are served."""
     daemon, client = world.own_daemon()
     with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
         peers = connections(world, daemon, 70)
         _, expected = world.trigger.run('read', world.path('work'))
         for peer in peers[:6]:
-            equal(peer.recv(1), b'', 'what a connection hears that went')
+            equal(peer.recv(1), b'', 'what a closed connection receives')
         for peer in peers[6:]:
             reply = call(peer, b'{"method":"io.iotracer.List"}\0')
             check(b'parameters' in reply, 'a connection is not served', reply)
@@ -353,14 +353,14 @@ def crowd(world):
 
 @test(host_only=True)
 def crowd_of_the_busy(world):
-    """Connections with a call under way stay; when all are, another one is turned away, and told so."""
+    """Connections with a call in progress stay; when all have one, a further connection is refused with an error."""
     daemon, client = world.own_daemon()
     with world.session('--vfs', '--command', 'nobody', ctl=client) as session:
         peers = connections(world, daemon, 64)
         message = '{"method":"io.iotracer.Tail","more":true,"parameters":{"name":"%s"}}\0' % session.name
         for peer in peers:
             peer.sendall(message.encode())
-        wait_for('all of them to be busy', lambda: client.run('list').returncode != 0)
+        wait_for('all connections to have a call in progress', lambda: client.run('list').returncode != 0)
         with peer_of(daemon) as late:
             check(b'TooManyConnections' in late.recv(4096), 'the one that is too many is not told')
         for peer in peers:
@@ -384,7 +384,7 @@ def stalled_reader(world):
 
 @test(host_only=True)
 def strangers(world):
-    """Who is neither root nor of the group may not connect."""
+    """Users other than root and the members of the group may not connect."""
     code = ('import socket,sys\ns=socket.socket(socket.AF_UNIX)\ntry:\n s.connect(sys.argv[1])\n'
             ' s.sendall(b\'{"method":"io.iotracer.List"}\\0\')\n r=s.recv(9999)\n'
             'except PermissionError:\n sys.exit(4)\nsys.exit(4 if b"ermission" in r or not r else 0)')

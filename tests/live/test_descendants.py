@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose descendants are recorded, those are too: those that live, those that are born, and as many as there is room for."""
+"""--tree: descendants that live when the session begins, those born later, and more than there is room for."""
 import ctypes
 import os
 import struct
@@ -108,24 +108,24 @@ def map_of(daemon, name):
 
 
 def others_followed(world, daemon, count):
-    """So many processes that there are not are under a filter of somebody's, as long as the test takes."""
+    """Fills the map of followed processes with so many that do not exist, until the test ends."""
     fd = map_of(daemon, 'accept_pid')
     world.undo.callback(os.close, fd)
     keys = (ctypes.c_uint32 * count)(*range(1 << 23, (1 << 23) + count))
     values = (ctypes.c_uint64 * count)(*[1 << 63] * count)
     batch = [0, 0, ctypes.addressof(keys), ctypes.addressof(values), fd << 32 | count, 0, 0]
     bpf(26, batch)  # BPF_MAP_UPDATE_BATCH
-    world.undo.callback(lambda: bpf(27, batch) and keys)  # BPF_MAP_DELETE_BATCH, whose keys are to live so long
+    world.undo.callback(lambda: bpf(27, batch) and keys)  # BPF_MAP_DELETE_BATCH; the lambda keeps the keys alive
 
 
 def uptime(client):
-    """Of the daemon, in seconds."""
+    """Seconds since the daemon started."""
     return client.json('status')['uptime']
 
 
 @test
 def without_room(world):
-    """When no more processes can be followed, it is told how many, and the trace is not complete."""
+    """Processes for which there is no room are counted, and verify says that the trace is not complete."""
     path, count = os.path.join(world.make('family'), 'file'), 120
     with open(path, 'wb') as file:
         file.write(b'x' * 1000)
@@ -138,7 +138,7 @@ def without_room(world):
     parent.communicate(b'\n', timeout=PATIENCE)
     living = session.status()
     seen = uptime(client)
-    wait_for('it to be counted anew, which is once a second', lambda: uptime(client) >= seen + 3)
+    wait_for('the next count, which is made once a second', lambda: uptime(client) >= seen + 3)
     running = rows.manifest(session.output)
     session.stop()
     missing = count + count // 4 - len(sizes_of(session, path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Descriptors: the daemon takes as many as it may have, and says what there were too few for."""
+"""Descriptors: the daemon raises its limit as far as it may, and says what it could not do for lack of them."""
 import json
 import os
 import resource
@@ -19,7 +19,7 @@ def open_files(pid):
 
 @test(host_only=True)
 def raised(world):
-    """A soft limit of 1024 keeps nobody from 64 sessions of all streams."""
+    """64 sessions of all streams run under a soft limit of 1024."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     check(before[1] > 4096, 'the hard limit of this machine is too low', before)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
@@ -38,7 +38,7 @@ def raised(world):
 
 @test(host_only=True)
 def too_few(world):
-    """One session too many is refused by name, as it would take the files of those that run."""
+    """A session for which there are too few descriptors is refused, so that the others keep theirs."""
     daemon, ctl = world.own_daemon(fresh=True)
     pid = daemon.process.pid
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files(pid) + 20, limit_of(pid)[1]))
@@ -49,7 +49,7 @@ def too_few(world):
 
 @test(host_only=True)
 def not_attached(world):
-    """A hook without a descriptor is told to who asked, in status and manifest; the next session tries again."""
+    """A hook that could not be attached is in the answer, in status and in the manifest; the next session tries again."""
     daemon, ctl = world.own_daemon(fresh=True)
     pid = daemon.process.pid
     hard = limit_of(pid)[1]

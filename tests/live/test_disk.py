@@ -24,7 +24,7 @@ def lost_on_disk(session):
 
 @contextlib.contextmanager
 def witness(world, client):
-    """A session on a good disk that must not notice."""
+    """A session on another disk, which must lose nothing."""
     with world.session(*reads.OPTIONS, ctl=client) as session:
         yield session
 
@@ -58,7 +58,7 @@ def full(world):
         world.undo.callback(world.ctl.run, 'stop', session.name)
         load.go(LOAD)
         wait_for('rows to be lost', lambda: lost_on_disk(session))
-        check(find_key(session.status(), 'disk_errors')[-1]['to'] is None, 'it is over already')
+        check(find_key(session.status(), 'disk_errors')[-1]['to'] is None, 'the trouble is over already')
         os.unlink(ballast)
         wait_for('rows to be written again', lambda: not find_key(
             account.streams(session.status()), 'error'))
@@ -72,7 +72,7 @@ def full(world):
 
 @test(host_only=True)
 def manifest_waits_for_room(world):
-    """The session ends on a full disk; its manifest is there when space is."""
+    """A session ends on a full disk; its manifest is written as soon as there is space."""
     mount = world.tmpfs(1 << 20)
     session = world.session(*reads.OPTIONS, lossless=False, output=os.path.join(mount, 'trace'))
     with reads.Reads(world.path('file')) as load:
@@ -134,7 +134,7 @@ def read_only(world):
 
 @test(host_only=True)
 def read_only_for_ever(world):
-    """A file system that has given itself up: the session ends, and says what it could not."""
+    """A file system that stays read-only: the session ends, and says what it could not write."""
     device = world.loop(32 << 20)
     mount = world.make('ext4')
     world.need('mkfs.ext4')
@@ -202,7 +202,7 @@ def balanced(session):
 
 
 def answers_soon(client, *args):
-    """In moments; as long as the disk does not answer, nothing that waits for it ends."""
+    """Calls that do not need the disk are answered soon, while it does not answer."""
     begin = time.monotonic()
     client.json(*args)
     took = time.monotonic() - begin
@@ -211,7 +211,7 @@ def answers_soon(client, *args):
 
 @test(host_only=True)
 def stall(world):
-    """A disk that does not answer: others are served, and nothing is lost but of that session."""
+    """A disk that does not answer: other clients are served, and only the session on that disk loses rows."""
     daemon, client = world.faulty_daemon()
     session = world.session(*reads.OPTIONS, ctl=client, lossless=False)
     with reads.Reads(reads.deep(world.path('deep'))) as load, witness(world, client) as good:
@@ -241,7 +241,7 @@ def stall(world):
 
 @test(host_only=True)
 def stop_on_a_stalled_disk(world):
-    """Who stops waits, nobody else; who gave up waiting does no harm."""
+    """`stop` waits for the disk, other clients do not; a `stop` that is interrupted does no harm."""
     daemon, client = world.faulty_daemon()
     session = world.session(*reads.OPTIONS, ctl=client, lossless=False)
     with reads.Reads(world.path('file')) as load:
@@ -267,7 +267,7 @@ def stop_on_a_stalled_disk(world):
 
 @test(host_only=True)
 def clock_jumps(world):
-    """Forth and back by hours: rotation keeps its pace, rows say what the clock said."""
+    """The wall clock jumps by hours: rotation keeps its interval, and timestamps follow the clock."""
     daemon, client = world.faulty_daemon()
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--rotate-interval', '200ms', ctl=client) as session:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions that are to go on when the daemon comes back, and find their disk full or failing: they try again."""
+"""Sessions that go on after a restart of the daemon, and find their disk full or failing: they try again."""
 import contextlib
 import errno
 import os
@@ -12,7 +12,7 @@ from test_disk_start import GOES_ON, answers_soon, others_work, state_of
 
 
 def fill(folder):
-    """What takes all the room that is left; the file is the caller's to remove."""
+    """Fills the file system with a file, which the caller removes."""
     path = os.path.join(folder, 'ballast')
     with contextlib.suppress(OSError), open(path, 'wb', buffering=0) as file:
         while file.write(bytes(4096)) == 4096:
@@ -25,7 +25,7 @@ def status_of(client, name):
 
 
 def await_trouble(client, name, number):
-    """It is starting, and says why."""
+    """Waits until the session is starting, and status says why it does not run yet."""
     wait_for('%s to tell of trouble' % name, lambda: 'start_error' in status_of(client, name))
     status = status_of(client, name)
     equal(status['state'], 'starting', 'state')
@@ -48,7 +48,7 @@ def recorded(world, client, name, output):
 
 @test(host_only=True)
 def full(world):
-    """Killed while there is no room, and ended once more: it goes on when there is, and the gap is told."""
+    """Killed while the disk is full, and restarted twice: it goes on when there is room, and the manifest has the gap."""
     disk, (daemon, client) = world.tmpfs(1 << 20), world.own_daemon()
     output = os.path.join(disk, 'trace')
     client.json('start', 'late', *GOES_ON, '--max-events', '1000', '--output', output, code=(0, 6))
@@ -82,7 +82,7 @@ def full(world):
 
 
 def failing(world, number):
-    """The first try fails, and so do others; a stop while it waits ends it, and leaves nothing of them."""
+    """Several tries fail; a stop between two of them ends the session, and leaves nothing of the tries."""
     daemon, client = world.faulty_daemon()
     outputs = {name: world.path(name) for name in ('late', 'unwanted')}
     for name, output in outputs.items():
@@ -123,7 +123,7 @@ def read_only(world):
 
 @test(host_only=True)
 def time_is_over(world):
-    """It ends when it was to end: while it tries, or so much after it began, however late that was."""
+    """The duration counts: a session whose end comes while it tries again ends, another one runs for what is left."""
     daemon, client = world.faulty_daemon()
     outputs = {'short': world.path('short'), 'long': world.path('long')}
     client.json('start', 'short', *GOES_ON, '--duration', '1h', '--output', outputs['short'], code=(0, 6))
@@ -148,7 +148,7 @@ def time_is_over(world):
 
 @test(host_only=True)
 def new_one(world):
-    """A session that did not run before fails at once where there is no room, and nobody finds it again."""
+    """A new session fails at once on a full disk, and leaves nothing behind."""
     disk, (daemon, client) = world.tmpfs(1 << 20), world.own_daemon()
     fill(disk)
     client.exits(1, 'start', 'new', *GOES_ON, '--output', os.path.join(disk, 'trace'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions that are to begin on a disk that does not answer: nobody else waits for it."""
+"""Sessions that start on a disk that does not answer: no other client waits for it."""
 import os
 import signal
 import subprocess
@@ -36,7 +36,7 @@ class Frozen:
 
 
 def state_of(client, name):
-    """None: it is not there."""
+    """State of the session; None: there is no such session."""
     found = [one['state'] for one in client.json('list')['sessions'] if one['name'] == name]
     return found[0] if found else None
 
@@ -50,7 +50,7 @@ def in_background(world, client, *args):
 
 
 def begin(world, client, name, *options):
-    """A start that hangs."""
+    """Begins a start that waits for the disk."""
     process = in_background(world, client, 'start', name, *options)
     wait_for('%s to be starting' % name, lambda: state_of(client, name) == 'starting')
     return process
@@ -63,7 +63,7 @@ def ends(process, code, words=''):
 
 
 def others_work(world, client):
-    """While it hangs: answers come, and a session on a good disk misses nothing."""
+    """While the disk does not answer, other clients are answered, and a session on another disk loses nothing."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, ctl=client) as good:
             for verb in ('list', 'status', 'doctor'):
@@ -74,7 +74,7 @@ def others_work(world, client):
 
 @test(host_only=True)
 def frozen(world):
-    """Both wait for the disk alone; then one runs, and what is wrong with the other's folder is told."""
+    """Two starts wait for the disk; then one session runs, and the other's folder is refused with its reason."""
     disk, (daemon, client) = Frozen(world), world.own_daemon()
     full, output = os.path.join(disk.path, 'full'), os.path.join(disk.path, 'trace')
     os.makedirs(os.path.join(full, 'something'))
@@ -103,7 +103,10 @@ def frozen(world):
 
 @test(host_only=True)
 def stopped(world):
-    """The start fails at once; the stop waits, as any does, and leaves nothing. Hanging up stops too."""
+    """
+    `stop` of a session that waits to start: the start fails at once, the stop waits for the disk, and nothing is left.
+    A client that disconnects from its start stops it, too.
+    """
     disk, (daemon, client) = Frozen(world), world.own_daemon(fresh=True)
     named = os.path.join(disk.path, 'trace')
     os.symlink(disk.path, os.path.join(daemon.folder, 'log', 'default'))
@@ -131,7 +134,7 @@ def stopped(world):
 
 
 def end_meanwhile(daemon):
-    """The process itself is only gone when the disk answers."""
+    """Ends the daemon meanwhile. Its process is only gone when the disk answers."""
     daemon.process.send_signal(signal.SIGTERM)
     wait_for('the daemon to let go', lambda: not os.path.exists(daemon.socket), daemon.tail)
     wait_for('its main thread to end', lambda: main_thread(daemon) == 'Z', daemon.tail)
@@ -144,7 +147,10 @@ def main_thread(daemon):
 
 @test(host_only=True)
 def restart(world):
-    """The daemon is ready, and others go on; so does it when the disk answers, also after one more restart."""
+    """
+    After a restart the daemon is ready and other sessions go on; the one on the disk goes on when it answers, also after
+    a second restart.
+    """
     disk, (daemon, client) = Frozen(world), world.own_daemon()
     output, good = os.path.join(disk.path, 'trace'), world.path('good')
     for name, folder in (('late', output), ('good', good)):

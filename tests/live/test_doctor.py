@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The self-test of `doctor`: what it says of the hooks, and that nobody else notices."""
+"""The self-test of `doctor`: what it says of the hooks, and that it does not disturb sessions."""
 import json
 import os
 import socket
@@ -25,7 +25,7 @@ def self_test(checks):
 
 
 def verdicts(checks):
-    """True to its promise of time, or cut short and said so: an emulated machine may be too slow."""
+    """The self-test ends in time, or says that it was cut short, as an emulated machine may be too slow."""
     if self_test(checks)['ok']:
         equal([name for name, one in operations(checks).items() if one.get('test') == 'none'], [],
               'hooks that gave no row')

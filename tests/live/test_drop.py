@@ -205,7 +205,7 @@ def uid(world):
 
 @test
 def without_process(world):
-    """No rows where there is nothing to compare: processes, devices, latencies; a SYN has no size."""
+    """Filters on what rows of drop do not have (process, device, latency, size of a SYN) let no row through."""
     beside = '--vfs'  # alone, drop is refused what none of its rows can pass
     filters = ([beside, '--pid', os.getpid()], [beside, '--command', 'python3'], [beside, '--device', '1:2'],
                ['--min-size', '1'], [beside, '--min-latency', '1ns'], [beside, '--errors'], [])

@@ -60,7 +60,7 @@ def less(left, seconds, fraction):
 
 
 def calls(world, script, *options):
-    """Rows of what the script does, each as it says."""
+    """Judges the rows of what the script does."""
     session, noted = judged(world, SCRIPT + script, options, 'epoll')
     check(noted, 'nothing was done')
     return session.rows('epoll'), noted
@@ -213,7 +213,7 @@ poll(PPOLL, fds((one, 1)), 1, span(1, 0), BAD, 8, asked=1000, mask='EPOLLIN', ta
 poll(PPOLL, fds((one, 1)), 1, span(1, 0), BAD, 9, asked=1000, mask='EPOLLIN', target=one)
 ''')
     equal(returned(noted)[:9], [1, 0, 1, 0, 0, 1, 0, -14, -14], 'results of poll')
-    equal(returned(noted)[9:], [-22, 1, 1, 0, -14, -22, -14, -22], 'an absurd number of descriptors, and results of ppoll')
+    equal(returned(noted)[9:], [-22, 1, 1, 0, -14, -22, -14, -22], 'results of ppoll, one of them with too many descriptors')
 
 
 @test
@@ -275,7 +275,7 @@ for make in (lambda: wait(WAIT, epoll, 1, -1, asked=-1, least=20 * MS),
 
 @test
 def filters(world):
-    """Operation, errors and latency; a session that filters by size or device gets no rows, and has to have another stream."""
+    """Operation, errors and latency; a session that filters by size or device gets no rows, and needs another stream."""
     script = SCRIPT + r'''
 epoll = call(CREATE1, 0)
 one, other = os.pipe()
@@ -305,7 +305,7 @@ call(SELECT, -1, 0, 0, 0, 0)
 
 @test
 def with_files(world):
-    """A call is a row of one stream; the streams beside each other miss nothing."""
+    """Each call is a row of one stream only, and no stream misses rows beside another."""
     caller = Caller(SCRIPT + r'''
 one, other = os.pipe()
 for _ in range(500):
@@ -322,7 +322,7 @@ for _ in range(500):
 
 @test
 def under_way(world):
-    """A wait that began before the session is no row; one whose thread is killed is none, either."""
+    """A wait that began before the session makes no row; nor does one whose thread is killed."""
     waiter = Caller(SCRIPT + 'call(POLL, 0, 0, 1000000)\n')
     waiter.process.stdin.write(b'\n')
     waiter.process.stdin.flush()

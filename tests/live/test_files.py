@@ -20,7 +20,7 @@ def wait_ended(session):
 
 
 def end(session, reason):
-    """The last status of a session that ended by itself; it is in the list until it is told."""
+    """The last status of a session that ended by itself; the list shows it until it has been asked for."""
     wait_ended(session)
     listed = [one for one in session.ctl.json('list')['sessions'] if one['name'] == session.name]
     equal([one['reason'] for one in listed], [reason], 'reason in the list')
@@ -34,7 +34,7 @@ def end(session, reason):
 
 @test
 def max_events(world):
-    """So many rows and not one more; what comes after is not of the session."""
+    """As many rows as the limit, and none that came later."""
     with reads.Reads(world.path('file')) as load:
         session = world.session(*reads.OPTIONS, '--max-events', 1000).start()
         world.undo.callback(session.ctl.run, 'stop', session.name)
@@ -48,7 +48,7 @@ def max_events(world):
 
 @test
 def max_events_of_all_streams(world):
-    """Over all streams together."""
+    """The limit counts the rows of all streams together."""
     with reads.Reads(world.path('file')) as load, socket.socket() as peer:
         session = world.session(*reads.OPTIONS[:-2], '--operation', 'SET', '--sockopt',
                                 '--max-events', 300).start()
@@ -64,7 +64,7 @@ def max_events_of_all_streams(world):
 
 @test(host_only=True)
 def max_size(world):
-    """Never more bytes than that in all files, headers counted, rotated or not."""
+    """All files together never exceed the limit, headers included, with rotation or without."""
     limit = 300000
     with reads.Reads(world.path('file')) as load:
         session = world.session(*reads.OPTIONS, '--max-size', limit, '--rotate-size', '64K',
@@ -80,7 +80,7 @@ def max_size(world):
 
 @test(host_only=True)
 def record_ends(world):
-    """`record` goes on to its command's end when a limit ended its session."""
+    """`record` waits for its command's end, also when a limit has ended the session."""
     output = world.path('trace')
     done = world.ctl.exits(3, 'record', '--vfs', '--max-events', 5, '--output', output, '--', 'sh',
                            '-c', 'ls /usr/bin >/dev/null; sleep 0.3; exit 3')
@@ -103,7 +103,7 @@ def rotate_size(world):
 
 @test(host_only=True)
 def rotate_interval(world):
-    """Each so often while there are rows; without rows there is no file."""
+    """Files rotate at the interval while there are rows; without rows there are no further files."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--rotate-interval', '100ms') as session:
             for number in range(1, 5):
@@ -123,7 +123,7 @@ def rotate_interval(world):
 
 @test(host_only=True)
 def rotation_off(world):
-    """One file only, when it is asked for; the definition tells."""
+    """With rotation off there is one file, and the definition says so."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--rotate-size', 'off', '--rotate-interval',
                            'off') as session:
@@ -141,7 +141,7 @@ def rotation_by_default(world):
 
 @test(host_only=True)
 def refused(world):
-    """What is too little is refused with the least there is."""
+    """Values that are too small are refused, and the message has the smallest one that is allowed."""
     for option, value, word in (('--max-size', '63K', '64 KiB'), ('--max-size', '0', 'range'),
                                 ('--max-events', '0', 'range'), ('--max-events', 'x', 'number'),
                                 ('--rotate-size', '1', '64 KiB'),
@@ -165,7 +165,7 @@ def quiet_stream(world):
             begin = time.monotonic()
             wait_for('the row', lambda: load.go(300) or os.path.getsize(part) > header, pause=0)
             took = time.monotonic() - begin
-    check(took < 10, 'it took %.2f s' % took)  # 0.2 s where nothing else wants the CPU
+    check(took < 10, 'it took %.2f s' % took)  # 0.2 s on an idle machine
 
 
 def as_text(value):
@@ -208,7 +208,7 @@ def jsonl(world):
 
 @test(host_only=True)
 def jsonl_tail(world):
-    """A live view has columns, whatever is in the files."""
+    """`tail` prints columns, also when the files are JSON lines."""
     with reads.Reads(world.path('file')) as load:
         with world.session(*reads.OPTIONS, '--format', 'jsonl') as session:
             process = ctl_tail(session)

@@ -10,7 +10,7 @@ WAIT = 'echo $$ > %s/cgroup.procs; read line; exec cat %s > /dev/null'
 
 
 def mounted():
-    """Where cgroup v2 is."""
+    """Mount point of cgroup v2."""
     with open('/proc/self/mountinfo', encoding='utf-8') as file:
         for line in file:
             if ' - cgroup2 ' in line:
@@ -35,7 +35,7 @@ class Cgroups:
 
     def remove(self, path):
         def gone():
-            """Who was in it may not be quite gone."""
+            """Removes a cgroup, whose processes may still be ending."""
             with contextlib.suppress(OSError):
                 os.rmdir(path)
             return not os.path.isdir(path)
@@ -46,12 +46,12 @@ class Cgroups:
 
 
 def reader(cgroup, path):
-    """A shell in the cgroup that waits, and then becomes a cat of the file."""
+    """A shell in the cgroup that waits, and then executes cat of the file."""
     return subprocess.Popen(['sh', '-c', WAIT % (cgroup, path)], stdin=subprocess.PIPE)
 
 
 def wait_inside(processes, places):
-    """Until each is in its cgroup."""
+    """Waits until each process is in its cgroup."""
     def inside(process, place):
         with open(os.path.join(place, 'cgroup.procs'), encoding='ascii') as file:
             return str(process.pid) in file.read().split()
@@ -113,7 +113,7 @@ def several(world):
 
 @test
 def moved(world):
-    """A process counts where it is when it does something."""
+    """A process that moves is judged by the cgroup that it is in at each operation."""
     cgroups = Cgroups(world)
     place, home = cgroups.make(cgroups.named()), own(cgroups)
     path = file(world, 'file')
@@ -141,7 +141,7 @@ def enter(place):
 
 @test
 def unit(world):
-    """A unit that is there, one that comes, one that goes and comes again; and another one beside them."""
+    """A unit that runs, one that starts later, one that is restarted; and another one, which is not asked for."""
     cgroups = Cgroups(world)
     here, later, other = (cgroups.named() + '.service' for _ in range(3))
     files = [file(world, 'file%d' % i) for i in range(5)]
@@ -164,7 +164,7 @@ def unit(world):
 
 @test
 def block(world):
-    """Requests of who submitted them."""
+    """Block requests are judged by the process that submitted them."""
     cgroups = Cgroups(world)
     places = [cgroups.make(cgroups.named()) for _ in range(2)]
     loop = world.loop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--device: what lies on a disk, also where files have another number, and what cannot be told is told."""
+"""--device: files on a disk, also where they have another device number, and operations that have no device."""
 import os
 
 from lib.mapped import PAGE, File
@@ -48,8 +48,8 @@ def disks_below(world):
 @test
 def told(world):
     """
-    At the level of tracepoints nothing tells the device of a path, and at any none of one that leads nowhere: `start`
-    says so, for just what is asked.
+    The tracepoint level does not see the device of a path, and neither level that of a path that leads nowhere: `start`
+    says which of the operations that were asked for are missing.
     """
     number = os.stat(world.folder).st_dev
     device = '%d:%d' % (os.major(number), os.minor(number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--path: rows of what lies in a folder, and of nothing else, however it got there and is named."""
+"""--path: rows of the files in a folder, and of no others, however they got there and whichever path is used."""
 import ctypes
 import mmap
 import os
@@ -18,7 +18,7 @@ def write(path, size=10):
 
 
 class Ground:
-    """A folder that is asked for, with a file and a folder in it, and one beside it that begins alike."""
+    """A folder for --path, with a file and a folder in it, and another folder whose name begins like its name."""
 
     def __init__(self, world):
         self.base = world.make('paths')
@@ -40,7 +40,7 @@ def brief(rows):
 
 @test
 def subtree(world):
-    """A file in it, one beside it; open and close tell the name, others the descriptor."""
+    """A file in the folder and one outside; operations by path and by descriptor."""
     ground = Ground(world)
     with world.session(*options(ground, '--operation', 'OPEN,CLOSE,FSYNC')) as session:
         for path in (ground.file, ground.other):
@@ -113,7 +113,7 @@ BY_PATH_OPTIONS = ['--operation', ','.join(sorted(set(BY_PATH)))]
 
 @test
 def path_arguments(world):
-    """Absolute, with what is superfluous in it, and through ..; the folder itself, and what is beside."""
+    """Absolute paths, also with //, . and .. in them; of the folder itself, and of what is outside."""
     ground = Ground(world)
     ways = [ground.inside, ground.inside + '/./deep//deeper', ground.beside + '/../in/deep',
             ground.inside + '/deep/../deep/deeper']
@@ -188,7 +188,7 @@ def one_file(world):
 
 @test
 def mounts(world):
-    """What is mounted below the folder is in it; a folder on that mount is one by itself."""
+    """A file system that is mounted in the folder is part of it; --path may also name a folder on that mount."""
     ground = Ground(world)
     point = os.path.join(ground.inside, 'deep')
     world.command('mount', '-t', 'tmpfs', 'none', point)

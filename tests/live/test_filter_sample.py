@@ -34,7 +34,7 @@ def data(world, size=4096):
 
 @test
 def reads(world):
-    """Sessions with shares of their own; what is left out is not emitted."""
+    """Sessions with different shares; reads that are not drawn are not in `emitted`."""
     path = data(world)
     fd = os.open(path, os.O_RDONLY)
     shares = [1, 2, 10, 1000000000]
@@ -58,7 +58,7 @@ def reads(world):
 
 @test
 def in_turn(world):
-    """A program that does two things in turn: half of each."""
+    """A program that alternates between two operations: half of each is drawn."""
     fd = os.open(data(world), os.O_RDWR)
     with world.session('--vfs', '--operation', 'READ,WRITE', *OPTIONS, '--sample', 'vfs=2') as session:
         for _ in range(EVENTS):
@@ -72,7 +72,7 @@ def in_turn(world):
 
 @test
 def other_streams(world):
-    """Only the stream that is named; calls of several."""
+    """Only the stream that is named is sampled, also of calls that make rows in several streams."""
     path = data(world)
     fd = os.open(path, os.O_RDONLY)
     one, two = socket.socketpair()
@@ -107,7 +107,7 @@ def network(world):
 
 @test
 def cache(world):
-    """A call as a whole: of those that are drawn nothing is missing, and a HIT is no MISS."""
+    """A call is drawn as a whole: none of its pages is missing, and no HIT becomes a MISS."""
     path = data(world, 16 * 4096)
     fd = os.open(path, os.O_RDWR)
     os.fsync(fd)
@@ -123,7 +123,7 @@ def cache(world):
 
 @test
 def cache_reads(world):
-    """However many hooks see a call, and whatever came of the one before: each is drawn once, for all of it."""
+    """Each call is drawn once, however many hooks see it, and independently of the call before."""
     calls, pages = 300, 16
     path = data(world, pages * 4096)
     fd = os.open(path, os.O_RDWR)
@@ -180,7 +180,7 @@ def faults(world):
 
 @test
 def faults_beside(world):
-    """Who samples faults has the kernel tell of few; who wants them all beside them is told of all."""
+    """A session that samples lowers how many faults the kernel reports; one beside it that wants all gets all."""
     path = data(world)
     with page(path) as pages:
         few, fewer = [world.session('--pagefault', *OPTIONS, '--sample', 'pagefault=%d' % share).start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""set: other filters while a session runs, without a hole in it or in others."""
+"""set: other filters while a session runs; neither it nor another session misses a row meanwhile."""
 import fcntl
 import os
 import select
@@ -31,7 +31,7 @@ def close(fds):
 
 
 def uncommon(seen, last):
-    """Numbers up to the last that are not seen once."""
+    """Numbers up to the largest that are missing or there more than once."""
     counts = dict.fromkeys(range(1, last + 1), 0)
     for size in seen:
         counts[size] += 1
@@ -47,7 +47,7 @@ def sizes(session):
 
 @test
 def one_by_one(world):
-    """What is given takes the place of what was; what is cleared goes; all else stays."""
+    """Filters that are given replace those of their name, those that are cleared go, all others stay."""
     folders, fds = files(world, 2)
     session = world.session(*OPTIONS, '--path', folders[0]).start()
     step = iter(range(1, 100))
@@ -105,7 +105,7 @@ def under_load(world):
         one.stop()
     close(fds)
     equal(sorted(sizes(beside)), sorted([*range(1, counts[0] + 1)] * 2), 'reads seen by the other session')
-    # Of each round one of the two, but both or none where the change came between them: once a change.
+    # A session sees one of the two reads of a round; both or none if its filters changed between them, once a change.
     seen = sizes(session)
     equal(len(seen), len({(row['size'], row['filename']) for row in session.rows()}), 'rows written twice')
     once = uncommon(seen, counts[0])
@@ -113,7 +113,7 @@ def under_load(world):
 
 
 def wait_reading(reader):
-    """Until it has read what there was, and sleeps in the read of more."""
+    """Waits until the thread has read what there was, and sleeps in the next read."""
     def left():
         return struct.unpack('i', fcntl.ioctl(reader.stdin, termios.FIONREAD, bytes(4)))[0]
 
@@ -125,7 +125,7 @@ def wait_reading(reader):
 
 @test
 def under_way(world):
-    """A call that has begun is judged by the filters of its beginning, as a whole."""
+    """A call in flight is judged by the filters at its beginning, also for what is decided at its end."""
     reader = subprocess.Popen(['dd', 'bs=1', 'count=4', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
                               bufsize=0)
     wait_reading(reader)
@@ -141,7 +141,7 @@ def under_way(world):
 
 
 def wait_asleep(tids):
-    """Until the threads sleep in system calls."""
+    """Waits until the threads sleep in system calls."""
     def asleep(tid):
         with open('/proc/self/task/%d/syscall' % tid, encoding='ascii') as file:
             return file.read().split()[0] not in ('running', '-1', '202')  # 202: futex, of the interpreter
@@ -149,7 +149,7 @@ def wait_asleep(tids):
 
 
 class Waiting:
-    """A thread that waits in one call, until it is let go."""
+    """A thread that waits in one system call until the test ends the wait."""
 
     def __init__(self, begin, let_go):
         self.tid, self.let_go = None, let_go
@@ -172,7 +172,7 @@ def reading():
 
 
 def waits():
-    """Calls that wait: what they are called in a row, and by stream."""
+    """Starts calls that wait; returns their operation in the rows, by stream."""
     pipes = [os.pipe() for _ in range(4)]
     near, far = socket.socketpair()
     inner = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
@@ -199,7 +199,7 @@ def waits():
 
 @test
 def twice_under_way(world):
-    """Calls that wait through several changes have their rows, by the filters of their beginning."""
+    """Calls that wait during several changes have their rows, by the filters at their beginning."""
     keep, calls = waits()
     session = world.session('--vfs', '--net', '--conn', '--epoll', '--pseudo-fs', '--pid', os.getpid()).start()
     threads = {what: Waiting(*how) for what, how in calls.items()}
@@ -217,8 +217,8 @@ def twice_under_way(world):
 
 
 @test
-def places_run_out(world):
-    """More changes than there are places, with a read under way in each: each has its row or is counted as lost."""
+def slots_run_out(world):
+    """More changes than there are slots, with a read in flight in each slot: each has its row or is counted as lost."""
     session = world.session('--vfs', '--pseudo-fs', '--pid', os.getpid(), '--operation', 'READ').start()
     threads = []
     for number in range(70):
@@ -240,7 +240,7 @@ def places_run_out(world):
 
 @test
 def tree(world):
-    """Descendants that were born before the change are followed on, and those born later."""
+    """Descendants that were born before the change are still followed, and so are those born later."""
     path = os.path.join(world.make('set-tree'), 'file')
     with open(path, 'wb') as file:
         file.write(b'x')

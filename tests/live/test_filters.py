@@ -18,7 +18,7 @@ def complete(world, expected, rows, what):
 
 
 def run_pair(world, options_of, name='read'):
-    """Two waiting triggers, a session with options made of the first, then both run."""
+    """Starts two triggers that wait, begins a session with options for the first, and lets both run."""
     folders = [world.path('one'), world.path('other')]
     pair = [world.trigger.begin(name, folder) for folder in folders]
     with world.session('--vfs', *options_of(pair[0])) as session:
@@ -95,7 +95,7 @@ def uid(world):
 
 
 def readable(world):
-    """The trigger where any user may run it."""
+    """A copy of the trigger that every user may execute."""
     program = copy_as(world, 'iotr-trigger').program
     os.chmod(program, 0o755)
     os.chmod(os.path.dirname(program), 0o755)
@@ -198,6 +198,6 @@ def duration(world):
 
 
 def running(world, name):
-    """Neither gone nor told as ended."""
+    """Whether the session is listed, and not as ended."""
     done = world.ctl.run('status', name, '--json')
     return done.returncode == 0 and '"ended"' not in done.stdout

@@ -76,7 +76,7 @@ def ended(row):
 
 @test
 def dumps(world):
-    """All that there was, once in each dump, while the session goes on; nothing is written before."""
+    """Each dump has all rows in memory, once, and the session goes on; no file is written before."""
     folder = os.path.join(world.daemon.folder, 'log', 'flight')
     with Numbered(world) as reads, Recorder(world, '4M', reads.options()) as recorder:
         reads.do(2000)
@@ -87,10 +87,10 @@ def dumps(world):
         reads.do(1000)
         _, every = recorder.dump()
         equal(reads.of(every), list(range(3000)), 'second dump')
-        # The call comes a moment later than this, and so does the time that it looks back to.
+        # The daemon gets the call a moment later, and --last counts back from then.
         last = time.monotonic_ns() - middle + 50 * 10**6
         answer, found = recorder.dump('--last', '%dns' % last)
-        check(answer['whole'], 'it is not whole', answer)
+        check(answer['whole'], 'the dump is not whole', answer)
         expected = [row for row in every if ended(row) >= answer['from_mono_ns']]
         equal(reads.of(found), reads.of(expected), 'dump of the last reads')
         one = recorder.account()
@@ -98,13 +98,13 @@ def dumps(world):
 
 
 @test(host_only=True)
-def place(world):
+def default_folder(world):
     """Without --output: a folder of the session, named by the time."""
     with Numbered(world) as reads, Recorder(world, '1M', reads.options(), name='placed') as recorder:
         reads.do(10)
         answer = world.ctl.json('dump', 'placed', '--last', '60s')['dump']
         parent, name = os.path.split(answer['output'])
-        equal(parent, os.path.join(world.daemon.folder, 'log', 'placed'), 'place of the dump')
+        equal(parent, os.path.join(world.daemon.folder, 'log', 'placed'), 'folder of the dump')
         check(name[8] == 'T' and name.endswith('Z'), 'name of the folder', name)
         equal(reads.of(recorder.rows(answer['output'])), list(range(10)), 'rows')
         definition = rows.manifest(answer['output'])['definition']
@@ -114,7 +114,7 @@ def place(world):
 
 @test(host_only=True)
 def overwrites(world):
-    """The oldest go first, and are counted."""
+    """A full recorder overwrites its oldest rows, and counts them."""
     count = 12000
     with Numbered(world) as reads, Recorder(world, '1M', reads.options()) as recorder:
         reads.do(count)
@@ -139,7 +139,7 @@ def refused(world):
         for verb in ('rotate', 'tail'):
             done = world.ctl.exits(1, verb, 'flight')
             check('memory' in done.stderr, 'the reason is not told', done.stderr)
-        world.ctl.exits(0, 'rotate')  # of all: those that have files
+        world.ctl.exits(0, 'rotate')  # of all sessions, of which some write files
         world.ctl.exits(1, 'dump', 'flight', '--output', '/nowhere/at/all')
         world.ctl.exits(2, 'dump', 'flight', '--last', '0s')
         world.ctl.exits(2, 'dump')
@@ -155,7 +155,7 @@ def machine_memory():
 
 @test(host_only=True)
 def share(world):
-    """Together they may have a quarter of the machine's memory; taken as it is used, not before."""
+    """All recorders together may have a quarter of the machine's memory; it is not allocated before it is used."""
     left, names = machine_memory() // 4, []
     world.undo.callback(lambda: world.ctl.run('stop', '--all'))
     while left >= MIB and len(names) < 60:
@@ -220,7 +220,7 @@ class Filled:
         self.reads.do(size // 200)
 
     def begin_dump(self):
-        """One that is under way. Where nobody gets to see that in time, another one is begun."""
+        """Begins a dump and returns while it is written; if it is over too soon to be seen, begins another one."""
         for _ in range(20):
             self.output = self.world.path('dump')
             dump = subprocess.Popen(self.ctl.command('dump', 'flight', '--output', self.output),
@@ -278,13 +278,13 @@ def goes_on(world):
 
 @test(host_only=True)
 def ends(world):
-    """By itself, after its duration; its last status stays."""
+    """A recorder ends after its duration; its last status can still be asked for."""
     world.ctl.exits((0, 6), 'start', 'brief', '--vfs', '--pid', os.getpid(), '--flight-recorder', '1M',
                     '--duration', '200ms')
     def status_at_end():
         status = world.ctl.json('status', 'brief')['sessions'][0]
         return status['state'] == 'ended' and status
-    status = wait_for('it to end', status_at_end)
+    status = wait_for('the session to end', status_at_end)
     equal(status['reason'], 'duration', 'reason')
     balanced(status)
     world.ctl.exits(5, 'dump', 'brief')
@@ -293,7 +293,7 @@ def ends(world):
 
 @test(host_only=True)
 def shutdown(world):
-    """The daemon does not wait for a dump: it counts what it leaves out."""
+    """A daemon that ends does not finish a dump: it counts the rows that it leaves out."""
     filled = Filled(world, 64 * MIB)
     kept = filled.recorder.account()['kept']
     dump = filled.begin_dump()
@@ -307,7 +307,7 @@ def shutdown(world):
 
 @test(host_only=True)
 def disk_full(world):
-    """What finds no room is counted; the session goes on, and so does the next dump."""
+    """Rows of a dump for which the disk has no room are counted; the session goes on, and the next dump succeeds."""
     small = world.tmpfs(MIB)
     with Numbered(world) as reads, Recorder(world, '4M', reads.options()) as recorder:
         reads.do(10000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What root writes into a folder that somebody else owns: nowhere else, and nobody's to read who may not."""
+"""Files that the daemon, as root, writes into a user's folder: only there, and readable for nobody else."""
 import os
 import shutil
 import signal
@@ -24,14 +24,14 @@ def work(folder, count=20):
 
 
 def wait_compressed(output, everything=False):
-    """Some file is, or all are."""
+    """Waits until some file is compressed, or all are."""
     enough = all if everything else any
     folder = os.path.join(output, 'fs')
     wait_for('compressed files', lambda: enough(name.endswith('.gz') for name in os.listdir(folder)))
 
 
 def secret(above, *names):
-    """A folder that only root may write, with files in it; and how they are."""
+    """Makes a folder that only root may write, with files in it; returns its path and their contents."""
     path = os.path.join(above, 'secret')
     os.mkdir(path, 0o700)
     for name in names:
@@ -50,7 +50,7 @@ def contents(path):
 
 @test(host_only=True)
 def snapshot_links(world):
-    """Links where the folders of snapshots are to be lead to nothing that is replaced or made."""
+    """Symbolic links in place of the folders of snapshots: nothing is written or replaced where they lead."""
     _, ctl = world.own_daemon()
     above = open_folder(world)
     target, before = secret(above, 'process_snap_000001.csv', 'device_spec.txt')
@@ -61,12 +61,12 @@ def snapshot_links(world):
         done = ctl.run('snapshot', 's', '--root', '/etc', '--depth', '1')
         ctl.run('stop', 's')
         equal(contents(target), before, 'the folder that %s leads to' % folder)
-        check(done.returncode != 0 and folder in done.stdout + done.stderr, 'nobody is told', done)
+        check(done.returncode != 0 and folder in done.stdout + done.stderr, 'the error does not name the folder', done)
 
 
 @test(host_only=True)
 def groups(world):
-    """A set-group-ID bit, and an ACL, give nothing away of what root writes."""
+    """A set-group-ID bit or a default ACL on the folder lets nobody else read what root writes."""
     _, ctl = world.own_daemon()
     above = open_folder(world)
     output = USER.folder(above, 'out', 0o2770)
@@ -97,7 +97,7 @@ for folder, folders, files in os.walk(sys.argv[1]):
 
 @test(host_only=True)
 def fifos(world):
-    """In place of a segment: other sessions' files are compressed all the same, and the daemon ends."""
+    """A FIFO in place of a segment blocks neither the compression of other sessions' files nor the daemon's end."""
     daemon, ctl = world.own_daemon()
     above = open_folder(world)
     output = USER.folder(above, 'out')
@@ -121,7 +121,7 @@ os.mkfifo('fs/fs_000001.csv')
 
 @test(host_only=True)
 def endless_manifest(world):
-    """In the place of an ended session's, when the daemon comes back after SIGKILL: it is not read, and not written."""
+    """A FIFO in place of an ended session's manifest is neither read nor written by the next daemon."""
     daemon, ctl = world.own_daemon()
     above = open_folder(world)
     output = USER.folder(above, 'out')

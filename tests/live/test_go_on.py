@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits are of a session and of all that it goes on as, together: however the daemon ended between."""
+"""The limits of a session count over all restarts of the daemon, after SIGKILL as after SIGTERM."""
 import os
 import signal
 
@@ -8,7 +8,7 @@ from lib.registry import check, equal, test, wait_for
 
 
 class Folders:
-    """A folder in which a row is made by making a folder."""
+    """A folder in which the test makes rows by creating folders."""
 
     def __init__(self, world):
         self.path, self.count = world.make('work'), 0
@@ -28,7 +28,7 @@ def status_of(ctl, name):
 
 
 def lines(output):
-    """Of the rows that are in files by now, those of the file that is being written too."""
+    """Lines of the rows that are in files by now, the file that is being written included."""
     paths = rows.segments(output, 'vfs') + rows.parts(output)
     return [line for path in paths for line in rows.content(path).split(b'\n')[1:] if line]
 
@@ -43,7 +43,7 @@ def definition(output):
 
 @test(host_only=True)
 def events(world):
-    """Over a SIGKILL, which leaves an open file, and a SIGTERM: as many rows as asked for, to the last."""
+    """--max-events over a SIGKILL, which leaves a file open, and a SIGTERM: exactly as many rows."""
     daemon, ctl = world.own_daemon()
     work = Folders(world)
     outputs = [ctl.json('start', 'e', *work.options(), '--max-events', '100', code=(0, 6))['session']['output']]
@@ -73,7 +73,7 @@ def events(world):
 
 @test(host_only=True)
 def changed(world):
-    """After `set`: its folder is found and set right, and it goes on with the filters that it had last."""
+    """A session that `set` has changed: its files are recovered, and it goes on with the changed filters."""
     daemon, ctl = world.own_daemon()
     work = Folders(world)
     output = ctl.json('start', 'c', *work.options(), code=(0, 6))['session']['output']
@@ -96,7 +96,7 @@ def changed(world):
 
 @test(host_only=True)
 def size(world):
-    """The header of each file counts, as without an end between."""
+    """--max-size counts the headers of all files, as without a restart."""
     daemon, ctl = world.own_daemon()
     work = Folders(world)
     outputs = [ctl.json('start', 's', *work.options(), '--max-size', '64K', '--compress', 'none',
@@ -117,7 +117,7 @@ def size(world):
 
 @test(host_only=True)
 def nothing_left(world):
-    """A session that has had all it may does not begin once more."""
+    """A session that has reached its limit does not go on."""
     daemon, ctl = world.own_daemon()
     work = Folders(world)
     output = ctl.json('start', 'n', *work.options(), '--max-events', '5', code=(0, 6))['session']['output']

@@ -154,7 +154,7 @@ def bad_arguments(world):
 
 @test
 def every_opcode(world):
-    """Each is called by its name, the kernel's or an unknown one's too, with nothing in its entry."""
+    """An empty request of every opcode, also of those that the kernel does not know: each row has the opcode's name."""
     case = Case(world, entries=256, completions=512)
     numbers = list(range(len(uring.OPCODES))) + [77, 127, 128, 200, 255]
     with case:
@@ -208,7 +208,7 @@ def broken_chains(world):
 
 @test
 def drains(world):
-    """It waits for the one before, a timeout."""
+    """IOSQE_IO_DRAIN: the request waits for the one before, which is a timeout."""
     with Case(world) as case:
         wait = case.ring.keep((ctypes.c_int64 * 2)(0, 20000000))
         both = [case.ring.push('TIMEOUT', addr=wait, length=1),
@@ -222,7 +222,7 @@ def drains(world):
 
 @test
 def workers(world):
-    """A worker of the kernel carries it out, for the thread that submitted it."""
+    """A request that a worker thread of the kernel carries out is of the thread that submitted it."""
     case = Case(world).need('READ')
     path, fd = case.file()
     at = uring.address(case.buffer())
@@ -352,7 +352,7 @@ def other_operations(world):
 
 @test
 def own_table(world):
-    """Opened into the ring's own table, read, and closed there."""
+    """A file that is opened into the ring's own table, read and closed there."""
     case = Case(world).need('OPENAT', 'CLOSE', 'READ')
     path, fd = case.file()
     case.ring.register_files(fd)

@@ -39,7 +39,7 @@ def left_behind(world):
 
 @test
 def under_way(world):
-    """What was submitted before the session is not a row; what the last one left is forgotten."""
+    """A request that was submitted before the session makes no row, also when the session before saw it submitted."""
     case = Case(world)
     end, other = pipe(world)
     poll = lambda: case.ring.push('POLL_ADD', fd=end, op_flags=select.POLLIN)
@@ -59,7 +59,7 @@ def under_way(world):
 
 @test
 def rings(world):
-    """Each has a number of its own, which stays."""
+    """Each ring has a number of its own, which does not change."""
     with world.session('--iouring', '--pid', os.getpid()) as session:
         for _ in range(3):
             with uring.Ring(4) as one, uring.Ring(4) as other:
@@ -99,7 +99,7 @@ def counts(world):
 
 @test
 def silent(world):
-    """What is only told when it fails is only a row when it fails."""
+    """IOSQE_CQE_SKIP_SUCCESS: a request without completion makes no row, and one that fails makes one."""
     case = Case(world)
     if OLDEST:
         raise Skip('the kernel has no such flag')
@@ -108,7 +108,7 @@ def silent(world):
             case.ring.push('NOP', flags=uring.SKIP)
         case.expect(case.ring.one('FSYNC', fd=54321, length=0, flags=uring.SKIP), fd=54321,
                     offset=0, length=0, result=-errno.EBADF)
-        for _ in range(10):  # in the places of those
+        for _ in range(10):  # which reuse the memory of those
             case.ring.push('NOP')
         for number, result, _ in case.ring.finish(10):
             case.expect(SimpleNamespace(opcode='NOP', flags=0, user_data=number), result=result)
@@ -117,7 +117,7 @@ def silent(world):
 
 @test
 def with_vfs(world):
-    """Both streams at once have a row each of what concerns both."""
+    """With vfs and iouring in one session a file operation has a row in each."""
     case = Case(world, '--vfs').need('READ', 'WRITE')
     path, fd = case.file()
     case.ring.register_files(fd)
@@ -144,7 +144,7 @@ def with_vfs(world):
 
 
 def filtered(world, *options):
-    """Operations that pass, of a fixed few."""
+    """Operations of the rows that pass the filter, of a fixed few."""
     case = Case(world).need('READ', 'WRITE')
     _, fd = case.file()
     at = uring.address(case.buffer())
@@ -177,7 +177,7 @@ def filters(world):
 
 @test
 def too_many(world):
-    """More at a time than can be remembered: what is not a row is counted as lost."""
+    """More requests in flight than the table holds: those without a row are counted as lost."""
     total = 5000
     case = Case(world, entries=8192)
     end, other = pipe(world)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""io_uring: requests that wait, for a time or for another process, and such as complete many times."""
+"""io_uring: requests that wait for a time or for another process, and requests that complete many times."""
 import ctypes
 import errno
 import os

@@ -45,7 +45,7 @@ def working(world):
 
 @test
 def compress(world):
-    """Text in, the same text out, by every reader, and the manifest tells of it."""
+    """Compressed files unpack to the same text with every reader, and the manifest describes them."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
         for _ in range(3):
             world.trigger.run('read', world.path('work'))
@@ -69,7 +69,7 @@ def compress(world):
 
 @test(host_only=True)
 def compress_members(world):
-    """More than a MiB is several gzip members, which everybody reads as one text."""
+    """A file of more than a MiB becomes several gzip members, which every reader joins."""
     with world.session('--vfs', '--pid', os.getpid(), '--operation', 'READ') as session:
         file = os.open(world.path('file'), os.O_RDWR | os.O_CREAT)
         for _ in range(12000):
@@ -95,7 +95,7 @@ def compress_none(world):
 
 @test
 def compress_at_rest(world):
-    """One thread of the daemon compresses when nobody else wants the CPU or the disk."""
+    """Compression runs in a thread of the daemon with idle CPU and I/O priority."""
     idle = set()
 
     def seen():
@@ -232,7 +232,7 @@ def default_session(ctl, name, *options):
 
 @test(host_only=True)
 def max_use(world):
-    """Over all sessions, ended ones included, whose manifests tell of it; and lower after a reload."""
+    """MaxUse= counts all sessions, ended ones included, whose manifests show what was removed; a reload lowers it."""
     path = config(world, '[Storage]\nMaxUse=4M\nKeepFree=0\n')
     daemon, ctl = world.own_daemon('--config', path)
     log = os.path.join(daemon.folder, 'log')
@@ -258,12 +258,12 @@ def max_use(world):
     with open(path, 'w', encoding='utf-8') as file:
         file.write(config_text)
     ctl.exits(0, 'reload')
-    wait_for('what is too much to go', lambda: account.size(log) <= MIB)
+    wait_for('the files beyond the limit to be removed', lambda: account.size(log) <= MIB)
 
 
 @test(host_only=True)
 def keep_free(world):
-    """Sessions leave so much of the file system free, and go on."""
+    """KeepFree=: sessions leave that much of the file system free, and go on."""
     mount = world.tmpfs(8 * MIB)
     daemon, ctl = world.own_daemon('--config', config(world, '[Storage]\nKeepFree=5M\n'),
                                    '--log-dir', mount)
@@ -281,14 +281,14 @@ def keep_free(world):
     final = ctl.json('stop', 'one')
     told = account.balanced(final, 'status')['vfs']
     check(least[0] >= 5 * MIB, 'free', least[0])
-    check(told['removed'], 'too little to make it tight', told)
+    check(told['removed'], 'the load was too small to reach the limit', told)
     check(rows.read(output, 'vfs'), 'nothing is left')
     check(daemon.alive(), 'the daemon is gone')
 
 
 @test(host_only=True)
 def killed_half_way(world):
-    """The text is there until the .gz is whole, and half of one goes with the next start."""
+    """SIGKILL during compression: the text stays until the .gz is complete, and the next start removes a partial one."""
     daemon, ctl = world.own_daemon()
     output = default_session(ctl, 'one', '--rotate-size', '64K', '--pid', str(os.getpid()))
     file = os.open(world.path('file'), os.O_RDWR | os.O_CREAT)

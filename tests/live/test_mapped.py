@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls on mappings: their rows name what lies at the address, whoever put it there, and however."""
+"""Calls on mappings: their rows name the file that is mapped at the address, however it got there."""
 import ctypes
 import mmap
 import os
@@ -43,7 +43,7 @@ def of(operation, file):
 
 @test
 def replaced(world):
-    """What takes the place of a file's mapping is what goes: nothing, or another file."""
+    """A mapping that was replaced: MUNMAP names the one that is there now, anonymous or of another file."""
     first, second = new(world), new(world)
 
     def act():
@@ -59,7 +59,7 @@ def replaced(world):
 
 @test
 def pieces(world):
-    """Mapped before the session, cut by mprotect, by munmap, and by another mapping in its middle."""
+    """A mapping from before the session that is split by mprotect, by munmap, and by another mapping in its middle."""
     file, other = new(world), new(world)
     at = place(file)
 
@@ -92,7 +92,7 @@ def moved(world):
 
 @test
 def filters(world):
-    """By folder and by device, of what is mapped when the call is made."""
+    """--path and --device judge the file that is mapped when the call is made."""
     file = new(world)
 
     def act():
@@ -107,7 +107,7 @@ def filters(world):
 
 @test
 def shared_memory(world):
-    """A file of the kernel's own is behind it, which is nobody's."""
+    """Shared anonymous memory: the kernel's internal file behind it is not shown."""
     def act():
         at = place(None, 8, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
         LIBC.munmap(at, 8 * PAGE)
@@ -144,7 +144,7 @@ def after_fork_and_exec(world):
 
 @test
 def overlay(world):
-    """Mapped through a stacked file system, the file goes by what it was opened by."""
+    """A file mapped through overlayfs is named as it was opened, not as in the layer below."""
     base = world.make('overlay')
     lower, upper, work, merged = (os.path.join(base, name) for name in ('lower', 'upper', 'work', 'merged'))
     for folder in (lower, upper, work, merged):

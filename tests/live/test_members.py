@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members of the group: what they may through the daemon is what they may without it."""
+"""Members of the group: through the daemon they can read and write nothing that they could not by themselves."""
 import json
 import os
 import signal
@@ -17,7 +17,7 @@ STREAM = ('--vfs', '--command', 'worker')
 
 
 def work(folder):
-    """Rows of a session with STREAM."""
+    """Makes rows of a session with STREAM."""
     pid = os.fork()
     if not pid:
         with open('/proc/self/comm', 'w', encoding='ascii') as file:
@@ -70,7 +70,7 @@ def refused(world):
 
 @test(host_only=True)
 def own_folder(world):
-    """All of it is his: segments, compressed ones, snapshots, dumps, manifests; also after SIGKILL and SIGTERM."""
+    """The member owns all files: segments, compressed ones, snapshots, dumps, manifests; also after a restart."""
     above, daemon, root, ann = with_members(world, READERS, ANN)
     home = ANN.folder(above, 'home', 0o700)
     secret = os.path.join(above, 'secret')
@@ -109,7 +109,7 @@ def own_folder(world):
 
 @test(host_only=True)
 def log_folder(world):
-    """Traces there are the group's to read, and root's to write; key and notes are root's alone."""
+    """In the log folder the group may read traces, and only root may write them; only root may read key and notes."""
     above, daemon, root, ann = with_members(world, READERS, ANN)
     started = json.loads(ann.exits((0, 6), 'start', 's', *STREAM, '--json').stdout)['session']
     work(above)
@@ -133,7 +133,7 @@ def log_folder(world):
 
 @test(host_only=True)
 def crowd(world):
-    """A member who opens connections and says nothing locks out neither root nor another member."""
+    """A member with many idle connections locks out neither root nor another member."""
     _, daemon, root, ann, ben = with_members(world, READERS, ANN, BEN)
     pid = os.fork()
     if not pid:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names say where a file is now: folders and mounts that are moved by whatever means, seen or not."""
+"""Names are the present ones, also after folders and mounts were moved, whether a hook saw the move or not."""
 import ctypes
 import os
 import signal
@@ -16,7 +16,7 @@ MOVED = 0x2000  # MS_MOVE
 
 
 class Ground:
-    """A file, open, in a folder in a folder that is going to be moved."""
+    """An open file, two levels below a folder that is going to be moved."""
 
     def __init__(self, world, base=None):
         self.base = base or world.make('names')
@@ -74,7 +74,7 @@ def between_sessions(world):
 
 @test
 def new_processes(world):
-    """The same as people do it, with files that each process opens anew."""
+    """Renamed between two runs of cat, each of which opens the file."""
     ground = Ground(world)
     for path, move in ((ground.before, ground.move), (ground.after, None)):
         trace = world.path('trace')
@@ -216,7 +216,7 @@ def mount_moves(world):
 
 @test
 def pivot_root(world):
-    """A new root as container runtimes make it: what was below the new root's place is below / then."""
+    """pivot_root as container runtimes do it: paths then begin at the new root."""
     root = world.make('newroot')
     elsewhere = Elsewhere(world)
     elsewhere.do('mount("none", %r, b"tmpfs")' % root, 'os.makedirs(%r), os.mkdir(%r)' % (
@@ -270,7 +270,7 @@ def overlay(world):
 
 @test
 def same_address(world):
-    """Folders that are removed and made anew, of which many stand where another one was in memory."""
+    """Folders that are removed and made again, many of which reuse the memory of an earlier one in the kernel."""
     base = world.make('anew')
     expected = []
     with reads(world) as session:
@@ -290,7 +290,7 @@ def same_address(world):
 
 @test
 def told_once(world):
-    """A file that is renamed over and over has the names of others told no more than once."""
+    """While a file is renamed over and over, the names of other files are sent once only."""
     ground = Ground(world)
     mine = os.path.join(ground.base, 'mine')
     with open(mine, 'wb'):
@@ -350,7 +350,7 @@ def bursts(world):
 
 @test(host_only=True)
 def counted(world):
-    """Where there is no room for names, the rows are there, and what they lack is told everywhere."""
+    """When names are lost, their rows are there, and status, manifest, log and verify tell how many."""
     base = world.make('counted')
     one, two = (os.path.join(base, letter * 200) for letter in 'ab')
     with open(one, 'wb'):

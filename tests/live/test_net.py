@@ -122,12 +122,12 @@ def narrow(world):
 
 
 def sender_unasked(world):
-    """Where a call does not ask for the sender of a datagram, only the function level sees it."""
+    """Only the function level sees the sender of a datagram when the call does not ask for it."""
     return {} if world.level == 'function' else NOBODY
 
 
 def udp_unconnected(which):
-    """The other end stands in the call alone."""
+    """An unconnected socket: only the call names the other end."""
     def work(book, unasked):
         left, right = datagram_pair(which, False)
         name, size = sockaddr(right), len(sockaddr(right))
@@ -149,7 +149,7 @@ def udp_unconnected(which):
                     **unasked)
         way.receive(64, call('read', into, room, 64), '', **unasked)
         way.send(3, call('sendto', out, room, 3, 0, name, size))
-        # Half of the sender's address is none.
+        # The buffer for the sender's address is too short for it.
         way.receive(64, call('recvfrom', into, room, 64, 0, got, ctypes.byref(ctypes.c_uint(6))),
                     **unasked)
         way.send(1, call('sendto', out, room, 1, 0, name, size))
@@ -257,7 +257,7 @@ def errors(world):
 
 @test
 def bad_pointers(world):
-    """What cannot be read is not known; the row comes all the same."""
+    """Calls with pointers that cannot be read have rows, in which those values are empty."""
     def work(book):
         _, client, server = connected('4')
         out, way = client.fileno(), Way(book, '4', 'TCP', port(client), port(server))
@@ -352,7 +352,7 @@ def latency(world):
 
 @test
 def closed_meanwhile(world):
-    """The descriptor goes, and another socket gets its number, while a call waits."""
+    """While a call waits, its descriptor is closed and another socket gets the number."""
     def work(book):
         _, client, server = connected('6')
         way = Way(book, '6', 'TCP', port(client), port(server))

@@ -95,7 +95,7 @@ def uring_refused(world):
 
 @test
 def uring_names(world):
-    """The other end stands in the message alone."""
+    """An unconnected socket: only the message names the other end."""
     def work(book):
         ring = uring.need()
         left, right = datagram_pair('4', False)

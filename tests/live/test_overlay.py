@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stacked file system: rows are of what a program sees, not of what lies below it."""
+"""overlayfs: rows have the file that the program sees, not the one in the layer below."""
 import os
 
 from lib.registry import Skip, check, equal, test
 
 
 def stacked(world):
-    """Where an overlay is mounted whose layers are in another file system."""
+    """Mounts an overlay whose layers are in another file system; returns its path."""
     base = world.tmpfs(4 << 20)
     folders = [os.path.join(base, name) for name in ('lower', 'upper', 'work')]
     for folder in folders:

@@ -14,7 +14,7 @@ from lib.registry import check, equal, test
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
 MADV_RANDOM = 1
 AROUND = 16  # pages that the kernel maps at once, where they are in memory
-TABLE = 512  # and that one page table holds, beyond which it does not go
+TABLE = 512  # pages of one page table, beyond which it maps none at once
 
 
 def new(world, pages, warm=False):
@@ -76,7 +76,7 @@ def cold(world):
 
 
 def windows(mapping, touched):
-    """The pages that fault when each fault maps the window it is in, of what lies in the mapping."""
+    """Pages that fault when each fault maps all pages of the mapping that are in its window."""
     base, there, first = mapping.address // PAGE, set(), set()
     for page in touched:
         if page not in there:
@@ -88,7 +88,7 @@ def windows(mapping, touched):
 
 @test
 def warm(world):
-    """What is in memory is mapped by the window, and faults once for each."""
+    """Pages in the page cache are mapped a window at a time, with one fault for each window."""
     file = new(world, 8 * AROUND, warm=True)
     touched = [window * AROUND + step for window in range(8) for step in (3, 4, 9)]
     with Mapping(file.fd, file.pages) as mapping:
@@ -97,7 +97,7 @@ def warm(world):
         first = windows(mapping, touched)
     faulted = [page for _, _, page in brief(rows)]
     equal({(kind, severity) for kind, severity, _ in brief(rows)}, {('READ', 'MINOR')}, 'kinds')
-    # The kernel leaves out of a window what somebody has locked just then.
+    # The kernel does not map pages of a window that are locked at that moment.
     check(first <= set(faulted) <= set(touched) and
           len(set(faulted)) == len(faulted) < len(touched), 'pages', faulted)
     check(len(every) <= sum(counted), '%d rows, %s faults counted' % (len(every), counted))
@@ -108,7 +108,7 @@ def written(world, flags):
     file = new(world, 64, warm=True)
     with Mapping(file.fd, 64, BOTH, flags) as mapping:
         rows, _, counted = during(world, file, lambda: [mapping.write(page) for page in (5, 50, 5)])
-    # To 5.10 a fault that was tried again, as to make a page writable, is a major one.
+    # Up to 5.10 the kernel counts a fault that it retries, as to make a page writable, as a major one.
     severity = 'MAJOR' if counted[0] >= 2 else 'MINOR'
     equal(brief(rows), [('WRITE', severity, 5), ('WRITE', severity, 50)], 'rows')
 
@@ -169,7 +169,7 @@ def kernel(world):
 
 @test
 def anonymous(world):
-    """Memory without a file is no row, shared or not."""
+    """Faults of anonymous memory, shared or not, make no rows."""
     file = new(world, 1, warm=True)
     memory = [mmap.mmap(-1, 16 * PAGE, flags) for flags in
               (mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)]
@@ -187,7 +187,7 @@ def anonymous(world):
 
 @test
 def shared_memory(world):
-    """A file of a tmpfs is one."""
+    """Faults of a tmpfs file make rows."""
     folder = world.tmpfs(1 << 20)
     file = File(os.path.join(folder, 'shared'), 16, warm=True)
     with Mapping(file.fd, 16, BOTH) as mapping:
@@ -268,12 +268,12 @@ def filters(world):
 
 @test
 def many_mappings(world):
-    """A mapping is found among thousands, of which every one is another part of the file."""
+    """The right one is found among thousands of mappings, each of another part of the file."""
     number = 3000
     file = new(world, 64, warm=True)
     ones = []
     with contextlib.ExitStack() as kept:
-        for index in range(number):  # no two that lie side by side can become one
+        for index in range(number):  # so that the kernel cannot merge neighbours
             page = index * 7 % 64
             ones.append((page, kept.enter_context(Part(file.fd, page))))
         rows, _, _ = during(world, file, lambda: [one.read(0) for _, one in ones])
@@ -289,4 +289,4 @@ class Part(Mapping):
     def __init__(self, fd, page):
         super().__init__(fd, 1)
         again = LIBC.mmap(self.address, PAGE, mmap.PROT_READ, mmap.MAP_SHARED | 0x10, fd, page * PAGE)
-        equal(again, self.address, 'mapped in its place')
+        equal(again, self.address, 'address of the mapping')

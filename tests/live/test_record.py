@@ -29,7 +29,7 @@ def command(world):
     complete(world, folder, found)
     opened = [row['filename'] for row in found
               if row['operation'] == 'OPEN' and row['command'] == 'iotr-trigger']
-    check(any('ld.so' in name for name in opened[:3]), 'the loader begins with ld.so.cache',
+    check(any('ld.so' in name for name in opened[:3]), 'the first file opened is not ld.so.cache',
           *opened[:5])
     strangers = {row['command'] for row in found} - {'iotr-trigger', 'iotracectl'}
     equal(strangers, set(), 'commands of others')
@@ -73,11 +73,11 @@ def nothing_left(world):
 
 @test(host_only=True)
 def snapshots(world):
-    """However short the command, its trace says on which machine it ran, and beside what."""
+    """Also the trace of a very short command has its snapshots of the machine and of the processes."""
     for number in range(5):
         output = world.path('record-%d' % number)
         done = world.ctl.exits(0, 'record', '--vfs', '--snapshot-system', 'on', '--snapshot-process', '5m',
                                '--output', output, '--', 'true')
         taken = {one['kind'] for one in rows.manifest(output)['snapshots'] if one.get('path')}
         check({'system', 'process'} <= taken, 'snapshots', taken, done.stderr)
-        check('snapshot' not in done.stderr, 'it says that one is missing', done.stderr)
+        check('snapshot' not in done.stderr, 'a snapshot is reported as missing', done.stderr)

@@ -29,7 +29,7 @@ def refused(world, *args, code=(1, 2)):
 
 @test
 def together(world):
-    """64 at once, each with every row; one more is refused, and there is no room for a self-test."""
+    """64 sessions at once, each with every row; one more is refused, and so is a self-test, which needs sessions."""
     sessions = [world.session('--vfs', '--command', 'iotr-trigger', '--operation', 'READ')
                 for _ in range(MAX)]
     world.undo.callback(lambda: world.ctl.run('stop', '--all'))
@@ -47,19 +47,19 @@ def together(world):
 
 
 def unread(pipe):
-    """Bytes that wait in it."""
+    """Bytes in the pipe."""
     return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 @test
-def place_of_another(world):
-    """A call that began for a session which has ended is no row of the one that has its place by now."""
+def slot_of_another(world):
+    """A call that began for a session which has ended makes no row in the session that got its slot."""
     reader = subprocess.Popen(['dd', 'bs=1', 'count=2', 'of=/dev/null', 'status=none'], stdin=subprocess.PIPE,
                               bufsize=0)
     options = ['--vfs', '--pseudo-fs', '--operation', 'READ', '--pid']
     wait_for('the read', lambda: in_call(reader.pid, 0))
     first = world.session(*options, reader.pid).start()
-    with world.session(*options, os.getpid()):  # for which hooks stay
+    with world.session(*options, os.getpid()):  # keeps the hooks attached
         reader.stdin.write(b'a')
         wait_for('the next read', lambda: not unread(reader.stdin) and in_call(reader.pid, 0))
         first.stop()
@@ -101,7 +101,7 @@ def name_default(world):
     world.undo.callback(lambda: world.ctl.run('stop', 'default'))
     done = world.ctl.exits((0, 6), 'start', '--vfs', '--pid', os.getpid())
     where = os.path.join(world.daemon.folder, 'log', 'default')
-    check(where in done.stdout, 'the place is not printed', done.stdout)
+    check(where in done.stdout, 'the output folder is not printed', done.stdout)
     output = find_key(world.ctl.json('status', 'default'), 'output')
     check(re.fullmatch(re.escape(where) + r'/\d{8}T\d{6}Z', output), 'output folder', output)
     final = world.ctl.json('stop', 'default')
@@ -174,7 +174,7 @@ def output_full(world):
 
 @test
 def parts(world):
-    """A file is .part as long as it is being written."""
+    """A file has the ending .part while it is being written."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
         world.trigger.run('read', world.path('work'))
         equal([os.path.basename(path) for path in rows.parts(session.output)],
@@ -193,7 +193,7 @@ def numbered(output, least):
 
 @test
 def rotate(world):
-    """A new file at a word; the closed ones are complete while the session goes on."""
+    """`rotate` begins new files; those that it closes are complete while the session goes on."""
     expected = []
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
         for number in range(1, 4):
@@ -212,7 +212,7 @@ def rotate(world):
 
 @test
 def rotate_busy(world):
-    """Rotated while rows come; not one is lost."""
+    """No row is lost by a rotation under load."""
     folder = world.path('work')
     with world.session('--vfs', '--command', 'iotr-trigger', '--operation', 'READ') as session:
         process = world.trigger.begin('count', folder, '--count', '20000')
@@ -227,7 +227,7 @@ def rotate_busy(world):
 
 @test
 def manifest(world):
-    """What a reader who comes later needs to know."""
+    """The manifest has what a later reader of the trace needs to know."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
         world.trigger.run('read', world.path('work'))
     document = rows.manifest(session.output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Snapshots: what they tell is so, and they do no harm."""
+"""Snapshots: what they say is true, and they disturb nothing."""
 import contextlib
 import ctypes
 import json
@@ -24,7 +24,7 @@ TIME = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}$')
 
 
 def usual_daemon(world):
-    """One that takes snapshots as it does where nothing is configured."""
+    """A daemon that takes snapshots as it does without a configuration."""
     config = world.path('config')
     open(config, 'w', encoding='ascii').close()
     return world.own_daemon('--config', config)
@@ -53,7 +53,7 @@ def kinds_of(status):
 
 
 def halves(output):
-    """Files that are not whole."""
+    """Files of snapshots that are not finished."""
     return [os.path.join(folder, name) for folder, _, names in os.walk(output)
             for name in names if name.endswith('.part')]
 
@@ -121,7 +121,7 @@ def processes(world):
 
 
 def listed():
-    """What lives now. Not the first process: a kernel may hide it from everybody's BPF programs."""
+    """Processes that live now, without process 1, which a hardened kernel hides from BPF programs."""
     return {int(name) for name in os.listdir('/proc') if name.isdigit()}
 
 
@@ -142,7 +142,7 @@ def one_of(found, pid):
 
 
 def near(text, expected, what):
-    """The kernel counts pages on each CPU, and adds them up now and then."""
+    """Judges that two sizes are close: the kernel counts pages on each CPU, and adds them up now and then."""
     check(abs(int(text) - expected) <= 1024 + expected // 4, what, 'expected %d' % expected, 'got %s' % text)
 
 
@@ -207,7 +207,7 @@ def tree(world):
 
 @test(host_only=True)
 def deep(world):
-    """A path that no system call takes."""
+    """A path that is longer than PATH_MAX."""
     root = world.make('tree')
     back, name, levels = os.getcwd(), 'd' * 20, 300
     os.chdir(root)
@@ -225,7 +225,7 @@ def deep(world):
 
 @test(host_only=True)
 def mounts(world):
-    """Bind mounts once, also in a loop; other file systems never, and never touched."""
+    """Bind mounts are walked once, also in a loop; other file systems are neither walked nor accessed."""
     root = world.make('tree')
     for name in ('a/in', 'b', 'tmpfs', 'fuse'):
         os.makedirs(os.path.join(root, name))
@@ -244,7 +244,7 @@ def mounts(world):
 
 
 def hang(world, path):
-    """A FUSE file system with nobody at the other end; whether there is one."""
+    """Mounts a FUSE file system that never answers; returns whether that is possible."""
     try:
         descriptor = os.open('/dev/fuse', os.O_RDWR)
     except OSError:
@@ -259,7 +259,7 @@ def hang(world, path):
 
 @test(host_only=True)
 def hung_root(world):
-    """A root that does not answer: cancelled at once by whoever asked; the daemon ends all the same."""
+    """A root that does not answer: the client can cancel the snapshot at once, and the daemon can end."""
     daemon, client = world.own_daemon(fresh=True)
     root = world.make('hung')
     if not hang(world, root):
@@ -271,14 +271,14 @@ def hung_root(world):
     process.send_signal(signal.SIGINT)
     process.wait()
     wait_for('the end of its process', lambda: not children(daemon.process.pid))
-    # Not for want of an answer, which takes 15 s.
+    # Earlier than the 15 s after which a snapshot gives up.
     check(time.monotonic() - begin < 12, 'the end took %.1f s' % (time.monotonic() - begin))
     with world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', root,
                        ctl=client) as one:
         wait_for('it to run', lambda: kinds_of(one.status()) == {'filesystem': 'running'})
         one.stop()
     entry, = rows.manifest(one.output)['snapshots']
-    equal((entry['path'], entry['message']), (None, 'the session ended before'), 'what was cancelled')
+    equal((entry['path'], entry['message']), (None, 'the session ended before'), 'files of the cancelled snapshot')
 
 
 def children(pid):
@@ -292,12 +292,12 @@ def children(pid):
 
 @test
 def stop_cancels(world):
-    """A session's end does not wait for a walk, and nothing half is left."""
+    """The end of a session cancels its snapshot of files, and leaves no unfinished file."""
     one = world.session('--vfs', '--pid', os.getpid(), '--snapshot-filesystem', '1h', '--snapshot-root', '/',
                         '--snapshot-depth', '65535').start()
     wait_for('it to run', lambda: kinds_of(one.status()).get('filesystem') in ('running', 'done'))
     one.stop()
-    wait_for('what is half to be gone', lambda: not halves(os.path.join(one.output, 'filesystem_snapshot')))
+    wait_for('the unfinished file to be removed', lambda: not halves(os.path.join(one.output, 'filesystem_snapshot')))
     entry = rows.manifest(one.output)['snapshots'][0]
     equal(entry['kind'], 'filesystem', 'kind')
     check(entry['complete'] or entry['message'] == 'the session ended before', 'entry', entry)
@@ -311,12 +311,12 @@ def repeats(world):
         second = {'process/process_snap_000002.csv', 'filesystem_snapshot/filesystem_snap_000002.csv.gz'}
         told = lambda document: {entry['path'] for entry in document.get('snapshots', [])}
         wait_for('a second one of each', lambda: second <= told(rows.manifest(one.output)))
-    check(second <= told(account.manifest_true(one.output)), 'they are not told at the end')
+    check(second <= told(account.manifest_true(one.output)), 'snapshots in the manifest at the end')
 
 
 @test(host_only=True)
 def shares(world):
-    """A process that takes all it gets of one CPU, one that takes nothing, and one too young to tell."""
+    """CPU shares of a busy process, of an idle one, and of one that is younger than the window."""
     busy = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
     idle = subprocess.Popen(['sleep', '999'])
     for process in (busy, idle):
@@ -400,7 +400,7 @@ def alone(world):
 
 @test(host_only=True)
 def verified(world):
-    """verify knows snapshots, and sees one that was changed, one that is gone, and one of somebody else's."""
+    """verify checks snapshots: one that was changed, one that is missing, and one that the manifest does not know."""
     with world.session('--vfs', '--compress', 'none', '--pid', os.getpid(), ctl=world.ctl) as one:
         taken(world, 'all', one.name, '--root', world.make('tree'))
     said = world.ctl.exits(0, 'verify', one.output)
@@ -416,7 +416,7 @@ def verified(world):
 
 @test(host_only=True)
 def daemon_killed(world):
-    """Whoever took the snapshot goes too, and takes what is half with it."""
+    """When the daemon is killed, the process of its snapshot ends, too, and removes its unfinished file."""
     daemon, client = world.own_daemon()
     output = world.path('snap')
     process = subprocess.Popen(client.command('snapshot', 'filesystem', '--depth', '65535', '--output', output),
@@ -432,7 +432,7 @@ def daemon_killed(world):
 
 @test(host_only=True)
 def configured(world):
-    """What the configuration says holds, until Start says something else."""
+    """The configuration decides which snapshots are taken, unless Start says otherwise."""
     config, root = world.path('config'), world.make('tree')
     open(os.path.join(root, 'f'), 'w', encoding='ascii').close()
     with open(config, 'w', encoding='ascii') as file:
@@ -449,7 +449,7 @@ def configured(world):
 
 @test(host_only=True)
 def beside_rows(world):
-    """A session that records all the while loses nothing to a snapshot, and has no row of it."""
+    """A session under load loses no row during a snapshot, and records nothing that the snapshot does."""
     folder = world.path('work')
     with world.session('--vfs', lossless=False) as one:
         process = world.trigger.begin('count', folder, '--count', '20000')

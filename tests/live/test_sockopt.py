@@ -206,7 +206,7 @@ get(one.fileno(), 1, 17, 'SO_PEERCRED', lambda data: hexed(struct.pack('<iII', o
 
 @test
 def keys(world):
-    """Of an option that is a key there is no value."""
+    """The values of options that are keys are not recorded."""
     calls(world, r'''
 key = b'0123456789abcdef'
 put(T, 6, 33, 'TCP_FASTOPEN_KEY', key, None)
@@ -219,7 +219,7 @@ put(T, 132, 23, 23, bytes(8) + key, None)
 
 @test
 def refused(world):
-    """Bad descriptors, pointers and lengths: a row each, with what can be known."""
+    """Bad descriptors, pointers and lengths: each call has a row, with the values that can be read."""
     _, noted = calls(world, r'''
 put(-1, 1, 2, 'SO_REUSEADDR', number(1), 1)
 put(999, 1, 2, 'SO_REUSEADDR', number(1), 1)

@@ -16,7 +16,7 @@ PAUSE = 0.05
 
 
 def pace(reads, seconds):
-    """Reads at a steady rate, for so long; how many a second."""
+    """Reads at a steady rate for so long; returns how many a second."""
     begin, count = time.monotonic(), 0
     while time.monotonic() - begin < seconds:
         reads.do(PACE)
@@ -53,7 +53,7 @@ def rates(world):
             def rates_now():
                 files = session.status()['sessions'][0]['streams']['vfs']
                 return files['rows_per_s'], files['bytes_per_s']
-            wait_for('rates of nothing', lambda: rates_now() == (0, 0), rates_now, pause=0.2)
+            wait_for('rates without rows', lambda: rates_now() == (0, 0), rates_now, pause=0.2)
         check('rows_per_s' not in session.final['sessions'][0]['streams']['vfs'], 'rates after the end')
 
 
@@ -75,7 +75,7 @@ def cpu(world):
 
 @test
 def programs(world):
-    """What BPF programs took: as many runs as there were calls, at least, or the reason there is none."""
+    """Cost of the BPF programs: at least as many runs as there were calls, or the reason why there is no figure."""
     with Numbered(world) as reads, world.session(*reads.options()) as session:
         begun = time.monotonic_ns()
 
@@ -83,7 +83,7 @@ def programs(world):
             rate = pace(reads, 0.3)
             bpf = session.status()['cost']['bpf']
             now = time.monotonic_ns()
-            fresh = 'age_ns' in bpf and bpf['age_ns'] + bpf['window_ns'] < now - begun  # not another session's
+            fresh = 'age_ns' in bpf and bpf['age_ns'] + bpf['window_ns'] < now - begun  # not one from an earlier session
             return (fresh or 'reason' in bpf) and (rate, bpf)
         rate, bpf = wait_for('a window of this session', measured)
         if 'reason' in bpf:
@@ -150,7 +150,7 @@ def watch_ends(world):
 
 @test(host_only=True)
 def watch_terminal(world):
-    """Each block in the place of the one before."""
+    """On a terminal each block overwrites the one before."""
     ours, theirs = pty.openpty()
     process = watch(world, '--watch=100ms', stdout=theirs)
     os.close(theirs)

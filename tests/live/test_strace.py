@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-Programs that others wrote, recorded while strace looks at them too: of every system call that names a file, and of
-those that do the same by a descriptor, there are as many rows as calls, with the same errors.
+Programs of other authors, recorded and traced with strace at the same time: each system call that names a file, or does
+the same by a descriptor, has as many rows as strace shows calls, with the same errors.
 """
 import collections
 import errno
@@ -40,7 +40,7 @@ OPERATION_OF = {call: operation for operation, calls in CALLS.items() for call i
 # Calls of strace's class that the README says have no row.
 ROWLESS = set('''execve execveat getcwd chroot acct swapon swapoff quotactl uselib inotify_add_watch fanotify_mark
 name_to_handle_at fspick fsconfig'''.split())
-# What does to a descriptor what others do to a path.
+# Calls that do by a descriptor what others do by a path.
 BY_DESCRIPTOR = '''open_by_handle_at memfd_create fstat fchmod fchown fchdir ftruncate fgetxattr fsetxattr flistxattr
 fremovexattr fstatfs'''.split()
 LINE = re.compile(r'(\d+) +(\w+)\(.*\) += (\S+)(?: (E[A-Z0-9]+))?')
@@ -110,7 +110,7 @@ def name_of(number):
 
 
 def calls_of(path):
-    """Lines of calls that ended, those made whole again that other threads' lines came into."""
+    """Lines of calls that ended; lines that strace split, as another thread came between, are joined."""
     begun = {}
     with open(path, encoding='utf-8', errors='surrogateescape') as file:
         for line in map(str.rstrip, file):
@@ -147,7 +147,7 @@ def run(world, command):
         raise Skip('strace cannot trace here')
     account.balanced(account.manifest_true(output), 'manifest')
     calls, threads = traced(log)
-    # What strace's child does before the program's first instruction, strace does not show.
+    # strace does not show what its child does before it executes the program.
     return calls, [row for row in rows.read(output, 'vfs') if row['tid'] in threads and row['command'] != 'strace']
 
 
@@ -156,7 +156,7 @@ def known(calls):
 
 
 def whole_class(world):
-    """All that strace takes for calls on files is either an operation, or known to be none."""
+    """Every call that strace counts among those on files is either an operation or listed as none."""
     world.need('strace')
     log = world.path('strace')
     world.command('strace', '-o', log, '-f', '-e', 'trace=%file', sys.executable, '-c', EVERY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of what has none in any folder, and texts that no row has."""
+"""Names of files that are in no folder, and texts of calls that make no row."""
 import ctypes
 import os
 import select
@@ -29,7 +29,7 @@ def pseudo(world):
 
 @test
 def left_out(world):
-    """Texts of calls that make no row after all are not kept: rows that come later have their names."""
+    """The path of a call that makes no row is not kept, so that it cannot appear in a later row."""
     folder = world.make('left')
     session = world.session('--vfs', '--pid', str(os.getpid()), '--operation', 'mkdir,rmdir', '--min-latency', '10s')
     other = world.session('--vfs', '--pid', str(os.getpid()), '--operation', 'mkdir', '--errors')

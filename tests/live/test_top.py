@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The live view of who does what, against reads that are counted."""
+"""`top`, against a process whose reads are counted."""
 import json
 import signal
 import subprocess
@@ -14,7 +14,7 @@ def sessions(world):
 
 @test
 def sums(world):
-    """Each read is in one picture, and in one alone; the session ends with the view."""
+    """Each read is counted in one interval only; the session of `top` ends with it."""
     count = 5000
     with Numbered(world) as reads:
         view = subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '200ms', '--json'),
@@ -42,7 +42,7 @@ def sums(world):
 
 @test(host_only=True)
 def ends(world):
-    """Stopped by somebody else; as people see it."""
+    """`top` ends when somebody stops its session; the output is a table without escape sequences."""
     with Numbered(world) as reads:
         view = subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '100ms'),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -139,13 +139,13 @@ def errors_agree(world):
 
 
 def others(world):
-    """A filter by command lets nobody else through."""
+    """A filter by command lets no other command through."""
     names = {row['command'] for row in BATCH.get(world).rows}
     equal(names, {'iotr-trigger'}, 'commands in the rows')
 
 
 def loader(world):
-    """What happened before main() is there too."""
+    """Rows of the loader, before main(), are there, too."""
     batch = BATCH.get(world)
     mine = ctl.own(batch.rows, batch.pids['read'])
     opened = [row['filename'] for row in mine if row['operation'] == 'OPEN']

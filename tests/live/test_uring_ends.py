@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""io_uring: completions that do not tell their request, in each stream that has rows of them."""
+"""io_uring: completions that do not say which request they are of, in each stream that has rows of them."""
 import os
 import resource
 import select
@@ -11,7 +11,7 @@ from lib.registry import Skip, equal, test
 from lib.sockets import datagram_pair, sockaddr
 from lib.uring_case import OLDEST, Case, pipe
 
-MANY = 600  # more than any table that forgets what it has not seen for long
+MANY = 600  # more than any table of requests that evicts its oldest entries
 
 
 def lost(session):
@@ -31,7 +31,7 @@ def without_room(world):
     with world.session(*('--' + stream for stream in streams), '--pid', os.getpid()) as session:
         for batch in range(2):
             for number in range(16):
-                # The program may number its requests as it likes: all alike.
+                # A program may give all its requests the same user_data.
                 case.ring.push('NOP', user_data=None if OLDEST else 0)
                 case.ring.push('READ', fd=fd, addr=at, length=10 + number, off=100 * batch)
                 case.ring.push('SEND', fd=left.fileno(), addr=at, length=40 * batch + number)
@@ -169,7 +169,7 @@ def many_accepts(world):
 
 @test
 def never_told(world):
-    """Of a success that nobody is told, the next request in its place says nothing."""
+    """A request whose success makes no completion is counted as lost; the next one in its memory does not make its row."""
     case = Case(world).need('READ', 'SEND', 'CONNECT')
     if OLDEST:
         raise Skip('requests go by their numbers')
@@ -183,7 +183,7 @@ def never_told(world):
             case.ring.push('CONNECT', fd=right.fileno(), addr=case.ring.keep(name), off=len(name),
                            flags=uring.SKIP)
             case.ring.enter()
-            for _ in range(8):  # in the places of those
+            for _ in range(8):  # which reuse the memory of those
                 case.ring.push('NOP')
             case.ring.finish(8)
     for one in (left, right):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""verify: a good trace passes wherever it lies, and every kind of damage is found."""
+"""verify: a good trace passes in any folder, and every kind of damage is found."""
 import gzip
 import hashlib
 import json
@@ -39,7 +39,7 @@ def copy(world):
 
 
 def verify(world, folder, *options, code=0):
-    """Its document, in which all lists are told."""
+    """The JSON document of verify, which must have all its lists."""
     found = world.ctl.json('verify', folder, *options, code=code)
     equal(found['complete'], code == 0, 'complete')
     return found
@@ -93,7 +93,7 @@ def compress(path, cut=None):
 
 @test(host_only=True)
 def good(world):
-    """Where it was written, and elsewhere; --strict too."""
+    """A good trace passes where it was written and elsewhere, also with --strict."""
     folder = record(world)
     there = verify(world, folder, '--strict')
     equal([there[kind] for kind in ('problems', 'losses', 'caveats', 'notes')], [[], [], [], []], 'what is told')
@@ -105,7 +105,7 @@ def good(world):
 
 @test(host_only=True)
 def compressed(world):
-    """By gzip, by hand, in part or wholly, in several members."""
+    """Files that a user compressed with gzip: some or all, in one member or several."""
     folder = copy(world)
     subprocess.run(['gzip', path_of(folder, FIRST)], check=True)
     verify(world, folder, '--strict')
@@ -177,7 +177,7 @@ def former_version(world):
 
 @test(host_only=True)
 def replaced(world):
-    """Gone, or no file any more."""
+    """Segments that are missing, or are no regular files."""
     folder = copy(world)
     path = path_of(folder, FIRST)
     os.unlink(path)
@@ -206,7 +206,7 @@ def bad_gzip(world):
 
 @test(host_only=True)
 def bomb(world):
-    """What unpacks to a gigabyte is left at the size that the manifest knows."""
+    """A .gz that unpacks to a gigabyte is read no further than the size in the manifest."""
     folder = copy(world)
     os.unlink(path_of(folder, FIRST))
     with open(path_of(folder, FIRST) + '.gz', 'wb') as file:
@@ -217,7 +217,7 @@ def bomb(world):
 
 @test(host_only=True)
 def no_rows(world):
-    """A stream without rows, in JSON lines without a byte: its .gz is one, and there is no fault in it."""
+    """A stream without rows as JSON lines is an empty file, whose .gz is valid."""
     with world.session('--vfs', '--drop', '--format', 'jsonl', '--pid', os.getpid()) as session:
         os.listdir('/var/tmp')
     packed = path_of(session.output, 'nw_drop/nw_drop_000001.jsonl.gz')
@@ -229,7 +229,7 @@ def no_rows(world):
 
 
 def within(limit, command):
-    """Runs it with so many bytes of all that it maps, its libraries too."""
+    """Runs verify with a limit of its address space in bytes, its libraries included."""
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     equal(done.returncode, 0, 'exit code within %d MiB: %s' % (limit >> 20, done.stderr[-500:]))
@@ -237,7 +237,7 @@ def within(limit, command):
 
 @test(host_only=True)
 def large_manifest(world):
-    """Two hundred and thirty thousand segments take less than two times their text."""
+    """A manifest of 230,000 segments takes less memory than two times its text."""
     folder, after = copy(world), world.path('anonymized')
 
     def grow(document):
@@ -286,7 +286,7 @@ def edited_manifest(world):
 
 @test(host_only=True)
 def hostile_manifest(world):
-    """Values that nobody would write: told, never believed."""
+    """A manifest with absurd values: verify reports them, and does not act on them."""
     for path in ('/etc/passwd', '../fs/fs_000001.csv', 'fs/../../x.csv', 'fs/.csv', 'fs/a/b.csv', 'fs/',
                  '', 'ds/fs_000001.csv', 'fs/' + 'x' * 5000 + '.csv', 'fs/x.txt', 7, None):
         folder = copy(world)
@@ -326,7 +326,7 @@ def hostile_manifest(world):
 
 @test(host_only=True)
 def fuzzed(world):
-    """Whatever a byte becomes: an answer, in time, and a change of the rows is always found."""
+    """Changes of single bytes: verify always ends in time, and always finds a change of the rows."""
     folder, chance = copy(world), random.Random(1)
     for name in ('manifest.json', FIRST) * 40:
         with open(path_of(folder, name), 'rb') as file:
@@ -345,7 +345,7 @@ def fuzzed(world):
 
 @test(host_only=True)
 def losses(world):
-    """Rows that are missing by the manifest's own word: not complete, and it says how many, whose and why."""
+    """Rows that the manifest counts as lost: the trace is not complete, and verify says how many, where and why."""
     def lose(document):
         document['streams']['vfs']['emitted'] += 12
         document['streams']['vfs']['lost'].update(ring=7, disk=5)
@@ -373,7 +373,7 @@ def losses(world):
 
 @test(host_only=True)
 def caveats(world):
-    """What is not there and was not to be, or nobody knows of, passes, but not --strict."""
+    """Lost names, rows that retention removed, and programs that the kernel left out pass, but not with --strict."""
     def name(document):
         document['streams']['vfs']['lost']['names'] = 3
         document['losses'] = [{'stream': 'vfs', 'cause': 'names', 'rows': 3, 'from': 'then', 'to': 'now'}]
@@ -395,7 +395,7 @@ def caveats(world):
 
 @test(host_only=True)
 def strangers(world):
-    """Files that the manifest does not know are named, and no failure."""
+    """Files that the manifest does not know are named, but are no failure."""
     folder = copy(world)
     for name in ('fs/fs_000009.csv', 'notes.txt'):
         with open(path_of(folder, name), 'w', encoding='ascii'):
@@ -408,7 +408,7 @@ def strangers(world):
 
 @test(host_only=True)
 def running(world):
-    """While it records, what is closed is checked, and the exit code says that there is more."""
+    """Of a session that runs, closed files are checked, and the exit code says that it is not complete yet."""
     with world.session('--vfs', '--pid', os.getpid()) as session:
         os.listdir('/var/tmp')
         world.ctl.json('rotate', session.name)
@@ -438,7 +438,7 @@ def any_byte(world):
 
 @test(host_only=True)
 def nothing(world):
-    """No folder, no trace, no word."""
+    """Without a folder or a trace verify fails with an error."""
     done = subprocess.run(world.ctl.command('verify', '--json', world.path('nowhere\udcff')), capture_output=True,
                           check=False)
     equal(done.returncode, 1, 'exit code')

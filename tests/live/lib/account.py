@@ -17,7 +17,7 @@ missed = [0]
 
 
 def total(lost):
-    """Rows: names are lost of rows that are there."""
+    """Lost rows. Names are left out: the rows that lack them are there."""
     return sum(value for key, value in lost.items() if key != 'names') if isinstance(lost, dict) else lost
 
 
@@ -39,14 +39,14 @@ def balanced(document, where):
     accounts = streams(document)
     check(accounts, 'no account of emitted, written and lost in %s' % where, str(document)[:400])
     for name, one in accounts.items():
-        pending = one.get('pending', 0)  # on their way, while the session runs
+        pending = one.get('pending', 0)  # rows in rings and queues, while the session runs
         check(one['emitted'] == one['written'] + total(one['lost']) + pending,
               '%s, stream %s: emitted is not written + lost' % (where, name), one)
     return accounts
 
 
 def size(folder):
-    """Of all files, as retention counts them; some may go meanwhile."""
+    """Bytes of all files in the folder, as retention counts them; files may be removed meanwhile."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:
@@ -72,7 +72,7 @@ def segment_list(document):
 
 
 def find_segment(output, segment):
-    """Its path without .gz, or None."""
+    """The segment's path, without the .gz that it may have; None when there is no such file."""
     for key in ('path', 'file', 'name'):
         if key in segment:
             path = os.path.join(output, segment[key]).removesuffix('.gz')
@@ -84,12 +84,12 @@ def find_segment(output, segment):
 
 def segment_path(output, segment):
     path = find_segment(output, segment)
-    check(path, 'the manifest names a segment that is not there', segment)
+    check(path, 'the manifest names a segment that does not exist', segment)
     return path
 
 
 def settled(output):
-    """The manifest, which tells of a file that went to make room, or to be compressed, a moment later."""
+    """The manifest, once it shows the files that were removed or compressed, which it does a moment later."""
     end = time.monotonic() + MOMENT
     while True:
         document = rows.manifest(output)
@@ -110,7 +110,7 @@ def segment_true(output, segment):
 
 
 def manifest_true(output):
-    """Everything the manifest says of the files is so, and it names them all."""
+    """What the manifest says of each file is true, and it names all files."""
     document = settled(output)
     named = {segment_true(output, one) for one in segment_list(document)
              if checksum(one) and one.get('state') != 'removed'}

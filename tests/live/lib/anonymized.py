@@ -18,7 +18,7 @@ def key(world):
 
 
 def play(world, *sessions):
-    """The peculiar process, recorded by all of the sessions at once."""
+    """Runs the process of peculiar.py while all of the sessions record it."""
     folder = world.make(peculiar.MARK + ' work,')
     pid, release, result = spawn(peculiar.work(folder, UID))
     for session in sessions:
@@ -59,7 +59,7 @@ def contents(output):
 
 
 def found(output, words):
-    """Which of the words stand anywhere in the files, in any case."""
+    """Those of the words that are in any of the files, in upper or lower case."""
     return ['%s in %s' % (word, path) for path, text in contents(output) for word in words
             if word.lower().encode() in text.lower()]
 

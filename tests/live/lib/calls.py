@@ -57,7 +57,7 @@ class Caller:
         self.cgroup = cgroup_of(self.pid)
 
     def go(self):
-        """Lets it make its calls; the rows that they must make."""
+        """Lets the process make its calls; returns the rows that they must make."""
         out, _ = self.process.communicate(b'\n', timeout=PATIENCE)
         check(self.process.returncode == 0, 'the calling process ended with %d' %
               self.process.returncode)
@@ -123,7 +123,7 @@ def cgroup_of(pid):
 
 
 def judged(world, script, options, stream, **more):
-    """Runs a script in a session of its process alone, and judges its rows; the session."""
+    """Runs a script, judges the rows of a session that records it alone, and returns the session."""
     caller = Caller(script, **more)
     with world.session('--' + stream, '--pid', caller.pid, *options) as session:
         noted = caller.go()

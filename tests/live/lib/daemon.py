@@ -58,7 +58,7 @@ class Daemon:
                 reply += part
 
     def recover(self):
-        """Starts once more: what there was goes on, and is set right."""
+        """Starts the daemon again; returns when it has recovered the files of the sessions that ran before."""
         before = set(self.notes('running'))
         self.start()
         wait_for('the end of recovery', lambda: not before & set(self.notes('running')) and
@@ -81,7 +81,7 @@ class Daemon:
         os.rename(self.faults + '.new', self.faults)
 
     def wait_ready(self):
-        """Patiently from when it last worked: it loads its programs for long where there is other work."""
+        """Waits for PATIENCE seconds from when it last used the CPU: a busy machine takes long to load the programs."""
         end, used = time.monotonic() + PATIENCE, 0
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -95,7 +95,7 @@ class Daemon:
         raise Failure('the daemon did not open its socket', *self.tail())
 
     def cpu_time(self):
-        """In ticks; 0 when it has ended."""
+        """CPU time of the daemon in clock ticks; 0 when it has ended."""
         try:
             with open('/proc/%d/stat' % self.process.pid, encoding='ascii') as file:
                 return sum(map(int, file.read().rpartition(')')[2].split()[11:13]))
@@ -114,7 +114,7 @@ class Daemon:
         return self.process is not None and self.process.poll() is None
 
     def notes(self, kind):
-        """Of sessions that are `running`, or that it is to `recover` after a crash."""
+        """Notes in the state folder: of sessions that are `running`, or that it has to `recover` after a crash."""
         return glob.glob(os.path.join(self.folder, 'state', kind, '*.json'))
 
     def tail(self, lines=15):
@@ -125,7 +125,7 @@ class Daemon:
             return []
 
     def stop(self, number=signal.SIGTERM):
-        """The exit status after a signal."""
+        """Sends the signal; returns the exit status."""
         if not self.alive():
             return self.process.returncode if self.process else None
         self.process.send_signal(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files by the page: what of them is in memory, and mappings of them that are touched by hand."""
+"""Files page by page: which pages are in the page cache, and mappings whose pages a test touches one by one."""
 import ctypes
 import mmap
 import os
@@ -42,7 +42,7 @@ class Mapping:
 
 
 class File:
-    """A file of whole pages, written out and, unless `warm`, not in memory."""
+    """A file of whole pages, written back and, unless `warm`, not in the page cache."""
 
     def __init__(self, path, pages, warm=False):
         self.path, self.pages = path, pages
@@ -60,7 +60,7 @@ class File:
         os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def resident(self):
-        """The pages that are in memory."""
+        """Numbers of the pages that are in the page cache."""
         state = ctypes.create_string_buffer(self.pages)
         with Mapping(self.fd, self.pages) as mapping:
             LIBC.mincore(mapping.address, mapping.length, state)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Users that need no account: by their numbers, with what they do in processes of their own."""
+"""Users without an account: processes that run with uids which no account has."""
 import os
 import shutil
 import subprocess
@@ -18,12 +18,12 @@ class Member:
         return {'user': self.uid, 'group': self.gid, 'extra_groups': self.groups}
 
     def run(self, *args, **options):
-        """A finished process of theirs, with text of both outputs."""
+        """Runs a command as the user; returns the finished process, with text of both outputs."""
         return subprocess.run([str(arg) for arg in args], stdin=subprocess.DEVNULL, text=True, capture_output=True,
                               timeout=PATIENCE, check=False, cwd='/', **self.options(), **options)
 
     def do(self, script, *args):
-        """Python that they run, of which nothing may fail."""
+        """Runs Python code as the user, which must succeed."""
         done = self.run('/usr/bin/python3', '-c', 'import os, sys\n' + script, *args)
         if done.returncode:
             raise Failure('as user %d: %s' % (self.uid, script), *done.stderr.splitlines()[-5:])
@@ -38,7 +38,7 @@ class Member:
 
 
 def open_folder(world):
-    """One that everybody may go through, unlike that of the other tests."""
+    """A folder that every user may search, unlike that of the other tests."""
     path = tempfile.mkdtemp(prefix='iotracer-open-', dir='/var/tmp')
     os.chmod(path, 0o755)
     world.later('rm', '-rf', path)
@@ -46,7 +46,7 @@ def open_folder(world):
 
 
 class GroupDaemon(Daemon):
-    """One that knows a group `iotracer` of this number, whatever the machine has."""
+    """A daemon for which the group `iotracer` has this number, whatever groups the machine has."""
 
     def __init__(self, world, above, gid):
         folder = os.path.join(above, 'daemon')

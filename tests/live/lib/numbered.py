@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process whose reads are numbered: the number is the offset. What it has done, it tells."""
+"""A process whose reads are numbered by their offsets, and which tells how many it has done."""
 import mmap
 import os
 import struct

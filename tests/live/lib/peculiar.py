@@ -32,7 +32,7 @@ NAMES = {
 
 
 def become(uid):
-    """The user, with all capabilities; and a command name with the mark."""
+    """Becomes the user, with all capabilities, and takes a command name with the mark."""
     LIBC.prctl(SET_SECUREBITS, NO_SETUID_FIXUP, 0, 0, 0)
     os.setresuid(uid, uid, -1)
     LIBC.prctl(SET_NAME, COMMAND.encode(), 0, 0, 0)
@@ -56,7 +56,7 @@ def files(folder):
 
 
 def pages(folder):
-    """Block requests, pages of the cache, faults, a request of a ring."""
+    """Makes rows of block, cache, pagefault and iouring."""
     file = File(os.path.join(folder, MARK + 'pages.bin'), 16)
     os.pread(file.fd, 4096, 0)
     file.drop()
@@ -111,7 +111,7 @@ def internet():
 
 
 def deaf():
-    """A SYN that the listener's filter drops, and that is sent again after a second."""
+    """Connects to a listener whose socket filter drops the SYN, which is sent again after a second."""
     listener, client = socket.socket(), socket.socket()
     listener.bind((IPV4, 0))
     program = ctypes.create_string_buffer(REFUSE_ALL)
@@ -123,7 +123,7 @@ def deaf():
 
 
 def sent_again(client):
-    """How often a segment of its was."""
+    """How many segments of the connection were sent again."""
     return struct.unpack_from('I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 100)[0]
 
 

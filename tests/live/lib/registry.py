@@ -8,14 +8,14 @@ PATIENCE = 600  # seconds for what takes moments: emulated machines, and such as
 
 
 class Skip(Exception):
-    """This machine cannot show it."""
+    """Raised by a test that this machine cannot run, with the reason."""
 
 
 SHOWN = 4000  # characters of a value that is not as expected
 
 
 class Failure(Exception):
-    """What was expected, and what came; a line each."""
+    """What was expected and what came, in lines."""
 
     def __init__(self, *lines):
         super().__init__(*lines)

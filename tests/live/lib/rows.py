@@ -50,11 +50,11 @@ def parse_json(text):
 
 
 def parse(path, text=None):
-    """Each row as a dictionary, which is nobody's to change; every row must have every column of the header."""
+    """Each row as a dictionary, shared by all callers, who must not change it; every row must have every column of the header."""
     return parsed(path, content(path) if text is None else text)
 
 
-@functools.lru_cache(maxsize=16)  # the account of a session and its test read the same
+@functools.lru_cache(maxsize=16)  # account.py and the test read the same files
 def parsed(path, text):
     if text and not text.endswith(b'\n'):
         raise Failure('%s ends within a row' % path, repr(text[-200:]))

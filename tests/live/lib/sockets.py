@@ -17,11 +17,11 @@ from lib.calls import in_call
 from lib.registry import Skip, check, equal, wait_for
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-BAD = 0x10  # no address of anybody's
+BAD = 0x10  # an address where nothing is mapped
 FAMILIES = {'4': (socket.AF_INET, '127.0.0.1'), '6': (socket.AF_INET6, '::1'),
             'mapped': (socket.AF_INET6, '::ffff:127.0.0.1')}
 SHOWN = {'4': ('4', '127.0.0.1'), '6': ('6', '::1'), 'mapped': ('4', '127.0.0.1')}
-FREE = ('timestamp', 'latency_ns', 'cgroup_id', 'cpu_id', 'mono_ns')  # of no value known before
+FREE = ('timestamp', 'latency_ns', 'cgroup_id', 'cpu_id', 'mono_ns')  # columns whose value is not known before
 SYS = {'sendmmsg': 307, 'recvmmsg': 299, 'splice': 275, 'preadv2': 327, 'pwritev2': 328,
        'socketpair': 53, 'close': 3, 'connect': 42, 'bind': 49, 'accept': 43, 'accept4': 288,
        'sendto': 44, 'recvfrom': 45, 'sendmsg': 46, 'recvmsg': 47, 'writev': 20, 'readv': 19,
@@ -53,7 +53,7 @@ class Low:
             raise Skip('no 32-bit system calls')
 
     def put(self, at, data):
-        """Its address."""
+        """Stores the data in this memory; returns its address."""
         self.map[at:at + len(data)] = data
         return self.address + at
 
@@ -111,9 +111,9 @@ class Book:
 
     @contextlib.contextmanager
     def meanwhile(self, name, action):
-        """The action by another thread, a moment after this one has begun to wait in a call of that name."""
+        """Has another thread do the action a moment after this one has begun to wait in the system call of that name."""
         task = 'self/task/%d' % threading.get_native_id()
-        in_call(task, SYS[name])  # where that cannot be told, the test is skipped
+        in_call(task, SYS[name])  # skips the test where /proc does not show it
 
         def act():
             try:
@@ -136,7 +136,7 @@ def child(work, begin, report):
         work(book)
     except Skip as reason:
         skip = str(reason)
-    except BaseException:  # the parent tells
+    except BaseException:  # the parent process reports it
         failure = traceback.format_exc()
     told = {'rows': book.rows, 'failure': failure, 'skip': skip, 'acted': book.acted,
             'window': [started, time.monotonic_ns()]}
@@ -160,7 +160,7 @@ def spawn(work):
 
 
 def record(world, stream, work, *options):
-    """What the child wrote down, and the rows of its process in the order of their ends."""
+    """What the child wrote down, and the rows of its process, ordered by mono_ns."""
     pid, release, result = spawn(work)
     with world.session('--' + stream, '--pid', pid, *options) as session:
         os.write(release, b'\n')
@@ -176,7 +176,7 @@ def record(world, stream, work, *options):
 
 
 def whole(told, row):
-    """The columns that every row of the child has, and the measure of time."""
+    """Judges the columns that every row of the child has, and that its times are within the child's run."""
     expected = {'pid': str(told['pid']), 'tid': str(told['pid']), 'uid': str(os.getuid()),
                 'ppid': str(os.getpid())}
     with open('/proc/self/comm', encoding='ascii') as file:
@@ -199,7 +199,7 @@ def judge(told, rows):
         wrong = [name for name in want if want[name] != got[name]]
         check(not wrong, 'row %d, %s' % (number, due['operation']),
               *['%s: expected %r, got %r' % (name, want[name], got[name]) for name in wrong])
-        check(not set(due) - set(got), 'columns that there are not', set(due) - set(got))
+        check(not set(due) - set(got), 'columns that do not exist', set(due) - set(got))
         whole(told, row)
     equal(len(rows), len(told['rows']), 'rows')
     return brief

@@ -94,7 +94,7 @@ class Ring:
         user_data = self.last if user_data is None else user_data
         tail = self.word(self.sq_map, self.sq[1])
         index = tail & (self.entries - 1)
-        # Not in the order of the ring, where there is one: its array says which comes.
+        # Entries lie in reverse order where the ring has an array of their indexes, so that a test sees it used.
         place = index if self.flags & NO_SQARRAY else self.entries - 1 - index
         ENTRY.pack_into(self.sqes, place * self.stride, number, flags, ioprio, fd, off % (1 << 64),
                         addr, length % (1 << 32), op_flags, user_data, buf, 0, file_index, addr3, 0)
@@ -181,7 +181,7 @@ class Ring:
 
 
 def need(entries=8):
-    """A ring, where the kernel has them."""
+    """A ring; skips the test where the kernel has none."""
     try:
         return Ring(entries)
     except OSError as error:

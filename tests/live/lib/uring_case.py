@@ -85,7 +85,7 @@ class Case:
         self.expected.append((entry, want))
 
     def io(self, entry, file, **columns):
-        """The same of one that works on a part of a file."""
+        """expect() of a request that works on a part of a file."""
         self.expect(entry, file, **{'fd': entry.fd, 'offset': entry.off, 'length': entry.length,
                                     **columns})
 

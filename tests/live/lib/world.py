@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a test stands on: programs, one daemon for all, folders, and the undoing of everything."""
+"""What tests work with: the programs, a daemon that they share, folders, and what undoes all that they change."""
 import contextlib
 import itertools
 import os
@@ -69,10 +69,10 @@ class World:
 
     def own_daemon(self, *options, fresh=False):
         """
-        A daemon that a test may end, kill and look into, and its control. At the level that is loaded soon: what is
-        asked of it is the same at both. As loading takes longer than most tests, the next one gets it, too, where
-        it is left alive and without sessions; not so with options, nor when it is to be `fresh`: of which nothing is
-        left in its log, limits and memory that the test, or the next one, would find.
+        A daemon that a test may stop, kill and look into, and a client of it. It runs at the tracepoint level, which
+        loads faster; these tests do not depend on the level. As loading takes longer than most of them, a daemon that
+        a test leaves alive and without sessions is handed on to the next one. One with options, or a `fresh` one, is
+        not: its log, limits and memory are the test's own.
         """
         fresh = fresh or bool(options)
         daemon = None if fresh else self.spare
@@ -91,7 +91,7 @@ class World:
             daemon.stop()
 
     def faulty_daemon(self):
-        """One for all tests that need it, whose disk and clock do as daemon.order() says."""
+        """A daemon that tests share, whose disk and clock behave as daemon.order() says."""
         library = os.path.join(os.path.dirname(self.trigger.program), 'iotr-faults.so')
         if not os.path.exists(library):
             raise Skip('%s is not there' % library)
@@ -102,7 +102,7 @@ class World:
         self.undo.callback(self.faulty.order)
         return self.faulty, Ctl(self.ctl_program, self.faulty.socket)
 
-    # Names that nobody has yet.
+    # Names that are not in use yet.
 
     def path(self, name):
         return os.path.join(self.folder, '%s-%d' % (name, next(self.numbers)))
@@ -116,7 +116,7 @@ class World:
         name = name or 'live-%d' % next(self.numbers)
         return Session(ctl or self.ctl, name, output or self.path('trace'), options, lossless)
 
-    # Things of the machine.
+    # Programs, devices and mounts of the machine.
 
     def need(self, *programs):
         for program in programs:
@@ -160,7 +160,7 @@ class World:
         return path
 
     def close(self, keep=False):
-        """`keep`: its folder stays, and is told."""
+        """`keep`: the folder is not removed, and its path is printed."""
         self.undo.close()
         self.end.close()
         for daemon in (self.shared, self.faulty, self.spare):

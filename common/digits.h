@@ -87,19 +87,23 @@ static inline char *digits_padded(char *out, uint32_t number, unsigned int width
 	return out + width;
 }
 
-/* Writes at most 20 bytes. */
-static inline char *digits_u64(char *out, uint64_t number)
+/* Writes a number of 10^8 or more; apart from digits_u64(), whose common case stays short so. */
+__attribute__((noinline, unused)) static char *digits_large(char *out, uint64_t number)
 {
 	const uint64_t base = 100000000;
 
-	if (number < base)
-		return digits_u27(out, (uint32_t)number);
 	if (number < base * base)
 		return digits_8(digits_u27(out, (uint32_t)(number / base)),
 				(uint32_t)(number % base));
 	out = digits_u27(out, (uint32_t)(number / (base * base)));
 	out = digits_8(out, (uint32_t)(number / base % base));
 	return digits_8(out, (uint32_t)(number % base));
+}
+
+/* Writes at most 20 bytes. */
+static inline char *digits_u64(char *out, uint64_t number)
+{
+	return number < 100000000 ? digits_u27(out, (uint32_t)number) : digits_large(out, number);
 }
 
 /* Writes at most 20 bytes. */

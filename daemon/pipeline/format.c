@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "format.h"
 
-static void csv_init(union format_state *state, enum iotr_stream stream)
+static void csv_init(union format_state *state, enum iotr_stream stream, struct cells_anonymizer *anonymizer)
 {
-	(void)stream;
-	format_csv_init(&state->csv);
+	format_csv_init(&state->csv, stream, anonymizer);
 }
 
-static size_t csv_row(union format_state *state, struct cells *cells, struct cell *cell, size_t count,
-		      char *out)
+static size_t csv_row(union format_state *state, struct cells *cells, const struct row *row, char *out)
 {
-	return format_csv_row(&state->csv, cells, cell, count, out);
+	return format_csv_row(&state->csv, cells, row, out);
 }
 
-static void jsonl_init(union format_state *state, enum iotr_stream stream)
+static void jsonl_init(union format_state *state, enum iotr_stream stream, struct cells_anonymizer *anonymizer)
 {
-	format_jsonl_init(&state->jsonl, stream);
+	format_jsonl_init(&state->jsonl, stream, anonymizer);
 }
 
-static size_t jsonl_row(union format_state *state, struct cells *cells, struct cell *cell,
-			size_t count, char *out)
+static size_t jsonl_row(union format_state *state, struct cells *cells, const struct row *row, char *out)
 {
-	(void)cells;
-	return format_jsonl_row(&state->jsonl, cell, count, out);
+	return format_jsonl_row(&state->jsonl, cells, row, out);
 }
 
 static size_t no_header(enum iotr_stream stream, char *out)
@@ -33,6 +29,6 @@ static size_t no_header(enum iotr_stream stream, char *out)
 }
 
 const struct format formats[IOTR_FORMAT_COUNT] = {
-	[IOTR_FORMAT_CSV] = { cells_fill_late, csv_init, format_csv_bound, csv_row, format_csv_header },
-	[IOTR_FORMAT_JSONL] = { cells_fill, jsonl_init, format_jsonl_bound, jsonl_row, no_header },
+	[IOTR_FORMAT_CSV] = { csv_init, format_csv_bound, csv_row, format_csv_header },
+	[IOTR_FORMAT_JSONL] = { jsonl_init, format_jsonl_bound, jsonl_row, no_header },
 };

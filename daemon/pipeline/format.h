@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file format: a table of functions that write cells as lines that end in LF, and know of a
- * stream only its schema. Each stream of a writer has a state of its own; writer thread only.
+ * A file format: a table of functions that write rows as lines that end in LF. Of a stream they know the schema
+ * and the cells of a row. Each stream of a writer has a state of its own; writer thread only.
  */
 #pragma once
 
@@ -12,22 +12,20 @@
 #include "session_spec.h"
 
 union format_state {
-	struct format_csv csv;
+	struct csv csv;
 	struct format_jsonl jsonl;
 };
 
 struct format {
-	/* Fills the cells of a row as the format prefers; row() takes those of cells_fill() too. */
-	size_t (*fill)(struct cells *cells, const struct row *row, struct cell *cell);
-	void (*init)(union format_state *state, enum iotr_stream stream);
+	/* With an anonymizer, which outlives the state, rows have hashes for names. */
+	void (*init)(union format_state *state, enum iotr_stream stream, struct cells_anonymizer *anonymizer);
 	/* The most bytes that the line of this row can take. */
-	size_t (*bound)(const struct row *row);
+	size_t (*bound)(const struct row *row, bool anonymized);
 	/*
-	 * Writes a line to `out`, which has room for the bound, and returns its length. `cells` is the object
-	 * that filled the cells.
+	 * Writes a line to `out`, which has room for the bound, and returns its length. The row is of the state's
+	 * stream; `cells` is the writer's.
 	 */
-	size_t (*row)(union format_state *state, struct cells *cells, struct cell *cell, size_t count,
-		      char *out);
+	size_t (*row)(union format_state *state, struct cells *cells, const struct row *row, char *out);
 	/* Writes the header of a file, at most FORMAT_CSV_HEADER_MAX bytes; may write nothing. */
 	size_t (*header)(enum iotr_stream stream, char *out);
 };

@@ -3,130 +3,108 @@
 
 #include <string.h>
 
-/* The loop over the columns is the hottest code: rare cases are kept out of it. */
-#define INLINE	 __attribute__((always_inline)) static inline
-#define NOINLINE __attribute__((noinline))
+#include "cells/columns.h"
 
 #define CELL_SIZE_MAX 40 /* bytes of a cell that is not text, with its comma */
 #define FIXED_MAX     (CELLS_MAX * CELL_SIZE_MAX + 3 * FLAGS_TEXT_MAX + 512)
 
-void format_csv_init(struct format_csv *csv)
+#define WRITER(id, name, ...) [IOTR_##id] = csv_write_##name,
+static const csv_writer writers[IOTR_STREAM_COUNT] = { IOTR_STREAMS(WRITER) };
+
+static void keep_operations(struct csv *csv, const struct iotr_schema *schema)
 {
-	memset(csv, 0, sizeof(*csv));
-	csv->date.second_ns = UINT64_MAX;
+	for (size_t i = 0; i < schema->operation_count; i++) {
+		char text[CSV_KEPT_SIZE + 2], *end = stpncpy(text, schema->operations[i], CSV_KEPT_SIZE + 1);
+
+		*end++ = ',';
+		csv_keep(&csv->operations[i], text, (size_t)(end - text));
+	}
 }
 
-size_t format_csv_bound(const struct row *row)
+void format_csv_init(struct csv *csv, enum iotr_stream stream, struct cells_anonymizer *anonymizer)
 {
+	memset(csv, 0, sizeof(*csv));
+	csv->stream = stream;
+	csv->anonymizer = anonymizer;
+	csv->date.second_ns = UINT64_MAX;
+	keep_operations(csv, &iotr_schemas[stream]);
+}
+
+size_t format_csv_bound(const struct row *row, bool anonymized)
+{
+	if (anonymized)
+		return FIXED_MAX + cells_anonymized_bound(row);
 	return FIXED_MAX + 2 * ((size_t)row->path.length + row->path2.length);
 }
 
-static char *write_quoted(char *out, const char *text, size_t length)
+size_t format_csv_cells(struct csv *csv, const struct cell *cell, size_t count, char *out)
 {
-	*out++ = '"';
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '"')
-			*out++ = '"';
-		*out++ = text[i];
-	}
-	*out++ = '"';
-	return out;
-}
-
-static char *write_text(char *out, const struct cell *cell)
-{
-	if (cell->quote)
-		return write_quoted(out, cell->text, cell->length);
-	return mempcpy(out, cell->text, cell->length);
-}
-
-NOINLINE static char *write_number(char *out, const struct cell *cell)
-{
-	return format_number(out, cell);
-}
-
-/* Copies the digits of the column's last number when it is the same, which saves multiplications. */
-static inline char *write_steady(struct format_csv_number *kept, char *out, const struct cell *cell)
-{
-	if (kept->number != cell->number || !kept->length) {
-		char text[64];
-
-		kept->number = cell->number;
-		kept->length = (uint8_t)(write_number(text, cell) - text);
-		memcpy(kept->text, text, sizeof(kept->text));
-	}
-	memcpy(out, kept->text, sizeof(kept->text));
-	return out + kept->length;
-}
-
-INLINE char *write_cell(struct format_csv *csv, char *out, const struct cell *cell, size_t column)
-{
-	if (cell->kind == CELL_EMPTY)
-		return out;
-	if (cell->kind == CELL_TEXT)
-		return write_text(out, cell);
-	if (cell->steady)
-		return write_steady(&csv->numbers[column], out, cell);
-	if (cell->kind == CELL_U64)
-		return digits_u64(out, cell->number);
-	if (cell->kind == CELL_TIME)
-		return format_time(&csv->date, out, cell->number);
-	if (cell->kind == CELL_MONO)
-		return format_mono(&csv->mono, out, cell->number);
-	return write_number(out, cell);
-}
-
-/* Writes the columns of a span, and keeps what it wrote when that is short. */
-NOINLINE static char *write_new_span(struct format_csv *csv, struct cells *cells, char *out,
-				     struct cell *cell, size_t column)
-{
-	const struct cell late = cell[column];
-	struct format_csv_span *span = &csv->spans[late.id % CELLS_PLACES];
+	struct csv_digits digits = csv_no_digits();
 	char *at = out;
 
-	cells_fill_span(cells, cell, column);
-	for (size_t i = column; i < column + late.span; i++) {
-		at = write_cell(csv, at, &cell[i], i);
-		*at++ = ',';
-	}
-	span->id = 0;
-	if ((size_t)(at - out) > sizeof(span->text))
-		return at;
-	span->id = late.id;
-	span->length = (uint8_t)(at - out);
-	memcpy(span->text, out, span->length);
-	return at;
-}
-
-INLINE char *write_span(struct format_csv *csv, struct cells *cells, char *out, struct cell *cell,
-			size_t column)
-{
-	const struct format_csv_span *span = &csv->spans[cell[column].id % CELLS_PLACES];
-
-	if (span->id != cell[column].id)
-		return write_new_span(csv, cells, out, cell, column);
-	memcpy(out, span->text, sizeof(span->text));
-	return out + span->length;
-}
-
-size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *cell, size_t count,
-		      char *out)
-{
-	char *at = out;
-
-	for (size_t i = 0; i < count;) {
-		if (cell[i].kind == CELL_LATE) {
-			uint8_t span = cell[i].span; /* a copy, as write_span() may fill the cell */
-
-			at = write_span(csv, cells, at, cell, i);
-			i += span;
-			continue;
-		}
-		at = write_cell(csv, at, &cell[i], i);
-		*at++ = ',';
-		i++;
-	}
+	for (size_t i = 0; i < count; i++)
+		at = csv_put(csv, &digits, at, cell[i], i);
 	at[-1] = '\n';
+	return (size_t)(at - out);
+}
+
+static void keep_columns(struct csv *csv, struct csv_kept *kept, const struct cell *cell, size_t from, size_t to)
+{
+	struct csv_digits digits = csv_no_digits();
+	char text[2 * CELLS_MAX * CELL_SIZE_MAX], *at = text;
+
+	for (size_t i = from; i <= to; i++)
+		at = csv_put(csv, &digits, at, cell[i], i);
+	csv_keep(kept, text, (size_t)(at - text));
+}
+
+CSV_RARE static void keep_task(struct csv *csv, struct csv_task *task, struct cells *cells, const struct row *row)
+{
+	struct cell cell[CELLS_MAX];
+	size_t last = cells_fill(cells, row, cell) - LAST_COUNT;
+
+	keep_columns(csv, &task->begin, cell, FIRST_pid, FIRST_command);
+	keep_columns(csv, &task->end, cell, last + LAST_ppid, last + LAST_cpu_id);
+	memcpy(&task->task, (const char *)row->record + CELLS_HEAD_TASK, sizeof(task->task));
+	task->cpu = row->record->cpu;
+}
+
+/* Text that does not fit has length 0. */
+static const struct csv_task *find_task(struct csv *csv, struct cells *cells, const struct row *row)
+{
+	const struct iotr_record *head = row->record;
+	struct csv_task *task = &csv->tasks[csv_hash(head->tid) % CSV_TASKS];
+
+	if (task->cpu != head->cpu || !task->begin.length || !cells_same_task(&task->task, head))
+		keep_task(csv, task, cells, row);
+	return task;
+}
+
+CSV_RARE static size_t write_cells(struct csv *csv, struct cells *cells, const struct row *row, char *out)
+{
+	struct cell cell[CELLS_MAX];
+
+	return format_csv_cells(csv, cell, cells_fill(cells, row, cell), out);
+}
+
+size_t format_csv_row(struct csv *csv, struct cells *cells, const struct row *row, char *out)
+{
+	const struct iotr_record *head = row->record;
+	const struct csv_task *task = find_task(csv, cells, row);
+	const struct csv_kept *operation = &csv->operations[head->operation % IOTR_OPERATIONS_MAX];
+	char *at;
+
+	if (!task->begin.length || !task->end.length || !operation->length || head->operation >= IOTR_OPERATIONS_MAX)
+		return write_cells(csv, cells, row, out);
+	cells->flags_used = 0;
+	at = format_time(&csv->date, out, head->start_ns + (uint64_t)cells->realtime_offset);
+	*at++ = ',';
+	at = csv_copy(at, operation);
+	at = csv_copy(at, &task->begin);
+	at = writers[head->stream](csv, cells, row, at);
+	at = csv_copy(at, &task->end);
+	at = format_mono(&csv->mono, at, head->start_ns);
+	*at++ = '\n';
 	return (size_t)(at - out);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cells as RFC 4180 lines that end in LF. No field holds a line break: control characters come
+ * Rows as RFC 4180 lines that end in LF. No field holds a line break: control characters come
  * escaped. One object per stream and writer thread.
  */
 #pragma once
@@ -9,45 +9,27 @@
 #include <stdint.h>
 
 #include "cells/cells.h"
-#include "format_values.h"
+#include "cells/csv.h"
 #include "row.h"
 
 enum {
 	FORMAT_CSV_HEADER_MAX = 4096,
 };
 
-/* The digits of a column's last number. */
-struct format_csv_number {
-	uint64_t number;
-	char text[23];
-	uint8_t length; /* 0: free */
-};
-
-/* The text of several columns, with a comma after each. */
-struct format_csv_span {
-	uint64_t id; /* 0: free */
-	char text[79];
-	uint8_t length;
-};
-
-struct format_csv {
-	struct format_date date;
-	struct format_mono mono;
-	struct format_csv_number numbers[CELLS_MAX];
-	struct format_csv_span spans[CELLS_PLACES];
-};
-
-void format_csv_init(struct format_csv *csv);
+/* With an anonymizer, which it does not own, rows are written with hashes for names. */
+void format_csv_init(struct csv *csv, enum iotr_stream stream, struct cells_anonymizer *anonymizer);
 
 /* The most bytes that the line of this row can take. */
-size_t format_csv_bound(const struct row *row);
+size_t format_csv_bound(const struct row *row, bool anonymized);
 
 /*
- * Writes a line to `out`, which has room for the bound, and returns its length. The cells may be those of
- * cells_fill_late(), and are filled as needed; `cells` is the object that filled them.
+ * Writes the line of a row to `out`, which has room for the bound, and returns its length: the same as
+ * format_csv_cells() writes of the cells of that row, but sooner.
  */
-size_t format_csv_row(struct format_csv *csv, struct cells *cells, struct cell *cell, size_t count,
-		      char *out);
+size_t format_csv_row(struct csv *csv, struct cells *cells, const struct row *row, char *out);
+
+/* Writes cells, whose names are not yet hashed, as a line. */
+size_t format_csv_cells(struct csv *csv, const struct cell *cell, size_t count, char *out);
 
 /* The header line of a stream, without a NUL; at most FORMAT_CSV_HEADER_MAX bytes. */
 size_t format_csv_header(enum iotr_stream stream, char *out);

@@ -16,13 +16,11 @@ static char *write_field(char *out, const struct cell *cell)
 	return format_number(out, cell);
 }
 
-size_t format_fields(struct cells *cells, struct cell *cell, size_t count, char *out)
+size_t format_fields(const struct cell *cell, size_t count, char *out)
 {
 	char *at = out;
 
 	for (size_t i = 0; i < count; i++) {
-		if (cell[i].kind == CELL_LATE)
-			cells_fill_span(cells, cell, i);
 		at = write_field(at, &cell[i]);
 		*at++ = '\0';
 	}

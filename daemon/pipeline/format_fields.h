@@ -8,7 +8,6 @@
 
 /*
  * Writes the texts of all columns to `out`, which has room for format_csv_bound() bytes, and returns how many it
- * wrote. The cells may be those of cells_fill_late(), and are filled as needed; `cells` is the object that filled
- * them.
+ * wrote.
  */
-size_t format_fields(struct cells *cells, struct cell *cell, size_t count, char *out);
+size_t format_fields(const struct cell *cell, size_t count, char *out);

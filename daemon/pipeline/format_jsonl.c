@@ -14,11 +14,13 @@ static bool is_number(enum iotr_type type)
 	return type == IOTR_TYPE_U64 || type == IOTR_TYPE_S64 || type == IOTR_TYPE_MS;
 }
 
-void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream)
+void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream, struct cells_anonymizer *anonymizer)
 {
 	const struct iotr_schema *schema = &iotr_schemas[stream];
 
 	memset(jsonl, 0, sizeof(*jsonl));
+	jsonl->stream = stream;
+	jsonl->anonymizer = anonymizer;
 	jsonl->date.second_ns = UINT64_MAX;
 	for (size_t i = 0; i < schema->column_count; i++) {
 		struct format_jsonl_key *key = &jsonl->keys[i];
@@ -30,9 +32,9 @@ void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream)
 	}
 }
 
-size_t format_jsonl_bound(const struct row *row)
+size_t format_jsonl_bound(const struct row *row, bool anonymized)
 {
-	return format_csv_bound(row) + EXTRA_MAX;
+	return format_csv_bound(row, anonymized) + EXTRA_MAX;
 }
 
 /* Cells hold valid UTF-8 without control characters: see escape.h. */
@@ -71,11 +73,14 @@ static char *write_cell(struct format_jsonl *jsonl, char *out, const struct cell
 	return out;
 }
 
-size_t format_jsonl_row(struct format_jsonl *jsonl, const struct cell *cell, size_t count,
-			char *out)
+size_t format_jsonl_row(struct format_jsonl *jsonl, struct cells *cells, const struct row *row, char *out)
 {
+	struct cell cell[CELLS_MAX];
+	size_t count = cells_fill(cells, row, cell);
 	char *at = out;
 
+	if (jsonl->anonymizer)
+		cells_anonymize(jsonl->anonymizer, jsonl->stream, cell, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct format_jsonl_key *key = &jsonl->keys[i];
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cells/cells.h"
+#include "cells/cells_anonymize.h"
 #include "format_values.h"
 #include "row.h"
 
@@ -25,16 +26,18 @@ struct format_jsonl_key {
 };
 
 struct format_jsonl {
+	enum iotr_stream stream;
+	struct cells_anonymizer *anonymizer; /* not owned; NULL: names stay in the clear */
 	struct format_date date;
 	struct format_mono mono;
 	struct format_jsonl_key keys[CELLS_MAX];
 };
 
-void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream);
+/* With an anonymizer, which it does not own, rows are written with hashes for names. */
+void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream, struct cells_anonymizer *anonymizer);
 
 /* The most bytes that the line of this row can take. */
-size_t format_jsonl_bound(const struct row *row);
+size_t format_jsonl_bound(const struct row *row, bool anonymized);
 
-/* Writes a line to `out`, which has room for the bound, and returns its length. */
-size_t format_jsonl_row(struct format_jsonl *jsonl, const struct cell *cell, size_t count,
-			char *out);
+/* Writes the line of a row to `out`, which has room for the bound, and returns its length. */
+size_t format_jsonl_row(struct format_jsonl *jsonl, struct cells *cells, const struct row *row, char *out);

@@ -224,7 +224,7 @@ static void begin(enum iotr_stream stream)
 	cells.disks.disks[8] = (struct disk){ 8 << 20, "sda" };
 	cells.disks.disks[(259 ^ 259 << 20) % DISKS_MAX] = (struct disk){ 259 << 20, "nvme0n1" };
 	cells.realtime_offset = 1700000000000000000;
-	formats[format].init(&state, stream);
+	formats[format].init(&state, stream, NULL);
 	actual_size = formats[format].header(stream, actual);
 }
 
@@ -240,10 +240,8 @@ static void add_row(const struct row *row)
 	for (size_t i = 0; i < count; i++)
 		ck_assert_msg(cell[i].kind < CELL_KIND_COUNT, "column %s is not filled",
 			      iotr_schemas[row->record->stream].columns[i].name);
-	memset(cell, 0xff, sizeof(cell));
-	ck_assert_uint_eq(formats[format].fill(&cells, row, cell), count);
-	length = formats[format].row(&state, &cells, cell, count, actual + actual_size);
-	ck_assert_uint_le(length, formats[format].bound(row));
+	length = formats[format].row(&state, &cells, row, actual + actual_size);
+	ck_assert_uint_le(length, formats[format].bound(row, false));
 	actual_size += length;
 }
 
@@ -413,7 +411,6 @@ START_TEST(bounds_rows)
 	};
 	struct row row = { &record.head, { path, sizeof(path), true }, { path, sizeof(path), true },
 			   "0123456789abcdef", false };
-	struct cell cell[CELLS_MAX];
 
 	format = (enum iotr_format)_i;
 	begin(IOTR_VFS);
@@ -421,60 +418,9 @@ START_TEST(bounds_rows)
 	memset(record.head.command, 1, sizeof(record.head.command));
 	record.head.start_ns = 1ULL << 62;
 	record.head.latency_ns = record.head.cgroup_id = 1ULL << 63;
-	ck_assert_uint_le(formats[format].bound(&row), sizeof(line));
+	ck_assert_uint_le(formats[format].bound(&row, false), sizeof(line));
 	for (int i = 0; i < 2; i++)
-		ck_assert_uint_le(formats[format].row(&state, &cells, cell,
-						      formats[format].fill(&cells, &row, cell), line),
-				  formats[format].bound(&row));
-}
-END_TEST
-
-static uint32_t chance(uint64_t *random, uint32_t below)
-{
-	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)(*random >> 33) % below;
-}
-
-static void make_any(struct iotr_vfs_record *record, struct row *row, uint64_t *random)
-{
-	static const char *const fs_types[] = { "", "ext4", "xfs" };
-
-	*record = vfs_rows[chance(random, LENGTH(vfs_rows))].record.vfs;
-	record->head.tid += chance(random, 80);
-	record->head.cpu = !chance(random, 8);
-	record->head.start_ns += chance(random, 1000000000) * 1000ULL;
-	record->head.command[2] = "t,"[chance(random, 2)];
-	record->file.inode += chance(random, 150);
-	record->fd += (int32_t)chance(random, 20);
-	record->result += chance(random, 4);
-	row->fs_type = fs_types[chance(random, LENGTH(fs_types))];
-}
-
-/* What is kept of columns is never shown in the place of others. */
-START_TEST(writes_spans_as_cells)
-{
-	static struct cells others;
-	static union format_state plain;
-	struct iotr_vfs_record record;
-	struct row row = { .record = &record.head, .path = { "/a", 2, false } };
-	struct cell cell[CELLS_MAX];
-	char line[4096], expected[4096];
-	uint64_t random = 1;
-
-	begin(IOTR_VFS);
-	cells_init(&others);
-	formats[IOTR_FORMAT_CSV].init(&plain, IOTR_VFS);
-	others.realtime_offset = cells.realtime_offset;
-	for (int i = 0; i < 20000; i++) {
-		size_t length;
-
-		make_any(&record, &row, &random);
-		length = format_csv_row(&state.csv, &cells, cell, cells_fill_late(&cells, &row, cell), line);
-		line[length] = '\0';
-		length = format_csv_row(&plain.csv, &others, cell, cells_fill(&others, &row, cell), expected);
-		expected[length] = '\0';
-		ck_assert_str_eq(line, expected);
-	}
+		ck_assert_uint_le(formats[format].row(&state, &cells, &row, line), formats[format].bound(&row, false));
 }
 END_TEST
 
@@ -535,7 +481,6 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, writes_pagefault_rows, 0, IOTR_FORMAT_COUNT);
 	tcase_add_loop_test(tests, bounds_rows, 0, IOTR_FORMAT_COUNT);
 	tcase_add_test(tests, writes_json_values);
-	tcase_add_test(tests, writes_spans_as_cells);
 	tcase_add_test(tests, shows_commands_as_they_are);
 }
 

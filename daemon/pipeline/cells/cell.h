@@ -21,40 +21,21 @@ enum cell_kind {
 	CELL_DEVICE, /* number is major << 20 | minor */
 	CELL_TIME,   /* number is in nanoseconds since 1970 */
 	CELL_MONO,   /* number is in nanoseconds of CLOCK_MONOTONIC, in each row little more than in the last */
-	CELL_LATE,   /* a span: see below */
 	CELL_KIND_COUNT,
 };
 
-/*
- * Columns whose values mostly repeat together are a span. Its first cell is CELL_LATE and holds an id: the same
- * id always stands for the same text of all its columns. A format that has kept that text copies it; one that has not
- * calls cells_fill_span(), which fills the cells of the span.
- */
 struct cell {
 	uint8_t kind;
 	bool quote;  /* the text holds a comma or a quote */
-	bool steady; /* the number is likely that of the row before: its digits are worth keeping */
-	uint8_t span; /* CELL_LATE: number of its columns, this one included */
-	union {
-		uint32_t length; /* of the text */
-		uint32_t which;	 /* enum cells_span */
-	};
+	bool again; /* the number is likely one that the row has shown before: as a size, and what was done of it */
+	uint32_t length; /* of the text */
 	union {
 		uint64_t number;
 		const char *text;
-		uint64_t id; /* of the span; id % CELLS_PLACES is the place where its text is kept */
 	};
 };
 
 _Static_assert(sizeof(struct cell) == 16, "cells are copied as two words");
-
-enum cells_span {
-	CELLS_TASK,
-	CELLS_TASK_END,
-	CELLS_FILE,
-	CELLS_RESULT,
-	CELLS_SPAN_COUNT,
-};
 
 /* The largest number of columns of a stream. */
 #define CELLS_MAX 32
@@ -75,9 +56,9 @@ static inline struct cell cell_known(enum cell_kind kind, uint64_t number)
 	return cell_number(number == IOTR_UNKNOWN ? CELL_EMPTY : kind, number);
 }
 
-static inline struct cell cell_steady(struct cell cell)
+static inline struct cell cell_again(struct cell cell)
 {
-	cell.steady = true;
+	cell.again = true;
 	return cell;
 }
 
@@ -94,13 +75,7 @@ static inline struct cell cell_signed_if(bool known, int64_t number)
 
 static inline struct cell cell_device(uint32_t device)
 {
-	return cell_steady(cell_number(device ? CELL_DEVICE : CELL_EMPTY, device));
-}
-
-/* Begins a span. */
-static inline struct cell cell_late(enum cells_span which, uint8_t columns, uint64_t id)
-{
-	return (struct cell){ .kind = CELL_LATE, .span = columns, .which = which, .id = id };
+	return cell_number(device ? CELL_DEVICE : CELL_EMPTY, device);
 }
 
 static inline struct cell cell_bytes(const char *text, size_t length, bool quote)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cell.h"
 #include "disks.h"
@@ -21,18 +22,8 @@ enum {
 	CELLS_FLAGS_CACHED = 32, /* entries in the cache of decoded flags */
 	CELLS_FLAGS_SIZE = 112,	 /* bytes of an entry's text; a longer one is decoded each time */
 	CELLS_TASKS_CACHED = 64,
-	CELLS_FILES_CACHED = 256,
-	CELLS_RESULTS_CACHED = 512,
-	CELLS_BEGINNINGS = 192, /* spans at the beginning of rows, by task and operation */
-	/* Places where formats keep the texts of spans; a span's place is its id % CELLS_PLACES. */
-	CELLS_PLACE_TASK = 0,
-	CELLS_PLACE_TASK_END = CELLS_PLACE_TASK + CELLS_BEGINNINGS,
-	CELLS_PLACE_FILE = CELLS_PLACE_TASK_END + CELLS_TASKS_CACHED,
-	CELLS_PLACE_RESULT = CELLS_PLACE_FILE + CELLS_FILES_CACHED,
-	CELLS_PLACES = CELLS_PLACE_RESULT + CELLS_RESULTS_CACHED,
+	CELLS_PAIR_EXTRA = 64, /* more than the text between two paths takes */
 };
-
-_Static_assert(!(CELLS_PLACES & (CELLS_PLACES - 1)), "places are low bits");
 
 struct cells_flags {
 	bool valid;
@@ -53,45 +44,42 @@ struct cells_task {
 	char command[IOTR_COMMAND_SIZE];
 };
 
+#define CELLS_HEAD_TASK offsetof(struct iotr_record, cgroup_id) /* where a record has its task */
+
+/* Whether a record is of this task: word by word, without a call of memcmp(). */
+__attribute__((always_inline)) static inline bool cells_same_task(const struct cells_task *task,
+								  const struct iotr_record *record)
+{
+	uint64_t left[sizeof(*task) / 8], right[sizeof(*task) / 8], difference = 0;
+
+	memcpy(left, task, sizeof(*task));
+	memcpy(right, (const char *)record + CELLS_HEAD_TASK, sizeof(*task));
+#pragma GCC unroll 8
+	for (size_t i = 0; i < sizeof(*task) / 8; i++)
+		difference |= left[i] ^ right[i];
+	return !difference;
+}
+
 struct cells_task_slot {
 	struct cells_task task;
-	uint64_t id; /* of the span at the end of a row; 0: the slot is free */
-	uint32_t cpu; /* on which the task last was */
+	bool valid;
 	bool quote;
 	uint8_t length;
 	char text[4 * IOTR_COMMAND_SIZE]; /* the command, escaped */
 };
 
-/*
- * All values that the columns of a file or result span show. The functions of these columns can
- * read nothing else, so that equal keys mean equal text.
- */
-struct cells_key {
-	uint64_t words[3];
-};
-
-struct cells_key_slot {
-	struct cells_key key;
-	uint64_t id; /* 0: free */
-};
-
 /* State that is kept from row to row. */
 struct cells {
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, set by the owner */
-	const struct row *row;	 /* the row that is being filled; the next member is its task */
-	const struct cells_task_slot *task;
-	bool late; /* spans are only marked, by CELL_LATE */
 	struct disks disks;
 	struct cells_task_slot tasks[CELLS_TASKS_CACHED];
-	struct cells_key_slot files[CELLS_FILES_CACHED];
-	struct cells_key_slot results[CELLS_RESULTS_CACHED];
 	struct cells_flags flags[CELLS_FLAGS_CACHED];
 	uint8_t operation_lengths[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX];
 	const char *fs_type; /* of the last row, and its length */
 	size_t fs_type_length;
 	size_t flags_used; /* bytes of flags_text that are used for the row that is being filled */
 	char flags_text[3 * FLAGS_TEXT_MAX]; /* decoded flags and other short texts of that row */
-	char pair[2 * NAMES_PATH_MAX + 64]; /* "old -> new" */
+	char pair[2 * NAMES_PATH_MAX + CELLS_PAIR_EXTRA]; /* "old -> new" */
 };
 
 void cells_init(struct cells *cells);
@@ -101,10 +89,3 @@ void cells_init(struct cells *cells);
  * as long as the row.
  */
 size_t cells_fill(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
-
-/*
- * The same, but only the first cell of a span is set, to CELL_LATE. cells_fill_span() fills the
- * span; it may be called until the next row is filled, and the row must stay valid until then.
- */
-size_t cells_fill_late(struct cells *cells, const struct row *row, struct cell cell[CELLS_MAX]);
-void cells_fill_span(struct cells *cells, struct cell *cell, size_t column);

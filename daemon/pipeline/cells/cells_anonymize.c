@@ -60,44 +60,44 @@ void cells_anonymizer_free(struct cells_anonymizer *anonymizer)
 	free(anonymizer);
 }
 
-static bool has_names(const struct named_columns *named, size_t from, size_t columns)
+size_t cells_anonymized_bound(const struct row *row)
 {
-	for (size_t i = 0; i < named->count; i++)
-		if (named->columns[i] >= from && named->columns[i] < from + columns)
-			return true;
-	return false;
+	size_t path = IOTR_ANONYMIZED_MAX((size_t)row->path.length + row->path2.length + CELLS_PAIR_EXTRA);
+
+	return CELLS_ANONYMIZED_FIXED + (path < IOTR_ANONYMIZED_PATH ? path : IOTR_ANONYMIZED_PATH);
 }
 
-/* Fills spans that have columns with names now, so that no format keeps a name in the text of a span. */
-static void fill_named(const struct named_columns *named, struct cells *cells, struct cell *cell, size_t count)
+/* Writes the new text at `out`, and moves it on. */
+static struct cell anonymize(struct cells_anonymizer *anonymizer, uint8_t privacy, struct cell cell, char **out)
 {
-	for (size_t i = 0, next; i < count; i = next) {
-		next = i + 1;
-		if (cell[i].kind != CELL_LATE)
-			continue;
-		next = i + cell[i].span;
-		if (has_names(named, i, cell[i].span))
-			cells_fill_span(cells, cell, i);
-	}
+	char *text = *out;
+
+	if (cell.kind != CELL_TEXT)
+		return cell;
+	*out += iotr_anonymize(anonymizer->hashes, privacy, cell.text, cell.length, text);
+	return cell_bytes(text, (size_t)(*out - text), false);
 }
 
-size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct cells *cells, struct row *row,
-		       struct cell *cell, size_t count)
+void cells_anonymize(struct cells_anonymizer *anonymizer, enum iotr_stream stream, struct cell *cell, size_t count)
 {
-	const struct named_columns *named = &anonymizer->named[row->record->stream];
+	const struct named_columns *named = &anonymizer->named[stream];
 	char *at = anonymizer->text;
 
-	fill_named(named, cells, cell, count);
 	for (size_t i = 0; i < named->count && named->columns[i] < count; i++) {
 		struct cell *one = &cell[named->columns[i]];
-		size_t length;
 
-		if (one->kind != CELL_TEXT)
-			continue;
-		length = iotr_anonymize(anonymizer->hashes, named->privacies[i], one->text, one->length, at);
-		*one = cell_bytes(at, length, false);
-		at += length;
+		*one = anonymize(anonymizer, named->privacies[i], *one, &at);
 	}
-	row->path = row->path2 = (struct row_text){ 0 };
-	return (size_t)(at - anonymizer->text);
+}
+
+struct cell cells_anonymize_one(struct cells_anonymizer *anonymizer, enum iotr_stream stream, size_t column,
+				struct cell cell)
+{
+	const struct named_columns *named = &anonymizer->named[stream];
+	char *at = anonymizer->text;
+
+	for (size_t i = 0; i < named->count; i++)
+		if (named->columns[i] == column)
+			return anonymize(anonymizer, named->privacies[i], cell, &at);
+	return cell;
 }

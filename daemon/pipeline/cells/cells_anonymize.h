@@ -12,9 +12,10 @@
 #include "sockopts.h"
 
 enum {
-	/* Bytes that the new texts of a row take at most. */
-	CELLS_ANONYMIZED_MAX = (int)IOTR_ANONYMIZED_PATH + IOTR_ANONYMIZED_MAX(IOTR_COMMAND_SIZE * 4) +
-			       2 * IOTR_ANONYMIZED_MAX(ADDRESS_UNIX_MAX) + IOTR_ANONYMIZED_MAX(SOCKOPTS_TEXT_MAX),
+	/* Bytes that the new texts of a row take at most: without its path, and with the longest. */
+	CELLS_ANONYMIZED_FIXED = IOTR_ANONYMIZED_MAX(IOTR_COMMAND_SIZE * 4) +
+				 2 * IOTR_ANONYMIZED_MAX(ADDRESS_UNIX_MAX) + IOTR_ANONYMIZED_MAX(SOCKOPTS_TEXT_MAX),
+	CELLS_ANONYMIZED_MAX = CELLS_ANONYMIZED_FIXED + (int)IOTR_ANONYMIZED_PATH,
 };
 
 struct cells_anonymizer;
@@ -23,10 +24,15 @@ struct cells_anonymizer;
 int cells_anonymizer_new(const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE], struct cells_anonymizer **ret);
 void cells_anonymizer_free(struct cells_anonymizer *anonymizer); /* takes NULL */
 
+/* Bytes that the new texts of this row take at most. */
+size_t cells_anonymized_bound(const struct row *row);
+
 /*
- * Replaces the names in the row's cells by hashes, and clears the paths of the row itself, which are not
- * hashed. Spans that have columns with names are filled, by `cells`, which filled the row; others stay
- * CELL_LATE. The new texts are valid until the next call. Returns how many bytes they take; none is quoted.
+ * Replaces the names in the cells of a row by hashes. The new texts are valid until the next call; none is
+ * quoted.
  */
-size_t cells_anonymize(struct cells_anonymizer *anonymizer, struct cells *cells, struct row *row,
-		       struct cell *cell, size_t count);
+void cells_anonymize(struct cells_anonymizer *anonymizer, enum iotr_stream stream, struct cell *cell, size_t count);
+
+/* The same for the cell of one column, whatever it holds. */
+struct cell cells_anonymize_one(struct cells_anonymizer *anonymizer, enum iotr_stream stream, size_t column,
+				struct cell cell);

@@ -9,6 +9,7 @@
 
 #include "cells.h"
 #include "columns.h"
+#include "csv.h"
 
 /* ---- a stream's own columns ---- */
 
@@ -16,10 +17,6 @@ typedef void (*cells_filler)(struct cells *cells, const struct row *row, struct 
 #define CELLS_FILLER(id, name, ...)                                                             \
 	void cells_fill_##name(struct cells *cells, const struct row *row, struct cell *cell);
 IOTR_STREAMS(CELLS_FILLER)
-
-/* Functions that fill the spans of vfs. */
-void cells_fill_vfs_file(struct cells *cells, const struct row *row, struct cell *cell);
-void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct cell *cell);
 
 /*
  * A stream's file says CELLS_RECORD(STREAM, its record), then CELL(STREAM, column, value) for every column of the
@@ -34,6 +31,15 @@ void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct ce
 		const record_##id *from = (const void *)row->record;                              \
                                                                                                   \
 		IOTR_##id##_COLUMNS(CELL_PUT)                                                     \
+	}                                                                                         \
+                                                                                                  \
+	char *csv_write_##name(struct csv *csv, struct cells *cells, const struct row *row, char *out) \
+	{                                                                                         \
+		const record_##id *from = (const void *)row->record;                              \
+		struct csv_digits digits = csv_no_digits();                                       \
+                                                                                                  \
+		IOTR_##id##_COLUMNS(CELL_CSV)                                                     \
+		return out;                                                                       \
 	}
 
 /* Like CELL(), but the value is made of what `from` points to, under the name that `as` gives it. */
@@ -44,10 +50,9 @@ void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct ce
 		(void)cells, (void)row, (void)as;                                                              \
 		return value;                                                                                  \
 	}
-/* To count a list of columns. */
-#define CELLS_ONE(stream, column, type, unit, doc) +1
-
 #define CELL_PUT(stream, column, type, unit, doc) cell[stream##_##column] = cell_##stream##_##column(cells, row, from);
+#define CELL_CSV(stream, column, type, unit, doc)                                                              \
+	out = csv_put(csv, &digits, out, cell_##stream##_##column(cells, row, from), stream##_##column);
 
 /* ---- values: values.c ---- */
 
@@ -73,43 +78,9 @@ enum cells_flags_kind {
 struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
 		       uint32_t file_flags, uint32_t flags);
 
-/* ---- spans, and what is kept from row to row ---- */
-
-/* A new id for the new content of a place: it differs from all earlier ids. */
-static inline uint64_t cells_next_id(uint64_t id, size_t place)
-{
-	return (id ? id : place) + CELLS_PLACES;
-}
-
-/* Whether a few words are equal, without a call of memcmp(). */
-static inline bool cells_same(const void *left, const void *right, size_t size)
-{
-	uint64_t difference = 0, words[2];
-
-	for (size_t at = 0; at < size; at += sizeof(words[0])) {
-		memcpy(&words[0], (const char *)left + at, sizeof(words[0]));
-		memcpy(&words[1], (const char *)right + at, sizeof(words[1]));
-		difference |= words[0] ^ words[1];
-	}
-	return !difference;
-}
+/* ---- what is kept from row to row ---- */
 
 static inline uint64_t cells_hash(uint64_t value)
 {
 	return value * 0x9e3779b97f4a7c15ULL >> 32;
-}
-
-/* The id under which the span of this key was shown before, or a new one. */
-static inline uint64_t cells_key_id(struct cells_key_slot *slots, size_t count, size_t place,
-				    struct cells_key key)
-{
-	uint64_t hash = cells_hash(key.words[0] + 31 * key.words[1] + 0x1000193 * key.words[2]);
-	struct cells_key_slot *slot = &slots[hash % count];
-
-	if (slot->id && !((slot->key.words[0] ^ key.words[0]) | (slot->key.words[1] ^ key.words[1]) |
-			  (slot->key.words[2] ^ key.words[2])))
-		return slot->id;
-	slot->key = key;
-	slot->id = cells_next_id(slot->id, place + (size_t)(slot - slots));
-	return slot->id;
 }

@@ -13,9 +13,9 @@ CELLS_RECORD(CACHE, struct iotr_cache_record);
 CELL(CACHE, inode, cell_known(CELL_U64, record->file.inode))
 CELL(CACHE, index, cell_known(CELL_U64, record->index))
 CELL(CACHE, filename, cell_path(row))
-CELL(CACHE, size, cell_steady(cell_known(CELL_U64, record->size)))
+CELL(CACHE, size, cell_known(CELL_U64, record->size))
 CELL(CACHE, offset, cell_known(CELL_U64, offset(record->index)))
-CELL(CACHE, count, cell_steady(cell_number(CELL_U64, record->count)))
+CELL(CACHE, count, cell_number(CELL_U64, record->count))
 CELL(CACHE, device, cell_device(record->file.device))
 
 CELLS_FILL(CACHE, cache)

@@ -11,8 +11,8 @@ CELLS_RECORD(IOURING, struct iotr_iouring_record);
 
 CELL(IOURING, fd, cell_signed_if(record->has_fd, record->fd))
 CELL(IOURING, offset, cell_known(CELL_U64, record->offset))
-CELL(IOURING, length, cell_steady(cell_known(CELL_U64, record->length)))
-CELL(IOURING, result, cell_steady(cell_signed(record->result)))
+CELL(IOURING, length, cell_again(cell_known(CELL_U64, record->length)))
+CELL(IOURING, result, cell_again(cell_signed(record->result)))
 CELL(IOURING, latency_ms, cell_number(CELL_MS, record->head.latency_ns))
 CELL(IOURING, inode, cell_known(CELL_U64, record->file.inode))
 CELL(IOURING, filename, has_two_names(record->head.operation) ? cell_pair(cells, row) : cell_path(row))

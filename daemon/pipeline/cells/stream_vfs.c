@@ -15,22 +15,22 @@ static struct cell bytes_completed(const struct iotr_vfs_record *record)
 {
 	if (!record->counts_bytes)
 		return cell_empty();
-	return cell_steady(
-		cell_number(CELL_U64, record->result > 0 ? (uint64_t)record->result : 0));
+	return cell_again(cell_number(CELL_U64, record->result > 0 ? (uint64_t)record->result : 0));
 }
 
 CELLS_RECORD(VFS, struct iotr_vfs_record);
 
 CELL(VFS, filename, has_two_names(record->head.operation) ? cell_pair(cells, row) : cell_path(row))
-CELL(VFS, size, cell_steady(cell_number(record->has_size ? CELL_U64 : CELL_EMPTY, record->size)))
+CELL(VFS, size, cell_again(cell_number(record->has_size ? CELL_U64 : CELL_EMPTY, record->size)))
 CELL(VFS, offset, cell_known(CELL_U64, record->offset))
 CELL(VFS, bytes_completed, bytes_completed(record))
 CELL(VFS, latency_ns, cell_known(CELL_U64, record->head.latency_ns))
+CELL(VFS, return_value, cell_again(cell_signed(record->result)))
 
-/* ---- the span of the file ---- */
+/* ---- columns of the file ---- */
 
-/* All values that the span's columns show. */
-struct file_span {
+/* All values that these columns show. */
+struct file_values {
 	uint64_t inode;
 	uint32_t device;
 	uint32_t file_flags; /* those that the operation shows; 0: none */
@@ -38,78 +38,103 @@ struct file_span {
 	uint32_t flag_kind;
 };
 
-_Static_assert(sizeof(struct file_span) == sizeof(struct cells_key), "the key is the span, without a hole");
-
-static struct file_span file_of(const struct iotr_vfs_record *record)
+static struct csv_file_key file_key(const struct iotr_vfs_record *record)
 {
-	return (struct file_span){
-		.inode = record->file.inode,
-		.device = record->file.device,
-		.file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0,
-		.flags = record->flag_kind == IOTR_FLAGS_NONE ? 0 : record->flags,
-		.flag_kind = record->flag_kind,
+	uint32_t file_flags = record->flag_kind == IOTR_FLAGS_FILE ? record->file.flags : 0;
+	uint32_t flags = record->flag_kind == IOTR_FLAGS_NONE ? 0 : record->flags;
+
+	return (struct csv_file_key){ record->file.inode, record->file.device | (uint64_t)file_flags << 32,
+				      flags | (uint64_t)record->flag_kind << 32 };
+}
+
+static struct file_values file_of(struct csv_file_key key)
+{
+	return (struct file_values){
+		.inode = key.inode,
+		.device = (uint32_t)key.device_and_file_flags,
+		.file_flags = key.device_and_file_flags >> 32,
+		.flags = (uint32_t)key.flags_and_kind,
+		.flag_kind = key.flags_and_kind >> 32,
 	};
 }
 
-static struct cell flags(struct cells *cells, const struct file_span *file)
+static struct cell flags(struct cells *cells, const struct file_values *file)
 {
 	if (file->flag_kind == IOTR_FLAGS_NONE)
 		return cell_empty();
 	return cell_flags(cells, CELLS_FLAGS_VFS, file->flag_kind, file->file_flags, file->flags);
 }
 
-#define FILE_CELL(column, value) CELL_FROM(struct file_span, file, VFS, column, value)
+#define FILE_CELL(column, value) CELL_FROM(struct file_values, file, VFS, column, value)
 
 FILE_CELL(inode, cell_known(CELL_U64, file->inode))
 FILE_CELL(device, cell_device(file->device))
 FILE_CELL(flags, flags(cells, file))
 
-void cells_fill_vfs_file(struct cells *cells, const struct row *row, struct cell *cell)
+CSV_RARE static char *write_file(struct csv *csv, struct cells *cells, const struct row *row, struct csv_file *known,
+				 struct csv_file_key key, char *out)
 {
-	struct file_span span = file_of((const void *)row->record), *from = &span;
+	struct file_values values = file_of(key), *from = &values;
+	struct csv_digits digits = csv_no_digits();
+	char *begin = out;
 
-	IOTR_VFS_FILE_COLUMNS(CELL_PUT)
+	IOTR_VFS_FILE_COLUMNS(CELL_CSV)
+	known->key = key;
+	csv_keep(&known->kept, begin, (size_t)(out - begin));
+	return out;
 }
 
-static struct cell file_late(struct cells *cells, const struct iotr_vfs_record *record)
+/* Copies the text of a file that had a row lately. */
+CSV_INLINE char *write_known_file(struct csv *csv, struct cells *cells, const struct row *row, char *out)
 {
-	struct file_span span = file_of(record);
-	struct cells_key key;
+	struct csv_file_key key = file_key((const void *)row->record);
+	uint64_t hash = csv_hash(key.inode + 31 * key.device_and_file_flags + 0x1000193 * key.flags_and_kind);
+	struct csv_file *known = &csv->files[hash % CSV_FILES];
 
-	memcpy(&key, &span, sizeof(key));
-	return cell_late(CELLS_FILE, 0 IOTR_VFS_FILE_COLUMNS(CELLS_ONE),
-			 cells_key_id(cells->files, CELLS_FILES_CACHED, CELLS_PLACE_FILE, key));
+	if (known->kept.length && !((known->key.inode ^ key.inode) |
+				    (known->key.device_and_file_flags ^ key.device_and_file_flags) |
+				    (known->key.flags_and_kind ^ key.flags_and_kind)))
+		return csv_copy(out, &known->kept);
+	return write_file(csv, cells, row, known, key, out);
 }
 
-/* ---- the span of the result ---- */
+/* ---- columns of the result ---- */
 
-/* All values that the span's columns show for a row without a mapping and without an address. */
-struct result_key {
-	int64_t result;
-	const char *fs_type; /* the same text is always at the same address */
+struct result_values {
+	const char *fs_type;
 	int32_t fd;
-	int32_t has_fd;
-};
-
-_Static_assert(sizeof(struct result_key) == sizeof(struct cells_key), "the key is that part of the span, without a hole");
-
-struct result_span {
-	struct result_key key;
+	bool has_fd;
+	uint16_t error;
 	const struct iotr_vfs_record *mapping; /* whose mapping and address are shown; NULL: none */
 };
 
-static struct result_span result_of(const struct row *row)
+static bool has_mapping(const struct iotr_vfs_record *record)
+{
+	return record->has_mapping || record->address != IOTR_UNKNOWN;
+}
+
+static uint16_t error_of(int64_t result)
+{
+	return result < 0 && result >= -ERRNO_MAX ? (uint16_t)-result : 0;
+}
+
+/* All values that these columns show for a row without a mapping and without an address. */
+static struct csv_result_key result_key(const struct row *row)
 {
 	const struct iotr_vfs_record *record = (const void *)row->record;
 
-	return (struct result_span){
-		.key = {
-			.result = record->result,
-			.fs_type = row->fs_type,
-			.fd = record->fd,
-			.has_fd = record->has_fd,
-		},
-		.mapping = record->has_mapping || record->address != IOTR_UNKNOWN ? record : NULL,
+	return (struct csv_result_key){ row->fs_type, (uint32_t)record->fd | (uint64_t)!!record->has_fd << 32 |
+							      (uint64_t)error_of(record->result) << 48 };
+}
+
+static struct result_values result_of(struct csv_result_key key, const struct iotr_vfs_record *mapping)
+{
+	return (struct result_values){
+		.fs_type = key.fs_type,
+		.fd = (int32_t)(uint32_t)key.fd_and_error,
+		.has_fd = key.fd_and_error >> 32 & 1,
+		.error = (uint16_t)(key.fd_and_error >> 48),
+		.mapping = mapping,
 	};
 }
 
@@ -122,12 +147,8 @@ static struct cell fs_type(struct cells *cells, const char *type)
 	return cell_bytes(type, cells->fs_type_length, false);
 }
 
-static uint64_t error_of(int64_t result)
-{
-	return result < 0 && result >= -ERRNO_MAX ? (uint64_t)-result : 0;
-}
-
-static struct cell mapping_flags(struct cells *cells, enum cells_flags_kind which, const struct iotr_vfs_record *mapping)
+static struct cell mapping_flags(struct cells *cells, enum cells_flags_kind which,
+				 const struct iotr_vfs_record *mapping)
 {
 	if (!mapping || !mapping->has_mapping)
 		return cell_empty();
@@ -135,57 +156,86 @@ static struct cell mapping_flags(struct cells *cells, enum cells_flags_kind whic
 			  which == CELLS_FLAGS_PROTECTION ? mapping->protection : mapping->mapping);
 }
 
-#define RESULT_CELL(column, value) CELL_FROM(struct result_span, span, VFS, column, value)
+#define RESULT_CELL(column, value) CELL_FROM(struct result_values, values, VFS, column, value)
 
-RESULT_CELL(return_value, cell_signed(span->key.result))
-RESULT_CELL(errno, cell_number(CELL_U64, error_of(span->key.result)))
-RESULT_CELL(mmap_prot, mapping_flags(cells, CELLS_FLAGS_PROTECTION, span->mapping))
-RESULT_CELL(mmap_flags, mapping_flags(cells, CELLS_FLAGS_MAPPING, span->mapping))
-RESULT_CELL(address, span->mapping ? cell_known(CELL_HEX, span->mapping->address) : cell_empty())
-RESULT_CELL(fd, cell_signed_if(span->key.has_fd, span->key.fd))
-RESULT_CELL(fs_type, fs_type(cells, span->key.fs_type))
+RESULT_CELL(errno, cell_number(CELL_U64, values->error))
+RESULT_CELL(mmap_prot, mapping_flags(cells, CELLS_FLAGS_PROTECTION, values->mapping))
+RESULT_CELL(mmap_flags, mapping_flags(cells, CELLS_FLAGS_MAPPING, values->mapping))
+RESULT_CELL(address, values->mapping ? cell_known(CELL_HEX, values->mapping->address) : cell_empty())
+RESULT_CELL(fd, cell_signed_if(values->has_fd, values->fd))
+RESULT_CELL(fs_type, fs_type(cells, values->fs_type))
 
-static void fill_result(struct cells *cells, const struct row *row, const struct result_span *from, struct cell *cell)
+CSV_RARE static char *write_result(struct csv *csv, struct cells *cells, const struct row *row,
+				   const struct result_values *from, char *out)
 {
-	IOTR_VFS_RESULT_COLUMNS(CELL_PUT)
+	struct csv_digits digits = csv_no_digits();
+
+	IOTR_VFS_RESULT_COLUMNS(CELL_CSV)
+	return out;
 }
 
-void cells_fill_vfs_result(struct cells *cells, const struct row *row, struct cell *cell)
+CSV_RARE static char *write_new_result(struct csv *csv, struct cells *cells, const struct row *row,
+				       struct csv_result *known, struct csv_result_key key, char *out)
 {
-	struct result_span span = result_of(row);
+	struct result_values values = result_of(key, NULL);
+	char *end = write_result(csv, cells, row, &values, out);
 
-	fill_result(cells, row, &span, cell);
+	known->key = key;
+	csv_keep(&known->kept, out, (size_t)(end - out));
+	return end;
 }
 
-/* A mapping or an address rarely repeats, so the text of such a span is not kept. */
-static void result_late(struct cells *cells, const struct row *row, struct cell *cell)
+/* Copies the text of such a result. A mapping or an address rarely comes again, so its text is not kept. */
+CSV_INLINE char *write_known_result(struct csv *csv, struct cells *cells, const struct row *row, char *out)
 {
-	struct result_span span = result_of(row);
-	struct cells_key key;
+	const struct iotr_vfs_record *record = (const void *)row->record;
+	struct csv_result_key key = result_key(row);
+	struct csv_result *known = &csv->results[csv_hash((uintptr_t)key.fs_type + 31 * key.fd_and_error) % CSV_RESULTS];
 
-	if (span.mapping) {
-		fill_result(cells, row, &span, cell);
-		return;
+	if (has_mapping(record)) {
+		struct result_values values = result_of(key, record);
+
+		return write_result(csv, cells, row, &values, out);
 	}
-	memcpy(&key, &span.key, sizeof(key));
-	cell[VFS_return_value] =
-		cell_late(CELLS_RESULT, 0 IOTR_VFS_RESULT_COLUMNS(CELLS_ONE),
-			  cells_key_id(cells->results, CELLS_RESULTS_CACHED, CELLS_PLACE_RESULT, key));
+	if (known->kept.length && known->key.fs_type == key.fs_type && known->key.fd_and_error == key.fd_and_error)
+		return csv_copy(out, &known->kept);
+	return write_new_result(csv, cells, row, known, key, out);
 }
 
 /* ---- the row ---- */
+
+static void fill_file(struct cells *cells, const struct row *row, struct cell *cell)
+{
+	struct file_values values = file_of(file_key((const void *)row->record)), *from = &values;
+
+	IOTR_VFS_FILE_COLUMNS(CELL_PUT)
+}
+
+static void fill_result(struct cells *cells, const struct row *row, struct cell *cell)
+{
+	const struct iotr_vfs_record *record = (const void *)row->record;
+	struct result_values values = result_of(result_key(row), has_mapping(record) ? record : NULL), *from = &values;
+
+	IOTR_VFS_RESULT_COLUMNS(CELL_PUT)
+}
 
 void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cell)
 {
 	const record_VFS *from = (const void *)row->record;
 
 	IOTR_VFS_CALL_COLUMNS(CELL_PUT)
-	IOTR_VFS_TIME_COLUMNS(CELL_PUT)
-	if (cells->late) {
-		cell[VFS_inode] = file_late(cells, from);
-		result_late(cells, row, cell);
-	} else {
-		cells_fill_vfs_file(cells, row, cell);
-		cells_fill_vfs_result(cells, row, cell);
-	}
+	fill_file(cells, row, cell);
+	IOTR_VFS_END_COLUMNS(CELL_PUT)
+	fill_result(cells, row, cell);
+}
+
+char *csv_write_vfs(struct csv *csv, struct cells *cells, const struct row *row, char *out)
+{
+	const record_VFS *from = (const void *)row->record;
+	struct csv_digits digits = csv_no_digits();
+
+	IOTR_VFS_CALL_COLUMNS(CELL_CSV)
+	out = write_known_file(csv, cells, row, out);
+	IOTR_VFS_END_COLUMNS(CELL_CSV)
+	return write_known_result(csv, cells, row, out);
 }

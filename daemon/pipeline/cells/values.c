@@ -25,6 +25,18 @@ static size_t decode(enum cells_flags_kind which, enum iotr_flag_kind kind, uint
 	}
 }
 
+static void keep_flags(struct cells_flags *slot, uint32_t group, uint32_t file_flags, uint32_t flags, const char *text,
+		       size_t length)
+{
+	*slot = (struct cells_flags){ .valid = true,
+				      .group = group,
+				      .file_flags = file_flags,
+				      .flags = flags,
+				      .length = (uint32_t)length };
+	memcpy(slot->text, text, length);
+}
+
+/* The text is the row's own: the slot may become that of other flags of the same row. */
 struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
 		       uint32_t file_flags, uint32_t flags)
 {
@@ -34,19 +46,15 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 	char *text = cells->flags_text + cells->flags_used;
 	size_t length;
 
-	if (slot->valid && slot->group == group && slot->file_flags == file_flags &&
-	    slot->flags == flags)
-		return cell_bytes(slot->text, slot->length, false);
-	length = decode(which, kind, file_flags, flags, text);
+	if (slot->valid && slot->group == group && slot->file_flags == file_flags && slot->flags == flags) {
+		length = slot->length;
+		memcpy(text, slot->text, length);
+	} else {
+		length = decode(which, kind, file_flags, flags, text);
+		if (length <= sizeof(slot->text))
+			keep_flags(slot, group, file_flags, flags, text, length);
+	}
 	cells->flags_used += length;
-	if (length > sizeof(slot->text))
-		return cell_bytes(text, length, false);
-	*slot = (struct cells_flags){ .valid = true,
-				      .group = group,
-				      .file_flags = file_flags,
-				      .flags = flags,
-				      .length = (uint32_t)length };
-	memcpy(slot->text, text, length);
 	return cell_bytes(text, length, false);
 }
 

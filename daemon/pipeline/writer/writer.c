@@ -43,7 +43,7 @@ static int open_sinks(struct writer *writer, enum iotr_format format)
 		stream->format = malloc(sizeof(*stream->format));
 		if (!stream->format)
 			return -ENOMEM;
-		writer->format->init(stream->format, which);
+		writer->format->init(stream->format, which, writer->anonymizer);
 		error = sink_init(&stream->sink, writer->output_fd, which, format,
 				  &writer->extent, writer->trace);
 		if (error < 0)

@@ -12,15 +12,19 @@
 _Static_assert((int)CELLS_ANONYMIZED_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
 
 /* A live view has the values, whatever form they have in the files. */
-static void show(struct writer *writer, enum iotr_stream stream, const struct row *row, struct cell *cell,
-		 size_t columns, size_t more)
+static void show(struct writer *writer, const struct row *row)
 {
-	char *fields = malloc(format_csv_bound(row) + more);
-	size_t size;
+	enum iotr_stream stream = row->record->stream;
+	char *fields = malloc(format_csv_bound(row, writer->anonymizer));
+	struct cell cell[CELLS_MAX];
+	size_t size, columns;
 
 	if (!fields)
 		return;
-	size = format_fields(&writer->cells, cell, columns, fields);
+	columns = cells_fill(&writer->cells, row, cell);
+	if (writer->anonymizer)
+		cells_anonymize(writer->anonymizer, stream, cell, columns);
+	size = format_fields(cell, columns, fields);
 	pthread_mutex_lock(&writer->tap_lock);
 	if (writer->tap)
 		writer->tap(stream, fields, size, writer->tap_userdata);
@@ -59,20 +63,6 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 	return true;
 }
 
-/*
- * Fills the cells of the row, with hashes for names where they are anonymised; `more` is how many
- * bytes its texts take beyond those of the row.
- */
-static size_t fill_cells(struct writer *writer, struct row *row, struct cell *cell, size_t *more)
-{
-	size_t columns = writer->format->fill(&writer->cells, row, cell);
-
-	*more = 0;
-	if (writer->anonymizer)
-		*more = cells_anonymize(writer->anonymizer, &writer->cells, row, cell, columns);
-	return columns;
-}
-
 /* The wall clock may be set or slewed while we run: each row gets the wall-clock time at which it happened. */
 static void choose_clock(struct writer *writer, uint64_t start_ns)
 {
@@ -82,24 +72,21 @@ static void choose_clock(struct writer *writer, uint64_t start_ns)
 	writer->cells.realtime_offset = writer->clock.offset_ns;
 }
 
-static void write_row(struct writer *writer, struct row *row)
+static void write_row(struct writer *writer, const struct row *row)
 {
 	struct writer_stream *stream = &writer->streams[row->record->stream];
-	struct cell cell[CELLS_MAX];
-	size_t more, columns;
 	char *line;
 	size_t length;
 
 	choose_clock(writer, row->record->start_ns);
-	columns = fill_cells(writer, row, cell, &more);
-	line = sink_reserve(&stream->sink, writer->format->bound(row) + more);
-	length = writer->format->row(stream->format, &writer->cells, cell, columns, line);
+	line = sink_reserve(&stream->sink, writer->format->bound(row, writer->anonymizer));
+	length = writer->format->row(stream->format, &writer->cells, row, line);
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
 	    !writer->disk.failing)
 		writer_disk_note(writer);
 	if (accept_line(writer, stream, line, length, row->record->start_ns) &&
 	    atomic_load_explicit(&writer->tapped, memory_order_relaxed))
-		show(writer, row->record->stream, row, cell, columns, more);
+		show(writer, row);
 }
 
 /* Counts a row after a limit, which is not of the session. */

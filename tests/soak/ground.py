@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the soaks stand on: load that counts itself, files judged fast, the daemon's own use."""
+"""What the soaks share: a load that counts its operations, a fast check of files, and the resources of the daemon."""
 import csv
 import glob
 import os
@@ -26,7 +26,7 @@ def begin(world):
 # Files.
 
 def cut(path):
-    """Complete lines of a file, without their ends, and what is after the last."""
+    """Complete lines of a file, without line feeds, and the rest after the last line feed."""
     *lines, rest = rows.content(path).split(b'\n')
     return lines, rest
 
@@ -104,7 +104,7 @@ def no_duplicates(found, where):
     check(not twice, '%s: %d rows are there twice' % (where, twice))
 
 
-# A session that must not notice what happens around it.
+# A session that must lose nothing, whatever happens to others.
 
 class Witness:
     """Records a load of its own; in the end every operation of it is a row."""

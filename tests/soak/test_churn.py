@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions that come and go at random, beside one that must not notice."""
+"""Sessions that start and stop at random, beside one that must lose nothing."""
 import shutil
 import time
 
@@ -16,7 +16,7 @@ OPTIONS = (
     ('--vfs', '--command', 'python3'),
     ('--vfs', '--errors'),
 )
-# Of the load alone: 64 sessions of all that a machine does take more than it has.
+# The sessions record the load alone: 64 sessions of all that the machine does would overload it.
 SMALL = (
     ('--vfs',),
     ('--vfs', '--block', '--rotate-interval', '100ms', '--rotate-size', '64K'),

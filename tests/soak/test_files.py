@@ -95,7 +95,7 @@ def many(world):
 
 @test
 def cancelled(world):
-    """Within a second, wherever it is."""
+    """A snapshot can be cancelled within a second at any time."""
     _, ctl = ground.begin(world)
     root = world.make('many')
     plant(root, world.amounts['files'])
@@ -112,4 +112,4 @@ def cancelled(world):
         return [name for name in os.listdir(folder) if name.endswith('.part')] if os.path.exists(folder) else []
 
     # The process is killed; a thread removes what it left when it has ended.
-    wait_for('what was half made to be gone', lambda: not halves(), halves)
+    wait_for('the unfinished file to be removed', lambda: not halves(), halves)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bytes at random and messages spoilt at random, beside a session that must not notice."""
+"""Random bytes and randomly changed messages, beside a session that must lose nothing."""
 import json
 import socket
 import time
@@ -17,10 +17,10 @@ VALUES = (None, True, -1, 0, 1 << 63, 1e308, '', 'x' * 300, '../..', 'a\0b', [],
 
 
 def message(random):
-    """A call that could be meant, with values that could not."""
+    """A call of an existing method with absurd values."""
     keys = random.sample(KEYS, random.randrange(4))
     parameters = {key: random.choice(VALUES) for key in keys}
-    # Nothing that would be a session after all, or the end of the witness.
+    # Not a call that would start a session or stop the witness.
     call = {'method': 'io.iotracer.' + random.choice(METHODS), 'parameters': parameters}
     if call['method'].endswith('.Start'):
         parameters['streams'] = random.choice((['nothing'], 7, ['vfs', None]))
@@ -53,7 +53,7 @@ def shot(random):
 
 
 def fire(world, path, seconds):
-    """How many connections and messages it took."""
+    """Sends messages until the time is over; returns the numbers of connections and messages."""
     peers, sent = 0, 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -69,7 +69,7 @@ def fire(world, path, seconds):
                     peer.sendall(b'\0')
                     peer.recv(65536)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it hangs up on nonsense
+                pass  # the daemon closes the connection after a bad message
     return peers, sent
 
 

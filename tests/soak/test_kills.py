@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Killed at any instant: files stay readable, the kernel is clean, the next one works."""
+"""The daemon is killed at any time: files stay readable, nothing is left in the kernel, and the next daemon works."""
 import collections
 import glob
 import json
@@ -43,8 +43,8 @@ def in_kernel():
 
 def kernel_clean(objects, killed):
     """
-    Programs and maps go with the process, a moment later. Nobody looks sooner: who asks for an array of programs
-    just then, as bpftool does, keeps the kernel from emptying it, and what it holds stays a while longer.
+    The kernel frees the programs and maps of the process a moment later. The test does not look sooner: bpftool, when it
+    asks for an array of programs just then, keeps the kernel from emptying it, so that its programs stay for longer.
     """
     if not shutil.which('bpftool'):
         return
@@ -85,7 +85,7 @@ def kill_in_midst(world, daemon, ctl):
 
 
 def judge_part(path):
-    """How a segment that was being written ends."""
+    """Judges the end of a segment that was being written."""
     lines, rest = ground.cut(path)
     if not lines:
         return 'without a header'
@@ -94,7 +94,7 @@ def judge_part(path):
 
 
 def judge(folder, seen):
-    """What a killed daemon left of one session, before anybody set it right."""
+    """Judges what a killed daemon left of one session, before its recovery."""
     closed = ground.closed(folder)
     for path in closed:
         ground.whole(path)

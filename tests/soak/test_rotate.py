@@ -24,7 +24,7 @@ def rotate_for(ctl, seconds):
 
 
 def by_itself(_, seconds):
-    """How often at least, on a machine that has other things to do."""
+    """How many rotations there must be at least, on a busy machine."""
     time.sleep(seconds)
     return int(seconds / INTERVAL / 4)
 
@@ -50,7 +50,7 @@ def rotated(world, rate, rotate=rotate_for, options=()):
 
 @test
 def at_full_speed(world):
-    """Of what the machine can give: a full ring may lose rows, and says so; a rotation may not."""
+    """At full speed a full ring may lose rows, which are counted; a rotation may lose none."""
     one, found = rotated(world, 0)
     equal(set(ground.lost(one)) - {'ring', 'queue'}, set(), 'where rows were lost')
     equal(len(found), one['written'], 'rows')
@@ -58,7 +58,7 @@ def at_full_speed(world):
 
 @test
 def lossless(world):
-    """Of what is well below the limit, every row is there."""
+    """Well below full speed every row is there."""
     one, found = rotated(world, 10000)
     equal(ground.lost(one), {}, 'lost rows')
     equal(sorted(found), list(range(one['emitted'])), 'offsets')
@@ -66,7 +66,7 @@ def lossless(world):
 
 @test
 def by_time(world):
-    """Each 100 ms, of its own accord, at full speed."""
+    """Rotation by time, every 100 ms, at full speed."""
     one, found = rotated(world, 0, by_itself, ('--rotate-interval', '100ms'))
     equal(set(ground.lost(one)) - {'ring', 'queue'}, set(), 'where rows were lost')
     equal(len(found), one['written'], 'rows')
@@ -74,7 +74,7 @@ def by_time(world):
 
 @test
 def by_size(world):
-    """As small as files can be, below the limit: every row is there."""
+    """Rotation at the smallest size, below full speed: every row is there."""
     one, found = rotated(world, 10000, lambda _, seconds: time.sleep(seconds) or 10,
                          ('--rotate-size', '64K'))
     equal(ground.lost(one), {}, 'lost rows')
@@ -83,7 +83,7 @@ def by_size(world):
 
 @test
 def typed(world):
-    """The same with both and JSON: as many rows as the load did."""
+    """Rotation by time and size, with JSON lines: as many rows as the load did."""
     _, ctl = ground.begin(world)
     load = Load(world, 5000)
     session = world.session('--vfs', '--pid', load.pid, '--operation', 'READ,WRITE', '--format',

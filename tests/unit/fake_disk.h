@@ -8,5 +8,5 @@
 void fake_disk_hold(void);
 void fake_disk_let_go(void);
 
-/* Returns when the disk is not held. */
+/* Returns as soon as no test holds the disk. */
 void fake_disk_await(void);

@@ -16,14 +16,14 @@
 
 struct fake_probes {
 	bool prepared[IOTR_SESSIONS_MAX];
-	_Atomic bool open[IOTR_SESSIONS_MAX];	     /* the rings look at it, in the thread of the consumer */
-	_Atomic uint32_t streams[IOTR_SESSIONS_MAX]; /* that the slot is prepared for */
+	_Atomic bool open[IOTR_SESSIONS_MAX];	     /* read by fake_ring.c in the consumer's thread */
+	_Atomic uint32_t streams[IOTR_SESSIONS_MAX]; /* streams that the slot is prepared for */
 	bool attached[PROBES_GROUP_COUNT];
-	uint64_t in_flight;	   /* mask of slots in which something is in flight */
-	const char *prepare_error; /* why filters cannot be set; NULL: they can */
-	const char *path_error;	   /* why paths cannot be found; NULL: they can */
+	uint64_t in_flight;	   /* session mask: slots in which events are in flight */
+	const char *prepare_error; /* the error of setting filters; NULL: it succeeds */
+	const char *path_error;	   /* the error of looking for paths; NULL: it succeeds */
 	bool loading;		   /* the programs are being loaded, until fake_probes_loaded() */
-	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* these have no hook */
+	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* operations without a hook */
 };
 
 /* The one set; fake_probes_reset() makes it as it was. */

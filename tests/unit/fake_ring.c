@@ -27,7 +27,7 @@ static union any_row *rows;
 static size_t row_count, row_capacity;
 static struct probes_loss losses[IOTR_STREAM_COUNT][IOTR_SESSIONS_MAX];
 static unsigned int until_loss;
-static uint64_t due_ns; /* when rows come by themselves next */
+static uint64_t due_ns; /* when the next rows come by themselves */
 
 void fake_ring_reset(void)
 {
@@ -60,7 +60,7 @@ static uint64_t sessions_of(enum iotr_stream stream)
 	return sessions;
 }
 
-/* Counts a row that was emitted. Whether there is room for it. */
+/* Counts a row that was emitted; returns whether the ring has room for it. */
 static bool count(enum iotr_stream stream, uint64_t sessions)
 {
 	bool room = !fake_ring.loses || ++until_loss % fake_ring.loses;
@@ -74,7 +74,7 @@ static bool count(enum iotr_stream stream, uint64_t sessions)
 	return room;
 }
 
-/* A row that ends now, of an operation that took no time. */
+/* A row of an operation that began and ended now. */
 static union any_row row_of(enum iotr_stream stream, unsigned int operation, uint64_t sessions)
 {
 	union any_row row = {
@@ -112,7 +112,7 @@ void fake_ring_fill(unsigned int count)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What happens by itself. */
+/* Makes the rows that come by themselves. */
 static void flow(void)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);

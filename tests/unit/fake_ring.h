@@ -11,7 +11,7 @@
 #include "probes/probes.h"
 #include "session_spec.h"
 
-enum { FAKE_RING_NAMES, FAKE_RING_ROWS }; /* in place of their descriptors */
+enum { FAKE_RING_NAMES, FAKE_RING_ROWS }; /* stand in for the descriptors of the rings */
 
 /* What the kernel does while sessions run. Set before any runs. */
 struct fake_ring {
@@ -22,11 +22,11 @@ struct fake_ring {
 
 extern struct fake_ring fake_ring;
 
-/* No row, no count, and nothing happens by itself. */
+/* Empties the ring and clears the counts; no rows come by themselves. */
 void fake_ring_reset(void);
 
 /* Rows of vfs, of reads that end now. Main thread. */
 void fake_ring_fill(unsigned int count);
 
-/* What the slot's sessions were told so far, as probes_loss() has it. Any thread. */
+/* The counts of the slot so far, as probes_loss() returns them. Any thread. */
 void fake_ring_loss(enum iotr_stream stream, unsigned int session, struct probes_loss *ret);

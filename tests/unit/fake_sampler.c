@@ -20,7 +20,7 @@ static struct iotr_task this_process(void)
 int sampler_new(sd_event *event, struct sampler **ret)
 {
 	(void)event;
-	*ret = calloc(1, 1); /* it has nothing to keep */
+	*ret = calloc(1, 1); /* there is nothing to free */
 	return *ret ? 0 : -ENOMEM;
 }
 

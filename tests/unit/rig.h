@@ -30,18 +30,18 @@ void rig_done(struct rig *rig);
 
 /* A client's end, not blocking. */
 int rig_connect(struct rig *rig);
-/* Turns the loop until there is nothing left to do. */
+/* Runs the loop until nothing is left to do. */
 void rig_settle(struct rig *rig);
-/* The server goes before the engine, as when the daemon ends. */
+/* Frees the server and then the engine, as the daemon does. */
 void rig_end_server(struct rig *rig);
 
-/* Sends all of it, turning the loop. Whether the server still took it. */
+/* Sends all of it while the loop runs; returns whether the server took it. */
 bool rig_send(struct rig *rig, int fd, const void *bytes, size_t length);
 /* The next message, NULL when the server has closed the connection. */
 struct json_object *rig_receive(struct rig *rig, int fd);
 /* Sends the text with its NUL, waits for the reply. */
 struct json_object *rig_call(struct rig *rig, int fd, const char *text);
-/* Whether the server closes the connection without a word. */
+/* Whether the server closes the connection without a reply. */
 bool rig_closed(struct rig *rig, int fd);
 
 /* Of a reply: the error's name or "", a member of its parameters as text or "". */
@@ -65,9 +65,9 @@ void rig_judge(struct rig *rig, const struct rig_case *one);
 void rig_start(struct rig *rig, const char *name, const char *more);
 void rig_stop(struct rig *rig, const char *name);
 size_t rig_count_sessions(struct rig *rig);
-/* Turns the loop until there are so many. */
+/* Runs the loop until there are so many. */
 void rig_await_sessions(struct rig *rig, size_t count);
-/* What Status tells of the session; to be freed. */
+/* The session as Status shows it; the caller frees it. */
 struct json_object *rig_status(struct rig *rig, const char *name);
 
 /* The value at a path of keys and indices, which must be there, as text. */

@@ -75,7 +75,7 @@ static inline char *path_of(const char *name, unsigned int number, const char *e
 	return path;
 }
 
-/* Takes room and makes a closed segment in it. */
+/* Reserves space, and makes a closed segment of that size. */
 static inline int add_segment(struct trace *to, const char *name, unsigned int number)
 {
 	int error = trace_take(to, SIZE, TRACE_ROOM_OLDEST);

@@ -12,7 +12,7 @@ static inline int run_suite(const char *name, void (*add)(TCase *tests))
 	SRunner *runner;
 	int failed;
 
-	tcase_set_timeout(tests, 300); /* for what waits in vain; a machine with other work is slow */
+	tcase_set_timeout(tests, 300); /* until a wait counts as failed; a busy machine is slow */
 	add(tests);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);

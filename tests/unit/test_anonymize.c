@@ -28,7 +28,7 @@ static void teardown(void)
 	iotr_anonymizer_free(NULL);
 }
 
-/* Of a text that ends with NUL; the result does, too, until the next call. */
+/* Anonymises a text that ends with NUL; so does the result, which is valid until the next call. */
 static const char *anonymized(enum iotr_privacy privacy, const char *text)
 {
 	static char out[1 << 20];
@@ -146,11 +146,11 @@ START_TEST(keeps_shape)
 
 	expand(cases[_i].expected, expected);
 	ck_assert_str_eq(anonymized(cases[_i].privacy, cases[_i].text), expected);
-	ck_assert_str_eq(anonymized(cases[_i].privacy, cases[_i].text), expected); /* kept */
+	ck_assert_str_eq(anonymized(cases[_i].privacy, cases[_i].text), expected); /* from the cache */
 }
 END_TEST
 
-/* Every byte alone, and within a name: nothing of it is left, nothing needs quotes. */
+/* Names with each possible byte: nothing of the name is in the result, which never needs quotes. */
 START_TEST(takes_any_byte)
 {
 	const char raw[] = { 'Q', (char)_i, 'Q' };
@@ -167,7 +167,7 @@ START_TEST(takes_any_byte)
 }
 END_TEST
 
-/* More names than are kept, then the first again: the cache changes no result. */
+/* More names than the cache holds, then the first ones again: the cache changes no result. */
 START_TEST(keeps_no_wrong_hash)
 {
 	enum { NAMES = 20000 };
@@ -187,7 +187,7 @@ START_TEST(keeps_no_wrong_hash)
 }
 END_TEST
 
-/* The same text as different things, one after the other. */
+/* The same text as different kinds of names, one after the other. */
 START_TEST(keeps_classes_apart)
 {
 	char name[64], address[64], text[64];
@@ -216,7 +216,7 @@ START_TEST(depends_on_the_key)
 }
 END_TEST
 
-/* Names around the longest that is kept, and the longest that a file system has. */
+/* Names around the longest that the cache holds, and around the longest of file systems. */
 START_TEST(takes_long_names)
 {
 	char path[600] = "/";
@@ -242,7 +242,7 @@ static void fill(char *text, size_t size, const char *pattern)
 	text[size] = '\0';
 }
 
-/* The greatest growth there is, below and at the limit. */
+/* Paths that grow the most, below and at the limit of components. */
 START_TEST(bounds_depth)
 {
 	static const char *const patterns[] = { "/a", "a -> " };

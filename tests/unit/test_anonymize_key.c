@@ -60,7 +60,7 @@ START_TEST(makes_a_key_once)
 	ck_assert_int_eq(stat(path, &status), 0);
 	ck_assert_int_eq(status.st_mode & 07777, 0600);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(rmdir(folder.path), 0); /* nothing else was left there */
+	ck_assert_int_eq(rmdir(folder.path), 0); /* no temporary file is left */
 	ck_assert_int_eq(iotr_anonymize_key_ensure(folder.path, again, message, sizeof(message)), 0);
 	ck_assert_mem_ne(key, again, sizeof(key));
 }
@@ -108,12 +108,12 @@ START_TEST(refuses_keys_of_others)
 {
 	put(DIGITS "\n", 65, 0600);
 	if (chown(path, 12345, 0) < 0)
-		return; /* only root can show it */
+		return; /* only root can give the file to another user */
 	refused(-EPERM, "user 12345");
 }
 END_TEST
 
-/* Without waiting for somebody at the other end. */
+/* A FIFO, a folder or a link is refused at once, without waiting for a writer. */
 START_TEST(refuses_what_is_no_file)
 {
 	ck_assert_int_eq(mkfifo(path, 0600), 0);

@@ -76,7 +76,7 @@ START_TEST(leaves_no_name)
 	_cleanup_json_ struct json_object *source = parse(manifest), *object = NULL, *again = NULL;
 
 	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, source, &object), 0);
-	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, source, &again), 0); /* the source is what it was */
+	ck_assert_int_eq(iotr_anonymize_manifest(anonymizer, source, &again), 0); /* the source is not changed */
 	ck_assert(json_object_equal(object, again));
 	ck_assert_ptr_null(strstr(json_object_to_json_string(object), "secret"));
 	ck_assert_str_eq(at(object, "anonymized"), "true");
@@ -92,7 +92,7 @@ START_TEST(leaves_no_name)
 }
 END_TEST
 
-/* As rows have the same bytes. */
+/* Names are escaped before they are hashed, as in rows, so that the hashes are the same. */
 START_TEST(escapes_before_it_hashes)
 {
 	_cleanup_json_ struct json_object *source = parse(manifest), *object = NULL;

@@ -167,7 +167,7 @@ START_TEST(refuses_bad_json)
 }
 END_TEST
 
-/* Any row cut anywhere is none, and nothing outside it is read or written. */
+/* A row that is cut anywhere is refused, and nothing outside it is read or written. */
 START_TEST(refuses_cut_rows)
 {
 	static char row[4096], out[65536];
@@ -191,7 +191,7 @@ START_TEST(refuses_cut_rows)
 }
 END_TEST
 
-/* The growth that a row may have: a path of one-letter folders as long as a row can be. */
+/* The row that grows the most: a path of one-letter folders, as long as a row can be. */
 START_TEST(bounds_rows)
 {
 	static char row[TRACE_ROW_MAX];

@@ -66,7 +66,7 @@ START_TEST(makes_golden_rows)
 }
 END_TEST
 
-/* The longest texts there can be: they fit, and so does the line in the buffer of a sink. */
+/* The longest possible texts fit into their buffers, and the line into the buffer of a sink. */
 START_TEST(bounds_rows)
 {
 	static const char *const patterns[] = { "/a", "a -> ", "x" };

@@ -137,7 +137,7 @@ START_TEST(drops_a_half_message)
 	idle = rig_connect(&rig);
 	rig_send(&rig, fd, "{\"method\"", 9);
 	ck_assert(rig_closed(&rig, fd));
-	reply = rig_call(&rig, idle, GET_INFO); /* one without a half message stays */
+	reply = rig_call(&rig, idle, GET_INFO); /* a client without a partial message stays connected */
 	ck_assert_str_eq(rig_error(reply), "");
 }
 END_TEST
@@ -153,7 +153,7 @@ START_TEST(serves_others_beside_a_half_message)
 }
 END_TEST
 
-/* As many calls as are taken without a reply being read. */
+/* As many calls as the server takes from a client that reads no reply. */
 static size_t send_without_reading(int fd, size_t most)
 {
 	size_t sent = 0;
@@ -173,7 +173,7 @@ START_TEST(holds_back_for_a_slow_reader)
 	size_t sent = send_without_reading(fd, 100000);
 
 	ck_assert_uint_gt(sent, 1000);
-	ck_assert_uint_lt(sent, 100000); /* the socket is full, the server takes no more */
+	ck_assert_uint_lt(sent, 100000); /* the socket is full, and the server reads no more */
 	for (size_t i = 0; i < sent; i++) {
 		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
 

@@ -6,7 +6,7 @@
 #include "folder.h"
 #include "suite.h"
 
-#define LARGE (5 * 1024 * 1024 / 2 + 17) /* several members, the last one odd */
+#define LARGE (5 * 1024 * 1024 / 2 + 17) /* several gzip members, of which the last is smaller */
 
 static struct folder folder;
 static uint64_t asked, told, grant;
@@ -32,7 +32,7 @@ static void after(void *userdata, uint64_t bytes, uint64_t written)
 	told += written;
 }
 
-/* Rows that do not repeat, so that each place of the text is its own. */
+/* Rows that do not repeat, so that text in the wrong place is noticed. */
 static void write_text(size_t size)
 {
 	char path[128];
@@ -65,7 +65,7 @@ static int compress(size_t size, uint64_t room)
 	return error;
 }
 
-/* What gzip(1) makes of it is the text. */
+/* gzip(1) unpacks the same text. */
 static void check_same(void)
 {
 	char command[512];

@@ -54,7 +54,7 @@ static void tear_down(void)
 	rmdir(folder);
 }
 
-/* Loads with stderr caught; the warnings end up in `said`. */
+/* Loads the configuration; warnings on stderr are stored in `said`. */
 static int load(struct config *config, char *said, size_t size)
 {
 	_cleanup_fclose_ FILE *caught = tmpfile();
@@ -166,7 +166,7 @@ static const char *const bad_snapshots[] = {
 	"Country=Chile", "Country=c1",	  "Root=srv",
 };
 
-/* Each is named, and what holds without it stays. */
+/* Each bad value has a warning, and the default stays. */
 START_TEST(names_bad_snapshots)
 {
 	struct config config, usual;
@@ -186,7 +186,7 @@ START_TEST(names_bad_snapshots)
 }
 END_TEST
 
-/* A bad line is named and ignored; those around it count. */
+/* A bad line has a warning and is ignored; the lines around it apply. */
 static const struct {
 	const char *line;
 	const char *place;
@@ -244,7 +244,7 @@ START_TEST(refuses_a_folder)
 }
 END_TEST
 
-/* A minute would do for the whole suite: what waits for somebody to write never ends. */
+/* A FIFO is refused: opening one without O_NONBLOCK would wait for a writer until the time limit. */
 static void refuses(const char *why)
 {
 	struct config config;
@@ -294,7 +294,7 @@ START_TEST(refuses_what_has_no_end)
 }
 END_TEST
 
-/* The others hold, and the daemon comes up. */
+/* A drop-in that is refused is ignored; the others apply. */
 START_TEST(refuses_drop_ins)
 {
 	struct config config;

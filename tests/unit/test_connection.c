@@ -10,10 +10,10 @@
 #include "suite.h"
 
 static sd_event *event;
-static struct connection *connection; /* NULL when it is gone */
+static struct connection *connection; /* NULL after the disconnection */
 static int peer;
-static char received[256]; /* the messages, a space after each */
-static bool slow; /* messages are answered later */
+static char received[256]; /* the messages received, each with a space behind it */
+static bool slow; /* messages are not answered at once */
 static bool busy, refusing;
 
 static void on_message(struct connection *from, const char *text, size_t length, void *userdata)
@@ -64,7 +64,7 @@ static void tear_down(void)
 	close(peer);
 }
 
-/* All that can happen, happens: what is sent to a local socket is there at once. */
+/* Runs the loop until it is idle: bytes that are sent to a local socket are there at once. */
 static void settle(void)
 {
 	while (sd_event_run(event, 0) > 0)

@@ -22,7 +22,7 @@
 #define COUNT(name) { #name, "9223372036854775807", PLAIN },
 #define FILTER(id, name, kind, ...) kind(name)
 
-/* A value that is not the one when it is absent, in addition to those that it needs. */
+/* For each parameter a value other than its default, and other parameters that it needs. */
 static const struct {
 	const char *name, *value, *others;
 } samples[] = {
@@ -50,7 +50,7 @@ static const struct {
 	{ "format", "\"jsonl\"", PLAIN },
 	{ "anonymize", "true", PLAIN },
 	{ "anonymize_host", "true", PLAIN },
-	{ "flight_recorder", NULL, NULL }, /* is gone with the daemon */
+	{ "flight_recorder", NULL, NULL }, /* such a session does not go on */
 	{ "snapshots", "false", PLAIN },
 	{ "snapshot_system", "false", PLAIN },
 	{ "snapshot_process_ns", "1000000000", PLAIN },

@@ -69,7 +69,7 @@ START_TEST(writes_rows)
 }
 END_TEST
 
-/* No file can grow, which is as on a full disk. */
+/* With a file size limit of 0, writes fail as on a full disk. */
 START_TEST(tells_that_it_cannot_write)
 {
 	struct rlimit before, none;
@@ -112,7 +112,7 @@ static bool dumps(const char *text)
 	return !*rig_error(reply);
 }
 
-/* The call goes, the dump does not; the next client is answered. */
+/* The client disconnects, the dump goes on, and the next client is answered. */
 START_TEST(survives_its_caller)
 {
 	static const char text[] = CALL("Dump", "{\"name\":\"flight\"}");

@@ -12,7 +12,7 @@
 
 #define LONG_NS 60000000000ULL
 
-/* An errand that lasts until its disk answers: until the pipe's other end is closed. */
+/* An errand that lasts until the other end of a pipe is closed, as if it waited for a disk. */
 struct job {
 	struct errand errand;
 	int disk[2];

@@ -49,17 +49,17 @@ static const struct {
 	{ "", "" },
 	{ "plain name.txt", "plain name.txt" },
 	{ "\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9" },
-	{ "\xc2\x80", "\xc2\x80" },			/* the least of two bytes */
+	{ "\xc2\x80", "\xc2\x80" },			/* the lowest character of two bytes */
 	{ "\xc0\xaf", "\\xc0\\xaf" },			/* overlong */
 	{ "\xc1\xbf", "\\xc1\\xbf" },
-	{ "\xe0\xa0\x80", "\xe0\xa0\x80" },		/* the least of three */
+	{ "\xe0\xa0\x80", "\xe0\xa0\x80" },		/* the lowest of three */
 	{ "\xe0\x9f\xbf", "\\xe0\\x9f\\xbf" },		/* overlong */
-	{ "\xed\x9f\xbf", "\xed\x9f\xbf" },		/* before the surrogates */
+	{ "\xed\x9f\xbf", "\xed\x9f\xbf" },		/* the last before the surrogates */
 	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },		/* a surrogate */
 	{ "\xef\xbf\xbf", "\xef\xbf\xbf" },
-	{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },	/* the least of four */
+	{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },	/* the lowest of four */
 	{ "\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf" },	/* overlong */
-	{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },	/* the last of all */
+	{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },	/* the last character of Unicode */
 	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
 	{ "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80" },
 	{ "\xc3", "\\xc3" },				/* cut */
@@ -79,7 +79,7 @@ START_TEST(escapes_sequences)
 }
 END_TEST
 
-/* The next byte would continue the sequence, but it is not ours. */
+/* The byte behind the text would continue its last character, but is not part of it. */
 START_TEST(stays_within_its_length)
 {
 	check("\xc3\xa9", 1, "\\xc3", false);

@@ -31,7 +31,7 @@ START_TEST(finds_the_extension)
 }
 END_TEST
 
-/* Behind the name more may stand in the text. */
+/* The name is followed by other text, which must not be read. */
 START_TEST(stays_within_its_length)
 {
 	ck_assert_str_eq(extension_of("a.txt.gz", 5), "txt");

@@ -30,7 +30,7 @@ static void tear_down(void)
 	memset(&error, 0, sizeof(error));
 }
 
-/* As Start does it. */
+/* Checks a spec as Start does. */
 static int start(const char *text)
 {
 	_cleanup_json_ struct json_object *parameters = json_tokener_parse(text);
@@ -46,7 +46,7 @@ static const char *warning(size_t number)
 	return json_object_get_string(json_object_array_get_idx(warnings, number));
 }
 
-/* Sessions that would stay empty, and the filter at fault. */
+/* Sessions that no row can pass, and the filter that is to blame. */
 static const struct {
 	const char *text, *parameter, *word;
 } empty[] = {
@@ -70,7 +70,7 @@ START_TEST(refuses_what_stays_empty)
 }
 END_TEST
 
-/* Sessions that have rows, and of how many things they are warned. */
+/* Sessions that can have rows, and the number of warnings. */
 static const struct {
 	const char *text;
 	size_t count;
@@ -116,7 +116,7 @@ START_TEST(knows_processes)
 	pid_t pid = gone();
 	char text[128], word[64];
 
-	if (!sees_all()) /* then nothing can be said */
+	if (!sees_all()) /* then it is not known which processes there are */
 		return;
 	snprintf(text, sizeof(text), "{\"streams\":[\"vfs\"],\"pids\":[%d]}", pid);
 	snprintf(word, sizeof(word), "there is no process %d", pid);

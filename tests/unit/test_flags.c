@@ -81,7 +81,7 @@ START_TEST(decodes_calls)
 }
 END_TEST
 
-/* Whatever the bits are, all of them are named or in the hex at the end, and there is room. */
+/* All bits of any value are named or in the hexadecimal rest, and the text fits into the buffer. */
 START_TEST(fits_every_value)
 {
 	static const uint32_t values[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x12345678 };

@@ -46,7 +46,7 @@ struct named_row {
 		struct iotr_pagefault_record pagefault;
 	} record;
 	struct row_text path, path2;
-	const char *fs_type; /* NULL: none */
+	const char *fs_type; /* NULL: the row has none */
 };
 
 static const struct named_row vfs_rows[] = {
@@ -133,7 +133,7 @@ static const struct iotr_sockopt_record sockopt_rows[] = {
 	{ SOCKOPT(SET), .result = -EFAULT, .fd = 3, .level = 41, .option = 26, .length = 4 },
 };
 
-/* Of nobody but the owner of a socket. */
+/* Rows of drop have no process; the uid is that of the socket's owner. */
 #define DROP                                                                                       \
 	.head = { .size = sizeof(struct iotr_drop_record), .stream = IOTR_DROP,                    \
 		  .operation = IOTR_DROP_TCP_RETRANSMIT, .cpu = 1, .start_ns = 86399999999999,     \
@@ -209,7 +209,7 @@ static const struct named_row pagefault_rows[] = {
 };
 
 static struct cells cells;
-static enum iotr_format format; /* that the case is run with */
+static enum iotr_format format; /* the format that the test runs with */
 static union format_state state;
 static char actual[GOLDEN_SIZE];
 static size_t actual_size;
@@ -233,7 +233,7 @@ static void add_row(const struct row *row)
 	struct cell cell[CELLS_MAX];
 	size_t count, length;
 
-	/* A cell that nobody fills would be seen. */
+	/* A cell that is not filled is noticed, as its kind is not valid. */
 	memset(cell, 0xff, sizeof(cell));
 	count = cells_fill(&cells, row, cell);
 	ck_assert_uint_eq(count, iotr_schemas[row->record->stream].column_count);
@@ -277,7 +277,7 @@ static void compare(enum iotr_stream stream)
 	golden_compare(stream, ending, actual);
 }
 
-/* Twice, so that what is kept from row to row is used too. */
+/* All rows twice, so that texts which are kept from earlier rows are used, too. */
 static void write_named(enum iotr_stream stream, const struct named_row *rows, int count)
 {
 	begin(stream);
@@ -380,7 +380,7 @@ START_TEST(writes_conn_rows)
 }
 END_TEST
 
-/* Names of Unix sockets that grow by being shown, and quotes doubled. */
+/* Names of Unix sockets that grow the most when they are escaped or quoted. */
 START_TEST(bounds_unix_names)
 {
 	struct iotr_conn_record record = { CONN(BIND), KIND(-1, -1, INT32_MAX), .fd = INT32_MIN, .has_fd = 1,
@@ -398,7 +398,7 @@ START_TEST(bounds_unix_names)
 }
 END_TEST
 
-/* The longest there can be stays within what was promised. */
+/* The longest possible row is no longer than bound() says. */
 START_TEST(bounds_rows)
 {
 	static char path[NAMES_PATH_MAX], line[8 * NAMES_PATH_MAX];
@@ -424,7 +424,7 @@ START_TEST(bounds_rows)
 }
 END_TEST
 
-/* What is text in CSV is the same text in JSON; what is known is told from what is not. */
+/* A text is the same in CSV and in JSON; a value that is not known is null. */
 START_TEST(writes_json_values)
 {
 	struct iotr_vfs_record record = vfs_rows[0].record.vfs;

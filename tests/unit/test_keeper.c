@@ -37,7 +37,7 @@ START_TEST(compresses)
 }
 END_TEST
 
-/* Older ones go for what compression needs, and it waits where there are none. */
+/* Older segments are removed if compression needs space; without any, it waits. */
 START_TEST(compresses_within_the_limit)
 {
 	begin(0, 0);
@@ -62,13 +62,13 @@ START_TEST(waits_where_there_is_no_room)
 	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_size = SIZE });
 	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
 	poll(NULL, 0, 100);
-	for (int i = 0; i < 1000 && has("a", 1, ".gz.part"); i++) /* it tries now and then */
+	for (int i = 0; i < 1000 && has("a", 1, ".gz.part"); i++) /* it is tried again now and then */
 		poll(NULL, 0, 10);
 	trace_counts(trace, &counts);
 	ck_assert_uint_eq(counts.waiting, 1);
 	ck_assert(has("a", 1, "") && !has("a", 1, ".gz") && !has("a", 1, ".gz.part"));
 	ck_assert_uint_eq(counts.used, SIZE);
-	ck_assert_int_eq(add_segment(trace, "a", 2), 0); /* and does not stand in the way */
+	ck_assert_int_eq(add_segment(trace, "a", 2), 0); /* which the waiting one does not block */
 	ck_assert(!has("a", 1, "") && has("a", 2, ""));
 	end();
 }
@@ -92,7 +92,7 @@ START_TEST(tells_the_manifest_of_an_ended_session)
 }
 END_TEST
 
-/* Something stands in the manifest's way for a while. */
+/* The manifest cannot be written for a while. */
 START_TEST(tells_the_manifest_later)
 {
 	begin(0, 0);
@@ -113,7 +113,7 @@ START_TEST(tells_the_manifest_later)
 }
 END_TEST
 
-/* While there is much to compress, too. */
+/* Also while many segments wait for compression. */
 START_TEST(tells_of_removals_soon)
 {
 	const unsigned int many = 100;
@@ -134,7 +134,7 @@ START_TEST(tells_of_removals_soon)
 		snprintf(file, sizeof(file), "fs_%06u.csv", i);
 		trace_closed(other, IOTR_VFS, i, file, SIZE);
 	}
-	/* Below what is used, also where some are compressed by now. */
+	/* The limit is below what is used, also where some segments are compressed already. */
 	storage_set_limits(storage, &(struct storage_limits){ .max_use = (many - 20) * SIZE });
 	wait_manifest("a", "/segments/0/state", "removed");
 	trace_counts(other, &counts);
@@ -178,7 +178,7 @@ START_TEST(ends_at_once)
 }
 END_TEST
 
-/* Where somebody else owns the folder, anything may stand in a segment's place; others are compressed. */
+/* In a folder of another user anything may be in place of a segment; other segments are compressed all the same. */
 static void stands_in_the_way(const char *name, int (*put)(const char *path))
 {
 	struct trace *other;
@@ -227,7 +227,7 @@ START_TEST(compresses_no_link)
 }
 END_TEST
 
-/* The folder was moved away, and another one stands there. */
+/* The folder was moved away, and another one has its path. */
 START_TEST(compresses_in_no_other_folder)
 {
 	char path[PATH_MAX];

@@ -109,7 +109,7 @@ START_TEST(is_bounded_and_adds_up)
 }
 END_TEST
 
-/* What the queue has lost turns out to be the disk's. */
+/* Rows that the queue lost are later counted as lost by the disk, which had stopped answering. */
 START_TEST(follows_a_cause_that_changes)
 {
 	struct json_object *list, *entry;

@@ -81,7 +81,7 @@ START_TEST(one_by_one)
 }
 END_TEST
 
-/* The manifest's own list alone is left out. */
+/* Only the list of segments of the manifest itself is left out, no other of that name. */
 START_TEST(other_lists)
 {
 	ck_assert_int_eq(init("{\"x\":{\"segments\":[1]},\"n\":\"segments\",\"y\":[\"segments\",[2]],\"segments\":[3]}"), 0);
@@ -123,7 +123,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* Too much of anything but segments. */
+/* A manifest with too much besides its segments is refused. */
 START_TEST(large_parts)
 {
 	size_t size = 17 << 20;
@@ -145,7 +145,7 @@ START_TEST(large_parts)
 }
 END_TEST
 
-/* In KiB; memory that is freed stays in use where each use of it is looked for. */
+/* Peak of the resident memory in KiB; 0 with AddressSanitizer, which keeps memory that was freed. */
 static long peak(void)
 {
 	struct rusage usage;
@@ -158,7 +158,7 @@ static long peak(void)
 #endif
 }
 
-/* Elements lie across any border of what is read at once, and very many take no memory. */
+/* Segments lie across the borders of the blocks that are read, and very many take no more memory. */
 START_TEST(very_many)
 {
 	enum { COUNT = 400000 };

@@ -159,7 +159,7 @@ START_TEST(tries_the_hooks)
 }
 END_TEST
 
-/* Whether the path is of a file of the session's. */
+/* Whether the path is that of a file of the session. */
 static bool is_of(struct json_object *path, struct json_object *status)
 {
 	const char *text = json_object_get_string(path), *folder = rig_text_at(status, "/streams/vfs/path");
@@ -211,7 +211,7 @@ static struct json_object *call_slow(const char *text)
 	return rig_receive(&rig, waiting);
 }
 
-/* While one waits for its session's end, others are served. */
+/* While a client waits for the end of its session, others are served. */
 START_TEST(serves_others_while_one_waits)
 {
 	_cleanup_json_ struct json_object *rotated = NULL, *stopped = NULL;
@@ -244,7 +244,7 @@ static int send_start(const char *text)
 	return send_call(text);
 }
 
-/* It is there, and its name is taken, while it starts. */
+/* A session that is starting is listed, and its name is taken. */
 START_TEST(serves_others_while_one_starts)
 {
 	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
@@ -293,7 +293,7 @@ START_TEST(stops_what_starts)
 }
 END_TEST
 
-/* Nobody would know of it. Who wants no reply does not wait for it. */
+/* A session whose client disconnects before it runs is ended; after a oneway call it goes on. */
 START_TEST(ends_what_nobody_waits_for)
 {
 	int waiting = send_start(START_SLOW("one"));
@@ -313,7 +313,7 @@ START_TEST(ends_what_nobody_waits_for)
 }
 END_TEST
 
-/* Who waits is told so. */
+/* The clients that wait get an error. */
 START_TEST(ends_what_starts_at_its_end)
 {
 	_cleanup_close_ int waiting = send_start(START_SLOW("one"));
@@ -325,7 +325,7 @@ START_TEST(ends_what_starts_at_its_end)
 }
 END_TEST
 
-/* Nobody is there any more when the answer comes. */
+/* The client has disconnected when the answer comes. */
 START_TEST(outlives_who_asked)
 {
 	int waiting = rig_connect(&rig);
@@ -423,7 +423,7 @@ END_TEST
 
 /* ---- snapshots ---- */
 
-/* Progress for who wants it, then what was taken. */
+/* A call with `more` is told of progress, and then of the snapshots. */
 START_TEST(takes_snapshots)
 {
 	_cleanup_json_ struct json_object *reply = NULL;
@@ -481,7 +481,7 @@ START_TEST(refuses_snapshots)
 }
 END_TEST
 
-/* Whoever goes before it is taken has cancelled it. */
+/* A client that disconnects cancels its snapshot. */
 START_TEST(forgets_snapshots)
 {
 	static const char text[] = SNAPSHOT("");

@@ -52,7 +52,7 @@ START_TEST(takes_lines_apart)
 }
 END_TEST
 
-/* As the kernel writes it: space, tab, line feed and backslash as octal numbers, any other byte as it is. */
+/* Paths as the kernel writes them: space, tab, line feed and backslash in octal, other bytes as they are. */
 START_TEST(keeps_every_byte)
 {
 	char path[256] = "/", text[sizeof(path) * 4 + 64], *at = stpcpy(text, "1 0 0:5 / /");

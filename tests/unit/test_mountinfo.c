@@ -50,7 +50,7 @@ START_TEST(reads_lines)
 }
 END_TEST
 
-/* What is on top of a mount point is what counts. */
+/* Of several mounts on one mount point the topmost counts. */
 START_TEST(keeps_topmost)
 {
 	read_text("1 0 8:1 / /a rw - ext4 first rw\n"

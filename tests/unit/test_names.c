@@ -71,7 +71,7 @@ static void check(uint64_t id, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
-/* /home/user as 3, in which the tests put theirs. */
+/* Adds /home/user with the id 3; the tests add their names below it. */
 static void add_home(void)
 {
 	add_name(1, 0, "/", IOTR_NAME_DIRECTORY);
@@ -191,7 +191,7 @@ START_TEST(says_what_is_incomplete)
 END_TEST
 
 static const struct {
-	uint64_t parent; /* 3: /home/user, 1: /, 4: /home/user, which nobody knows, 0: none */
+	uint64_t parent; /* 3: /home/user, 1: /, 4: an id that was never sent, 0: none */
 	const char *text;
 	const char *expected;
 } arguments[] = {
@@ -303,7 +303,7 @@ START_TEST(evicts_the_unused_and_tells)
 	ck_assert_uint_eq(forgotten_count, 2);
 	names_counts(names, &counts);
 	ck_assert_uint_eq(counts.evicted, 2);
-	/* Rows on their way may still refer to it, through the next whole drain. */
+	/* Rows in the rings may still refer to an evicted name until they have been drained once. */
 	ck_assert(names_resolve(names, forgotten[0], &path));
 	names_cycle_end(names);
 	ck_assert(names_resolve(names, forgotten[0], &path));

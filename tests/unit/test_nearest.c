@@ -17,8 +17,8 @@ static const char *nearest(const char *word)
 
 START_TEST(slips)
 {
-	ck_assert_str_eq(nearest("strat"), "start"); /* swapped */
-	ck_assert_str_eq(nearest("stp"), "stop");    /* left out */
+	ck_assert_str_eq(nearest("strat"), "start"); /* two letters swapped */
+	ck_assert_str_eq(nearest("stp"), "stop");    /* a letter left out */
 	ck_assert_str_eq(nearest("startt"), "start");
 	ck_assert_str_eq(nearest("zfs"), "vfs");
 	ck_assert_str_eq(nearest("epol_wait"), "EPOLL_WAIT");

@@ -150,7 +150,7 @@ START_TEST(tells_that_the_folder_cannot_be_made)
 }
 END_TEST
 
-/* A folder in which nothing was taken does not stay, nor does one whose request goes. */
+/* The folder is removed if no snapshot was taken, or if the request was cancelled. */
 static void check_no_folder(void)
 {
 	ck_assert(errands_end(&errands, clock_ns(CLOCK_MONOTONIC) + 60000000000ULL));

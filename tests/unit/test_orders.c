@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The queue of snapshots that are ordered, with the process that takes them. */
+/* The queue of ordered snapshots, with the real process that takes them. */
 #include "orders.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { OTHERS = 4 };
 
-/* An order, and what its handler was told. */
+/* An order, and the state that its handler got. */
 struct asked {
 	enum snapshot_kind kind;
 	int folder_fd;

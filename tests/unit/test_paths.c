@@ -37,7 +37,7 @@ START_TEST(parts_differ)
 }
 END_TEST
 
-/* The kernel side has them as constants. */
+/* The BPF programs have the hashes of "." and ".." as constants. */
 START_TEST(dots_are_known)
 {
 	ck_assert_uint_eq(part("."), IOTR_PART_DOT);
@@ -77,7 +77,7 @@ START_TEST(checks_that_paths_are_there)
 }
 END_TEST
 
-/* Both ways to it, each folder once; what is on the way is not named. */
+/* A symbolic link, its target and their folder: each is found once, and the folders above them are not named. */
 START_TEST(finds_what_is_on_the_way)
 {
 	char folder[] = "/tmp/iotracer-test-XXXXXX", paths[3][PATH_MAX], deep[PATH_MAX], link[PATH_MAX];

@@ -21,7 +21,7 @@ START_TEST(cuts_messages)
 	ck_assert(!iotr_buffer_message(&buffer, &text, &length));
 	append(&buffer, "one\0tw", 6);
 	ck_assert(iotr_buffer_message(&buffer, &text, &length));
-	ck_assert(iotr_buffer_message(&buffer, &text, &length)); /* the same until consumed */
+	ck_assert(iotr_buffer_message(&buffer, &text, &length)); /* the same message until it is consumed */
 	ck_assert_str_eq(text, "one");
 	ck_assert_uint_eq(length, 3);
 	iotr_buffer_consume(&buffer, 4);

@@ -34,7 +34,7 @@ static void end(void)
 	free(queue);
 }
 
-/* Lengths of all kinds, so that entries end everywhere. */
+/* Entries of different lengths, so that they end at every position of the ring. */
 static uint32_t length_of(uint64_t number)
 {
 	return (uint32_t)(number * 2654435761U >> 7) % 700;
@@ -207,7 +207,7 @@ START_TEST(touches_little_when_kept_empty)
 }
 END_TEST
 
-/* A writer thread as there is one: takes what there is, then waits. */
+/* A thread that drains the queue as a session's writer does: it takes all entries, then waits. */
 static void *consume(void *argument)
 {
 	struct pollfd pollfd = { .fd = queue->eventfd, .events = POLLIN };

@@ -25,7 +25,7 @@ static struct iotr_task task(uint32_t pid, uint64_t start_ns, uint64_t cpu_ns)
 	return (struct iotr_task){ .head = { pid, pid, cpu_ns }, .start_ns = start_ns };
 }
 
-/* As a file that the kernel gives out in pieces. */
+/* A file that is read in pieces, as the kernel's. */
 static void read_pieces(const void *bytes, size_t size, size_t piece, struct readings_tasks *tasks)
 {
 	int ends[2], status;
@@ -47,7 +47,7 @@ static void read_pieces(const void *bytes, size_t size, size_t piece, struct rea
 START_TEST(adds_threads_up)
 {
 	struct {
-		struct iotr_task_head early; /* its process comes later, as when numbers began anew */
+		struct iotr_task_head early; /* the thread comes before its process, as after a wrap of the numbers */
 		struct iotr_task first, second;
 		struct iotr_task_head thread, other, stray;
 	} __attribute__((packed)) bytes = {
@@ -112,7 +112,7 @@ START_TEST(knows_windows_that_have_passed)
 }
 END_TEST
 
-/* A number that another process has now tells nothing, nor does a new one. */
+/* A process whose number an earlier one had has no share yet, like any new process. */
 START_TEST(tells_processes_apart)
 {
 	struct sampled_task sampled[2];

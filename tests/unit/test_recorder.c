@@ -29,7 +29,7 @@ static void end(void)
 	recorder_free(recorder);
 }
 
-/* Rows of both streams, numbered by when they began and of all lengths. */
+/* Rows of two streams and of different lengths, numbered by their start time. */
 static void put(uint64_t number)
 {
 	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs), .stream = IOTR_VFS } };
@@ -127,7 +127,7 @@ START_TEST(overwrites_the_oldest)
 }
 END_TEST
 
-/* By when an operation ended, not by when it began. */
+/* The end of an operation decides, not its start. */
 START_TEST(looks_back)
 {
 	struct iotr_vfs_record slow = { .head = { .size = sizeof(slow), .stream = IOTR_VFS,
@@ -158,7 +158,7 @@ START_TEST(looks_back)
 }
 END_TEST
 
-/* What a view shows is neither overwritten nor freed. */
+/* Rows that a view shows are neither overwritten nor freed. */
 START_TEST(views_hold)
 {
 	struct recorder_view *view, *unread;
@@ -210,7 +210,7 @@ static uint64_t resident(void)
 
 START_TEST(is_bounded)
 {
-	const uint64_t size = 32 * RECORDER_CHUNK, slack = size / 4; /* sanitizers take some, too */
+	const uint64_t size = 32 * RECORDER_CHUNK, slack = size / 4; /* sanitizers need memory of their own */
 	struct recorder_view *view;
 	uint64_t before = resident();
 	struct row row;
@@ -224,7 +224,7 @@ START_TEST(is_bounded)
 	put_many(200000, 400000);
 	ck_assert_uint_le(resident(), before + 2 * size + slack);
 	while (recorder_view_next(view, &row))
-		; /* gives back what it held */
+		; /* frees the memory that the view held */
 	put_many(400000, 600000);
 	ck_assert_uint_le(resident(), before + size + slack);
 	recorder_view_free(view);
@@ -243,7 +243,7 @@ static void *produce(void *unused)
 	return unused;
 }
 
-/* Views of rows that come meanwhile: none missing, none twice, all that came before. */
+/* Views that are read while rows come: they have all rows from before, none missing and none twice. */
 START_TEST(views_meanwhile)
 {
 	pthread_t thread;

@@ -18,7 +18,7 @@
 #define SHA	     "0000000000000000000000000000000000000000000000000000000000000000"
 #define XXH	     "00000000000000000000000000000000"
 
-/* A manifest as it is while the session runs; in it, segments and what else its stream has. */
+/* A manifest of a session that runs, with segments and further members of its stream. */
 #define MANIFEST(segments, counts)                                                                 \
 	"{\"schema_version\":2,\"state\":\"running\",\"reason\":null,\"started\":\"" TIME("00")    \
 	"\",\"mark\":7,\"streams\":{\"vfs\":{\"folder\":\"fs\",\"columns\":[{\"name\":\"timestamp\"}," \
@@ -145,7 +145,7 @@ START_TEST(cut_and_closed)
 	ck_assert(!folder_has(&folder, "manifest.json.tmp"));
 	is_text("state", "ended");
 	is_text("reason", "crash");
-	is_number("mark", 7); /* what else there was stays */
+	is_number("mark", 7); /* other members stay */
 	is_text("segments/0/path", "fs/fs_000001.csv");
 	is_text("segments/0/state", "closed");
 	is_text("segments/0/stream", "vfs");
@@ -162,11 +162,11 @@ START_TEST(cut_and_closed)
 	is_number("streams/vfs/emitted_unknown", 1);
 	is_text("gaps/0/from", TIME("12"));
 	is_text("gaps/0/reason", "crash");
-	ck_assert_int_eq(recover(), 0); /* nothing is left to do */
+	ck_assert_int_eq(recover(), 0); /* a second recovery finds nothing to do */
 }
 END_TEST
 
-/* A field may hold line ends: a row is over where its quotes are. */
+/* A quoted field may contain line ends, which do not end its row. */
 START_TEST(quoted_lines)
 {
 	put("manifest.json", MANIFEST("", ""));
@@ -206,7 +206,7 @@ START_TEST(json_lines)
 }
 END_TEST
 
-/* What a rotation had closed: known ones are believed, others read. */
+/* Segments that a rotation had closed: those in the manifest are not read again, others are. */
 START_TEST(closed_before)
 {
 	put("manifest.json",
@@ -283,7 +283,7 @@ START_TEST(former_version)
 }
 END_TEST
 
-/* Retention's are gone for good; others that are missing stay in the list, for verify to miss. */
+/* Segments that retention removed leave the list; others that are missing stay in it, so that verify reports them. */
 START_TEST(missing)
 {
 	put("manifest.json",
@@ -318,7 +318,7 @@ START_TEST(removed_unsaid)
 }
 END_TEST
 
-/* Also where it was all that the stream had. */
+/* The same where the stream had no other segment. */
 START_TEST(all_removed_unsaid)
 {
 	retention = true;
@@ -332,7 +332,7 @@ START_TEST(all_removed_unsaid)
 }
 END_TEST
 
-/* A folder that is not ours is not looked into, and what it had is missed. */
+/* A stream's folder that was replaced is not read, and its segments stay in the list as missing. */
 START_TEST(foreign_stream)
 {
 	put("manifest.json",
@@ -346,7 +346,7 @@ START_TEST(foreign_stream)
 }
 END_TEST
 
-/* What is no row between rows is not ours to throw away. */
+/* A line between rows that is no row is kept. */
 START_TEST(not_cut)
 {
 	put("manifest.json", MANIFEST("", ""));
@@ -356,7 +356,7 @@ START_TEST(not_cut)
 	expect("fs/fs_000001.csv", HEADER ROW(10) "rubbish\n" ROW(11));
 	expect("fs/fs_000002.csv.part", "other,columns\n1,2\n3,4");
 	is_number("segments/0/rows", 3);
-	is_text("segments/1/state", "open"); /* for verify to stumble over */
+	is_text("segments/1/state", "open"); /* verify reports it */
 }
 END_TEST
 
@@ -386,7 +386,7 @@ START_TEST(no_manifest)
 }
 END_TEST
 
-/* It may be whole, and is worth more than one made anew: all stays as it is. */
+/* A manifest that cannot be read now may be good, and a new one would have less: nothing is changed. */
 START_TEST(manifest_not_read)
 {
 	put("manifest.json", MANIFEST("", ""));
@@ -428,7 +428,7 @@ static void expect_extent(uint64_t rows, uint64_t bytes)
 	ck_assert_uint_eq(extent.bytes, bytes);
 }
 
-/* What is listed, what was removed and is not listed any more, and what was before the session went on. */
+/* Rows and bytes of listed segments, of removed ones, and of the session before it went on. */
 START_TEST(extent)
 {
 	struct recover_config config = config_now();

@@ -92,14 +92,14 @@ START_TEST(all_end)
 }
 END_TEST
 
-/* A wait for sessions that start sees to what threads have done, and sleeps meanwhile. */
+/* A wait for sessions that start handles errands that end meanwhile, and sleeps in between. */
 START_TEST(starts_are_awaited)
 {
 	struct timespec used;
 
 	result_count = 0;
 	start_named("a", false);
-	eventfd_write(context.notice, 1); /* something else is done, too */
+	eventfd_write(context.notice, 1); /* another errand ends, too */
 	fake_disk_hold();
 	start_named("hangs", true);
 	registry_await_starts(registry, clocks_mono_ns() + SECOND_NS / 2);

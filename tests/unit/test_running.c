@@ -81,7 +81,7 @@ START_TEST(round_trip)
 }
 END_TEST
 
-/* A copy lives on by itself. */
+/* A copy does not share memory with its original. */
 START_TEST(copied)
 {
 	struct running_note note = { .name = "one", .output = "/x",
@@ -159,7 +159,7 @@ enum { WRITERS = 8, NOTES = 20 };
 
 static int results[WRITERS];
 
-/* ck_assert is for the main thread. */
+/* No ck_assert here, which works in the main thread only. */
 static void *write_notes(void *result)
 {
 	for (uint64_t i = 1; i <= NOTES && !*(int *)result; i++) {

@@ -12,7 +12,7 @@ static sd_event *event;
 static struct orders *orders;
 static struct schedule *schedule;
 static const char *country = "";
-static struct json_object *list; /* the last one that was published */
+static struct json_object *list; /* the last list that was published */
 static uint64_t bytes;
 
 static void begin(void)

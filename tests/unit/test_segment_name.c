@@ -80,7 +80,7 @@ START_TEST(refuses_others)
 }
 END_TEST
 
-/* A folder that leaves no room for the number is not taken for one whose names are cut. */
+/* The name of a folder that leaves no room for the number is refused, instead of a name being cut. */
 START_TEST(refuses_long_folders)
 {
 	char folder[SEGMENT_FILE_MAX + 8], file[2 * SEGMENT_FILE_MAX];
@@ -97,7 +97,7 @@ START_TEST(refuses_long_folders)
 }
 END_TEST
 
-/* The same row of numbers on each machine. */
+/* Pseudo-random numbers, the same on every machine. */
 static unsigned int next_random(unsigned int below)
 {
 	static unsigned long long state = 88172645463325252ULL;

@@ -101,7 +101,7 @@ static void expect_refused(int fd)
 	close(fd);
 }
 
-/* A call is under way on it, and stays so. */
+/* Begins a call that is never answered. */
 static int busy_as(uid_t uid)
 {
 	int fd = dial_as(uid);
@@ -118,7 +118,7 @@ static bool can_be_others(void)
 	return getuid() == 0;
 }
 
-/* One who says nothing has a share, of which the oldest goes first; root and others get in. */
+/* Idle connections of one user have a limit, at which the oldest is closed; root and other users can still connect. */
 START_TEST(idle_ones_go)
 {
 	int fds[SERVER_CLIENTS_MAX], first = SERVER_CLIENTS_MAX - SERVER_CLIENTS_USER;
@@ -136,7 +136,7 @@ START_TEST(idle_ones_go)
 }
 END_TEST
 
-/* What is under way is not cut off; so much is refused instead, and some is kept for root. */
+/* Connections with a call in progress are not closed: further ones are refused, and some are reserved for root. */
 START_TEST(busy_ones_stay)
 {
 	int fds[SERVER_CLIENTS_MAX], idle, count = 0;
@@ -152,11 +152,11 @@ START_TEST(busy_ones_stay)
 	expect_refused(dial_as(1000));
 	idle = dial_as(0);
 	expect_refused(dial_as(1000));
-	ck_assert(is_open(idle)); /* root's does not go for a member's */
+	ck_assert(is_open(idle)); /* a connection of root is not closed for one of a member */
 	fds[count++] = idle;
 	for (; count < SERVER_CLIENTS_MAX; count++)
 		fds[count] = busy_as(0);
-	expect_served(dial_as(0)); /* the idle one went */
+	expect_served(dial_as(0)); /* the idle one was closed */
 	ck_assert(!is_open(idle));
 	fds[count - SERVER_CLIENTS_ROOT] = busy_as(0);
 	close(idle);
@@ -166,7 +166,7 @@ START_TEST(busy_ones_stay)
 }
 END_TEST
 
-/* What a user of these groups is told: 0 served, 1 turned away, 2 anything else. */
+/* What happens to a connection of a user in these groups: 0 served, 1 refused, 2 anything else. */
 static int ask_as(gid_t primary, gid_t supplementary)
 {
 	struct sockaddr_un address;
@@ -201,9 +201,9 @@ static int ask_in_child(gid_t primary, gid_t supplementary)
 START_TEST(knows_who_may)
 {
 	if (getuid() != 0)
-		return; /* only root can be somebody else */
+		return; /* only root can become another user */
 	rig.control.group = 4242;
-	chmod(path, 0666); /* so that it is the server who decides */
+	chmod(path, 0666); /* so that the server decides, not the file mode */
 	ck_assert_int_eq(ask_in_child(4242, NOBODY), 0);
 	ck_assert_int_eq(ask_in_child(NOBODY, 4242), 0);
 	ck_assert_int_eq(ask_in_child(NOBODY, NOBODY), 1);

@@ -10,13 +10,13 @@ static struct session *session;
 
 static struct {
 	struct row_sink base;
-	int slot; /* from which it gets rows; -1: none yet */
-	bool later; /* its end takes its time, until fake_sink_written() */
+	int slot; /* slot from which it gets rows; -1: none yet */
+	bool later; /* its end lasts until fake_sink_written() */
 	bool hangs; /* its end never comes */
 	const char *limit;
 	int ends, frees, looks, definitions;
-	const char *reason; /* of its end; NULL: discarded */
-	bool open_at_end;   /* rows might still have come when it was ended */
+	const char *reason; /* reason of its end; NULL: it was discarded */
+	bool open_at_end;   /* it was ended before its session's slot was closed */
 	row_sink_handler handler;
 	void *userdata;
 } fake;
@@ -198,7 +198,7 @@ static void nothing_left(void)
 	}
 }
 
-/* ---- its ways ---- */
+/* ---- the ways through its states ---- */
 
 START_TEST(runs)
 {
@@ -242,7 +242,7 @@ START_TEST(reaches_a_limit)
 	session_collect(session);
 	ck_assert_int_eq(session->state, SESSION_ENDING);
 	ck_assert_str_eq(session->reason, "max-size");
-	session_collect(session); /* the limit is told again */
+	session_collect(session); /* the limit is reported again */
 	ck_assert_int_eq(fake.ends, 1);
 	fake.handler(fake.userdata);
 	session_collect(session);

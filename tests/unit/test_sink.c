@@ -138,7 +138,7 @@ START_TEST(rotates)
 }
 END_TEST
 
-/* Growth and room are told to the byte, before and after there is a file. */
+/* Growth and free space are exact to the byte, before and after there is a file. */
 START_TEST(measures)
 {
 	uint64_t header, size;
@@ -183,7 +183,7 @@ START_TEST(removes_its_files)
 }
 END_TEST
 
-/* No file may grow beyond `bytes`: to the writer that is a disk that is full. */
+/* Limits the size of files to `bytes`, so that writes fail as on a full disk. */
 static void limit_files(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -287,7 +287,7 @@ START_TEST(counts_whole_rows_of_whole_blocks)
 }
 END_TEST
 
-/* No room for a new file: rows wait, then are lost, then there is one. */
+/* There is no space for a new file: rows wait, then are lost, until there is space. */
 START_TEST(begins_a_segment_when_there_is_room)
 {
 	uint64_t bytes;
@@ -312,7 +312,7 @@ START_TEST(begins_a_segment_when_there_is_room)
 }
 END_TEST
 
-/* A name that cannot be given is given later. */
+/* A segment that cannot be renamed to its final name now is renamed later. */
 START_TEST(closes_what_it_could_not)
 {
 	struct segment *first;

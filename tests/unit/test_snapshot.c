@@ -102,7 +102,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Whatever it is doing: gone in moments, with nothing left. */
+/* Cancelled at any stage, the process soon ends and leaves no files. */
 START_TEST(cancels)
 {
 	uint64_t before;
@@ -153,7 +153,7 @@ START_TEST(needs_a_program)
 }
 END_TEST
 
-/* FUSE with nobody at the other end. -1: not here. */
+/* Mounts a FUSE file system that never answers; -1: that is not possible here. */
 static int hang(const char *path)
 {
 	char data[128];
@@ -167,7 +167,7 @@ static int hang(const char *path)
 	return -1;
 }
 
-/* The root itself: nothing to go on with. */
+/* If the root itself does not answer, the snapshot fails. */
 START_TEST(gives_up_on_a_root_that_hangs)
 {
 	int fuse = hang(folder.path);
@@ -183,7 +183,7 @@ START_TEST(gives_up_on_a_root_that_hangs)
 }
 END_TEST
 
-/* One of many file systems: the others are told of, and that one by name. */
+/* One of several file systems does not answer: the others are in the snapshot, and the message names it. */
 START_TEST(goes_on_past_what_hangs)
 {
 	int fuse = hang(folder.path);
@@ -221,7 +221,7 @@ static int hold_folders(int count)
 	return held;
 }
 
-/* More than is waited for: the rest is given up, and what was written of the file goes. */
+/* Too many file systems that do not answer: the snapshot fails, and its unfinished file is removed. */
 START_TEST(gives_up_on_too_much_that_hangs)
 {
 	int held = hold_folders(20);

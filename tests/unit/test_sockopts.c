@@ -12,7 +12,7 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define NAMED(level, option) { level, option, #option }
 
-/* What the headers at hand call the ends and some between; the newest by their numbers. */
+/* Names from the headers: the first and last options and some between; the newest ones by number. */
 static const struct {
 	int32_t level, option;
 	const char *name;
@@ -100,7 +100,7 @@ START_TEST(shows_values)
 }
 END_TEST
 
-/* Whatever a record says, there is room for it. */
+/* The text of any record fits into the buffer. */
 START_TEST(fits_every_option)
 {
 	struct iotr_sockopt_record record = { .length = UINT32_MAX, .size = UINT8_MAX };

@@ -20,7 +20,7 @@ static int read_text(const char *text, struct iotr_session_spec *spec, struct en
 
 #define NAME_64 "a23456789.123456789_123456789-123456789.123456789.123456789.1234"
 
-/* Refused, each with the parameter at fault. */
+/* Parameters that are refused, and the name of the one that is wrong. */
 static const struct {
 	const char *text;
 	const char *parameter;

@@ -74,7 +74,7 @@ START_TEST(takes_no_credit_for_what_others_removed)
 	trace = add_trace("a", &(struct trace_config){ .keep_size = 2 * SIZE });
 	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
 	ck_assert_int_eq(add_segment(trace, "a", 2), 0);
-	unlinkat(logs.fd, path_of("a", 1, ""), 0); /* shipped */
+	unlinkat(logs.fd, path_of("a", 1, ""), 0); /* a user removes the file, as after shipping it elsewhere */
 	ck_assert_int_eq(add_segment(trace, "a", 3), 0);
 	ck_assert(has("a", 2, "") && has("a", 3, ""));
 	ck_assert(!trace_next_change(trace, &change));
@@ -105,7 +105,7 @@ START_TEST(holds_the_limit_over_all_sessions)
 }
 END_TEST
 
-/* Manifests of sessions without rows are many in the end. */
+/* Folders of sessions that have nothing but their manifest left are removed, too. */
 START_TEST(removes_emptied_folders_last)
 {
 	struct trace *other;
@@ -121,7 +121,7 @@ START_TEST(removes_emptied_folders_last)
 	ck_assert_int_eq(add_segment(other, "b", 2), 0);
 	wait_manifest("a", "/segments/0/state", "removed");
 	ck_assert(!has("b", 1, "") && has("b", 2, ""));
-	/* The keeper has written the manifest, and may not be done with the folder. */
+	/* The keeper has written the manifest, and may still have the folder open. */
 	for (int i = 0; i < 500 && (error = trace_take(other, 2 * SIZE, TRACE_ROOM_OLDEST)) < 0; i++)
 		poll(NULL, 0, 10);
 	ck_assert_int_eq(error, 0);
@@ -147,7 +147,7 @@ START_TEST(trims_when_the_limit_falls)
 }
 END_TEST
 
-/* Where others have used what was to stay free, sessions replace their oldest, and do not grow. */
+/* Where other files fill the space that has to stay free, sessions replace their oldest segments, and do not grow. */
 START_TEST(does_not_grow_into_what_is_to_stay_free)
 {
 	begin(0, 0);
@@ -162,7 +162,7 @@ START_TEST(does_not_grow_into_what_is_to_stay_free)
 }
 END_TEST
 
-/* Of another process: they count, and stay when all rows had to go. */
+/* Files of another process count, and stay also when all segments had to be removed. */
 START_TEST(counts_files_of_others)
 {
 	struct trace *other;

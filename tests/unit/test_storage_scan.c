@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an earlier daemon left. */
+/* Traces of earlier daemons, found at the start. */
 #include "storage_rig.h"
 
 #include <time.h>
 
-/* As a daemon that was killed leaves it. */
+/* The folder of a session whose daemon was killed. */
 START_TEST(takes_up_what_is_there)
 {
 	begin(0, 0);
@@ -31,7 +31,7 @@ START_TEST(takes_up_what_is_there)
 }
 END_TEST
 
-/* As recovery leaves a folder: the segments that it closed are taken up, compressed, and removed. */
+/* A recovered folder: the segments that recovery closed are counted, compressed, and removed. */
 START_TEST(takes_up_what_was_recovered)
 {
 	char path[PATH_MAX];
@@ -48,7 +48,7 @@ START_TEST(takes_up_what_was_recovered)
 	ck_assert_int_eq(storage_new(logs.path, &own, &(struct storage_limits){ .max_use = 3 * SIZE },
 				     recovered, &storage),
 			 0);
-	/* Room is made, of what was closed before; the manifest is not ours yet. */
+	/* Older segments are removed for space; the manifest is not written before recovery is done. */
 	trace = add_trace("b", &(struct trace_config){ 0 });
 	ck_assert_int_eq(add_segment(trace, "b", 1), 0);
 	ck_assert(!has("a", 1, "") && has("a", 2, ".part"));
@@ -107,7 +107,7 @@ START_TEST(takes_time_by_the_number_of_segments)
 }
 END_TEST
 
-/* However the file system orders them. */
+/* The order of the segments is that of their numbers, not that of the file system. */
 START_TEST(goes_by_numbers)
 {
 	enum { COUNT = 50 };

@@ -51,7 +51,10 @@ static void check_command(const char *format, const char *expected)
 	ck_assert_str_eq(line, expected);
 }
 
-/* A folder that somebody else owns may have a link where ours is to be: nothing goes to where that leads. */
+/*
+ * A symbolic link in place of the folder of snapshots, made by the owner of the output: nothing is written where it
+ * leads.
+ */
 START_TEST(follows_no_link)
 {
 	folder_put(&folder, "secret/a.csv", "as it was\n");
@@ -143,7 +146,7 @@ START_TEST(tells_a_full_disk)
 }
 END_TEST
 
-/* A link that somebody put there is not followed. */
+/* A symbolic link in place of the unfinished file is replaced, not followed. */
 START_TEST(replaces_what_lies_there)
 {
 	struct snapshot_file file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Facts from files that stand in for those of a machine. */
+/* Facts from a folder of files like those of /proc and /sys. */
 #include "system.h"
 
 #include <stdarg.h>
@@ -216,7 +216,7 @@ START_TEST(tells_what_it_runs_in)
 }
 END_TEST
 
-/* No file at all: facts are not known, and nothing is invented. */
+/* Without any file all facts are unknown, and none is invented. */
 START_TEST(leaves_the_unknown_empty)
 {
 	struct json_object *memory = system_memory(folder.path), *cpu = system_cpu(folder.path);

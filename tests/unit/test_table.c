@@ -15,7 +15,7 @@ static uint64_t random_of(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Keys in clusters and far apart: what a table with errors in its probing would lose. */
+/* Keys in clusters and far apart, which a table with wrong probing would lose. */
 static uint64_t key_of(unsigned int number)
 {
 	return number % 2 ? number : (uint64_t)number << 45;

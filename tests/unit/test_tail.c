@@ -131,7 +131,7 @@ START_TEST(later_calls_wait)
 }
 END_TEST
 
-/* Without a turn of the loop. */
+/* Sends without running the loop. */
 static void await_written(uint64_t rows)
 {
 	uint64_t written = 0;

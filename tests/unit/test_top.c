@@ -56,7 +56,7 @@ START_TEST(sums_up)
 }
 END_TEST
 
-/* The first of each order, of three that are each the first in one. */
+/* Three groups, each of which is the first in another order. */
 START_TEST(sorts)
 {
 	static const uint32_t first[] = { [TOP_ROWS] = 1, [TOP_BYTES] = 2, [TOP_LATENCY] = 3 };
@@ -122,7 +122,7 @@ START_TEST(is_bounded)
 }
 END_TEST
 
-/* Long paths are told apart, and cut between two characters. */
+/* Long paths stay different groups, and are cut between two characters. */
 START_TEST(cuts_paths)
 {
 	char path[2 * TOP_PATH_MAX];

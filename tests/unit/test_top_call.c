@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The Top method: its session comes and goes with the call. */
+/* The Top method: its session begins and ends with the call. */
 #include "rig.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static int open_top(const char *text)
 	return fd;
 }
 
-/* A turn of the loop may be a look that came before the rows; none is told twice. */
+/* Adds up replies, as one may have come before the rows; no row is in two of them. */
 static void await_rows(int fd, uint64_t rows)
 {
 	uint64_t told = 0;
@@ -85,7 +85,7 @@ END_TEST
 
 #define SLOW_TOP TOP("{\"streams\":[\"vfs\"],\"paths\":[\"/tmp\"],\"interval_ns\":100000000}")
 
-/* Its session starts until the disk is let go. */
+/* Its session is starting as long as the disk is held. */
 static int open_slow_top(void)
 {
 	int fd;
@@ -109,7 +109,7 @@ START_TEST(waits_for_its_session)
 }
 END_TEST
 
-/* Before its session has begun, and while others come and go. */
+/* The client disconnects before its session runs, and while others start and stop. */
 START_TEST(hangs_up_before)
 {
 	int fd = open_slow_top();

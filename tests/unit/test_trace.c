@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of a trace read back: CSV by RFC 4180, JSON lines, gzip, and what is none of them. */
+/* Files of a trace read back: CSV by RFC 4180, JSON lines, gzip, and damaged ones. */
 #include "trace_read.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void put(const char *name, const void *data, size_t size)
 	close(fd);
 }
 
-/* Scans text in pieces of so many bytes, whatever they cut apart. */
+/* Scans text in pieces of so many bytes, which may split rows and fields. */
 static void feed(enum iotr_format format, const char *text, size_t size, size_t piece)
 {
 	trace_scan_done(&scan);
@@ -81,7 +81,7 @@ START_TEST(csv_rows)
 }
 END_TEST
 
-/* Commas are counted where they stand, however long the row is. */
+/* The columns of a row are counted in rows of any length. */
 START_TEST(csv_lengths)
 {
 	char text[512];
@@ -173,7 +173,7 @@ START_TEST(csv_times)
 }
 END_TEST
 
-/* A row that never ends takes no more memory than a row may. */
+/* A row that never ends takes no more memory than the limit of a row. */
 START_TEST(csv_endless)
 {
 	size_t size = 3 * TRACE_ROW_MAX;

@@ -107,7 +107,7 @@ START_TEST(parses_numbers)
 	ck_assert_int_eq(iotr_parse_number("", 100, &number), -EINVAL);
 	ck_assert_int_eq(iotr_parse_number("-1", 100, &number), -EINVAL);
 	ck_assert_int_eq(iotr_parse_number("1x", 100, &number), -EINVAL);
-	ck_assert_uint_eq(number, 100); /* written on success alone */
+	ck_assert_uint_eq(number, 100); /* only written on success */
 }
 END_TEST
 

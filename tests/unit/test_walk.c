@@ -118,7 +118,7 @@ START_TEST(takes_any_name)
 }
 END_TEST
 
-/* Deeper than there are descriptors, each level with something left to do on the way back. */
+/* More levels than descriptors, with entries left in each level when the walk returns to it. */
 START_TEST(goes_deep_and_returns)
 {
 	int fd = openat(folder.fd, ".", O_RDONLY | O_DIRECTORY), next;
@@ -182,7 +182,7 @@ static int remove_behind(const struct walk_entry *entry, void *userdata)
 	return 0;
 }
 
-/* No error, and nothing to count. */
+/* Files that vanish during the walk are neither errors nor counted. */
 START_TEST(leaves_out_what_vanishes)
 {
 	const struct walk_config config = { .root = folder.path,
@@ -257,7 +257,7 @@ START_TEST(stays_on_the_device)
 }
 END_TEST
 
-/* ---- a file system that never answers: FUSE with nobody at the other end ---- */
+/* ---- a file system that never answers: FUSE without a server ---- */
 
 static int hang(const char *name)
 {
@@ -287,7 +287,7 @@ static void wait_a_moment(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
 }
 
-/* Until one call lasts: it hangs. The limit of the test case is that of both. */
+/* Waits until a call hangs; the time limit of the test case ends it. */
 static uint64_t wait_hung(void)
 {
 	uint64_t call = 0, now;
@@ -316,10 +316,7 @@ static void start_run(struct walk *walk)
 	pthread_detach(thread);
 }
 
-/*
- * Whoever opens or reads the folder waits for an answer that nobody gives, until the descriptor is
- * closed. -1: not here.
- */
+/* Makes opens or reads of the folder wait until the descriptor is closed; -1: that is not possible here. */
 static int hold(const char *name, uint64_t event)
 {
 	char path[128];
@@ -367,13 +364,13 @@ START_TEST(goes_on_past_what_hangs)
 	ck_assert_uint_eq(times_told("/a/f"), 1);
 	ck_assert_uint_eq(times_told("/z/f"), 1);
 	ck_assert_uint_eq(times_told("/hung"), 1);
-	close(held); /* wakes the thread that hung, which is not to touch the walk any more */
+	close(held); /* wakes the thread that hung, which must not use the walk any more */
 	wait_a_moment();
 	walk_free(walk);
 }
 END_TEST
 
-/* Where it is told, it does not even look. */
+/* The mount table shows that the folder is another file system, so the walk does not access it. */
 START_TEST(does_not_touch_what_hangs)
 {
 	int fuse;

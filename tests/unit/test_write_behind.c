@@ -36,7 +36,7 @@ static void end(void)
 	folder_end(&folder);
 }
 
-/* What the byte at this offset of the file is. */
+/* The byte that the file has at this offset. */
 static char byte_at(uint64_t offset)
 {
 	return (char)(offset * 31 >> 7);
@@ -58,7 +58,7 @@ static void put(size_t count)
 	size += count;
 }
 
-/* False: the file system has no such thing. */
+/* False: the file system does not support it. */
 static bool put_blocks(void)
 {
 	size_t done;
@@ -72,7 +72,7 @@ static bool put_blocks(void)
 	return done;
 }
 
-/* Bytes of the file in the page cache, as the kernel says; tmpfs has its files nowhere else. */
+/* Bytes of the file in the page cache, where files of a tmpfs always are. */
 static uint64_t cached(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page, count = 0;
@@ -123,7 +123,7 @@ START_TEST(goes_past_the_cache)
 			break;
 	if (!behind.refused)
 		ck_assert_uint_eq(cached(), 0);
-	/* The end of a block through the cache, and then the whole of it past the cache. */
+	/* Writes the end of a block through the cache, and then the whole block past it. */
 	put(10);
 	size -= 10;
 	put_blocks();
@@ -150,7 +150,7 @@ START_TEST(takes_whole_blocks_alone_past_the_cache)
 }
 END_TEST
 
-/* What cannot be written at an offset at all is an error of the write, and of nothing else. */
+/* A file that cannot be written at an offset, as a pipe, makes the write fail, and nothing else. */
 START_TEST(tells_what_the_write_said)
 {
 	int pipes[2], error;

@@ -264,7 +264,7 @@ END_TEST
 
 static _Atomic bool feeding;
 
-/* A drain without an end. */
+/* A drain that never ends. */
 static void *feed(void *argument)
 {
 	struct iotr_vfs_record record = vfs_record(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Limits, rotation, formats, and disks that do not take what they are given. */
+/* Limits, rotation, formats, and disks that are full or fail. */
 #include "writer_rig.h"
 
 #include <sys/eventfd.h>
@@ -19,7 +19,7 @@ static void stop(void)
 	ck_assert_int_eq(writer_stop(writer, "stopped", NULL), 0);
 }
 
-/* What came is what was written, and what was refused. */
+/* All rows were either written or refused. */
 static void check_refused(uint64_t sent, uint64_t written)
 {
 	ck_assert_uint_eq(counts_of(IOTR_VFS).written + counts_of(IOTR_BLOCK).written, written);
@@ -66,7 +66,7 @@ START_TEST(ends_after_so_many_rows)
 }
 END_TEST
 
-/* To the byte: one row more would be beyond. All files count, those of rotations too. */
+/* Exact to the byte: one more row would exceed the limit. All segments count. */
 START_TEST(ends_before_it_is_too_large)
 {
 	uint64_t limit = 100000, size = 0, row;
@@ -157,7 +157,7 @@ START_TEST(rotates_by_time)
 }
 END_TEST
 
-/* Nobody waits: the handler is called when it is collected, in order. */
+/* A rotation does not block: its handler is called when it is collected, in order. */
 static unsigned int handled;
 
 static void on_done(int result, const struct writer_paths *paths, void *userdata)
@@ -226,7 +226,7 @@ static void limit_files(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Segments do not grow beyond their size while the disk is full; all of it is told. */
+/* Segments do not exceed their size while the disk is full; the manifest has all errors and losses. */
 START_TEST(rotates_around_a_full_disk)
 {
 	struct json_object *errors;
@@ -267,7 +267,7 @@ static void on_done_badly(int result, const struct writer_paths *paths, void *us
 	handled++;
 }
 
-/* After the stop too, until there is room. */
+/* Also after the session's end the manifest is tried again until there is space. */
 START_TEST(writes_the_manifest_when_there_is_room)
 {
 	struct json_object *manifest;
@@ -291,7 +291,7 @@ START_TEST(writes_the_manifest_when_there_is_room)
 	usleep(500000);
 	cpu_ns = writer_cpu_ns(writer) - cpu_ns;
 	limit_files(RLIM_INFINITY);
-	ck_assert_uint_lt(cpu_ns, 100000000); /* it waits, and does not spin */
+	ck_assert_uint_lt(cpu_ns, 100000000); /* the thread sleeps between tries */
 	for (int i = 0; i < 500 && !writer_finished(writer); i++)
 		usleep(10000);
 	manifest = read_manifest();
@@ -304,13 +304,13 @@ END_TEST
 
 /* ---- formats and failures ---- */
 
-/* A live view has texts, whatever is in the files. */
+/* `tail` gets texts, whatever format the files have. */
 static void tap_fields(enum iotr_stream stream, const char *fields, size_t size, void *userdata)
 {
 	struct tapped *tapped = userdata;
 
 	(void)stream;
-	ck_assert_str_eq(fields + strlen(fields) + 1, "READ"); /* behind the timestamp */
+	ck_assert_str_eq(fields + strlen(fields) + 1, "READ"); /* skips the timestamp */
 	ck_assert_int_eq(fields[size - 1], '\0');
 	tapped->rows++;
 }
@@ -342,7 +342,7 @@ START_TEST(writes_json_lines)
 }
 END_TEST
 
-/* The second stream's folder is taken: what the first made is gone again. */
+/* The folder of the second stream cannot be made: what was made for the first is removed again. */
 START_TEST(leaves_nothing_when_it_fails)
 {
 	struct writer_config config = { .streams = BOTH };
@@ -367,7 +367,7 @@ static void note_discarded(int result, const struct writer_paths *paths, void *u
 		ck_assert_ptr_null(paths->paths[i]);
 }
 
-/* Of a session that comes to nothing: its files, rows and all; its folder if that is its own. */
+/* A session that fails to start: its files are removed, and its folder, too, if it was made for it. */
 static void discard(bool own_folder)
 {
 	int result = 1;

@@ -23,7 +23,7 @@ static struct router *router;
 static struct writer *writer;
 static unsigned int drains;
 
-/* The name ring has one name that comes late. */
+/* The ring of names, with one name that comes after its row. */
 static inline void drain_names(void *userdata)
 {
 	struct {
@@ -161,7 +161,7 @@ static inline uint64_t number_at(struct json_object *object, const char *pointer
 	return json_object_get_uint64(at(object, pointer));
 }
 
-/* What a live view saw. */
+/* The rows that `tail` got. */
 struct tapped {
 	_Atomic unsigned int rows;
 	_Atomic size_t bytes;

@@ -116,7 +116,7 @@ class Daemon:
                        if ':' in line)
 
     def bpf_ns(self):
-        """Time that its programs have run, as far as the kernel kept count of it: see machine.bpf_statistics()."""
+        """Run time of its BPF programs while the kernel counted it: see machine.bpf_statistics()."""
         return sum({info['prog_id']: int(info['run_time_ns']) for info in self.descriptors()
                     if 'run_time_ns' in info}.values())
 

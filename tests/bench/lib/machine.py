@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The machine that is measured on, and who else disturbs it."""
+"""The machine that is measured on, and what else runs on it."""
 import contextlib
 import json
 import os
@@ -31,7 +31,7 @@ def describe():
 
 
 def cpus():
-    """A CPU for who makes I/O and one for who records it, the same when there is no other."""
+    """A CPU for the program that makes I/O and one for the recorder; the same if there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[-1], allowed[0]
 
@@ -70,12 +70,12 @@ def links():
 
 
 def taxes():
-    """How many BPF links tax the system calls that are measured."""
+    """Number of BPF links that add to the cost of the system calls that are measured."""
     return sum(1 for link in links() or [] if TAXING.search(json.dumps(link)))
 
 
 def await_quiet(patience=PATIENCE):
-    """Waits until nobody else traces system calls; False when somebody goes on."""
+    """Waits until no other program traces system calls; False if one goes on."""
     end = time.monotonic() + patience
     while taxes():
         if time.monotonic() > end:
@@ -85,7 +85,7 @@ def await_quiet(patience=PATIENCE):
 
 
 def take_precedence(nice):
-    """For this process and all that it starts, whoever else uses the machine."""
+    """Raises the priority of this process and of all that it starts."""
     os.setsid()  # the kernel shares CPUs among sessions first
     try:
         with open('/proc/self/autogroup', 'w') as file:

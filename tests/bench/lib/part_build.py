@@ -35,7 +35,7 @@ def part(world):
     tracers.require('cmake')
     plain, traced, rows, lost = [], [], 0, 0
     with Daemon(world) as daemon:
-        build(world)  # what is read once is in memory then
+        build(world)  # the first build brings the sources into the page cache
         for _ in range(min(world.rounds, ROUNDS)):
             plain.append(build(world))
             with daemon.session('--all') as session:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an event costs when a filter rejects it, or the draw leaves it out.
+"""What an event costs when a filter rejects it, or when it is not drawn (--sample).
 
 It costs the program that makes it, and nobody else. One that is recorded costs the daemon CPU time too, on whatever
 CPU that runs: the bars are of both together. What the program alone pays is shown beside them: of that, the bare
@@ -69,7 +69,7 @@ def variants_of(world, daemon, lost):
 
 
 def beyond(added, name):
-    """Of what a row costs the program beyond the bare hooks."""
+    """Share of what a recorded row costs the program beyond the bare hooks."""
     if name not in added or added.get('recorded') is None or 'empty pair' not in added:
         return None
     return (added[name] - added['empty pair']) / (added['recorded'] - added['empty pair'])

@@ -17,7 +17,7 @@ KINDS = ('pread', 'rename', 'rename-pread')
 
 @contextlib.contextmanager
 def reads(daemon):
-    """Rows of the reads alone: what renames cost is that somebody looks out for them."""
+    """A session of the reads alone: renames then cost no rows, only the hooks that follow names."""
     with daemon.session('--vfs', '--operation', 'READ'):
         yield []
 

@@ -16,7 +16,7 @@ from lib.table import Table, bar, note
 ROWS = 6000000  # of all sessions together
 SESSIONS = (1, 8, 64)
 REJECTING = 64
-# What a sample is of, by its symbol; the first that fits.
+# Stage of a sample of the profile, by its symbol; the first pattern that matches.
 STAGES = (
     ('checksum', r'XXH'),
     ('kernel, above all write(2)', r'\[k\]'),
@@ -83,7 +83,7 @@ def profile(world):
 
 @contextlib.contextmanager
 def rejecting(daemon):
-    """Sessions that want the event but for its process; a process of that number makes none."""
+    """Sessions of the event that filter by a process which makes none."""
     with contextlib.ExitStack() as sessions:
         for number in range(REJECTING):
             sessions.enter_context(daemon.session('--vfs', '--pid', str(1 + number % 2)))

@@ -9,7 +9,7 @@ from lib.programs import Missing, run_pread
 from lib.table import Table, bar, median, note
 
 RELEASE = 3  # seconds in which a daemon lets go of hooks that no session uses any more
-PAUSE = 1000  # us between batches: whoever records is to keep up
+PAUSE = 1000  # us between batches, so that the recorder keeps up
 BARS = (('bpftrace', 15), ('perf trace', 50), ('strace', 200))
 
 
@@ -35,7 +35,7 @@ class Variant:
             return []
 
     def figure(self):
-        """Of the quietest round: whatever disturbs a sample makes it larger."""
+        """The smallest sample: anything that disturbs a round makes it larger."""
         return min(sample['quartile'] for sample in self.samples) if self.samples else None
 
 
@@ -49,7 +49,7 @@ class Least(Variant):
 
 
 class Own(Variant):
-    """Of the program alone, whoever else runs on its CPU meanwhile, as in a machine that has only one."""
+    """CPU time of the program alone, where the recorder runs on the same CPU."""
 
     basis = 'CPU time of a call in the quietest round'
 
@@ -70,7 +70,7 @@ def peers(world):
 
 
 def measure(world, variants):
-    """Rounds in which all take their turn; one that somebody else taxed counts only if all were."""
+    """Rounds with all variants in turn; a round during which others traced system calls counts only if all were so."""
     rounds = []
     for _ in range(world.rounds):
         quiet = machine.await_quiet()

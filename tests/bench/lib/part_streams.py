@@ -33,13 +33,13 @@ class Call(Variant):
         super().__init__(name, tracer, self.calls, self.batches, ('-k', kind))
 
     def figure(self):
-        """Other work of the machine can only add; a process with luck is not to be held against one without."""
+        """Lower quartile of the processes' smallest samples: other work only adds, and the very smallest may be luck."""
         least = sorted(sample['min'] for sample in self.samples)
         return least[len(least) // 4] if least else None
 
 
 class SlowCall(Call):
-    """Of a tracer that starts what it watches, and takes its time."""
+    """A call under a tracer that starts the program itself, and is slow."""
 
     processes, calls, batches = 1, 20, 30
 
@@ -62,7 +62,7 @@ def variants_of(world, daemon, stream, kind, lost):
 
 def measure(world, variants):
     for _ in range(world.rounds):
-        time.sleep(RELEASE)  # or what is untraced still pays for the hooks of the round before
+        time.sleep(RELEASE)  # so that hooks of the round before do not add to the untraced sample
         for variant in variants:
             if not variant.why:
                 variant.samples += variant.measure(world)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Others that show what a stream shows: bpftrace scripts with the columns that can be had, system calls for perf."""
+"""Peers that show what a stream shows: bpftrace scripts with as many of its columns as possible, perf for system calls."""
 import os
 import shutil
 

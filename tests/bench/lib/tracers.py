@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever can watch a workload: context managers that give the words to put before its command."""
+"""All tracers of a workload: context managers that yield the words to put before its command."""
 import contextlib
 import os
 import shutil
@@ -78,7 +78,7 @@ def empty_programs(world, hooks):
 
 @contextlib.contextmanager
 def sampled_out(daemon, stream):
-    """A session that the draw leaves nothing."""
+    """A session with --sample of so large an N that no event is drawn."""
     with daemon.session('--' + stream, '--sample', stream + '=1000000000'):
         yield []
 

@@ -33,19 +33,23 @@ enum {
 
 #define WRITER_FLUSH_NS 200000000ULL
 
+#define WRITER_LINE 64 /* bytes of a line of the processor's cache: what two threads write is not in the same one */
+
 /* Of one stream; the counters have one writing thread each. */
 struct writer_stream {
 	struct sink sink;
 	union format_state *format;
 	bool failing;			/* that rows cannot be written has been logged */
-	_Atomic uint64_t received;	/* consumer thread: rows of the session */
-	_Atomic uint64_t refused;	/* consumer thread: rows after a limit */
-	_Atomic uint64_t lost_queue;	/* consumer thread: rows lost as the queue was full, for any reason */
-	_Atomic uint64_t lost_names;	/* consumer thread: rows that are there, but not all of their names */
 	_Atomic uint64_t dropped;	/* rows that were queued when a limit was reached */
 	_Atomic uint64_t lost_seen;	/* lost_queue when the thread last made progress */
 	_Atomic uint64_t lost_stalled;	/* of lost_queue: because the disk did not answer */
-	_Atomic uint64_t emitted;	/* main thread */
+	/* The consumer thread's. */
+	_Alignas(WRITER_LINE) _Atomic uint64_t received; /* rows of the session */
+	_Atomic uint64_t refused;	/* rows after a limit */
+	_Atomic uint64_t lost_queue;	/* rows lost as the queue was full, for any reason */
+	_Atomic uint64_t lost_names;	/* rows that are there, but not all of their names */
+	/* The main thread's. */
+	_Alignas(WRITER_LINE) _Atomic uint64_t emitted;
 	_Atomic uint64_t lost_ring;
 	_Atomic uint64_t lost_unmatched;
 	_Atomic uint64_t missed;
@@ -75,11 +79,12 @@ struct writer {
 	struct mailbox mailbox;
 
 	struct writer_stream streams[IOTR_STREAM_COUNT];
+	/* Read by the consumer thread for each row: among what stays as it is. */
+	_Alignas(WRITER_LINE) uint32_t mask; /* streams that it has */
+	_Atomic(const char *) limit; /* that was reached: the reason of the end; NULL: none */
 	const struct format *format;
-	struct extent extent;
 	struct trace *trace;
 	uint64_t max_size, max_events, rotate_size, rotate_interval_ns; /* 0: none */
-	uint32_t mask; /* streams that it has */
 	char output[PATH_MAX];
 	int output_fd;
 	bool own_folder; /* removed with what it wrote, if the session is discarded */
@@ -89,7 +94,6 @@ struct writer {
 	bool started;
 	bool stopping; /* main thread: asked to */
 	bool stopped;  /* main thread: joined */
-	_Atomic(const char *) limit; /* that was reached: the reason of the end; NULL: none */
 	_Atomic bool abandoned;	     /* the manifest is not tried again */
 	_Atomic bool finished;	     /* the thread is at its end */
 	_Atomic int manifest_error;  /* of the last try */
@@ -98,6 +102,7 @@ struct writer {
 	void *tap_userdata;
 	_Atomic bool tapped;
 	/* The writer thread's. */
+	_Alignas(WRITER_LINE) struct extent extent;
 	struct cells cells;
 	struct cells_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct clocks started_at;

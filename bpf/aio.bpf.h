@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#define PENDINGS aio_pendings
-
 #include "iovec.bpf.h"
 #include "pending.bpf.h"
 #include "slots.bpf.h"
@@ -143,12 +141,12 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 	if (!page || !slot || !aio_control_read(slot, index, &user))
 		return 0;
 	key = aio_key(user);
-	pending = bpf_map_lookup_elem(&PENDINGS, &key);
+	pending = bpf_map_lookup_elem(&aio_pendings, &key);
 	if (!pending || pending->start_ns != slot->start_ns || pending->index != index)
 		return 0; /* a later operation with a control block at the same address */
 	if (error && !index)
 		pending_emit(page, pending, error);
-	bpf_map_delete_elem(&PENDINGS, &key);
+	bpf_map_delete_elem(&aio_pendings, &key);
 	return 0;
 }
 
@@ -166,11 +164,11 @@ __noinline int aio_reap_one(__u64 thread, __u32 index)
 	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
 		return 0;
 	key = aio_key(event.control);
-	pending = bpf_map_lookup_elem(&PENDINGS, &key);
+	pending = bpf_map_lookup_elem(&aio_pendings, &key);
 	if (!pending)
 		return 0;
 	pending_emit(page, pending, event.result);
-	bpf_map_delete_elem(&PENDINGS, &key);
+	bpf_map_delete_elem(&aio_pendings, &key);
 	return 0;
 }
 
@@ -213,7 +211,7 @@ static __always_inline void aio_begins(__u64 thread)
 }
 
 /*
- * Counts as lost the operations that the kernel accepted and that have no entry in PENDINGS: those that it could read
+ * Counts as lost the operations that the kernel accepted and that have no entry in aio_pendings: those that it could read
  * and the program could not, and those beyond AIO_MAX. A session that samples counts either all of them or none.
  */
 static __always_inline void aio_unnoted(const struct slot *slot, __u64 taken)

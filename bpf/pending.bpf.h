@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File operations of libaio and io_uring, which go on after the call that submitted them. What the row
- * says is saved at submission; the row is written when the result is seen. Define PENDINGS, the name of
- * the map, before including this.
+ * File operations of libaio, which go on after the call that submitted them. What the row says is saved at
+ * submission; the row is written when the result is seen.
  */
 #pragma once
 
 #include "actor.bpf.h"
+#include "appends.bpf.h"
 #include "files.bpf.h"
 #include "subtree.bpf.h"
 
@@ -23,23 +23,11 @@ struct pending {
 	__u8 flag_kind;
 	__u8 has_fd;
 	__u8 counts_bytes;
-	__u16 index; /* of libaio: index within its io_submit; of io_uring: see uring_entry_index() */
-	__u8 repeats; /* has several completions */
+	__u16 index; /* within its io_submit */
 	__u8 unread; /* its size could not be read */
 };
 
-HASH_OF(PENDINGS, HASH, __u64, struct pending, IOTR_ASYNC);
-
-#define O_APPEND     02000
-#define O_DIRECT     040000
-#define RWF_APPEND   0x10
-#define RWF_NOAPPEND 0x20
-
-/* Whether a write goes to the end of its file whatever its offset is. `flags` are RWF_*. */
-static __always_inline bool appends(const struct iotr_file *file, __u32 flags)
-{
-	return flags & RWF_APPEND || (file->flags & O_APPEND && !(flags & RWF_NOAPPEND));
-}
+HASH_OF(aio_pendings, HASH, __u64, struct pending, IOTR_ASYNC);
 
 static __always_inline bool pending_appends(const struct pending *pending)
 {
@@ -76,11 +64,11 @@ ARRAY_OF(pending_blank, struct pending, 1, 0);
 
 static __always_inline void pending_unended(__u64 key)
 {
-	END_UNSEEN(IOTR_VFS, PENDINGS, struct pending, key);
+	END_UNSEEN(IOTR_VFS, aio_pendings, struct pending, key);
 }
 
 /*
- * A new entry in PENDINGS, to be filled in there, as it is too large for the stack. NULL: there is no room,
+ * A new entry in aio_pendings, to be filled in there, as it is too large for the stack. NULL: there is no room,
  * which is counted as a loss.
  */
 static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
@@ -89,11 +77,11 @@ static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
 	__u32 zero = 0;
 
 	blank = bpf_map_lookup_elem(&pending_blank, &zero);
-	if (!blank || bpf_map_update_elem(&PENDINGS, &key, blank, BPF_ANY)) {
+	if (!blank || bpf_map_update_elem(&aio_pendings, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);
 		return NULL;
 	}
-	pending = bpf_map_lookup_elem(&PENDINGS, &key);
+	pending = bpf_map_lookup_elem(&aio_pendings, &key);
 	if (!pending)
 		return NULL;
 	pending->file.inode = IOTR_UNKNOWN;
@@ -108,7 +96,7 @@ static __always_inline void pending_keep(__u64 key, struct pending *pending, __u
 {
 	pending->sessions = sessions;
 	if (!pending->sessions)
-		bpf_map_delete_elem(&PENDINGS, &key);
+		bpf_map_delete_elem(&aio_pendings, &key);
 }
 
 /* Writes the row of an operation that ended. */

@@ -204,7 +204,7 @@ static const struct {
 	enum probes_group group;
 	const char *map;
 } in_flight[] = {
-#define IN_FLIGHT(map, stream, group, kind) { group, #map },
+#define IN_FLIGHT(map, stream, group, ...) { group, #map },
 	IOTR_IN_FLIGHT(IN_FLIGHT)
 };
 
@@ -252,7 +252,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 		r = program_attach(probes, group, program);
 		failed = failed ?: r;
 	}
-	if (!probes->link_count[group])
+	if (failed && !probes->link_count[group])
 		probes->attached[group] = false;
 	return probes->link_count[group] ? 0 : failed;
 }

@@ -24,13 +24,14 @@ enum kind {
 	KIND_HELP,
 };
 
-/* Maps of events in flight. BTF describes the types of their values, which have a member `sessions`. */
+/* Maps of events in flight. BTF describes the types of their values. */
 static const struct {
 	const char *map;
 	enum iotr_stream stream; /* BY_MEMBER: the value's member `stream` says which */
 	enum kind kind;
+	const char *sessions; /* member of the value */
 } tables[] = {
-#define TABLE(map, stream, group, kind) { #map, stream, KIND_##kind },
+#define TABLE(map, stream, group, kind, sessions) { #map, stream, KIND_##kind, #sessions },
 	IOTR_IN_FLIGHT(TABLE)
 };
 
@@ -63,7 +64,8 @@ static int layout_runs(const struct btf *btf, uint32_t type, struct layout *layo
 	return layout->sessions < 0 || layout->run_count < 0 ? -ENOENT : layout->run_size;
 }
 
-static int layout_find(const struct bpf_object *object, const struct bpf_map *map, struct layout *layout)
+static int layout_find(const struct bpf_object *object, const struct bpf_map *map, const char *sessions,
+		       struct layout *layout)
 {
 	const struct btf *btf = bpf_object__btf(object);
 	uint32_t type = bpf_map__btf_value_type_id(map);
@@ -74,7 +76,7 @@ static int layout_find(const struct bpf_object *object, const struct bpf_map *ma
 	type = btf__resolve_type(btf, type);
 	if (layout->kind == KIND_RUNS)
 		return layout_runs(btf, type, layout);
-	layout->sessions = member_offset(btf, type, "sessions", NULL);
+	layout->sessions = member_offset(btf, type, sessions, NULL);
 	layout->stream_at = member_offset(btf, type, "stream", NULL);
 	if (layout->stream == BY_MEMBER && layout->stream_at < 0)
 		return -ENOENT;
@@ -157,7 +159,7 @@ void in_flight_count(struct probes *probes, struct in_flight *ret)
 		struct layout layout = { .stream = tables[i].stream, .kind = tables[i].kind };
 		const struct bpf_object *object;
 		const struct bpf_map *map = layout.kind == KIND_HELP ? NULL : map_owner(probes, tables[i].map, &object);
-		int r = map ? layout_find(object, map, &layout) : 0;
+		int r = map ? layout_find(object, map, tables[i].sessions, &layout) : 0;
 
 		if (map && r >= 0)
 			r = table_add(ret, &layout, bpf_map__fd(map));

@@ -16,7 +16,6 @@
 #define STREAM(id, name, folder, object, ...) OBJECT(object)
 #define FURTHER(id, object, stream) OBJECT(object)
 OBJECT(shared)
-OBJECT(syscalls)
 OBJECT(process)
 OBJECT(tasks)
 IOTR_STREAMS(STREAM)

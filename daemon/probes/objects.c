@@ -17,7 +17,6 @@
 #define STREAM_BYTES(id, name, folder, object, ...) OBJECT_BYTES(object)
 #define FURTHER_BYTES(id, object, stream) OBJECT_BYTES(object)
 OBJECT_BYTES(shared)
-OBJECT_BYTES(syscalls)
 OBJECT_BYTES(process)
 IOTR_STREAMS(STREAM_BYTES)
 IOTR_FURTHER_OBJECTS(FURTHER_BYTES)
@@ -30,7 +29,6 @@ static const struct {
 #define STREAM_ROW(id, name, folder, object, ...) OBJECT_ROW(id, object)
 #define FURTHER_ROW(id, object, stream) OBJECT_ROW(id, object)
 	OBJECT_ROW(SHARED, shared)
-	OBJECT_ROW(SYSCALLS, syscalls)
 	OBJECT_ROW(PROCESS, process)
 	IOTR_STREAMS(STREAM_ROW)
 	IOTR_FURTHER_OBJECTS(FURTHER_ROW)
@@ -38,9 +36,9 @@ static const struct {
 
 static const enum object group_object[PROBES_GROUP_COUNT] = {
 #define GROUP_OBJECT(id, ...) [PROBES_##id] = OBJECT_##id,
-	[PROBES_CALLS] = OBJECT_SYSCALLS,
-	[PROBES_ENTERS] = OBJECT_SYSCALLS,
-	[PROBES_EXITS] = OBJECT_SYSCALLS,
+	[PROBES_CALLS] = OBJECT_VFS,
+	[PROBES_ENTERS] = OBJECT_VFS,
+	[PROBES_EXITS] = OBJECT_VFS,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
 	IOTR_STREAMS(GROUP_OBJECT)
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
@@ -208,7 +206,7 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 
 	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
 		return false;
-	if (group_object[group] != OBJECT_SYSCALLS)
+	if (group_object[group] != OBJECT_VFS)
 		return true;
 	return hook && hooks[group] && !strcmp(hook, hooks[group]);
 }
@@ -275,8 +273,8 @@ static void load_and_plug(struct probes *probes, enum object which)
 static void load_functions(struct probes *probes)
 {
 	struct functions *functions = NULL;
-	int r = probes->objects[OBJECT_SYSCALLS] ?
-			functions_new(&probes->kernel, probes->objects[OBJECT_SYSCALLS], &functions) : -EOPNOTSUPP;
+	int r = probes->objects[OBJECT_VFS] ?
+			functions_new(&probes->kernel, probes->objects[OBJECT_VFS], &functions) : -EOPNOTSUPP;
 
 	if (r < 0)
 		log_warning("cannot load programs for the functions of system calls, so vfs cannot be recorded: %s",

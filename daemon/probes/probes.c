@@ -182,6 +182,10 @@ uint32_t probes_stream_groups(enum iotr_stream stream)
 	if (stream == IOTR_##of)                                                                                       \
 		groups |= 1U << PROBES_##id;
 	IOTR_FURTHER_OBJECTS(FURTHER)
+#define SHARED(of, other)                                                                                              \
+	if (stream == IOTR_##of)                                                                                       \
+		groups |= 1U << PROBES_##other;
+	IOTR_SHARED_OBJECTS(SHARED)
 	return groups;
 }
 

@@ -27,7 +27,10 @@ enum probes_group {
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
-	/* One for each other object. That of VFS has io_uring; libaio is seen by the calls. */
+	/*
+	 * One for each stream and further object. That of VFS has no programs of its own: those on system calls are of
+	 * the groups above. That of IOURING has those of all streams with rows of io_uring.
+	 */
 #define PROBES_GROUP(id, ...) PROBES_##id,
 	IOTR_STREAMS(PROBES_GROUP)
 	IOTR_FURTHER_OBJECTS(PROBES_GROUP)

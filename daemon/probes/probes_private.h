@@ -12,12 +12,11 @@
 /* In the order of loading, where nobody waits for one of them. A map that several have is of the first one loaded. */
 enum object {
 	OBJECT_SHARED, /* loaded first, by itself: the others reuse its maps */
-	OBJECT_SYSCALLS,
 	OBJECT_PROCESS,
 #define OBJECT_NUMBER(id, ...) OBJECT_##id,
 	IOTR_STREAMS(OBJECT_NUMBER)
 	IOTR_FURTHER_OBJECTS(OBJECT_NUMBER)
-	OBJECT_FUNCTIONS, /* none of its own: the copies of programs of OBJECT_SYSCALLS for functions */
+	OBJECT_FUNCTIONS, /* none of its own: the copies of programs of OBJECT_VFS for functions */
 	OBJECT_COUNT,
 };
 

@@ -146,6 +146,20 @@ def one_program_for_calls(world):
     equal([found.count('sys_enter'), found.count('sys_exit')], [1, 1], 'programs on sys_enter and sys_exit')
 
 
+@test
+def one_program_for_requests(world):
+    """Whichever streams are on, a request of io_uring goes to one program when it begins and to one when it ends."""
+    daemon, client = world.own_daemon()
+    for options in (['--all'], ['--vfs', '--net'], ['--conn']):
+        with world.session(*options, '--pid', os.getpid(), ctl=client):
+            settle(daemon, True)
+            found = tracepoints(daemon)
+        if not found or 'io_uring_complete' not in found:
+            raise Skip('the kernel does not tell what the program is on')
+        begins = [name for name in found if name in ('io_uring_submit_req', 'io_uring_submit_sqe')]
+        equal([len(begins), found.count('io_uring_complete')], [1, 1], 'programs on both ends with %s' % options)
+
+
 @test(host_only=True)
 def descriptors(world):
     """Sessions leave no descriptors behind."""

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from lib import account, uring
 from lib.registry import Skip, check, equal, test, wait_for
+from lib.sockets import datagram_pair
 from lib.uring_case import OLDEST, Case, pipe
 from test_daemon import settle
 
@@ -143,6 +144,59 @@ def with_vfs(world):
     equal(found, due, 'rows of the file system')
 
 
+def one_after_another(world, ring, left, right):
+    """A session of NET, in which one of VFS ends and another one begins while two receipts are in flight."""
+    room = ring.keep(ctypes.create_string_buffer(64))
+    own = ('--pid', os.getpid())
+    with world.session('--net', *own) as net:
+        with world.session('--vfs', '--pseudo-fs', *own) as first:
+            ring.push('READ', fd=left.fileno(), addr=room, length=33)
+            ring.push('RECV', fd=left.fileno(), addr=room, length=44)
+            ring.enter()
+        with world.session('--vfs', '--pseudo-fs', *own) as second:
+            ring.one('READ', fd=-1, addr=room, length=55)
+            for size in (3, 4):
+                right.send(b'x' * size)
+            equal(len(ring.finish(2)), 2, 'completions')
+    return net, first, second
+
+
+@test
+def outlived(world):
+    """What is in flight when the session of one stream ends goes on for that of another, and for nobody else."""
+    ring = uring.need()
+    left, right = datagram_pair('4')
+    net, first, second = one_after_another(world, ring, right, left)
+    for one in (left, right):
+        one.close()
+    ring.close()
+    sizes = ('33', '44', '55')
+    equal([(row['operation'], row['size']) for row in first.rows('vfs') if row['size'] in sizes], [], 'rows of the first')
+    equal([(row['operation'], row['size']) for row in second.rows('vfs') if row['size'] in sizes], [('READ', '55')],
+          'rows of the second')
+    equal(sorted((row['operation'], row['size']) for row in net.rows('net') if row['operation'] == 'RECEIVE'),
+          [('RECEIVE', '33'), ('RECEIVE', '44')], 'rows of NET')
+
+
+@test
+def alike(world):
+    """Requests in flight that have the same user_data have a row each, in every stream."""
+    case = Case(world).need('READ')
+    ends = [pipe(world) for _ in range(3)]
+    room = uring.address(case.buffer())
+    with world.session('--iouring', '--vfs', '--pseudo-fs', '--pid', os.getpid()) as session:
+        for number, (end, _) in enumerate(ends):
+            case.ring.push('READ', fd=end, addr=room, length=1000 + number, user_data=77)
+        case.ring.enter()
+        for _, other in ends:
+            os.write(other, b'x')
+            equal(len(case.ring.finish(1)), 1, 'completions')
+    case.ring.close()
+    lengths = ['1000', '1001', '1002']
+    equal(sorted(row['length'] for row in session.rows('iouring')), lengths, 'rows of io_uring')
+    equal(sorted(row['size'] for row in session.rows('vfs') if row['size'] in lengths), lengths, 'rows of VFS')
+
+
 def filtered(world, *options):
     """Operations of the rows that pass the filter, of a fixed few."""
     case = Case(world).need('READ', 'WRITE')
@@ -178,8 +232,8 @@ def filters(world):
 @test
 def too_many(world):
     """More requests in flight than the table holds: those without a row are counted as lost."""
-    total = 5000
-    case = Case(world, entries=8192)
+    total = 10000
+    case = Case(world, entries=16384)
     end, other = pipe(world)
     with world.session('--iouring', '--pid', os.getpid()) as session:
         for _ in range(total):
@@ -189,7 +243,7 @@ def too_many(world):
         equal(len(case.ring.finish(total)), total, 'completions')
     case.ring.close()
     lost, rows = session.accounts['iouring']['lost']['unmatched'], len(session.rows('iouring'))
-    check(lost > 0 and rows > 3000, 'room', lost, rows)
+    check(lost > 0 and rows > 7000, 'room', lost, rows)
     equal(rows + lost, total, 'rows and lost')
 
 

@@ -15,7 +15,7 @@
 
 /*
  * The `schema_version` that is written, and the first that is read. In version 1 a segment had a `sha256` of its text;
- * since 2 it has an `xxh128` of it.
+ * since 2 it has an `xxh128` of it, and, when it is compressed, a `stored_sha256` of the file.
  */
 #define MANIFEST_SCHEMA	      2
 #define MANIFEST_SCHEMA_FIRST 1

@@ -7,12 +7,17 @@
 
 enum { SHA256_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
 
+static inline void sha256_format(const uint8_t digest[SHA256_DIGEST_SIZE], char text[SHA256_HEX_SIZE])
+{
+	for (size_t i = 0; i < SHA256_DIGEST_SIZE; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+}
+
 /* Formats the digest of the data hashed so far, and resets the hash. */
 static inline void sha256_hex(struct sha256_ctx *hash, char text[SHA256_HEX_SIZE])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
 	sha256_digest(hash, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	sha256_format(digest, text);
 }

@@ -96,6 +96,8 @@ static int fill_input(struct trace_file *file)
 		return (int)got;
 	if (!got)
 		return file->between ? 0 : -ENODATA;
+	if (file->stored)
+		sha256_update(file->stored, (size_t)got, file->input);
 	file->stream.next_in = file->input;
 	file->stream.avail_in = (uInt)got;
 	return 1;
@@ -130,4 +132,9 @@ ssize_t trace_file_read(struct trace_file *file, char *buffer, size_t size)
 	if (size > INT32_MAX)
 		size = INT32_MAX;
 	return file->gzip ? read_gzip(file, buffer, size) : read_some(file->fd, buffer, size);
+}
+
+ssize_t trace_file_read_stored(struct trace_file *file, void *buffer, size_t size)
+{
+	return read_some(file->fd, buffer, size);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <nettle/sha2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@ struct trace_file {
 	int fd;
 	bool gzip;
 	uint64_t size; /* bytes on disk when it was opened */
+	struct sha256_ctx *stored; /* hashes the bytes on disk as they are read; NULL: not wanted */
 	/* For gzip. */
 	z_stream stream;
 	uint8_t *input;
@@ -33,6 +35,9 @@ int trace_file_open(int folder_fd, const char *name, struct trace_file *file);
  * ends too early, -EBADMSG if it is not gzip or a checksum is wrong.
  */
 ssize_t trace_file_read(struct trace_file *file, char *buffer, size_t size);
+
+/* Reads the next bytes as they are on disk, in place of those of the text. Returns their number, or the same. */
+ssize_t trace_file_read_stored(struct trace_file *file, void *buffer, size_t size);
 
 /* Takes a file that could not be opened, too. */
 void trace_file_close(struct trace_file *file);

@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "output/complain.h"
 #include "trace_file.h"
+#include "trace_read.h"
 
 #define MODE	0640
 #define OUT_SIZE (256 * 1024)
@@ -170,6 +171,18 @@ static int write_target(struct work *work, int to_fd, const char *file)
 	return code;
 }
 
+/* zlib does not tell what it writes, so the file is read again. */
+static int hash_stored(struct work *work, int to_fd, const char *file)
+{
+	struct trace_read read = { 0 };
+	int r = work->source.gzip ? trace_read_stored(to_fd, file, &read) : 0;
+
+	if (r < 0)
+		return work_fail(work, strerror(-r));
+	strcpy(work->written->stored_sha256, read.stored_sha256);
+	return EXIT_DONE;
+}
+
 int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_segment *segment,
 		      const struct anonymize_known *known, const char *file, int from_fd, int to_fd,
 		      struct anonymize_written *written)
@@ -188,6 +201,8 @@ int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_se
 	code = allocate(&work);
 	if (code == EXIT_DONE)
 		code = write_target(&work, to_fd, file);
+	if (code == EXIT_DONE)
+		code = hash_stored(&work, to_fd, file);
 	if (code != EXIT_DONE)
 		return code;
 	xxh128_hex(work.xxh128, written->xxh128);

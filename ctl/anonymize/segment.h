@@ -11,6 +11,7 @@ struct anonymize_written {
 	uint64_t stored;  /* size on disk in bytes */
 	char xxh128[XXH128_HEX_SIZE]; /* of the text, as segments have it */
 	char sha256[SHA256_HEX_SIZE]; /* of the text, as snapshots have it */
+	char stored_sha256[SHA256_HEX_SIZE]; /* of the file, if it is gzip; otherwise "" */
 };
 
 /*

@@ -43,6 +43,9 @@ static void update(struct json_object *object, struct json_object *stream,
 	set_number(object, "bytes", written->bytes);
 	json_object_object_del(object, "sha256"); /* of the text, in a trace of version 1 */
 	json_object_object_add(object, "xxh128", json_object_new_string(written->xxh128));
+	json_object_object_del(object, "stored_sha256");
+	if (*written->stored_sha256)
+		json_object_object_add(object, "stored_sha256", json_object_new_string(written->stored_sha256));
 	if (member_of(object, "stored_bytes"))
 		set_number(object, "stored_bytes", written->stored);
 }

@@ -215,6 +215,7 @@ static bool take_segment(struct verify_trace *trace, struct json_object *object,
 		return false;
 	snprintf(segment->xxh128, sizeof(segment->xxh128), "%s", string_of(object, "xxh128") ?: "");
 	snprintf(segment->sha256, sizeof(segment->sha256), "%s", string_of(object, "sha256") ?: "");
+	snprintf(segment->stored_sha256, sizeof(segment->stored_sha256), "%s", string_of(object, "stored_sha256") ?: "");
 	if (segment->state != VERIFY_REMOVED)
 		segment->stream->rows += segment->rows;
 	trace->segment_count++;

@@ -69,6 +69,8 @@ static void check_checksums(const struct verify_segment *segment, const struct t
 		verify_say(report, VERIFY_WRONG, segment->path, "its XXH128 is not the manifest's");
 	if (*segment->sha256 && strcmp(read->sha256, segment->sha256))
 		verify_say(report, VERIFY_WRONG, segment->path, "its SHA-256 is not the manifest's");
+	if (*read->stored_sha256 && strcmp(read->stored_sha256, segment->stored_sha256))
+		verify_say(report, VERIFY_WRONG, segment->path, "its SHA-256 as it is stored is not the manifest's");
 }
 
 /* Checks a finished segment. If the scan stopped before the end, the sums say nothing. */
@@ -117,6 +119,7 @@ static void read_segment(struct verify_trace *trace, const struct verify_segment
 		.progress = on_progress,
 		.userdata = report,
 		.wants_sha256 = *segment->sha256 != '\0',
+		.wants_stored_sha256 = *segment->stored_sha256 != '\0',
 	};
 	struct trace_scan scan;
 	int r = trace_scan_init(&scan, segment->format, &segment->stream->columns);

@@ -40,6 +40,7 @@ struct verify_segment {
 	uint64_t rows, bytes;
 	char xxh128[XXH128_HEX_SIZE]; /* of the text; "": missing in the manifest, as the next */
 	char sha256[SHA256_HEX_SIZE]; /* of the text, in manifests of version 1 */
+	char stored_sha256[SHA256_HEX_SIZE]; /* of the .gz */
 	bool has_times;
 	uint64_t first_ns, last_ns;
 };

@@ -3,6 +3,7 @@
 import contextlib
 import glob
 import gzip
+import hashlib
 import os
 import signal
 import threading
@@ -62,6 +63,8 @@ def compress(world):
         equal(gzip.open(path).read(), text, 'python and gzip')
         equal(segment['state'], 'compressed', 'state')
         equal(segment['stored_bytes'], os.path.getsize(path), 'bytes on the disk')
+        with open(path, 'rb') as file:
+            equal(segment['stored_sha256'], hashlib.sha256(file.read()).hexdigest(), 'SHA-256 of what is on the disk')
         equal(segment['bytes'], len(text), 'bytes of the text')
         equal(segment['xxh128'], xxh128(text), 'checksum of the text')
     account.manifest_true(session.output)

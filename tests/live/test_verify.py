@@ -139,17 +139,43 @@ def damaged(world):
         check(name, name)
 
 
+def flip(world, folder, name, places):
+    """Each of these bits of the file, one after the other; in the end the file is as it was."""
+    with open(path_of(folder, name), 'rb') as file:
+        content = file.read()
+    for at, bit in places(len(content)):
+        with open(path_of(folder, name), 'wb') as file:
+            file.write(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1:])
+        found(world, folder, FIRST, '')
+    with open(path_of(folder, name), 'wb') as file:
+        file.write(content)
+    verify(world, folder, '--strict')
+
+
+def anywhere(size):
+    draw = random.Random(size)
+    return [(draw.randrange(size), draw.randrange(8)) for _ in range(50)]
+
+
 @test(host_only=True)
 def flipped(world):
     """Any bit, wherever it is in the text."""
-    draw, folder = random.Random(7), copy(world)
-    with open(path_of(folder, FIRST), 'rb') as file:
-        text = file.read()
-    for _ in range(50):
-        at, bit = draw.randrange(len(text)), draw.randrange(8)
-        with open(path_of(folder, FIRST), 'wb') as file:
-            file.write(text[:at] + bytes([text[at] ^ 1 << bit]) + text[at + 1:])
-        found(world, folder, FIRST, '')
+    flip(world, copy(world), FIRST, anywhere)
+
+
+@test(host_only=True)
+def flipped_compressed(world):
+    """Any bit of the .gz, also those of its header that no reader of gzip looks at."""
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        for number in range(200):
+            os.access(world.path('file%d' % number), os.F_OK)
+    wait_for('gzip', lambda: rows.manifest(session.output)['segments'][0]['state'] == 'compressed')
+    folder = world.path('copy')
+    shutil.copytree(session.output, folder)
+    flip(world, folder, FIRST + '.gz', anywhere)
+    flip(world, folder, FIRST + '.gz', lambda _: [(at, bit) for at in range(10) for bit in range(8)])
+    edit(folder, lambda document: segment(document, FIRST + '.gz').update(stored_sha256='0' * 64))
+    found(world, folder, FIRST, 'as it is stored')
 
 
 def former(document, folder):

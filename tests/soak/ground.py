@@ -57,6 +57,7 @@ def whole(path):
 def segment_true(output, segment):
     path = account.segment_path(output, segment)
     account.checksum_true(segment, rows.content(path), path)
+    account.stored_true(output, segment)
     equal(segment['rows'], whole(path), 'rows of %s in the manifest' % path)
     return path
 

@@ -10,7 +10,7 @@ START_TEST(compresses)
 {
 	struct trace_change change;
 	struct stat status, text;
-	char command[512];
+	char command[512], sum[SHA256_HEX_SIZE];
 	eventfd_t value;
 	int event = eventfd(0, EFD_NONBLOCK);
 
@@ -32,6 +32,10 @@ START_TEST(compresses)
 	ck_assert(trace_next_change(trace, &change));
 	ck_assert(!change.removed && change.number == 1);
 	ck_assert_uint_eq(change.stored, (uint64_t)status.st_size);
+	sha256_format(change.stored_sha256, sum);
+	snprintf(command, sizeof(command), "cd %s && echo '%s  %s' | sha256sum -c --status", logs.path, sum,
+		 path_of("a", 1, ".gz"));
+	ck_assert_int_eq(system(command), 0);
 	close(event);
 	end();
 }
@@ -76,6 +80,8 @@ END_TEST
 
 START_TEST(tells_the_manifest_of_an_ended_session)
 {
+	char command[512];
+
 	begin(0, 0);
 	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_segments = 2 });
 	write_manifest(trace, "a");
@@ -85,6 +91,9 @@ START_TEST(tells_the_manifest_of_an_ended_session)
 	trace = NULL;
 	wait_manifest("a", "/segments/1/state", "compressed");
 	wait_manifest("a", "/segments/1/path", "fs/fs_000002.csv.gz");
+	snprintf(command, sizeof(command), "cd %s && echo '%s  %s' | sha256sum -c --status", logs.path,
+		 manifest_at("a", "/segments/1/stored_sha256"), path_of("a", 2, ".gz"));
+	ck_assert_int_eq(system(command), 0);
 	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "compressed");
 	ck_assert_str_eq(manifest_at("a", "/segments/0/bytes"), "65536");
 	ck_assert_str_eq(manifest_at("a", "/streams/vfs/removed"), "5");
@@ -131,6 +140,8 @@ START_TEST(tells_of_removals_soon)
 		ck_assert_int_eq(trace_take(other, SIZE, TRACE_ROOM_OLDEST), 0);
 		write_file(path_of("b", i, ""), SIZE);
 		trace_settle(other, SIZE, SIZE);
+	}
+	for (unsigned int i = 1; i <= many; i++) { /* at once, so that compression has hardly begun */
 		snprintf(file, sizeof(file), "fs_%06u.csv", i);
 		trace_closed(other, IOTR_VFS, i, file, SIZE);
 	}

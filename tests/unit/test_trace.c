@@ -227,6 +227,12 @@ static int read_file(const char *name)
 	return trace_read(folder.fd, name, &scan, &result);
 }
 
+static bool stop(uint64_t bytes, void *userdata)
+{
+	(void)bytes, (void)userdata;
+	return false;
+}
+
 /* One member of gzip; returns its size. */
 static size_t gzip(const char *text, char *to, size_t room)
 {
@@ -256,6 +262,7 @@ START_TEST(plain_and_gzip)
 	ck_assert_uint_eq(scan.rows, 2);
 	ck_assert_uint_eq(result.bytes, strlen(text));
 	ck_assert_uint_eq(result.stored, size);
+	ck_assert_str_eq(result.stored_sha256, "");
 	ck_assert_str_eq(result.xxh128, sum);
 }
 END_TEST
@@ -270,7 +277,35 @@ START_TEST(checksums)
 	result.wants_sha256 = true;
 	ck_assert_int_eq(read_file("some.csv"), 0);
 	ck_assert_str_eq(result.xxh128, "6fb0fa1631a61efde49eef6f74d055a2");
+	ck_assert_str_eq(result.stored_sha256, "");
 	ck_assert_str_eq(result.sha256, "35e1b7f2e7476d31a16ef7323d1343ac900efaf3b5f98c867c741c7e600b7618");
+	result = (struct trace_read){ 0 };
+}
+END_TEST
+
+/* Of the bytes of all members, whether they are read for the text or by themselves. */
+START_TEST(stored)
+{
+	char packed[1024], sum[SHA256_HEX_SIZE];
+	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
+	struct sha256_ctx hash;
+
+	size += gzip(GOOD, packed + size, sizeof(packed) - size);
+	sha256_init(&hash);
+	sha256_update(&hash, size, (const uint8_t *)packed);
+	sha256_hex(&hash, sum);
+	put("two.csv.gz", packed, size);
+	result.wants_stored_sha256 = true;
+	ck_assert_int_eq(read_file("two.csv.gz"), 0);
+	ck_assert_uint_eq(scan.rows, 2);
+	ck_assert_str_eq(result.stored_sha256, sum);
+	result = (struct trace_read){ 0 };
+	ck_assert_int_eq(trace_read_stored(folder.fd, "two.csv.gz", &result), 0);
+	ck_assert_uint_eq(result.stored, size);
+	ck_assert_str_eq(result.stored_sha256, sum);
+	ck_assert_int_eq(trace_read_stored(folder.fd, "nothing.csv.gz", &result), -ENOENT);
+	result = (struct trace_read){ .progress = stop };
+	ck_assert_int_eq(trace_read_stored(folder.fd, "two.csv.gz", &result), -ECANCELED);
 	result = (struct trace_read){ 0 };
 }
 END_TEST
@@ -308,12 +343,6 @@ START_TEST(no_files)
 }
 END_TEST
 
-static bool stop(uint64_t bytes, void *userdata)
-{
-	(void)bytes, (void)userdata;
-	return false;
-}
-
 START_TEST(ends_early)
 {
 	char text[4096];
@@ -343,6 +372,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, json_bad_row);
 	tcase_add_test(tests, plain_and_gzip);
 	tcase_add_test(tests, checksums);
+	tcase_add_test(tests, stored);
 	tcase_add_test(tests, gzip_damaged);
 	tcase_add_test(tests, no_files);
 	tcase_add_test(tests, ends_early);

@@ -71,6 +71,8 @@ static void describe_place(const struct recover_stream *stream, const struct rec
 	set(object, "state", json_object_new_string(packed ? "compressed" : "closed"));
 	set(object, "stored_bytes",
 	    json_object_new_uint64(size_of(stream, strchr(path, '/') + 1)));
+	if (!packed) /* what was compressed is not there, but the text is */
+		json_object_object_del(object, "stored_sha256");
 }
 
 struct json_object *recover_describe_open(const struct recover_stream *stream,
@@ -92,6 +94,8 @@ static void describe_rows(const struct trace_scan *scan, const struct trace_read
 	set(object, "rows", json_object_new_uint64(scan->rows));
 	set(object, "bytes", json_object_new_uint64(read->bytes));
 	set(object, "xxh128", json_object_new_string(read->xxh128));
+	if (*read->stored_sha256)
+		set(object, "stored_sha256", json_object_new_string(read->stored_sha256));
 	set(object, "recovered", json_object_new_boolean(true));
 	if (!scan->rows)
 		return;
@@ -121,7 +125,7 @@ static int scan_file(const struct recover_stream *stream, const char *name, stru
 	r = trace_scan_init(scan, segment.format, &stream->columns);
 	if (r < 0)
 		return r;
-	*read = (struct trace_read){ .progress = go_on, .userdata = stream->cancel };
+	*read = (struct trace_read){ .wants_stored_sha256 = true, .progress = go_on, .userdata = stream->cancel };
 	return trace_read(stream->fd, name, scan, read);
 }
 
@@ -189,6 +193,39 @@ static int recover_file(const struct recover_stream *stream, const struct recove
 	return ending == SEGMENT_PART ? close_part(stream, file, files->name) : 0;
 }
 
+/* The manifest may not have been told yet that the file was compressed. */
+static int hash_packed(const struct recover_stream *stream, const struct recover_files *files,
+		       struct json_object *object)
+{
+	struct trace_read read = { .progress = go_on, .userdata = stream->cancel };
+	char file[SEGMENT_FILE_MAX];
+	int r;
+
+	if (ending_of(files) != SEGMENT_PACKED || has_text(object, "stored_sha256"))
+		return 0;
+	snprintf(file, sizeof(file), "%s%s", files->name, segment_endings[SEGMENT_PACKED]);
+	r = trace_read_stored(stream->fd, file, &read);
+	if (r >= 0)
+		set(object, "stored_sha256", json_object_new_string(read.stored_sha256));
+	return r;
+}
+
+/* Takes what the manifest said of a segment that was closed. */
+static int take_known(const struct recover_stream *stream, const struct recover_files *files,
+		      struct json_object *known, struct json_object **ret)
+{
+	_cleanup_json_ struct json_object *object = NULL;
+	int r;
+
+	if (json_object_deep_copy(known, &object, NULL) < 0)
+		return -ENOMEM;
+	describe_place(stream, files, object);
+	r = hash_packed(stream, files, object);
+	if (r >= 0)
+		*ret = TAKE(object);
+	return r;
+}
+
 int recover_segment(const struct recover_stream *stream, const struct recover_files *files,
 		    struct json_object *known, struct json_object **ret)
 {
@@ -197,12 +234,8 @@ int recover_segment(const struct recover_stream *stream, const struct recover_fi
 	int r;
 
 	*ret = NULL;
-	if (is_known(stream, files, known)) {
-		if (json_object_deep_copy(known, ret, NULL) < 0)
-			return -ENOMEM;
-		describe_place(stream, files, *ret);
-		return 0;
-	}
+	if (is_known(stream, files, known))
+		return take_known(stream, files, known, ret);
 	r = recover_file(stream, files, &scan, &read);
 	if (r >= 0 && scan.begun) {
 		*ret = json_object_new_object();

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 void trace_use(struct trace *trace, uint64_t bytes)
@@ -86,6 +87,7 @@ bool trace_next_change(struct trace *trace, struct trace_change *change)
 			.removed = kept->state == KEPT_REMOVED,
 			.stored = kept->state == KEPT_REMOVED ? 0 : kept->bytes,
 		};
+		memcpy(change->stored_sha256, kept->stored_sha256, sizeof(change->stored_sha256));
 		kept_put(kept);
 	}
 	pthread_mutex_unlock(&trace->storage->lock);

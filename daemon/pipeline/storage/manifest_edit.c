@@ -36,6 +36,11 @@ static void set_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
+static void set_text(struct json_object *object, const char *key, const char *value)
+{
+	json_object_object_add(object, key, json_object_new_string(value));
+}
+
 /* Counts the segment's rows as removed by retention. */
 static void add_removed(struct json_object *manifest, const struct trace_change *change,
 			struct json_object *segment)
@@ -50,21 +55,28 @@ static void add_removed(struct json_object *manifest, const struct trace_change 
 			json_object_get_uint64(json_object_object_get(stream, "removed")) + rows);
 }
 
+static void set_compressed(struct json_object *segment, const struct trace_change *change)
+{
+	char path[2 * SEGMENT_FILE_MAX], sha256[SHA256_HEX_SIZE];
+
+	snprintf(path, sizeof(path), "%s%s", text_of(segment, "path"), segment_endings[SEGMENT_PACKED]);
+	set_text(segment, "path", path);
+	sha256_format(change->stored_sha256, sha256);
+	set_text(segment, "stored_sha256", sha256);
+}
+
 /* Applies the change to the segment. False: the manifest has it already. */
 static bool apply(struct json_object *manifest, struct json_object *segment, const struct trace_change *change)
 {
 	const char *state = change->removed ? "removed" : "compressed";
-	char path[2 * SEGMENT_FILE_MAX];
 
 	if (!strcmp(text_of(segment, "state"), state))
 		return false;
 	if (change->removed)
 		add_removed(manifest, change, segment);
-	else {
-		snprintf(path, sizeof(path), "%s%s", text_of(segment, "path"), segment_endings[SEGMENT_PACKED]);
-		json_object_object_add(segment, "path", json_object_new_string(path));
-	}
-	json_object_object_add(segment, "state", json_object_new_string(state));
+	else
+		set_compressed(segment, change);
+	set_text(segment, "state", state);
 	set_u64(segment, "stored_bytes", change->stored);
 	return true;
 }

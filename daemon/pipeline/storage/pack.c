@@ -113,6 +113,7 @@ static int put_in_place(const struct pack *pack)
 		trace_unuse(pack->trace, kept->bytes);
 		kept->bytes = kept->packed;
 		kept->packed = 0;
+		memcpy(kept->stored_sha256, pack->sha256, sizeof(kept->stored_sha256));
 		kept_set_state(pack->trace, kept, KEPT_COMPRESSED);
 		kept_note(pack->trace, kept);
 	}
@@ -133,7 +134,6 @@ static int finish(const struct pack *pack, int in, int out)
 		return -errno;
 	if (futimens(out, (struct timespec[2]){ status.st_atim, status.st_mtim }) < 0 || fsync(out) < 0 || fdatasync(in) < 0)
 		return -errno;
-	posix_fadvise(out, 0, 0, POSIX_FADV_DONTNEED);
 	return put_in_place(pack);
 }
 
@@ -150,7 +150,7 @@ static int compress_segment(struct pack *pack, struct compressor *compressor)
 	if (out < 0)
 		return out;
 	set_idle(true);
-	error = compress_file(compressor, in, pack->kept->bytes, out, &guard);
+	error = compress_file(compressor, in, pack->kept->bytes, out, &guard, pack->sha256);
 	set_idle(false);
 	return error < 0 ? error : finish(pack, in, out);
 }

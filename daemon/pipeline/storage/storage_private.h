@@ -51,6 +51,7 @@ struct kept {
 	char name[SEGMENT_NAME_MAX]; /* without .gz */
 	uint64_t bytes;		   /* on the disk */
 	uint64_t packed;	   /* bytes of the .gz that is being made */
+	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of the .gz, until the manifest is told that it was made */
 	uint64_t closed_ns;	   /* CLOCK_REALTIME */
 	unsigned int tries;	   /* failed ones, to compress it */
 	uint64_t retry_ns;	   /* CLOCK_MONOTONIC: not to be compressed before */
@@ -274,6 +275,7 @@ struct pack {
 	int folder;
 	char packed[SEGMENT_FILE_MAX]; /* NAME.gz */
 	char part[SEGMENT_FILE_MAX];   /* NAME.gz.part */
+	uint8_t sha256[SHA256_DIGEST_SIZE]; /* of the .gz */
 };
 
 /* Finds the oldest segment that waits. Compressing it wants a visit that has begun, and releases the lock. */

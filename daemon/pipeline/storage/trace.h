@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "events.h"
+#include "sha256_hex.h"
 
 struct trace;
 
@@ -56,6 +57,7 @@ struct trace_change {
 	unsigned int number;
 	bool removed;	 /* otherwise compressed: it is called NAME.gz */
 	uint64_t stored; /* bytes on the disk */
+	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of these bytes, when compressed */
 };
 
 /* Whether there are changes that trace_next_change() has not returned yet. */

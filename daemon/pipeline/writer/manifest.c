@@ -196,7 +196,7 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 	enum segment_ending ending = segment->compressed ? SEGMENT_PACKED :
 				     segment->closed	 ? SEGMENT_PLAIN :
 							   SEGMENT_PART;
-	char path[2 * SEGMENT_FILE_MAX];
+	char path[2 * SEGMENT_FILE_MAX], sha256[SHA256_HEX_SIZE];
 
 	snprintf(path, sizeof(path), "%s/%s%s", schema->folder, segment->name, segment_endings[ending]);
 	add_string(object, "stream", schema->flag);
@@ -208,6 +208,10 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 		segment->removed ? 0 : segment->compressed ? segment->stored : segment->bytes);
 	add_times(object, segment);
 	add_string(object, "xxh128", segment->closed ? segment->xxh128 : NULL);
+	if (segment->compressed) {
+		sha256_format(segment->stored_sha256, sha256);
+		add_string(object, "stored_sha256", sha256);
+	}
 	return object;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "segment_name.h"
+#include "sha256_hex.h"
 #include "write_behind.h"
 #include "xxh128_hex.h"
 
@@ -27,6 +28,7 @@ struct segment {
 	bool removed;		     /* there is no file any more */
 	struct write_behind behind;
 	uint64_t stored;	     /* bytes on the disk, when compressed */
+	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of these bytes */
 	uint64_t rows;
 	uint64_t bytes;	   /* of whole lines in the file, header included */
 	uint64_t first_ns; /* least and greatest start of a row, CLOCK_MONOTONIC */

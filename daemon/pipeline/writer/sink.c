@@ -368,5 +368,6 @@ void sink_change(struct sink *sink, const struct trace_change *change)
 	}
 	segment->compressed = true;
 	segment->stored = change->stored;
+	memcpy(segment->stored_sha256, change->stored_sha256, sizeof(segment->stored_sha256));
 	segment_changed(segment);
 }

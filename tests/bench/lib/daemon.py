@@ -67,10 +67,10 @@ class Daemon:
         return {check['check']: check['detail'] for check in self.json('doctor')['checks']}
 
     @contextlib.contextmanager
-    def session(self, *options):
+    def session(self, *options, compress='none'):
         session = Session(self, 'bench%d' % self.count)
         self.count += 1
-        self.ctl('start', session.name, *options, '--compress', 'none', '--no-snapshots', '--output',
+        self.ctl('start', session.name, *options, '--compress', compress, '--no-snapshots', '--output',
                  session.output)
         try:
             yield session
@@ -148,6 +148,15 @@ class Session:
         if not self.final:
             self.final = self.daemon.json('stop', self.name)
         return self.account(self.final, stream) if stream in self.final['sessions'][0]['streams'] else None
+
+    def await_compressed(self):
+        """Until the manifest of the session, which has ended, tells that all of its files are compressed."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with open(os.path.join(self.output, 'manifest.json'), encoding='ascii') as file:
+                if all(one['state'] == 'compressed' for one in json.load(file)['segments']):
+                    return
+            time.sleep(0.2)
 
     def await_written(self, stream='vfs'):
         """Until every row that has been emitted is either written or lost; others follow all the time."""

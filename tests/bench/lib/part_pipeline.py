@@ -2,12 +2,13 @@
 """Rows from a ring to CSV files without BPF: how many a second, and where their time goes."""
 import contextlib
 import functools
+import glob
 import os
 import re
 import shutil
 import subprocess
 
-from lib import tracers
+from lib import part_compress, tracers
 from lib.daemon import Daemon
 from lib.part_row import Variant, measure, show
 from lib.programs import Missing
@@ -70,6 +71,22 @@ def both(found):
     return found['consumer'] + found['writers']
 
 
+def compressed(world):
+    """All of a row's way: of the best run, and of the file that the last one left."""
+    found = min((run([*command(world, 1), '--keep']) for _ in range(world.repeats)), key=both)
+    folder = os.path.join(world.folder, 'bench_pipeline')
+    path, = glob.glob(os.path.join(folder, '*', 'fs', '*.csv'))
+    packed = min((part_compress.squeeze(world, part_compress.SHIPPED, path) for _ in range(world.repeats)),
+                 key=lambda one: one['cpu'])
+    shutil.rmtree(folder)
+    own, more = both(found), 1e9 * packed['cpu'] / packed['rows']
+    table = Table('From ring to compressed file, one session, CPU', 'ring to closed file, ns/row', 'compression', 'ratio',
+                  'both')
+    table.add('%.1f' % own, more, packed['text'] / packed['packed'], own + more)
+    table.show()
+    bar('CPU of a row from ring to compressed file', own + more, '<=', 550.0, ' ns')
+
+
 def stage_of(line):
     return next((stage for stage, pattern in STAGES if re.search(pattern, line)), 'other')
 
@@ -125,5 +142,6 @@ def rejected(world):
 
 def part(world):
     rates(world)
+    compressed(world)
     profiles(world)
     rejected(world)

@@ -101,6 +101,24 @@ def show_rows(runs):
                 number, run.producer['calls'] - run.own_rows - lost))
 
 
+def show_compressed(world, daemon):
+    """CPU of all that the daemon does for a row, until its file is compressed and the manifest tells of it."""
+    before = daemon.cpu_ns()
+    producer = Producer(world.build, '-c', world.cpu, '-s', SHARE_SECONDS, world.data)
+    try:
+        with daemon.session('--vfs', compress='gzip') as session:
+            producer.go()
+            while producer.running():
+                time.sleep(0.5)
+            session.await_written()
+            rows = session.stop()['written']
+            session.await_compressed()
+            spent = daemon.cpu_ns() - before
+    finally:
+        producer.end()
+    bar('daemon CPU per row, its compression included', spent / (rows or 1), '<=', 550.0, ' ns')
+
+
 def show_cpu(runs):
     table = Table('CPU of the daemon, ring to file, in these runs', 'run', 'ns/row', 'plain write of the bytes',
                   'by thread (user + kernel)')
@@ -110,7 +128,7 @@ def show_cpu(runs):
                 if user + kernel > rows]
         table.add(number, run.daemon_ns / rows, run.plain_ns / rows, ', '.join(busy))
     table.show()
-    bar('daemon CPU per row', min(run.daemon_ns / (run.account['written'] or 1) for run in runs), '<=', 200.0, ' ns')
+    bar('daemon CPU per row', min(run.daemon_ns / (run.account['written'] or 1) for run in runs), '<=', 250.0, ' ns')
 
 
 def show_memory(daemon, runs):
@@ -132,6 +150,7 @@ def part(world):
         runs = [Run(world, daemon, world.seconds) for _ in range(world.repeats)]
         show_rows(runs)
         show_cpu(runs)
+        show_compressed(world, daemon)
         show_memory(daemon, runs)
 
 

@@ -67,6 +67,13 @@ def checksum_true(entry, text, path):
         equal(entry['sha256'], hashlib.sha256(text).hexdigest(), 'SHA-256 of %s in the manifest' % path)
 
 
+def stored_true(output, segment):
+    """What the manifest says of the bytes of a compressed file."""
+    if segment.get('state') == 'compressed':
+        with open(os.path.join(output, segment['path']), 'rb') as file:
+            equal(segment['stored_sha256'], hashlib.sha256(file.read()).hexdigest(), 'stored SHA-256 of ' + segment['path'])
+
+
 def segment_list(document):
     return [value for value in rows.walk(document) if ('xxh128' in value or 'sha256' in value) and 'rows' in value]
 
@@ -104,6 +111,7 @@ def segment_true(output, segment):
     path = segment_path(output, segment)
     text = rows.content(path)
     checksum_true(segment, text, path)
+    stored_true(output, segment)
     equal(segment['bytes'], len(text), 'bytes of %s in the manifest' % path)
     equal(segment['rows'], len(rows.parse(path)), 'rows of %s in the manifest' % path)
     return path

@@ -10,6 +10,8 @@
  *   slow RATE PREFIX      writing below PREFIX takes a second for so many bytes
  *   made PREFIX           making a folder below PREFIX does not return, once it is made
  *   clock SECONDS         CLOCK_REALTIME is so far ahead
+ *
+ * The first word of what was done, and the path that it was done to, are added to the file of that name with .told.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +33,21 @@ static FILE *open_orders(void)
 	const char *path = getenv("IOTR_FAULTS");
 
 	return path ? fopen(path, "re") : NULL;
+}
+
+static void tell(const char *what, const char *path)
+{
+	char told[PATH_MAX], line[PATH_MAX + 16];
+	int fd;
+
+	snprintf(told, sizeof(told), "%s.told", getenv("IOTR_FAULTS"));
+	snprintf(line, sizeof(line), "%s %s\n", what, path);
+	fd = REAL(open)(told, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (REAL(write)(fd, line, strlen(line)) < 0)
+		perror(told);
+	close(fd);
 }
 
 static int below(const char *path, const char *prefix)
@@ -73,9 +90,11 @@ static int is_held(const char *path)
 static int order_await(const char *path)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
-	int order;
+	int order = order_for(path);
 
-	while ((order = order_for(path)) < 0)
+	if (order < 0)
+		tell("stall", path);
+	for (; order < 0; order = order_for(path))
 		nanosleep(&moment, NULL);
 	return order;
 }
@@ -102,6 +121,8 @@ static int fails(int fd)
 	if (!path_of(fd, path))
 		return 0;
 	order = order_await(path);
+	if (order)
+		tell("fail", path);
 	if (order)
 		errno = order;
 	return order;
@@ -200,6 +221,8 @@ int mkdir(const char *path, mode_t mode)
 
 	order_await(path);
 	result = REAL(mkdir)(path, mode);
+	if (!result && is_held(path))
+		tell("made", path);
 	while (!result && is_held(path))
 		nanosleep(&moment, NULL);
 	return result;

@@ -3,10 +3,10 @@
 import json
 import mmap
 import os
-import time
 
 from lib.mapped import LIBC, PAGE, File, Mapping
-from lib.registry import Skip, check, equal, test
+from lib.registry import Skip, check, equal, test, wait_for
+from lib.rows import content, parts
 from lib.world import device_number
 
 COUNT = 256
@@ -183,6 +183,13 @@ def btrfs(world):
           'rows', brief(own(session)))
 
 
+def is_told(session, path, fd, buffer):
+    """Reads a page of the file; whether a row of an earlier read is written by now and tells which file it is of."""
+    equal(LIBC.pread(fd, buffer.address, PAGE, 0), PAGE, 'a page')
+    lines = [line for part in parts(session.output) for line in content(part).splitlines()]
+    return any(b',READ,' in line and path.encode() in line for line in lines)
+
+
 @test
 def btrfs_comes_later(world):
     """Its module comes with the first mount, while a session runs; it is looked for once a second."""
@@ -194,7 +201,9 @@ def btrfs_comes_later(world):
         ground = Ground(world, file_system(world, 'btrfs'))
         if not told_on_btrfs():
             raise Skip('this kernel does not tell the file')
-        time.sleep(3)
+        other = os.open(ground.other.path, os.O_RDONLY | os.O_DIRECT)
+        world.undo.callback(os.close, other)
+        wait_for('a row to tell its file', lambda: is_told(session, ground.other.path, other, buffer), pause=0.2)
         transfers(ground, buffer)
     rows = [row for row in own(session) if row['filename'] == ground.file.path]
     nearly(len(rows), COUNT, 'rows of the file')

@@ -7,10 +7,12 @@ import subprocess
 import time
 
 from lib import account, reads, rows
+from lib.calls import in_call
 from lib.registry import Skip, check, equal, test, wait_for
 from lib.world import find_key
 from test_files import state
 
+RECVFROM = 45  # the system call in which a client waits for its answer
 LOAD = 3000  # rows of deep files: more than the writer's buffer holds, less than its queue
 
 
@@ -222,7 +224,7 @@ def stall(world):
         wait_for('rows to be lost', lambda: load.go(LOAD // 3) or lost_on_disk(session), pause=0.2)
         waiting = subprocess.Popen(client.command('rotate', session.name),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(0.5)
+        wait_for('a rotation to be asked for', lambda: in_call(waiting.pid, RECVFROM))
         for verb in ('list', 'status'):
             answers_soon(client, verb)
         answers_soon(client, 'start', 'another', *reads.OPTIONS)
@@ -248,7 +250,7 @@ def stop_on_a_stalled_disk(world):
         session.start()
         daemon.order('stall %s' % session.output)
         load.go(100)
-        time.sleep(0.5)
+        wait_for('a row to hang', lambda: daemon.did('stall', session.output))
         stopping = [subprocess.Popen(client.command('stop', session.name, '--json'),
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
                     for _ in range(3)]

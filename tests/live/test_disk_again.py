@@ -92,7 +92,8 @@ def failing(world, number):
     daemon.start()
     for name in outputs:
         await_trouble(client, name, number)
-    time.sleep(4)  # some tries more, and into a pause
+    # Each try makes one call that fails. A pause follows the third, longer than what is done now takes.
+    wait_for('tries to fail', lambda: all(daemon.did('fail', output) >= 3 for output in outputs.values()))
     answers_soon(client, 'stop', 'unwanted')
     equal(state_of(client, 'unwanted'), None, 'the session')
     equal(state_of(client, 'late'), 'starting', 'state')

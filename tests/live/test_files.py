@@ -2,6 +2,7 @@
 """Limits, rotation and formats: what a session leaves in its folder."""
 import os
 import select
+import shlex
 import socket
 import subprocess
 import time
@@ -82,8 +83,9 @@ def max_size(world):
 def record_ends(world):
     """`record` waits for its command's end, also when a limit has ended the session."""
     output = world.path('trace')
-    done = world.ctl.exits(3, 'record', '--vfs', '--max-events', 5, '--output', output, '--', 'sh',
-                           '-c', 'ls /usr/bin >/dev/null; sleep 0.3; exit 3')
+    ended = '%s | grep -q "^limited: ended"' % shlex.join(world.ctl.command('status', 'limited'))
+    done = world.ctl.exits(3, 'record', '--vfs', '--name', 'limited', '--max-events', 5, '--output', output, '--', 'sh',
+                           '-c', 'ls /usr/bin >/dev/null; until %s; do :; done; exit 3' % ended)
     check('Traceback' not in done.stderr, done.stderr)
     equal(sum(len(reads.row_list(path)) for path in reads.files(output)), 5, 'rows')
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Other clients are answered in time, whatever waits for a disk and whatever one client has the daemon do."""
+import contextlib
 import json
 import os
 import signal
@@ -240,7 +241,7 @@ def half_snapshots(world):
     soon('the half to be gone', lambda: not halves(output))
     output, asking, process = walking(world, disk, daemon, client)
     os.kill(process, signal.SIGCONT)
-    time.sleep(0.5)  # so that it is writing, if it can
+    soon('the process to hang amid writing', lambda: waiting_tasks(process))
     asking.kill()
     asking.communicate()
     others_listed(daemon, 'what nobody asks for any more')
@@ -257,6 +258,17 @@ def soon(what, condition):
     while not condition():
         check(time.monotonic() < end, 'waited in vain for %s' % what)
         time.sleep(0.05)
+
+
+def waiting_tasks(process):
+    """Threads of the process that nothing but what they wait for ends: a disk that is frozen."""
+    found = set()
+    for task in os.listdir('/proc/%d/task' % process):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                open('/proc/%d/task/%s/stat' % (process, task), encoding='ascii', errors='replace') as file:
+            if file.read().rpartition(')')[2].split()[0] == 'D':
+                found.add(int(task))
+    return found
 
 
 def uncompressed(client, name):
@@ -343,7 +355,7 @@ def end_of_the_daemon(world):
         load.go(100)
         daemon.order('stall %s' % session.output)
         load.go(100)
-        time.sleep(0.5)
+        wait_for('a row to hang', lambda: daemon.did('stall', session.output))
         before = time.monotonic()
         equal(daemon.stop(signal.SIGTERM), 1, 'exit code')
         took = time.monotonic() - before

@@ -91,7 +91,9 @@ def compress_members(world):
 def compress_none(world):
     with world.session('--vfs', '--pid', os.getpid(), '--compress', 'none') as session:
         os.stat('/')
-    time.sleep(0.1)
+    with world.session('--vfs', '--pid', os.getpid()) as later:
+        os.stat('/')
+    wait_for('gzip of what ended later', lambda: all_compressed(later.output))
     equal(names(session.output), ['fs/fs_000001.csv'], 'files')
     equal(find_key(session.final, 'compress'), 'none', 'what status tells')
 

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from lib import reads, rows
+from lib import account, reads, rows
 from lib.registry import check, equal, test, wait_for
 from lib.world import find_key
 
@@ -37,6 +37,13 @@ def rows_of(lost):
     return {cause: count for cause, count in lost.items() if cause != 'names'}
 
 
+def all_told(status, losses, load):
+    """Whether each of the reads was kept or lost, and all that were lost stand in the list."""
+    one, = account.streams(status).values()
+    kept, lost = (sum(one.get(key, 0) for key in ('written', 'kept', 'overwritten')), account.total(one['lost']))
+    return lost and kept + lost == one['emitted'] == load.done and sum(entry['rows'] for entry in losses) == lost
+
+
 @test(host_only=True)
 def ring(world):
     daemon, ctl = world.own_daemon(fresh=True)
@@ -44,9 +51,10 @@ def ring(world):
         with world.session(*reads.OPTIONS, ctl=ctl, lossless=False) as session:
             load.go(10)
             begin, end = overflow(daemon, load)
-            wait_for('a loss in status', lambda: find_key(session.status(), 'losses'))
-            wait_for('a loss in the manifest', lambda: rows.manifest(session.output)['losses'])
-            time.sleep(1.5)
+            wait_for('all losses in status', lambda: all_told(
+                status := session.status(), find_key(status, 'losses'), load))
+            wait_for('all losses in the manifest', lambda: all_told(
+                session.status(), rows.manifest(session.output)['losses'], load))
             load.go(10)
         lost = rows_of(session.accounts['vfs']['lost'])
     check(lost['ring'] > 0, 'nothing was lost', session.accounts)
@@ -67,8 +75,8 @@ def flight_recorder(world):
     with reads.Reads(world.path('file')) as load:
         ctl.json('start', 'flight', *reads.OPTIONS, '--flight-recorder', '1M')
         begin, end = overflow(daemon, load)
-        wait_for('a loss in status', lambda: find_key(ctl.json('status', 'flight'), 'losses'))
-        time.sleep(1.5)
+        wait_for('all losses in status', lambda: all_told(
+            status := ctl.json('status', 'flight'), find_key(status, 'losses'), load))
         output = world.path('dump')
         ctl.json('dump', 'flight', '--output', output)
         definition = rows.manifest(output)['definition']['dump']

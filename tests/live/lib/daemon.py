@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An iotracerd by hand, in folders of its own."""
+import contextlib
 import glob
 import os
 import signal
@@ -76,9 +77,19 @@ class Daemon:
 
     def order(self, *lines):
         """What tests/live/faults.c is to do from now on."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.faults + '.told')
         with open(self.faults + '.new', 'w', encoding='ascii') as file:
             file.write(''.join('%s\n' % line for line in lines))
         os.rename(self.faults + '.new', self.faults)
+
+    def did(self, what, path):
+        """How often it has done so to what is below the path, since it was last ordered."""
+        try:
+            with open(self.faults + '.told', encoding='utf-8', errors='surrogateescape') as file:
+                return sum(line.startswith('%s %s' % (what, path)) for line in file)
+        except FileNotFoundError:
+            return 0
 
     def wait_ready(self):
         """Waits for PATIENCE seconds from when it last used the CPU: a busy machine takes long to load the programs."""

@@ -111,14 +111,13 @@ class Book:
 
     @contextlib.contextmanager
     def meanwhile(self, name, action):
-        """Has another thread do the action a moment after this one has begun to wait in the system call of that name."""
+        """Has another thread do the action once this one waits in the system call of that name."""
         task = 'self/task/%d' % threading.get_native_id()
         in_call(task, SYS[name])  # skips the test where /proc does not show it
 
         def act():
             try:
                 wait_for('the call', lambda: in_call(task, SYS[name]))
-                time.sleep(0.1)
             finally:
                 self.acted = time.monotonic_ns()
                 action()

@@ -111,11 +111,10 @@ def compress_at_rest(world):
         return idle
 
     with world.session('--vfs', '--rotate-size', '1M', lossless=False), working(world):
-        wait_for('a thread at rest', seen)
-    equal(len(idle), 1, 'threads of SCHED_IDLE')
-    idle = list(idle)
-    done = world.command('ionice', '-p', idle[0], check=False)
-    check(done.returncode or 'idle' in done.stdout, 'I/O priority', done.stdout)
+        wait_for('a thread at rest', seen, pause=0.001)
+        keeper = next(iter(idle))
+        wait_for('its I/O to be idle', lambda: 'idle' in world.command('ionice', '-p', keeper).stdout, pause=0.001)
+    equal(len(seen()), 1, 'threads of SCHED_IDLE')
 
 
 @test(host_only=True)

@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -18,14 +20,21 @@
 #include "log.h"
 
 /*
- * A keeper with SCHED_IDLE may wait for a CPU for long, and if it holds a lock, other threads wait
- * with it. So it has this priority only while it compresses and writes.
+ * A keeper with SCHED_IDLE may wait for a CPU for long, and whoever waits for a lock of its waits with it: in the
+ * daemon, and in the kernel, where a file system holds locks while it reads and writes, and may have everybody wait
+ * who commits to its journal. So it has this priority only while it computes.
  */
 static void set_idle(bool idle)
 {
 	const struct sched_param none = { 0 };
 
 	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
+}
+
+/* Other requests of the disk go first. */
+static void set_idle_io(bool idle)
+{
+	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(idle ? IOPRIO_CLASS_IDLE : IOPRIO_CLASS_NONE, 0));
 }
 
 /* Waiting for the core must not count as waiting for the disk. */
@@ -37,7 +46,9 @@ static void computes(void *userdata, bool begins)
 	if (begins) {
 		atomic_store(&pack->visit.since_ns, UINT64_MAX);
 		pthread_mutex_lock(&storage->core);
+		set_idle(true);
 	} else {
+		set_idle(false);
 		pthread_mutex_unlock(&storage->core);
 		visit_goes_on(&pack->visit);
 	}
@@ -46,15 +57,11 @@ static void computes(void *userdata, bool begins)
 static int take_packed(void *userdata, uint64_t bytes)
 {
 	struct pack *pack = userdata;
-	int error;
 
 	visit_goes_on(&pack->visit);
 	if (atomic_load(&pack->trace->storage->stopping))
 		return -ECANCELED;
-	set_idle(false);
-	error = trace_take_packed(pack->trace, pack->kept, bytes);
-	set_idle(true);
-	return error;
+	return trace_take_packed(pack->trace, pack->kept, bytes);
 }
 
 static void settle_packed(void *userdata, uint64_t bytes, uint64_t written)
@@ -62,9 +69,7 @@ static void settle_packed(void *userdata, uint64_t bytes, uint64_t written)
 	struct pack *pack = userdata;
 
 	visit_goes_on(&pack->visit);
-	set_idle(false);
 	trace_settle_packed(pack->trace, pack->kept, bytes, written);
-	set_idle(true);
 }
 
 static bool still_wanted(const struct pack *pack)
@@ -149,9 +154,9 @@ static int compress_segment(struct pack *pack, struct compressor *compressor)
 	out = create_part(pack);
 	if (out < 0)
 		return out;
-	set_idle(true);
+	set_idle_io(true);
 	error = compress_file(compressor, in, pack->kept->bytes, out, &guard, pack->sha256);
-	set_idle(false);
+	set_idle_io(false);
 	return error < 0 ? error : finish(pack, in, out);
 }
 

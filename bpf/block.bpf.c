@@ -112,7 +112,7 @@ static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operati
 
 ARRAY_OF(bios_out, __u64, BIOS_OUT, 0);
 
-static __always_inline __u64 *bio_place(__u64 bio)
+static __always_inline __u64 *bio_out_entry(__u64 bio)
 {
 	__u32 index = iotr_mix(0, low_half(bio)) & (BIOS_OUT - 1);
 
@@ -122,21 +122,21 @@ static __always_inline __u64 *bio_place(__u64 bio)
 /* Sets or clears the entry of a bio in `bios_out`. */
 static __always_inline void bio_out_note(__u64 bio, bool out)
 {
-	__u64 *place = bio_place(bio);
+	__u64 *entry = bio_out_entry(bio);
 
-	if (place && out != (*place == bio))
-		*place = out ? bio : 0;
+	if (entry && out != (*entry == bio))
+		*entry = out ? bio : 0;
 }
 
 /* Whether a request's bio is in `bios_out`; always false while a session records every request. */
 static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u64 wanted)
 {
-	__u64 *place;
+	__u64 *entry;
 
 	if (!bio || wanted & ~page->sampled[IOTR_BLOCK])
 		return false;
-	place = bio_place(bio);
-	return place && *place == bio;
+	entry = bio_out_entry(bio);
+	return entry && *entry == bio;
 }
 
 static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,

@@ -78,7 +78,7 @@ static __always_inline void row_fill(struct iotr_cache_record *row, const struct
 
 static __always_inline struct cache_call *call_find(__u64 thread)
 {
-	return place_find(&cache_calls, CACHE_CALLS, thread);
+	return thread_entry(&cache_calls, CACHE_CALLS, thread);
 }
 
 static __always_inline bool run_begun(struct iotr_control *page, const struct run *run)
@@ -117,7 +117,7 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 		return call;
 	}
 	for (__u32 way = 0; way < 2; way++) {
-		call = place_at(&cache_calls, CACHE_CALLS, thread, way);
+		call = thread_entry_at(&cache_calls, CACHE_CALLS, thread, way);
 		if (!call)
 			return NULL;
 		call_tidy(page, call);

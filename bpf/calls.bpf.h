@@ -82,16 +82,16 @@ static __always_inline __u64 thread_at(const void *arguments)
 
 /*
  * Arrays with an entry for each thread, two-way associative, of `count` entries, a power of two. An
- * entry begins with the thread's number or, where place_take() is used, which must know what is in
+ * entry begins with the thread's number or, where thread_entry_take() is used, which must know what is in
  * use, with this struct.
  */
-struct place_head {
+struct thread_head {
 	__u64 thread;
 	__u64 start_ns;
 	__u64 sessions; /* 0: free */
 };
 
-static __always_inline void *place_at(void *map, __u32 count, __u64 thread, __u32 way)
+static __always_inline void *thread_entry_at(void *map, __u32 count, __u64 thread, __u32 way)
 {
 	__u32 index = ((__u32)iotr_mix(0, thread) ^ way) & (count - 1);
 
@@ -99,14 +99,14 @@ static __always_inline void *place_at(void *map, __u32 count, __u64 thread, __u3
 }
 
 /* The thread's entry, or NULL. */
-static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
+static __always_inline void *thread_entry(void *map, __u32 count, __u64 thread)
 {
-	__u64 *place = place_at(map, count, thread, 0);
+	__u64 *entry = thread_entry_at(map, count, thread, 0);
 
-	if (place && *place == thread)
-		return place;
-	place = place_at(map, count, thread, 1);
-	return place && *place == thread ? place : NULL;
+	if (entry && *entry == thread)
+		return entry;
+	entry = thread_entry_at(map, count, thread, 1);
+	return entry && *entry == thread ? entry : NULL;
 }
 
 /*
@@ -114,9 +114,9 @@ static __always_inline void *place_find(void *map, __u32 count, __u64 thread)
  * earlier, so that two threads do not keep taking theirs from each other. If both are in use the entry is another
  * thread's, and the caller counts that thread's event as lost: see row_unended().
  */
-static __always_inline void *place_take(struct iotr_control *page, void *map, __u32 count, __u64 thread)
+static __always_inline void *thread_entry_take(struct iotr_control *page, void *map, __u32 count, __u64 thread)
 {
-	struct place_head *first = place_at(map, count, thread, 0), *second = place_at(map, count, thread, 1);
+	struct thread_head *first = thread_entry_at(map, count, thread, 0), *second = thread_entry_at(map, count, thread, 1);
 	bool used, other;
 
 	if (!first || !second)

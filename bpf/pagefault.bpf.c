@@ -18,7 +18,7 @@
 
 /* A thread's fault in flight. */
 struct fault {
-	__u64 thread; /* this and the next two: struct place_head */
+	__u64 thread; /* this and the next two: struct thread_head */
 	__u64 start_ns;
 	__u64 sessions; /* 0: none in flight */
 	__u64 address;
@@ -50,7 +50,7 @@ static __always_inline __u64 wanted(struct iotr_control *page)
 
 static __always_inline struct fault *fault_find(const void *arguments)
 {
-	return place_find(&page_faults, FAULTS, thread_at(arguments));
+	return thread_entry(&page_faults, FAULTS, thread_at(arguments));
 }
 
 static __always_inline int fault_begins(const void *arguments, __u64 address, __u64 error)
@@ -67,7 +67,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 	if (!sessions)
 		return 0;
 	if (!fault)
-		fault = place_take(page, &page_faults, FAULTS, thread_at(arguments));
+		fault = thread_entry_take(page, &page_faults, FAULTS, thread_at(arguments));
 	if (!fault)
 		return 0;
 	if (fault->sessions) /* another thread's; for sessions that sample it may have ended unreported */

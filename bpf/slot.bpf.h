@@ -5,7 +5,7 @@
 #include "calls.bpf.h"
 
 struct slot {
-	__u64 thread; /* see thread_of(); this and the next two: struct place_head */
+	__u64 thread; /* see thread_of(); this and the next two: struct thread_head */
 	__u64 start_ns;
 	__u64 sessions; /* 0: free */
 	__u64 task; /* struct task_struct of the caller, valid until the call ends */

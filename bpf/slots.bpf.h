@@ -22,7 +22,7 @@ ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 /* The thread's slot, or NULL; it may have no call in flight. */
 static __always_inline struct slot *slot_find(__u64 thread)
 {
-	return place_find(&SLOTS, SLOTS_COUNT, thread);
+	return thread_entry(&SLOTS, SLOTS_COUNT, thread);
 }
 
 /* Counts the call in a slot as lost: another thread has taken the slot, or its end was not seen. */
@@ -35,7 +35,7 @@ static __always_inline void slot_unended(struct iotr_control *page, const struct
 __noinline int slot_claim(__u64 thread)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = page ? place_take(page, &SLOTS, SLOTS_COUNT, thread) : NULL;
+	struct slot *slot = page ? thread_entry_take(page, &SLOTS, SLOTS_COUNT, thread) : NULL;
 
 	if (!slot)
 		return 0;

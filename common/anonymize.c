@@ -186,7 +186,7 @@ static size_t hash(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy
 /* ---- cache of hashes ---- */
 
 /* Index of the cache, which needs no cryptographic hash: chosen collisions only make the cache slower. */
-static uint64_t place_of(enum iotr_privacy privacy, const char *text, size_t length)
+static uint64_t cache_index(enum iotr_privacy privacy, const char *text, size_t length)
 {
 	uint64_t sum = iotr_mix(length, privacy), word;
 
@@ -205,10 +205,10 @@ static bool holds(const struct entry *entry, const char *text, size_t length)
 	return entry->length == length && !memcmp(entry->text, text, length);
 }
 
-/* Those bits of the place that do not select the set, and the privacy. */
-static uint32_t tag_of(uint64_t place, enum iotr_privacy privacy)
+/* Those bits of the index that do not select the set, and the privacy. */
+static uint32_t tag_of(uint64_t index, enum iotr_privacy privacy)
 {
-	return (uint32_t)(place >> 32) << 3 | (uint32_t)privacy;
+	return (uint32_t)(index >> 32) << 3 | (uint32_t)privacy;
 }
 
 static size_t oldest(const struct set *set, uint32_t clock)
@@ -237,9 +237,9 @@ static void keep(struct iotr_anonymizer *anonymizer, struct entry *entry, enum i
 static size_t hashed(struct iotr_anonymizer *anonymizer, enum iotr_privacy privacy, const char *text,
 		     size_t length, char *out)
 {
-	uint64_t place = place_of(privacy, text, length);
-	struct set *set = &anonymizer->sets[place % SETS];
-	uint32_t tag = tag_of(place, privacy);
+	uint64_t index = cache_index(privacy, text, length);
+	struct set *set = &anonymizer->sets[index % SETS];
+	uint32_t tag = tag_of(index, privacy);
 	size_t way;
 
 	if (length > KEPT_TEXT)
@@ -339,9 +339,9 @@ static size_t joined_paths(struct iotr_anonymizer *anonymizer, const char *text,
 /* Anonymises one path, or several joined by arrows. */
 static size_t path(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
-	uint64_t place = place_of(IOTR_PRIVACY_PATH, text, length);
-	struct kept_path *kept = &anonymizer->paths[place % PATHS];
-	uint32_t tag = (uint32_t)(place >> 32);
+	uint64_t index = cache_index(IOTR_PRIVACY_PATH, text, length);
+	struct kept_path *kept = &anonymizer->paths[index % PATHS];
+	uint32_t tag = (uint32_t)(index >> 32);
 	size_t written;
 
 	if (kept->tag == tag && kept->length == length && length && !memcmp(kept->text, text, length))

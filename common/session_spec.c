@@ -103,13 +103,13 @@ static int list_copy(struct iotr_session_spec *to, const struct iotr_session_spe
 int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
 			  enum iotr_spec_filter filter)
 {
-	void *place = member(to, filters[filter].offset);
+	void *value = member(to, filters[filter].offset);
 
 	if (!filters[filter].list) {
 		if (from)
-			memcpy(place, member(from, filters[filter].offset), filters[filter].size);
+			memcpy(value, member(from, filters[filter].offset), filters[filter].size);
 		else
-			memset(place, 0, filters[filter].size);
+			memset(value, 0, filters[filter].size);
 		return 0;
 	}
 	free(list_array(to, filter));

@@ -15,8 +15,8 @@
 #include "schema.h"
 #include "verbs/interrupt.h"
 
-/* Columns that are shown elsewhere in the line, or that are useful only in a file. */
-static bool has_place(const char *column)
+/* Columns that are not listed: shown at the beginning of the line, or only useful in a file. */
+static bool is_left_out(const char *column)
 {
 	static const char *const names[] = { "timestamp", "operation", "pid", "tid",
 					     "command",	  "ppid",      "uid", "cgroup_id",
@@ -57,7 +57,7 @@ static void print_row(struct json_object *row)
 		{
 			const char *text = json_object_get_string(value);
 
-			if (!text || !*text || has_place(name))
+			if (!text || !*text || is_left_out(name))
 				continue;
 			printf(" %s=", name);
 			put_text(stdout, text);

@@ -137,7 +137,7 @@ void names_cycle_end(struct names *names)
 	}
 }
 
-static bool same_place(const struct name *name, const struct iotr_name_record *record)
+static bool same_name(const struct name *name, const struct iotr_name_record *record)
 {
 	return name->parent == record->parent && name->length == record->length &&
 	       name->device == record->device && name->inode == record->inode &&
@@ -217,7 +217,7 @@ int names_add(struct names *names, const struct iotr_name_record *record, size_t
 		return 0;
 	}
 	name = table_get(&names->by_id, record->id);
-	if (name && same_place(name, record)) {
+	if (name && same_name(name, record)) {
 		refresh(names, name, record);
 		return 0;
 	}

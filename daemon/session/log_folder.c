@@ -30,13 +30,13 @@ static struct storage_limits limits_of(const struct session_context *context,
 }
 
 /*
- * Adds the folders of the notes in one place. A folder for which there is no memory is treated like any other.
+ * Adds the folders of sessions that have notes. A folder for which there is no memory is treated like any other.
  */
-static void add_noted(const struct session_context *context, enum running_folder place, char ***paths,
+static void add_noted(const struct session_context *context, enum running_folder which, char ***paths,
 		      size_t *count)
 {
 	struct running_note *notes = NULL;
-	ssize_t found = running_read(context->config.state_dir, place, &notes);
+	ssize_t found = running_read(context->config.state_dir, which, &notes);
 	char **more = found > 0 ? reallocarray(*paths, *count + (size_t)found + 1, sizeof(*more))
 				: NULL;
 

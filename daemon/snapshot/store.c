@@ -20,7 +20,7 @@
 DEFINE_CLEANUP(struct store *, store_free);
 
 /* The two parts of FOLDER/NAME; the second is the file's name until the file is whole. */
-struct place {
+struct location {
 	char folder[SNAPSHOT_PATH_SIZE];
 	char part[SNAPSHOT_PATH_SIZE + sizeof(".4294967295.part")];
 };
@@ -30,43 +30,43 @@ static const char *name_of(const char *path)
 	return strchr(path, '/') + 1;
 }
 
-static struct place place_of(const char *path, uint32_t attempt)
+static struct location location_of(const char *path, uint32_t attempt)
 {
 	size_t length = strcspn(path, "/");
-	struct place place;
+	struct location location;
 
-	if (length >= sizeof(place.folder))
-		length = sizeof(place.folder) - 1;
-	memcpy(place.folder, path, length);
-	place.folder[length] = '\0';
+	if (length >= sizeof(location.folder))
+		length = sizeof(location.folder) - 1;
+	memcpy(location.folder, path, length);
+	location.folder[length] = '\0';
 	if (attempt)
-		snprintf(place.part, sizeof(place.part), "%s.%u.part", name_of(path), attempt);
+		snprintf(location.part, sizeof(location.part), "%s.%u.part", name_of(path), attempt);
 	else
-		snprintf(place.part, sizeof(place.part), "%s.part", name_of(path));
-	return place;
+		snprintf(location.part, sizeof(location.part), "%s.part", name_of(path));
+	return location;
 }
 
 void store_remove_part(int output_fd, const char *path, uint32_t attempt)
 {
-	struct place place = place_of(path, attempt);
-	_cleanup_close_ int folder = inside_folder(output_fd, place.folder);
+	struct location location = location_of(path, attempt);
+	_cleanup_close_ int folder = inside_folder(output_fd, location.folder);
 
 	if (folder >= 0)
-		unlinkat(folder, place.part, 0);
+		unlinkat(folder, location.part, 0);
 }
 
 static int open_file(struct store *store, int output_fd)
 {
-	struct place place = place_of(store->path, store->attempt);
+	struct location location = location_of(store->path, store->attempt);
 
-	store->folder_fd = inside_make_folder(output_fd, place.folder);
+	store->folder_fd = inside_make_folder(output_fd, location.folder);
 	if (store->folder_fd == -EEXIST)
-		store->folder_fd = inside_folder(output_fd, place.folder);
+		store->folder_fd = inside_folder(output_fd, location.folder);
 	if (store->folder_fd < 0)
 		return store->folder_fd;
-	if (unlinkat(store->folder_fd, place.part, 0) < 0 && errno != ENOENT)
+	if (unlinkat(store->folder_fd, location.part, 0) < 0 && errno != ENOENT)
 		return -errno;
-	store->fd = inside_create(store->folder_fd, place.part, O_WRONLY);
+	store->fd = inside_create(store->folder_fd, location.part, O_WRONLY);
 	return store->fd < 0 ? store->fd : 0;
 }
 
@@ -185,15 +185,15 @@ static int sync_names(const struct store *store)
 /* Syncs the file and gives it its final name, under which it is whole also after a power failure. */
 static int put_in_place(struct store *store)
 {
-	struct place place = place_of(store->path, store->attempt);
-	const char *there = place.part;
+	struct location location = location_of(store->path, store->attempt);
+	const char *there = location.part;
 	int synced = fsync(store->fd) < 0 ? -errno : 0;
 
 	if (close(take_fd(&store->fd)) < 0)
 		store->error = -errno;
 	if (synced < 0)
 		store->error = synced;
-	if (!store->error && renameat(store->folder_fd, place.part, store->folder_fd, name_of(store->path)) < 0)
+	if (!store->error && renameat(store->folder_fd, location.part, store->folder_fd, name_of(store->path)) < 0)
 		store->error = -errno;
 	if (!store->error) {
 		there = name_of(store->path);
@@ -227,7 +227,7 @@ void store_free(struct store *store)
 	if (store->fd >= 0) {
 		const struct rights *before = rights_use(store->rights);
 
-		unlinkat(store->folder_fd, place_of(store->path, store->attempt).part, 0);
+		unlinkat(store->folder_fd, location_of(store->path, store->attempt).part, 0);
 		rights_use(before);
 		close(store->fd);
 	}

@@ -233,7 +233,7 @@ struct json_object *system_swap(const char *root)
 	return meminfo(root, "SwapTotal", "free_bytes", "SwapFree");
 }
 
-/* ---- place ---- */
+/* ---- country and time zone ---- */
 
 /* The zone's name, to be freed, from where /etc/localtime leads, otherwise from /etc/timezone. */
 static char *time_zone(const char *root)

@@ -58,7 +58,7 @@ static void set(struct json_object *object, const char *key, struct json_object 
 }
 
 /* Sets path, state and size of the segment's file, which is closed now. */
-static void describe_place(const struct recover_stream *stream, const struct recover_files *files,
+static void describe_file(const struct recover_stream *stream, const struct recover_files *files,
 			   struct json_object *object)
 {
 	bool packed = ending_of(files) == SEGMENT_PACKED;
@@ -80,7 +80,7 @@ struct json_object *recover_describe_open(const struct recover_stream *stream,
 {
 	struct json_object *object = json_object_new_object();
 
-	describe_place(stream, files, object);
+	describe_file(stream, files, object);
 	set(object, "state", json_object_new_string("open"));
 	set(object, "rows", json_object_new_uint64(0));
 	set(object, "bytes", json_object_new_uint64(0));
@@ -219,7 +219,7 @@ static int take_known(const struct recover_stream *stream, const struct recover_
 
 	if (json_object_deep_copy(known, &object, NULL) < 0)
 		return -ENOMEM;
-	describe_place(stream, files, object);
+	describe_file(stream, files, object);
 	r = hash_packed(stream, files, object);
 	if (r >= 0)
 		*ret = TAKE(object);
@@ -239,7 +239,7 @@ int recover_segment(const struct recover_stream *stream, const struct recover_fi
 	r = recover_file(stream, files, &scan, &read);
 	if (r >= 0 && scan.begun) {
 		*ret = json_object_new_object();
-		describe_place(stream, files, *ret);
+		describe_file(stream, files, *ret);
 		describe_rows(&scan, &read, *ret);
 	}
 	trace_scan_done(&scan);

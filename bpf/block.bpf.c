@@ -8,7 +8,7 @@
 #include "blockdev.bpf.h"
 #include "subtree.bpf.h"
 
-struct pending {
+struct block_io {
 	struct actor actor;
 	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
 	__u64 queued_ns; /* when the bio was queued; 0: not seen */
@@ -29,9 +29,9 @@ struct pending {
 #define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
 #define SECTOR_SHIFT 9
 
-HASH_OF(requests, HASH, __u64, struct pending, IOTR_REQUESTS);
-HASH_OF(bio_rows, HASH, __u64, struct pending, IOTR_REQUESTS); /* bios of devices without requests */
-HASH_OF(bios, LRU_HASH, __u64, struct pending, IOTR_BIOS); /* LRU, as no hook removes merged ones */
+HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
+HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_REQUESTS); /* bios of devices without requests */
+HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* by disk: the last task to ask for a flush */
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
@@ -84,17 +84,17 @@ static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 ses
 }
 
 /* Applies the filters when the I/O begins: at its end the process may be gone from accept_pid. */
-static __always_inline __u64 filter_pending(struct iotr_control *page, const struct pending *pending,
+static __always_inline __u64 filter_io(struct iotr_control *page, const struct block_io *io,
 					    __u64 sessions)
 {
 	if (sessions)
-		sessions = filter_actor(page, sessions, &pending->actor);
+		sessions = filter_actor(page, sessions, &io->actor);
 	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
-		sessions = filter_devices(page, sessions, pending->device, pending->disk);
+		sessions = filter_devices(page, sessions, io->device, io->disk);
 	if (sessions & page->filtered[IOTR_FILTER_PATH])
 		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
-					   file_within(number_of(pending->file.open),
-						       number_of(pending->file.address)));
+					   file_within(number_of(io->file.open),
+						       number_of(io->file.address)));
 	return sessions;
 }
 
@@ -139,35 +139,35 @@ static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u
 	return entry && *entry == bio;
 }
 
-static __always_inline void emit(struct iotr_control *page, const struct pending *pending, __u64 key,
+static __always_inline void emit(struct iotr_control *page, const struct block_io *io, __u64 key,
 				 __u32 error)
 {
-	__u64 now = bpf_ktime_get_ns(), start = pending->insert_ns ?: pending->issue_ns, sessions;
+	__u64 now = bpf_ktime_get_ns(), start = io->insert_ns ?: io->issue_ns, sessions;
 	struct iotr_block_record *row;
 
-	sessions = filter_begun(page, pending->sessions & wanted(page, pending->operation), start);
-	sessions = filter_end(page, sessions, now - pending->issue_ns, pending->size, error);
+	sessions = filter_begun(page, io->sessions & wanted(page, io->operation), start);
+	sessions = filter_end(page, sessions, now - io->issue_ns, io->size, error);
 	if (!sessions)
 		return;
 	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, pending->operation, sessions, start, now);
-	row->head.latency_ns = now - pending->issue_ns;
-	actor_head(&row->head, &pending->actor);
-	row->sector = pending->sector;
-	row->size = pending->size;
-	row->queue_latency_ns = pending->insert_ns ? pending->issue_ns - pending->insert_ns :
+	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, io->operation, sessions, start, now);
+	row->head.latency_ns = now - io->issue_ns;
+	actor_head(&row->head, &io->actor);
+	row->sector = io->sector;
+	row->size = io->size;
+	row->queue_latency_ns = io->insert_ns ? io->issue_ns - io->insert_ns :
 						     IOTR_UNKNOWN;
-	row->inode = pending->file.inode;
-	row->name = pending->name;
-	row->request_id = iotr_mix(iotr_mix(pending->issue_ns, low_half(key)), pending->sector);
-	row->inode_device = pending->file.device;
-	row->device = pending->device;
-	row->disk = pending->disk;
-	row->flags = pending->flags;
+	row->inode = io->file.inode;
+	row->name = io->name;
+	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector);
+	row->inode_device = io->file.device;
+	row->device = io->device;
+	row->disk = io->disk;
+	row->flags = io->flags;
 	row->error = error;
-	row->attribution = pending->actor.known ? IOTR_ATTRIBUTION_SUBMITTER :
+	row->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER :
 						  IOTR_ATTRIBUTION_UNKNOWN;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 	row_commit(row);
@@ -179,7 +179,7 @@ static __always_inline void emit(struct iotr_control *page, const struct pending
  * Makes the sampling draw of a bio, for its own row or for its request's; false: nothing of the bio needs
  * to be saved. A bio that asks for a flush is always saved, as the flush may serve several requests.
  */
-static __always_inline bool bio_draw(struct iotr_control *page, struct pending *bio, bool flushes, __u64 key)
+static __always_inline bool bio_draw(struct iotr_control *page, struct block_io *bio, bool flushes, __u64 key)
 {
 	__u64 wanted;
 
@@ -198,7 +198,7 @@ static __always_inline bool bio_draw(struct iotr_control *page, struct pending *
 /* Drops the row of an earlier bio at the same address, whose end was not seen, and counts it as lost. */
 static __always_inline void bio_row_unended(struct iotr_control *page, __u64 key)
 {
-	struct pending *before = bpf_map_lookup_elem(&bio_rows, &key);
+	struct block_io *before = bpf_map_lookup_elem(&bio_rows, &key);
 
 	if (!before)
 		return;
@@ -207,46 +207,46 @@ static __always_inline void bio_row_unended(struct iotr_control *page, __u64 key
 }
 
 /* Begins the row of a bio of a device without requests. */
-static __always_inline void bio_row_begins(struct iotr_control *page, struct pending *pending, __u64 key)
+static __always_inline void bio_row_begins(struct iotr_control *page, struct block_io *io, __u64 key)
 {
-	pending->issue_ns = pending->queued_ns;
-	pending->sessions = filter_pending(page, pending, pending->sessions);
-	if (pending->sessions && pending->file.open)
-		pending->name = name_of_open(number_of(pending->file.open));
-	if (pending->sessions && bpf_map_update_elem(&bio_rows, &key, pending, BPF_ANY))
-		row_unmatched(IOTR_BLOCK, pending->sessions);
+	io->issue_ns = io->queued_ns;
+	io->sessions = filter_io(page, io, io->sessions);
+	if (io->sessions && io->file.open)
+		io->name = name_of_open(number_of(io->file.open));
+	if (io->sessions && bpf_map_update_elem(&bio_rows, &key, io, BPF_ANY))
+		row_unmatched(IOTR_BLOCK, io->sessions);
 }
 
 static __always_inline int bio_queued(struct bio *bio)
 {
 	struct iotr_control *page = control_page();
-	struct pending pending = {};
+	struct block_io io = {};
 	__u64 key = (__u64)bio;
 	__u32 flags;
 
 	if (!page)
 		return 0;
 	flags = READ(struct bio, bio, bi_opf);
-	pending.size = READ(struct bio, bio, bi_iter.bi_size);
-	pending.operation = page->block_operation[flags & REQUEST_OPERATION];
-	pending.by_bio = !bio_has_requests(bio);
-	if (pending.by_bio)
+	io.size = READ(struct bio, bio, bi_iter.bi_size);
+	io.operation = page->block_operation[flags & REQUEST_OPERATION];
+	io.by_bio = !bio_has_requests(bio);
+	if (io.by_bio)
 		bio_row_unended(page, key);
-	if (!bio_draw(page, &pending, flags & page->request_preflush, key))
+	if (!bio_draw(page, &io, flags & page->request_preflush, key))
 		return 0;
-	actor_current(&pending.actor);
-	pending.queued_ns = bpf_ktime_get_ns();
-	pending.sector = READ(struct bio, bio, bi_iter.bi_sector);
-	pending.flags = flags & ~REQUEST_OPERATION;
-	pending.disk = bio_disk(bio);
-	pending.device = bio_device(bio, pending.disk);
-	file_of_bio(bio, &pending.file);
+	actor_current(&io.actor);
+	io.queued_ns = bpf_ktime_get_ns();
+	io.sector = READ(struct bio, bio, bi_iter.bi_sector);
+	io.flags = flags & ~REQUEST_OPERATION;
+	io.disk = bio_disk(bio);
+	io.device = bio_device(bio, io.disk);
+	file_of_bio(bio, &io.file);
 	if (flags & page->request_preflush)
-		bpf_map_update_elem(&flushers, &pending.disk, &pending.actor, BPF_ANY);
-	if (pending.by_bio)
-		bio_row_begins(page, &pending, key);
+		bpf_map_update_elem(&flushers, &io.disk, &io.actor, BPF_ANY);
+	if (io.by_bio)
+		bio_row_begins(page, &io, key);
 	else
-		bpf_map_update_elem(&bios, &key, &pending, BPF_ANY);
+		bpf_map_update_elem(&bios, &key, &io, BPF_ANY);
 	return 0;
 }
 
@@ -256,11 +256,11 @@ QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
 __noinline int bio_row_ends(__u64 bio, __u32 error)
 {
 	struct iotr_control *page = control_page();
-	struct pending *pending = bpf_map_lookup_elem(&bio_rows, &bio);
+	struct block_io *io = bpf_map_lookup_elem(&bio_rows, &bio);
 
-	if (!page || !pending)
+	if (!page || !io)
 		return 0;
-	emit(page, pending, bio, error);
+	emit(page, io, bio, error);
 	bpf_map_delete_elem(&bio_rows, &bio);
 	return 0;
 }
@@ -278,9 +278,9 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
  * What was saved of the bio that a request is made of, or of the rest of it; NULL: nothing. An entry may be
  * of an older bio at the same address: a bio split off a larger one is not queued, and so replaces none.
  */
-static __always_inline struct pending *request_source(struct request *request, __u64 bio)
+static __always_inline struct block_io *request_source(struct request *request, __u64 bio)
 {
-	struct pending *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
+	struct block_io *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
 	__u64 distance;
 
 	if (!from)
@@ -290,41 +290,41 @@ static __always_inline struct pending *request_source(struct request *request, _
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
-static __always_inline void request_origin(struct pending *pending, __u64 bio, const struct pending *from)
+static __always_inline void request_origin(struct block_io *io, __u64 bio, const struct block_io *from)
 {
 	struct actor *flusher;
 
-	pending->file.inode = IOTR_UNKNOWN;
-	pending->stacked = from && from->by_bio;
+	io->file.inode = IOTR_UNKNOWN;
+	io->stacked = from && from->by_bio;
 	if (from) {
-		pending->actor = from->actor;
-		pending->queued_ns = from->queued_ns;
-		pending->file = from->file;
+		io->actor = from->actor;
+		io->queued_ns = from->queued_ns;
+		io->file = from->file;
 		return;
 	}
-	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &pending->disk);
+	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &io->disk);
 	if (flusher) {
-		pending->actor = *flusher;
+		io->actor = *flusher;
 		return;
 	}
-	actor_current(&pending->actor);
+	actor_current(&io->actor);
 	if (bio)
-		file_of_bio((struct bio *)bio, &pending->file);
+		file_of_bio((struct bio *)bio, &io->file);
 }
 
 static __always_inline void request_read(struct iotr_control *page, struct request *request,
-					 struct pending *pending)
+					 struct block_io *io)
 {
 	__u32 flags = READ(struct request, request, cmd_flags);
 
-	pending->sector = READ(struct request, request, __sector);
-	pending->size = READ(struct request, request, __data_len);
-	pending->flags = flags & ~REQUEST_OPERATION;
-	pending->operation = page->block_operation[flags & REQUEST_OPERATION];
-	pending->disk = request_disk(request);
-	pending->device = request_device(request, pending->disk);
-	if (pending->operation == IOTR_BLOCK_FLUSH || pending->operation == IOTR_BLOCK_OTHER)
-		pending->sector = IOTR_UNKNOWN;
+	io->sector = READ(struct request, request, __sector);
+	io->size = READ(struct request, request, __data_len);
+	io->flags = flags & ~REQUEST_OPERATION;
+	io->operation = page->block_operation[flags & REQUEST_OPERATION];
+	io->disk = request_disk(request);
+	io->device = request_device(request, io->disk);
+	if (io->operation == IOTR_BLOCK_FLUSH || io->operation == IOTR_BLOCK_OTHER)
+		io->sector = IOTR_UNKNOWN;
 }
 
 static __always_inline __u32 request_operation(struct iotr_control *page, struct request *request)
@@ -342,7 +342,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 {
 	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, others;
 	__u32 operation = request_operation(page, request);
-	struct pending fresh = {}, *from;
+	struct block_io fresh = {}, *from;
 
 	others = wanted_now(page, operation);
 	if (bio_is_out(page, bio, others))
@@ -358,7 +358,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	if (fresh.sessions) {
 		request_read(page, request, &fresh);
 		request_origin(&fresh, bio, from);
-		fresh.sessions = filter_pending(page, &fresh, fresh.sessions);
+		fresh.sessions = filter_io(page, &fresh, fresh.sessions);
 		if (fresh.sessions && fresh.file.open)
 			fresh.name = name_of_open(number_of(fresh.file.open));
 	}
@@ -375,22 +375,22 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 }
 
 /* Counts as lost a request whose issue or end was not seen, unless it is a flush that another request carried out. */
-static __always_inline void request_unseen(struct iotr_control *page, const struct pending *pending)
+static __always_inline void request_unseen(struct iotr_control *page, const struct block_io *io)
 {
-	__u64 start = pending->insert_ns ?: pending->issue_ns ?: pending->queued_ns;
+	__u64 start = io->insert_ns ?: io->issue_ns ?: io->queued_ns;
 
-	if (pending->issue_ns || pending->size)
-		row_unended(page, IOTR_BLOCK, pending->sessions & wanted(page, pending->operation), start);
+	if (io->issue_ns || io->size)
+		row_unended(page, IOTR_BLOCK, io->sessions & wanted(page, io->operation), start);
 }
 
 /* The entry of a request in flight, or NULL. An entry of an earlier request at its address is dropped. */
-static __always_inline struct pending *request_in_flight(struct iotr_control *page, __u64 key, bool starts)
+static __always_inline struct block_io *request_in_flight(struct iotr_control *page, __u64 key, bool starts)
 {
-	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
 
-	if (!pending || !(starts || pending->issue_ns))
-		return pending;
-	request_unseen(page, pending);
+	if (!io || !(starts || io->issue_ns))
+		return io;
+	request_unseen(page, io);
 	bpf_map_delete_elem(&requests, &key);
 	return NULL;
 }
@@ -400,20 +400,20 @@ static __always_inline int request_begins(struct request *request, bool inserted
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct pending *pending;
+	struct block_io *io;
 
 	if (!page)
 		return 0;
-	pending = request_in_flight(page, key, !inserted && !issued);
-	if (!pending)
+	io = request_in_flight(page, key, !inserted && !issued);
+	if (!io)
 		return request_new(page, request, inserted, issued);
-	if (!pending->sessions)
+	if (!io->sessions)
 		return 0;
-	if (inserted && !pending->insert_ns)
-		pending->insert_ns = bpf_ktime_get_ns();
+	if (inserted && !io->insert_ns)
+		io->insert_ns = bpf_ktime_get_ns();
 	if (issued) {
-		request_read(page, request, pending); /* merges made it larger */
-		pending->issue_ns = bpf_ktime_get_ns();
+		request_read(page, request, io); /* merges made it larger */
+		io->issue_ns = bpf_ktime_get_ns();
 	}
 	return 0;
 }
@@ -429,10 +429,10 @@ static __always_inline int request_gone(struct request *request)
 static __always_inline int request_again(struct request *request)
 {
 	__u64 key = (__u64)request;
-	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
 
-	if (pending)
-		pending->issue_ns = 0;
+	if (io)
+		io->issue_ns = 0;
 	return 0;
 }
 
@@ -463,24 +463,24 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct pending *pending = bpf_map_lookup_elem(&requests, &key);
+	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
 	__u32 failed;
 
 	if (!page)
 		return 0;
-	if (!pending && page->sampled[IOTR_BLOCK])
+	if (!io && page->sampled[IOTR_BLOCK])
 		bio_out_note((__u64)READ(struct request, request, bio), false);
-	if (!pending)
+	if (!io)
 		return 0;
 	if (!error && bytes && bytes < READ(struct request, request, __data_len))
 		return 0; /* a partial completion: the rest follows */
 	failed = error < 0 ? -error : status_errno(error);
-	if (pending->stacked)
+	if (io->stacked)
 		stacked_complete(request, failed);
-	if (pending->issue_ns)
-		emit(page, pending, key, failed);
+	if (io->issue_ns)
+		emit(page, io, key, failed);
 	else
-		request_unseen(page, pending);
+		request_unseen(page, io);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }

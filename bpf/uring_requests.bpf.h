@@ -293,21 +293,21 @@ static __always_inline __u64 request_key(struct io_kiocb *kernel)
 	return (__u64)kernel;
 }
 
-/* On the oldest kernels, whose completions do not have the address: by ring, user_data and place among those alike. */
-static __always_inline __u64 request_key_at(void *ring, __u64 user_data, __u32 place)
+/* On the oldest kernels, whose completions do not have the address: by ring, user_data and an index among those alike. */
+static __always_inline __u64 request_key_at(void *ring, __u64 user_data, __u32 index)
 {
-	return iotr_mix(iotr_mix(iotr_mix(place + 3, low_half((__u64)ring)), user_data), place) ?: 1;
+	return iotr_mix(iotr_mix(iotr_mix(index + 3, low_half((__u64)ring)), user_data), index) ?: 1;
 }
 
 /* The first free key among those of the ring and user_data; 0: there is none. */
 static __always_inline __u64 request_key_free(void *ring, __u64 user_data)
 {
-	for (__u32 place = 0; place < ALIKE_MAX; place++) {
-		__u64 key = request_key_at(ring, user_data, place);
+	for (__u32 index = 0; index < ALIKE_MAX; index++) {
+		__u64 key = request_key_at(ring, user_data, index);
 
 		if (bpf_map_lookup_elem(&uring_requests, &key))
 			continue;
-		if (place)
+		if (index)
 			alike_seen = true;
 		return key;
 	}
@@ -318,8 +318,8 @@ static __always_inline __u64 request_key_oldest(void *ring, __u64 user_data)
 {
 	__u64 oldest = 0, start = IOTR_UNKNOWN;
 
-	for (__u32 place = 0; place < ALIKE_MAX && (!place || alike_seen); place++) {
-		__u64 key = request_key_at(ring, user_data, place);
+	for (__u32 index = 0; index < ALIKE_MAX && (!index || alike_seen); index++) {
+		__u64 key = request_key_at(ring, user_data, index);
 		const struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
 
 		if (!request || request->start_ns >= start)
@@ -332,8 +332,8 @@ static __always_inline __u64 request_key_oldest(void *ring, __u64 user_data)
 
 static __always_inline __u64 request_key_tagged(void *ring, __u64 user_data, __u32 tag)
 {
-	for (__u32 place = 0; place < ALIKE_MAX && (!place || alike_seen); place++) {
-		__u64 key = request_key_at(ring, user_data, place);
+	for (__u32 index = 0; index < ALIKE_MAX && (!index || alike_seen); index++) {
+		__u64 key = request_key_at(ring, user_data, index);
 		const struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
 
 		if (request && request->tag == tag)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is mounted, as the kernel tells it. libmount reads its table; nothing that is mounted is accessed, so that a
- * file system that does not answer holds up nobody. One thread per list.
+ * The kernel's table of mounts, read with libmount. No mounted file system is accessed, so one that does not answer
+ * blocks nothing. One thread per list.
  */
 #pragma once
 

@@ -29,7 +29,7 @@ struct config {
 	char country[3];		 /* two letters; "": derived from the time zone */
 	bool resume; /* sessions continue after a restart of the daemon */
 	struct iotr_share max_use;   /* limit for all traces in the log folder together, of its file system */
-	struct iotr_share keep_free; /* what stays free of that file system, whoever uses the rest */
+	struct iotr_share keep_free; /* bytes that stay free on that file system */
 };
 
 /* Sets the defaults, then applies the files. A missing file is an error (-ENOENT) only if `required`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which groups of programs are attached: those that somebody who records wants. Each wish is counted, and must
- * be taken back as it was made. Main thread.
+ * Which groups of programs are attached: those that sessions wish for. Wishes are counted; each must be taken back as
+ * it was made. Main thread.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ void hookset_free(struct hookset *hookset); /* takes NULL; detaches nothing */
 void hookset_want(struct hookset *hookset, const struct hookset_wish *wish);
 
 /*
- * Takes a wish back. Hooks that nobody wants any more stay attached for a second, so that sessions that follow
- * one another do not attach them anew each time; hookset_release() detaches them at once.
+ * Takes a wish back. Hooks without a wish stay attached for a second, so that sessions that follow one another do not
+ * attach them anew each time; hookset_release() detaches them at once.
  */
 void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish);
 void hookset_release(struct hookset *hookset);

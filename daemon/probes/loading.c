@@ -21,11 +21,11 @@ struct loading {
 	int notice; /* eventfd: another object is settled */
 	sd_event_source *source;
 	struct loading_wait *waiting;
-	_Atomic uint32_t hurry; /* objects that somebody waits for, as bits */
+	_Atomic uint32_t hurry; /* mask of objects that are waited for */
 	_Atomic bool cancel, over;
 };
 
-/* The object to load next: one that somebody waits for, or the first that is left. OBJECT_COUNT: there is none. */
+/* The object to load next: one that is waited for, otherwise the first that is left. OBJECT_COUNT: there is none. */
 static enum object next_object(const struct probes *probes, uint32_t hurry)
 {
 	uint32_t left = ~atomic_load(&probes->settled) & OBJECTS_ALL;

@@ -17,7 +17,7 @@ struct bpf_cost;
 int bpf_cost_new(struct probes *probes, const struct hookset *hookset, sd_event *event, struct bpf_cost **ret);
 void bpf_cost_free(struct bpf_cost *cost); /* takes NULL */
 
-/* Measures from now on, until nobody wants hooks any more. */
+/* Measures from now on, as long as any hooks are wished for. */
 void bpf_cost_run(struct bpf_cost *cost);
 
 /* New object with the last window: {ns_per_s, runs_per_s, ns_per_run, window_ns, age_ns}, or {reason}. */

@@ -10,5 +10,8 @@
  */
 int recording_begin(struct session *session, int folder_fd, struct engine_error *error);
 
-/* All rows that were emitted are in the queue of the sink, with the last counts; the hooks go if nobody wants them. */
+/*
+ * Ends the rows: when it returns, all that were emitted are in the queue of the sink, with the last counts. Hooks that
+ * no session needs are detached.
+ */
 void recording_end(struct session *session);

@@ -47,7 +47,7 @@ static bool is_over(const struct session *session)
 	return session->state == SESSION_ENDED || session->state == SESSION_FAILED;
 }
 
-/* If the session is over, everybody is told, and it exists no longer when this returns. */
+/* If the session is over, calls all watchers and frees it. */
 static void settle(struct session *session)
 {
 	struct session_watcher *watcher;
@@ -140,7 +140,7 @@ void session_await_end(struct session *session, uint64_t until_ns)
 		session->context->hung = session->context->abandoned = true;
 		session->left_behind = true;
 	}
-	if (!is_over(session)) /* nobody else will say so: its sink was left behind, or could not */
+	if (!is_over(session)) /* its sink will not report it: it was left behind, or could not begin to end */
 		on_sink_ended(session);
 	settle(session);
 }

@@ -53,7 +53,10 @@ struct slots {
 /* Returns a free slot, which may cost one that was left. -ENOSPC. */
 int slots_find(struct slots *slots);
 
-/* Reserves `count` free slots for somebody who is no session; `bits` gets them. -ENOSPC: none is reserved. */
+/*
+ * Reserves `count` free slots for another use than a session, such as a self-test; `bits` gets them. -ENOSPC: none is
+ * reserved.
+ */
 int slots_reserve(struct slots *slots, unsigned int count, unsigned int *bits);
 void slots_unreserve(struct slots *slots);
 

@@ -25,7 +25,7 @@ typedef void (*order_handler)(enum snapshot_kind kind, const struct snapshot_sta
 struct order_config {
 	const struct snapshot_request *request; /* copied; the country is filled in */
 	int folder_fd;				/* where its files are made; must stay open until the order is over */
-	const char *session; /* whose folder this is, for the log; must remain valid as long. NULL: nobody's */
+	const char *session; /* the session of the folder, for the log; must remain valid as long. NULL: none */
 	order_handler handler;
 	void *userdata;
 };
@@ -50,8 +50,8 @@ void orders_end(struct orders *orders, int folder_fd, const char *why);
 void orders_drop(struct orders *orders, const void *userdata);
 
 /*
- * CPU shares of processes are sampled in the background as long as somebody wants it. Calls are counted: each
- * one with `want` true needs one with false.
+ * Samples CPU shares of processes in the background while they are wanted. Calls are counted: each one with `want` true
+ * needs one with false.
  */
 void orders_sample(struct orders *orders, bool want);
 

@@ -55,7 +55,7 @@ int own_folder_finish(struct own_folder *folder, struct json_object *list, uint6
 		      own_folder_handler finished, void *userdata);
 
 /*
- * Nobody waits for it any more while it is being made, which is undone, or finished, which goes on. No handler
- * is called.
+ * The caller waits no longer. A folder that is being made is removed again; one that is being finished is still
+ * finished. No handler is called.
  */
 void own_folder_leave(struct own_folder *folder);

@@ -19,7 +19,7 @@ struct schedule_config {
 	const char *session;		     /* its name, for the log */
 	const struct iotr_snapshots *wanted; /* without anything left open: see schedule_resolve() */
 	int folder_fd;			     /* of the session; duplicated */
-	const struct rights *reads;	     /* with which files are looked at, if nobody else asks */
+	const struct rights *reads;	     /* with which files are read, unless a client with rights of its own asks */
 	const struct rights *writes;	     /* with which the snapshots' files are made */
 	const uint8_t *key;		     /* with which names are hashed; NULL: they stay in the clear */
 	/* The folder holds so many bytes more. */

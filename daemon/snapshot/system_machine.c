@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the machine is: its system, processors, memory, and where it stands. */
+/* Facts of the machine: its system, processors, memory, country and time zone. */
 #include <cpuid.h>
 #include <limits.h>
 #include <stdio.h>

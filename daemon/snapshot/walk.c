@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a walk tells of, and where it goes: entries, stages, and what is passed over. */
+/* What a walk passes to its handler, and which folders it enters or leaves out. */
 #include "walk_private.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Room: whether a thread may write so many bytes, and which segments go to make room for them. Which limit, whose
- * segment, and who removes it, as no thread waits for a disk that is not its own.
+ * Room: whether a thread may write so many bytes within all limits, and which segments are removed for that. A thread
+ * removes segments on its own disk only, so that it never waits for another one.
  */
 #include "storage_private.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* All of it together: its limits, what lies there at the daemon's start, and the keepers. */
+/* The storage as a whole: its limits, the traces found at the daemon's start, and the keepers. */
 #include "storage_private.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What became of segments is told to the manifest: after the session's end there is no writer that does it. */
+/*
+ * Writes to the manifest of an ended session which of its segments were compressed or removed, as its writer exists no
+ * longer.
+ */
 #include "storage_private.h"
 
 #include <errno.h>

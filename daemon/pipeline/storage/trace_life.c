@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A trace from its beginning until nobody needs it any more, and the way into its folder. */
+/* The life of a trace, until its last reference is gone, and how its folder is opened. */
 #include "storage_private.h"
 
 #include <errno.h>

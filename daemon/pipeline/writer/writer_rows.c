@@ -11,7 +11,7 @@
 
 _Static_assert((int)CELLS_ANONYMIZED_MAX < (int)SINK_BUFFER_SIZE * 3 / 4, "a row fits the buffer of a sink");
 
-/* A live view has the values, whatever form they have in the files. */
+/* `tail` gets the values, in whatever format the files are. */
 static void show(struct writer *writer, const struct row *row)
 {
 	enum iotr_stream stream = row->record->stream;

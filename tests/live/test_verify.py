@@ -176,6 +176,8 @@ def flipped_compressed(world):
     flip(world, folder, FIRST + '.gz', lambda _: [(at, bit) for at in range(10) for bit in range(8)])
     edit(folder, lambda document: segment(document, FIRST + '.gz').update(stored_sha256='0' * 64))
     found(world, folder, FIRST, 'as it is stored')
+    edit(folder, lambda document: former(document, folder))
+    verify(world, folder, '--strict')
 
 
 def former(document, folder):
@@ -183,6 +185,7 @@ def former(document, folder):
     document['schema_version'] = 1
     for one in document['segments']:
         del one['xxh128']
+        one.pop('stored_sha256', None)
         one['sha256'] = hashlib.sha256(rows.content(path_of(folder, one['path']))).hexdigest()
 
 

@@ -81,6 +81,7 @@ END_TEST
 START_TEST(tells_the_manifest_of_an_ended_session)
 {
 	char command[512];
+	struct stat status;
 
 	begin(0, 0);
 	trace = add_trace("a", &(struct trace_config){ .compress = true, .keep_segments = 2 });
@@ -97,6 +98,12 @@ START_TEST(tells_the_manifest_of_an_ended_session)
 	ck_assert_str_eq(manifest_at("a", "/segments/0/state"), "compressed");
 	ck_assert_str_eq(manifest_at("a", "/segments/0/bytes"), "65536");
 	ck_assert_str_eq(manifest_at("a", "/streams/vfs/removed"), "5");
+	/* Room for the second one and two manifests. */
+	ck_assert_int_eq(fstatat(logs.fd, path_of("a", 2, ".gz"), &status, 0), 0);
+	storage_set_limits(storage, &(struct storage_limits){ .max_use = (uint64_t)status.st_size + 4096 });
+	wait_manifest("a", "/segments/0/state", "removed");
+	ck_assert_str_eq(manifest_at("a", "/segments/0/stored_sha256"), "(null)");
+	ck_assert_str_eq(manifest_at("a", "/segments/1/state"), "compressed");
 	end();
 }
 END_TEST

@@ -360,10 +360,12 @@ START_TEST(all_removed_unsaid)
 {
 	retention = true;
 	put("manifest.json",
-	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":5}",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv.gz\",\"state\":\"compressed\",\"rows\":5,"
+		     "\"stored_sha256\":\"" SHA "\"}",
 		     ",\"removed\":0"));
 	ck_assert_int_eq(recover(), 1);
 	is_text("segments/0/state", "removed");
+	ck_assert_ptr_null(value("segments/0/stored_sha256"));
 	is_number("streams/vfs/removed", 5);
 	is_number("streams/vfs/written", 5);
 }

@@ -99,6 +99,7 @@ static void note_removed(struct json_object *description, struct json_object *se
 		return;
 	recover_set_text(segment, "state", "removed");
 	recover_set_u64(segment, "stored_bytes", 0);
+	json_object_object_del(segment, "stored_sha256");
 	recover_set_u64(description, "removed",
 			recover_number(description, "removed") + recover_number(segment, "rows"));
 }

@@ -41,8 +41,8 @@ static void set_text(struct json_object *object, const char *key, const char *va
 	json_object_object_add(object, key, json_object_new_string(value));
 }
 
-/* Counts the segment's rows as removed by retention. */
-static void add_removed(struct json_object *manifest, const struct trace_change *change,
+/* Counts the segment's rows as removed by retention. Nothing is stored any more. */
+static void set_removed(struct json_object *manifest, const struct trace_change *change,
 			struct json_object *segment)
 {
 	struct json_object *streams = json_object_object_get(manifest, "streams");
@@ -53,6 +53,7 @@ static void add_removed(struct json_object *manifest, const struct trace_change 
 	if (stream)
 		set_u64(stream, "removed",
 			json_object_get_uint64(json_object_object_get(stream, "removed")) + rows);
+	json_object_object_del(segment, "stored_sha256");
 }
 
 static void set_compressed(struct json_object *segment, const struct trace_change *change)
@@ -73,7 +74,7 @@ static bool apply(struct json_object *manifest, struct json_object *segment, con
 	if (!strcmp(text_of(segment, "state"), state))
 		return false;
 	if (change->removed)
-		add_removed(manifest, change, segment);
+		set_removed(manifest, change, segment);
 	else
 		set_compressed(segment, change);
 	set_text(segment, "state", state);

@@ -208,7 +208,7 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 		segment->removed ? 0 : segment->compressed ? segment->stored : segment->bytes);
 	add_times(object, segment);
 	add_string(object, "xxh128", segment->closed ? segment->xxh128 : NULL);
-	if (segment->compressed) {
+	if (segment->compressed && !segment->removed) {
 		sha256_format(segment->stored_sha256, sha256);
 		add_string(object, "stored_sha256", sha256);
 	}

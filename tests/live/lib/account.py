@@ -120,6 +120,8 @@ def segment_true(output, segment):
 def manifest_true(output):
     """What the manifest says of each file is true, and it names all files."""
     document = settled(output)
+    for one in segment_list(document):
+        check('stored_sha256' not in one or one['state'] == 'compressed', 'stored_sha256 of what is not compressed', one)
     named = {segment_true(output, one) for one in segment_list(document)
              if checksum(one) and one.get('state') != 'removed'}
     there = {path for stream in rows.FOLDERS for path in rows.segments(output, stream)}

@@ -81,13 +81,14 @@ static __always_inline void request_file(struct iotr_control *page, struct uring
 		request->file.name = name_of_place(place_of_file(file));
 }
 
-/* Fills in all that is known of a request when it begins. `ready`: what VFS and NET are to read, as for submitted(). */
+/*
+ * Fills in all that is known of a request when it begins. `file`: the open file, 0: none, or not known yet. `ready`: what
+ * VFS and NET are to read, as for submitted().
+ */
 static __always_inline void request_fill(struct iotr_control *page, struct uring_request *request, void *ring,
-					 struct io_kiocb *kernel, const struct uring_entry *entry,
+					 __u64 file, const struct uring_entry *entry,
 					 const struct uring_entry *ready, bool repeats)
 {
-	__u64 file = entry_file(kernel, entry);
-
 	actor_current(&request->actor);
 	request->file = (struct iotr_file){ .inode = IOTR_UNKNOWN };
 	request->fd = entry->fd;
@@ -98,7 +99,7 @@ static __always_inline void request_fill(struct iotr_control *page, struct uring
 		iouring_begin(request, ring, entry, file);
 	if (request->vfs_sessions)
 		vfs_begin(&request->vfs, ready, file);
-	if (request->net_sessions && !net_begin(request, ready, number_of(file), repeats))
+	if (request->net_sessions && !net_begin(request, ready, repeats))
 		request->net_sessions = 0;
 	if (request->conn_sessions && !conn_begin(request, entry, number_of(file)))
 		request->conn_sessions = 0;
@@ -123,16 +124,27 @@ static __always_inline void request_repeats(struct uring_request *request, struc
  * space wrote it, and `ready` as the kernel has prepared it or, if that refused it, as user space wrote it.
  */
 static __always_inline int submitted(struct iotr_control *page, struct uring_request *request, __u64 key, void *ring,
-				     struct io_kiocb *kernel, const struct uring_entry *entry,
+				     struct io_kiocb *kernel, __u64 file, const struct uring_entry *entry,
 				     const struct uring_entry *ready, bool repeats)
 {
-	request_fill(page, request, ring, kernel, entry, ready, repeats);
+	request_fill(page, request, ring, file, entry, ready, repeats);
 	if (HAS_REQUEST_CQE && kernel && (repeats || may_repeat(entry)) && sessions_of(request))
 		request_repeats(request, kernel);
 	request->start_ns = bpf_ktime_get_ns();
 	if (request_keep(page, key, request) && request->named)
 		conn_note_names(key, request->noted.sock);
 	return 0;
+}
+
+/* Finds the open file of a request of which accepted() was true. What no stream has a row of then has no session left. */
+static __always_inline __u64 file_at_start(struct uring_request *request, struct io_kiocb *kernel,
+					   const struct uring_entry *entry)
+{
+	__u64 file = entry_file(kernel, entry);
+
+	if (request->net_sessions && !net_note_socket(request, entry, file))
+		request->net_sessions = 0;
+	return file;
 }
 
 /* Reads what a request asks for after the kernel has prepared it: it begins with struct io_rw, io_sr_msg or io_sync. */
@@ -165,16 +177,22 @@ static __always_inline int prepared(struct iotr_control *page, struct uring_requ
 {
 	struct uring_entry entry, ready;
 	bool repeats = false;
+	__u64 file;
 
 	if (!HAS_REQUEST_CQE || request->iouring_sessions || request->conn_sessions)
 		entry_find(ring, kernel, user_data, &entry);
 	else
 		entry_of_request(kernel, &entry);
+	file = file_at_start(request, kernel, &entry);
+	if (!sessions_of(request)) {
+		request_unended(page, key);
+		return 0;
+	}
 	if (request->vfs_sessions || request->net_sessions)
 		entry_of_ready(kernel, opcode, &ready);
 	if (request->net_sessions)
 		repeats = net_repeats((__u64)kernel, opcode);
-	return submitted(page, request, key, ring, kernel, &entry, &ready, repeats);
+	return submitted(page, request, key, ring, kernel, file, &entry, &ready, repeats);
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
@@ -242,10 +260,18 @@ int BPF_PROG(uring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 		return 0;
 	}
 	request->tag = head;
-	return submitted(page, request, key, ring, kernel, &entry, &entry, false);
+	return submitted(page, request, key, ring, kernel, file_at_start(request, kernel, &entry), &entry, &entry, false);
 }
 
 /* ---- workers ---- */
+
+/* Whether a request went to a worker is told by IOURING alone: sessions of other streams do not pay for that. */
+static __always_inline bool queued_wanted(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->wanted[IOTR_IOURING];
+}
 
 static __always_inline int queued(__u64 key)
 {
@@ -259,12 +285,14 @@ static __always_inline int queued(__u64 key)
 SEC("tp_btf/io_uring_queue_async_work")
 int BPF_PROG(uring_async__2, struct io_kiocb *kernel)
 {
-	return queued(request_key(kernel));
+	return queued_wanted() ? queued(request_key(kernel)) : 0;
 }
 
 SEC("tp_btf/io_uring_queue_async_work")
 int BPF_PROG(uring_async__5, void *ring, int rw, struct io_kiocb *kernel)
 {
+	if (!queued_wanted())
+		return 0;
 	return queued(request_key_tagged(ring, READ(struct io_kiocb___510, kernel, user_data),
 					 low_half((__u64)kernel)));
 }
@@ -335,7 +363,7 @@ int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result, __u32 f
 	if (!key && uring_entry_refused(ring, user_data, result, &entry) && accepted(page, request, entry.opcode)) {
 		key = request_key_free(ring, user_data);
 		request->tag = 0;
-		submitted(page, request, key, ring, NULL, &entry, &entry, false);
+		submitted(page, request, key, ring, NULL, file_at_start(request, NULL, &entry), &entry, &entry, false);
 	}
 	return completed(0, key, result, !(flags & CQE_MORE));
 }

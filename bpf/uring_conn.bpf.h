@@ -59,8 +59,8 @@ static __always_inline void conn_note_entry(struct conn_part *conn, const struct
 }
 
 /*
- * Fills in the part of CONN; false: it closes something that is no socket. `file` is as for net_begin(). A function of
- * its own, for its stack.
+ * Fills in the part of CONN; false: it closes something that is no socket. `file` is as for net_note_socket(). A
+ * function of its own, for its stack.
  */
 static __noinline bool conn_begin(struct uring_request *request, const struct uring_entry *entry, __u64 file)
 {

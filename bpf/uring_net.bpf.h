@@ -53,20 +53,23 @@ static __always_inline void net_message(struct uring_request *request, const str
 }
 
 /*
- * Fills in the part of NET; false: it is no IP socket. `file`: the open file, 0: not known yet where it is in the
- * ring's own table, otherwise none. A function of its own, for its stack.
+ * Notes the socket of a request, before anything else is read of it, as most files are no sockets; false: nor is this.
+ * `file`: the open file, 0: not known yet where it is in the ring's own table, otherwise none.
  */
-static __noinline bool net_begin(struct uring_request *request, const struct uring_entry *ready, __u64 file,
-				 bool repeats)
+static __always_inline bool net_note_socket(struct uring_request *request, const struct uring_entry *entry, __u64 file)
+{
+	request->noted.sock = sock_of_file(file);
+	return request->noted.sock || (!file && entry->flags & IOSQE_FIXED_FILE);
+}
+
+/* Fills in the part of NET after net_note_socket(); false: it is no IP socket. A function of its own, for its stack. */
+static __noinline bool net_begin(struct uring_request *request, const struct uring_entry *ready, bool repeats)
 {
 	__u64 set = uring_set(ready->opcode);
 	struct net_part *net = &request->net;
 
-	__builtin_memset(&request->noted, 0, sizeof(request->noted));
-	if (file || !(request->sqe_flags & IOSQE_FIXED_FILE)) {
-		request->noted.sock = sock_of_file(file);
-		if (!request->noted.sock)
-			return false;
+	__builtin_memset(&request->noted.socket, 0, sizeof(request->noted.socket));
+	if (request->noted.sock) {
 		socket_fill(&request->noted.socket, request->noted.sock);
 		if (!is_ip(request->noted.socket.family))
 			return false;

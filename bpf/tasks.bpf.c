@@ -35,7 +35,17 @@ struct mm_struct___tasks {
 	struct percpu_counter___tasks rss_stat[4];
 };
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* as many as the level says, and one more */
+};
+
 struct task_struct___tasks {
+	struct pid *thread_pid;
 	unsigned int __state;
 	int exit_state;
 	__u64 start_boottime;
@@ -80,6 +90,19 @@ static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
 	       mm->rss_stat[RSS_SHARED].count;
 }
 
+/* The process's number in its own PID namespace, the innermost one; 0 when it has given its number back. */
+static __always_inline __u32 namespace_pid_of(struct task_struct___tasks *task)
+{
+	struct pid *pid = task->thread_pid;
+	__u64 at = (__u64)pid + bpf_core_field_offset(pid->numbers);
+	__u32 number = 0;
+
+	if (pid)
+		bpf_probe_read_kernel(&number, sizeof(number),
+				      (void *)(at + (__u64)pid->level * bpf_core_type_size(struct upid)));
+	return number;
+}
+
 static __always_inline void process_of(struct task_struct *task, struct iotr_task *to)
 {
 	struct task_struct___tasks *more = (void *)task;
@@ -92,6 +115,7 @@ static __always_inline void process_of(struct task_struct *task, struct iotr_tas
 	to->rss_pages = mm ? rss_of(mm) : 0;
 	to->ppid = (__u32)task->real_parent->tgid;
 	to->uid = task->cred->uid.val;
+	to->namespace_pid = namespace_pid_of(more);
 	to->state = state_of(task);
 	to->flags = task->flags & PF_KTHREAD ? IOTR_TASK_KERNEL : 0;
 	bpf_probe_read_kernel_str(to->command, sizeof(to->command), task->comm);

@@ -27,5 +27,7 @@ struct iotr_task {
 	__u32 uid;
 	__u32 state; /* the kernel's value, including the exit state */
 	__u32 flags;
+	__u32 namespace_pid; /* in its own PID namespace; 0: it has none any more */
+	__u32 reserved;
 	char command[16];
 };

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "output/complain.h"
 #include "output/json.h"
+#include "trace_file.h"
 
 enum { HEADER_MAX = 1024, COLUMNS_MAX = 32 };
 
@@ -40,22 +41,50 @@ static const struct iotr_snapshot_schema *schema_of(const char *path, const char
 	return NULL;
 }
 
-static void describe(struct snapshot_table *table, const struct iotr_snapshot_schema *schema, const char *path)
+/* Writes the header of a table with so many of the columns, and returns its size. */
+static size_t write_header(char *header, const struct iotr_snapshot_schema *schema, size_t columns)
 {
-	char *at = table->header;
+	char *at = header;
 
-	for (size_t i = 0; i < schema->column_count; i++) {
-		table->names[i] = schema->columns[i].name;
-		at = stpcpy(at, table->names[i]);
+	for (size_t i = 0; i < columns; i++) {
+		at = stpcpy(at, schema->columns[i].name);
 		*at++ = ',';
 	}
 	at[-1] = '\n';
+	return (size_t)(at - header);
+}
+
+/* How many of its columns the file has: columns are only ever appended, so an older file has the first of them. */
+static size_t count_columns(const struct iotr_snapshot_schema *schema, int folder, const char *name)
+{
+	char begin[HEADER_MAX], header[HEADER_MAX];
+	size_t columns = schema->column_count;
+	struct trace_file file;
+	ssize_t n = -1;
+
+	if (trace_file_open(folder, name, &file) >= 0)
+		n = trace_file_read(&file, begin, sizeof(begin));
+	trace_file_close(&file);
+	for (; n > 0 && columns; columns--) {
+		size_t size = write_header(header, schema, columns);
+
+		if (size <= (size_t)n && !memcmp(begin, header, size))
+			return columns;
+	}
+	return schema->column_count;
+}
+
+static void describe(struct snapshot_table *table, const struct iotr_snapshot_schema *schema, size_t columns,
+		     const char *path)
+{
+	for (size_t i = 0; i < columns; i++)
+		table->names[i] = schema->columns[i].name;
 	table->stream = (struct verify_stream){
 		.flag = schema->folder,
 		.folder = schema->folder,
 		.names = table->names,
-		.columns = { .names = table->names, .count = schema->column_count, .header = table->header,
-			     .header_size = (size_t)(at - table->header) },
+		.columns = { .names = table->names, .count = columns, .header = table->header,
+			     .header_size = write_header(table->header, schema, columns) },
 	};
 	table->segment = (struct verify_segment){ .stream = &table->stream, .format = IOTR_FORMAT_CSV };
 	snprintf(table->segment.path, sizeof(table->segment.path), "%s", path);
@@ -84,7 +113,7 @@ static int one_snapshot(struct iotr_anonymizer *anonymizer, struct verify_trace 
 		complain(NULL, "%s: %s", schema->folder, strerror(errno));
 	if (from < 0 || to < 0)
 		return EXIT_FAILED;
-	describe(&table, schema, text_of(entry, "path", ""));
+	describe(&table, schema, count_columns(schema, from, name), text_of(entry, "path", ""));
 	code = anonymize_segment(anonymizer, &table.segment, &known, name, from, to, &written);
 	if (code != EXIT_DONE)
 		return code;

@@ -218,7 +218,10 @@ static char *write_row(struct job *job, char *out, const struct sampled_task *sa
 	*out++ = ',';
 	out = write_number(out, task->uid);
 	out = write_name(job, JOB_NAME_CGROUP, out, cgroup, strlen(cgroup));
-	out[-1] = '\n';
+	out = write_number(out, task->cgroup_id);
+	if (task->namespace_pid)
+		out = digits_u64(out, task->namespace_pid);
+	*out++ = '\n';
 	return out;
 }
 

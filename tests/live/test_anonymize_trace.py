@@ -140,7 +140,10 @@ SNAPSHOTS = {
 
 @test(host_only=True)
 def snapshots(world):
-    """Snapshots that are tables are anonymised; one without columns is left out, also of the manifest."""
+    """
+    Snapshots that are tables are anonymised, also one of an earlier version, which has fewer columns; one without
+    columns is left out, also of the manifest.
+    """
     _, clear = both(world)
     folder = world.path('snapped')
     shutil.copytree(clear, folder)

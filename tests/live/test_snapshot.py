@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import test_filter_cgroup
 from lib import account, ctl, rows
 from lib.registry import Skip, check, equal, test, wait_for
 
@@ -19,7 +20,7 @@ PROCESSES = 'process/process_snap_000001.csv'
 FILE_COLUMNS = ('snapshot_timestamp,path,type,size,creation_time,modification_time,access_time,inode,'
                 'device,links').split(',')
 PROCESS_COLUMNS = ('timestamp,pid,ppid,name,cmdline,vms_kb,rss_kb,creation_time,cpu_5s,cpu_2m,cpu_1h,status,'
-                   'uid,cgroup').split(',')
+                   'uid,cgroup,cgroup_id,namespace_pid').split(',')
 TIME = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}$')
 
 
@@ -114,10 +115,62 @@ def processes(world):
     with open('/proc/%d/cgroup' % child.pid, encoding='ascii') as file:
         cgroup = [line[3:] for line in file.read().split('\n') if line.startswith('0::')]
     equal(row['cgroup'], (cgroup or [''])[0], 'cgroup')
+    equal(row['namespace_pid'], numbers_of(child.pid)[-1], 'number in its PID namespace')
     equal(one_of(found, ended.pid)['status'], 'zombie', 'status of a zombie')
     thread = one_of(found, 2)
     equal((thread['name'], thread['cmdline'], thread['vms_kb']), ('kthreadd', '', '0'), 'kernel thread')
     check(not known - set(pids) - {1}, 'processes that are not told of', *known - set(pids))
+
+
+@test
+def namespaces(world):
+    """Processes of a PID namespace, and of one within it, have the number that they know themselves by."""
+    outer = subprocess.Popen(['unshare', '--pid', '--fork', 'unshare', '--pid', '--fork', 'sleep', '999'])
+    world.undo.callback(outer.wait)
+    world.undo.callback(outer.kill)
+    wait_for('both namespaces', lambda: len(descendants(outer.pid)) == 2 and
+             command_of(descendants(outer.pid)[-1]) == 'sleep')
+    middle, inner = descendants(outer.pid)
+    world.undo.callback(os.kill, inner, signal.SIGKILL)
+    output, _ = taken(world, 'process', '--output', world.path('snap'))
+    found = rows.parse(os.path.join(output, PROCESSES))
+    for pid, levels in (outer.pid, 1), (middle, 2), (inner, 3):
+        numbers = numbers_of(pid)
+        equal(len(numbers), levels, 'PID namespaces of %d' % pid)
+        equal(one_of(found, pid)['namespace_pid'], numbers[-1], 'number in its PID namespace')
+
+
+@test
+def cgroup_numbers(world):
+    """The number of a process's cgroup is that of the folder which its path leads to."""
+    cgroups = test_filter_cgroup.Cgroups(world)
+    path = cgroups.make(cgroups.named())
+    child = subprocess.Popen(['sleep', '999'])
+    world.undo.callback(child.wait)
+    world.undo.callback(child.kill)
+    with open(os.path.join(path, 'cgroup.procs'), 'w', encoding='ascii') as file:
+        file.write(str(child.pid))
+    output, _ = taken(world, 'process', '--output', world.path('snap'))
+    row = one_of(rows.parse(os.path.join(output, PROCESSES)), child.pid)
+    equal(row['cgroup_id'], str(os.stat(path).st_ino), 'number of the cgroup')
+    check(path.endswith(row['cgroup']), 'path of the cgroup', path, row['cgroup'])
+
+
+def descendants(pid):
+    """Children of the process, and theirs."""
+    below = [int(child) for child in children(pid)]
+    return below + [one for child in below for one in descendants(child)]
+
+
+def numbers_of(pid):
+    """The process's numbers in the PID namespace of the reader, and in those within it that it is in."""
+    with open('/proc/%d/status' % pid, encoding='ascii', errors='replace') as file:
+        return next(line.split()[1:] for line in file if line.startswith('NSpid:'))
+
+
+def command_of(pid):
+    with open('/proc/%d/comm' % pid, encoding='utf-8') as file:
+        return file.read().strip()
 
 
 def listed():

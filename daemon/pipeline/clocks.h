@@ -36,5 +36,13 @@ static inline int clocks_covers(const struct clocks_span *span, uint64_t mono_ns
 	return mono_ns >= span->from_ns && mono_ns < span->until_ns;
 }
 
+/* CLOCK_REALTIME - CLOCK_MONOTONIC at an instant; the span is that of the last one asked for, at first all zero. */
+static inline int64_t clocks_offset(struct clocks_span *span, uint64_t mono_ns)
+{
+	if (!clocks_covers(span, mono_ns))
+		*span = clocks_at(mono_ns);
+	return span->offset_ns;
+}
+
 /* Nanoseconds since 1970 as the timestamp column has them: YYYY-MM-DD HH:MM:SS.nnnnnnnnn, UTC. */
 char *clocks_format(char text[CLOCKS_TEXT_MAX], uint64_t realtime_ns);

@@ -11,6 +11,9 @@
  *   main thread       output_create(), writer_*(), router_attach(), router_detach(),
  *                     flags_set_block_bits()
  *
+ * Rows that four sessions or more want as CSV in the clear are kept once (shared.h), with their lines (lines.h): the
+ * queues refer to them, and each writer copies the line.
+ *
  * A session's life: output_create() → writer_new() → router_attach() → rows flow, writer_rotate() →
  * the probes stop, the rings are drained once more → router_detach() → writer_report() →
  * writer_stop_begin(), and when that is done writer_free(). It then holds exactly, for each stream:

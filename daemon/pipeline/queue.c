@@ -30,10 +30,50 @@ int queue_init(struct queue *queue, size_t size, int eventfd)
 	return 0;
 }
 
+static const struct queue_entry *entry_at(const struct queue *queue, uint64_t position)
+{
+	return (const struct queue_entry *)(queue->ring + (position & (queue->size - 1)));
+}
+
+/* A block is held from the first of its references in a row until one of another block is read. */
+static void hold_read(struct queue *queue, struct shared_block *block)
+{
+	if (block == queue->block)
+		return;
+	if (queue->block) {
+		shared_release(queue->block);
+		store(queue->blocks_released, load(queue->blocks_released) + 1);
+	}
+	queue->block = block;
+}
+
+/* The position after the entry, or after the unused end of the ring. */
+static uint64_t next_position(const struct queue *queue, uint64_t position)
+{
+	uint32_t size = entry_at(queue, position)->size;
+
+	return size ? position + size : (position | (queue->size - 1)) + 1;
+}
+
+static void release_blocks(struct queue *queue)
+{
+	uint64_t head = load_acquire(queue->head);
+
+	for (uint64_t at = load(queue->tail); at < head; at = next_position(queue, at)) {
+		const struct queue_entry *entry = entry_at(queue, at);
+
+		if (entry->size && !entry->record_size)
+			hold_read(queue, ((const struct queue_reference *)entry)->block);
+	}
+	shared_release(queue->block);
+}
+
 void queue_done(struct queue *queue)
 {
-	if (queue->ring)
-		munmap(queue->ring, queue->size);
+	if (!queue->ring)
+		return;
+	release_blocks(queue);
+	munmap(queue->ring, queue->size);
 	queue->ring = NULL;
 }
 
@@ -113,9 +153,10 @@ void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t s
 		memcpy(at, row->path2.text, row->path2.length);
 }
 
-bool queue_push(struct queue *queue, const struct row *row)
+/* Room for an entry at the head, `at` being its position; NULL: the queue is full. */
+__attribute__((always_inline)) static inline void *reserve(struct queue *queue, size_t size, uint64_t *at)
 {
-	size_t size = queue_entry_size(row), to_end, skipped;
+	size_t to_end, skipped;
 	uint64_t head;
 
 	if (load(queue->state) == QUEUE_IDLE)
@@ -124,14 +165,59 @@ bool queue_push(struct queue *queue, const struct row *row)
 	to_end = queue->size - (head & (queue->size - 1));
 	skipped = to_end < size ? to_end : 0;
 	if (size > QUEUE_ENTRY_MAX || !has_room(queue, head, skipped + size))
-		return false;
+		return NULL;
 	if (skipped) {
 		((struct queue_entry *)(queue->ring + queue->size - to_end))->size = 0;
 		head += skipped;
 	}
-	queue_entry_fill((struct queue_entry *)(queue->ring + (head & (queue->size - 1))), row, size);
-	store(queue->head, head + size);
+	*at = head;
+	return queue->ring + (head & (queue->size - 1));
+}
+
+static bool push_copy(struct queue *queue, const struct row *row)
+{
+	size_t size = queue_entry_size(row);
+	uint64_t at;
+	struct queue_entry *entry = reserve(queue, size, &at);
+
+	if (!entry)
+		return false;
+	queue_entry_fill(entry, row, size);
+	store(queue->head, at + size);
 	return true;
+}
+
+/* Whether the queue may refer to the block: it does already, or holds few enough others. */
+static bool may_hold(const struct queue *queue, const struct shared_block *block)
+{
+	return block == queue->pushed_block ||
+	       queue->blocks_held - load_acquire(queue->blocks_released) < 2 * queue->size / SHARED_BLOCK;
+}
+
+static bool push_reference(struct queue *queue, const struct row *row)
+{
+	uint64_t at;
+	struct queue_reference *reference = reserve(queue, sizeof(*reference), &at);
+
+	if (!reference)
+		return false;
+	if (row->block != queue->pushed_block) {
+		shared_hold(row->block);
+		queue->pushed_block = row->block;
+		queue->blocks_held++;
+	}
+	*reference = (struct queue_reference){ .size = sizeof(*reference), .line_length = row->line_length,
+					       .entry = row->entry, .block = row->block };
+	queue->referred += row->entry->size;
+	store(queue->head, at + sizeof(*reference));
+	return true;
+}
+
+bool queue_push(struct queue *queue, const struct row *row)
+{
+	if (row->block && may_hold(queue, row->block))
+		return push_reference(queue, row);
+	return push_copy(queue, row);
 }
 
 bool queue_has_room(struct queue *queue)
@@ -141,7 +227,7 @@ bool queue_has_room(struct queue *queue)
 
 size_t queue_unannounced(const struct queue *queue)
 {
-	return load(queue->head) - queue->woken_head;
+	return load(queue->head) - queue->woken_head + queue->referred;
 }
 
 void queue_wake(struct queue *queue)
@@ -151,13 +237,9 @@ void queue_wake(struct queue *queue)
 	if (head == queue->woken_head && load(queue->state) != QUEUE_TAKEN)
 		return;
 	queue->woken_head = head;
+	queue->referred = 0;
 	if (atomic_exchange(&queue->state, QUEUE_RUNNING) != QUEUE_RUNNING)
 		eventfd_write(queue->eventfd, 1);
-}
-
-static const struct queue_entry *entry_at(const struct queue *queue, uint64_t position)
-{
-	return (const struct queue_entry *)(queue->ring + (position & (queue->size - 1)));
 }
 
 void queue_entry_read(const struct queue_entry *entry, struct row *row)
@@ -169,7 +251,18 @@ void queue_entry_read(const struct queue_entry *entry, struct row *row)
 	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length,
 					entry->quote >> 1 & 1 };
 	row->fs_type = entry->fs_type;
+	row->line = NULL;
+	row->block = NULL;
 	row->name_lost = entry->name_lost;
+}
+
+__attribute__((noinline)) static void read_reference(struct queue *queue, const struct queue_reference *reference,
+						     struct row *row)
+{
+	hold_read(queue, reference->block);
+	queue_entry_read(reference->entry, row);
+	row->line = (const char *)reference->entry + reference->entry->size;
+	row->line_length = reference->line_length;
 }
 
 /* Whether there is no entry at the tail; the head is read again only when all known entries are read. */
@@ -182,6 +275,7 @@ static bool is_empty(struct queue *queue, uint64_t tail)
 
 bool queue_front(struct queue *queue, struct row *row)
 {
+	const struct queue_entry *entry;
 	uint64_t tail;
 
 	if (load_acquire(queue->state) != QUEUE_RUNNING)
@@ -196,7 +290,11 @@ bool queue_front(struct queue *queue, struct row *row)
 		store(queue->tail, start);
 		tail = start;
 	}
-	queue_entry_read(entry_at(queue, tail), row);
+	entry = entry_at(queue, tail);
+	if (!entry->record_size)
+		read_reference(queue, (const struct queue_reference *)entry, row);
+	else
+		queue_entry_read(entry, row);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "row.h"
+#include "shared.h"
 
 enum {
 	QUEUE_SIZE = 16 * 1024 * 1024,
@@ -41,6 +42,15 @@ struct queue_entry {
 	_Alignas(8) char data[];
 };
 
+/* In the place of an entry: one that several queues share. */
+struct queue_reference {
+	uint32_t size;
+	uint16_t record_size; /* 0: it is a reference */
+	uint32_t line_length; /* of the row's line, which follows the shared entry */
+	const struct queue_entry *entry;
+	struct shared_block *block; /* where that lies */
+};
+
 struct queue {
 	char *ring;
 	size_t size; /* a power of two */
@@ -51,9 +61,14 @@ struct queue {
 	uint64_t woken_head; /* the head when it last woke the consumer */
 	uint64_t highest;    /* bytes of the ring that were in use since it was trimmed */
 	unsigned int calm;   /* fresh starts in a row that used little */
+	struct shared_block *pushed_block; /* of the last reference; compared only */
+	uint64_t blocks_held; /* blocks that were referred to, ever */
+	uint64_t referred;    /* bytes of the entries that were referred to since it last woke the consumer */
 	/* The consumer's, and the producer's when the state is not QUEUE_RUNNING. */
 	_Alignas(64) _Atomic uint64_t tail;
 	uint64_t available; /* bytes that are known to be filled */
+	struct shared_block *block; /* of the last reference that was read: held until that of another one is */
+	_Atomic uint64_t blocks_released;
 	_Alignas(64) _Atomic int state;
 };
 
@@ -61,7 +76,10 @@ struct queue {
 int queue_init(struct queue *queue, size_t size, int eventfd);
 void queue_done(struct queue *queue);
 
-/* False when it is full: the row is lost, and the caller counts it. */
+/*
+ * False when it is full: the row is lost, and the caller counts it. Of a row that several queues share it takes a
+ * reference; a copy when the blocks that it holds take twice as many bytes already as it has itself.
+ */
 bool queue_push(struct queue *queue, const struct row *row);
 
 /* Whether the next row is sure to find room. */
@@ -70,7 +88,7 @@ bool queue_has_room(struct queue *queue);
 /* Wakes the consumer, if it is idle, for what was pushed. */
 void queue_wake(struct queue *queue);
 
-/* Bytes pushed since the last queue_wake(). */
+/* Bytes pushed since the last queue_wake(), those of shared entries included. */
 size_t queue_unannounced(const struct queue *queue);
 
 /* The oldest entry as a row that points into the queue, or false when it is empty. */

@@ -7,12 +7,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "lines.h"
 #include "names.h"
+#include "queue.h"
 #include "recorder.h"
 #include "row.h"
+#include "shared.h"
 #include "writer/writer.h"
 
 #define SESSIONS 64
+/*
+ * Sessions of CSV in the clear that want a row, from which on its line is made once for all of them, by the consumer
+ * thread. With fewer it would take more of this thread's time than copying the row for each, and while it is busy the
+ * rings fill.
+ */
+#define SHARING 4
 
 struct router {
 	struct router_config config;
@@ -20,6 +29,10 @@ struct router {
 	_Atomic int waiting;  /* threads that want the lock */
 	uint64_t attached;    /* sessions that have a writer */
 	struct writer *writers[SESSIONS];
+	uint64_t lined;	      /* of these, the ones whose rows have the same lines */
+	bool shares;	      /* there are enough of these that a row may be shared */
+	struct lines *lines;  /* NULL: none has been needed */
+	struct shared shared; /* rows that many of these want */
 	uint64_t recording; /* sessions that have a recorder */
 	struct recorder *recorders[SESSIONS];
 	uint64_t tallied; /* sessions whose rows are counted in `tally` */
@@ -52,6 +65,8 @@ void router_free(struct router *router)
 {
 	if (!router)
 		return;
+	shared_done(&router->shared);
+	lines_free(router->lines);
 	pthread_mutex_destroy(&router->lock);
 	free(router);
 }
@@ -62,6 +77,12 @@ static void lock_outside(struct router *router)
 	atomic_fetch_add(&router->waiting, 1);
 	pthread_mutex_lock(&router->lock);
 	atomic_fetch_sub(&router->waiting, 1);
+}
+
+static void set_lined(struct router *router, uint64_t lined)
+{
+	router->lined = lined;
+	router->shares = __builtin_popcountll(lined) >= SHARING;
 }
 
 /* Attaches either a writer or a recorder; the other is NULL. */
@@ -76,6 +97,7 @@ static int attach(struct router *router, unsigned int session, struct writer *wr
 	if (!((router->attached | router->recording) >> session & 1)) {
 		router->writers[session] = writer;
 		router->attached |= (uint64_t)!!writer << session;
+		set_lined(router, router->lined | (uint64_t)(writer && writer_takes_lines(writer)) << session);
 		router->recorders[session] = recorder;
 		router->recording |= (uint64_t)!!recorder << session;
 		result = 0;
@@ -103,6 +125,7 @@ void router_detach(struct router *router, unsigned int session)
 		writer_queue_wake(router->writers[session]);
 	router->writers[session] = NULL;
 	router->attached &= ~(1ULL << session);
+	set_lined(router, router->lined & ~(1ULL << session));
 	router->recorders[session] = NULL;
 	router->recording &= ~(1ULL << session);
 	pthread_mutex_unlock(&router->lock);
@@ -130,6 +153,7 @@ static void wake_writers(struct router *router)
 void router_end(struct router *router)
 {
 	wake_writers(router);
+	shared_drained(&router->shared);
 	pthread_mutex_unlock(&router->lock);
 }
 
@@ -285,6 +309,35 @@ static void drop_transient(struct router *router, const struct iotr_record *head
 	names_drop(router->config.names, record->name2);
 }
 
+/*
+ * Keeps the row, and its line behind it, where the queues of all its sessions can refer to it. A row that is too long
+ * for that stays as it is, and is copied for each.
+ */
+static void share(struct router *router, struct row *row)
+{
+	size_t size = queue_entry_size(row);
+	struct queue_entry *entry;
+
+	if (size + lines_bound(row) > SHARED_ENTRY_MAX || (!router->lines && lines_new(&router->lines) < 0))
+		return;
+	entry = shared_reserve(&router->shared);
+	if (!entry)
+		return;
+	row->line_length = (uint32_t)lines_write(router->lines, row, (char *)entry + size);
+	if (!row->line_length)
+		return;
+	queue_entry_fill(entry, row, size);
+	row->entry = entry;
+	row->block = router->shared.block;
+	shared_add(&router->shared, (size + row->line_length + 7) & ~(size_t)7);
+}
+
+/* Nearly always there are not enough sessions for it, which is known without a look at the row. */
+static bool wants_sharing(const struct router *router, const struct iotr_record *record)
+{
+	return router->shares && __builtin_popcountll(record->sessions & router->lined) >= SHARING;
+}
+
 int router_row(struct router *router, const struct iotr_record *record, size_t size)
 {
 	struct row row = { .record = record, .fs_type = "" };
@@ -302,6 +355,8 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	router->name_lost = false;
 	describers[record->stream](router, &row);
 	row.name_lost = router->name_lost || record->unread;
+	if (wants_sharing(router, record))
+		share(router, &row);
 	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)

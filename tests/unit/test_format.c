@@ -257,7 +257,7 @@ static void add_row_of_ones(enum iotr_stream stream)
 		struct iotr_record head;
 		char bytes[512];
 	} record;
-	struct row row = { &record.head, { "/ones", 5, false }, { "/ones2", 6, false }, "ones", false };
+	struct row row = { .record = &record.head, .path = { "/ones", 5, false }, .path2 = { "/ones2", 6, false }, .fs_type = "ones" };
 
 	ck_assert_uint_le(sizes[stream], sizeof(record));
 	memset(&record, 1, sizeof(record));
@@ -283,7 +283,7 @@ static void write_named(enum iotr_stream stream, const struct named_row *rows, i
 	begin(stream);
 	for (int i = 0; i < 2 * count; i++) {
 		struct named_row from = rows[i % count];
-		struct row row = { &from.record.head, from.path, from.path2, from.fs_type ?: "", false };
+		struct row row = { .record = &from.record.head, .path = from.path, .path2 = from.path2, .fs_type = from.fs_type ?: "" };
 
 		from.record.head.start_ns += (uint64_t)i;
 		add_row(&row);
@@ -409,8 +409,8 @@ START_TEST(bounds_rows)
 		.fd = INT32_MIN, .flag_kind = IOTR_FLAGS_FILE, .has_fd = 1, .has_mapping = 1,
 		.counts_bytes = 1,
 	};
-	struct row row = { &record.head, { path, sizeof(path), true }, { path, sizeof(path), true },
-			   "0123456789abcdef", false };
+	struct row row = { .record = &record.head, .path = { path, sizeof(path), true },
+			   .path2 = { path, sizeof(path), true }, .fs_type = "0123456789abcdef" };
 
 	format = (enum iotr_format)_i;
 	begin(IOTR_VFS);
@@ -428,7 +428,7 @@ END_TEST
 START_TEST(writes_json_values)
 {
 	struct iotr_vfs_record record = vfs_rows[0].record.vfs;
-	struct row row = { &record.head, { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, { 0 }, "", false };
+	struct row row = { .record = &record.head, .path = { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, .fs_type = "" };
 
 	format = IOTR_FORMAT_JSONL;
 	record.offset = 18446744073709551614ULL;

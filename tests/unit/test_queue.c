@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -252,6 +253,162 @@ START_TEST(loses_nothing_between_threads)
 }
 END_TEST
 
+/* ---- rows that several queues share ---- */
+
+static struct shared shared;
+
+/* The row of push(), as an entry in a block, with its number as its line. */
+static bool push_shared(struct queue *to, uint64_t number)
+{
+	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs), .start_ns = number } };
+	struct row row = { .record = &vfs.head, .path = { text, length_of(number), false }, .fs_type = text };
+	size_t size = queue_entry_size(&row);
+	struct queue_entry *entry = shared_reserve(&shared);
+
+	ck_assert_ptr_nonnull(entry);
+	queue_entry_fill(entry, &row, size);
+	memcpy((char *)entry + size, &number, sizeof(number));
+	shared_add(&shared, size + sizeof(number));
+	row.entry = entry;
+	row.block = shared.block;
+	row.line_length = sizeof(number);
+	return queue_push(to, &row);
+}
+
+static void check_shared(const struct row *row, uint64_t number)
+{
+	ck_assert_uint_eq(row->record->start_ns, number);
+	ck_assert_uint_eq(row->path.length, length_of(number));
+	ck_assert_mem_eq(row->path.text, text, row->path.length);
+	ck_assert_ptr_null(row->block);
+	if (row->line)
+		ck_assert_mem_eq(row->line, &number, row->line_length);
+}
+
+static bool number_is_shared(uint64_t number)
+{
+	return number % 11 < 8;
+}
+
+/* References, copies of what is shared, and rows of its own: all in order, and the blocks are given back. */
+START_TEST(refers_to_shared_rows)
+{
+	uint64_t pushed = 0, popped = 0, references = 0, copies = 0;
+	struct row row;
+
+	begin();
+	while (popped < 60000) {
+		while (number_is_shared(pushed) ? push_shared(queue, pushed) : push(pushed))
+			pushed++;
+		for (int i = 0; (i < 3000 || pushed % 7 == 0) && queue_front(queue, &row); i++) {
+			if (number_is_shared(popped))
+				check_shared(&row, popped);
+			else
+				check(&row, popped);
+			references += row.line != NULL;
+			copies += number_is_shared(popped) && !row.line;
+			popped++;
+			queue_pop(queue);
+		}
+	}
+	ck_assert_uint_gt(references, 10000);
+	ck_assert_uint_gt(copies, 100);
+	end();
+	ck_assert_uint_eq(atomic_load(&shared.block->holders), 1);
+	shared_done(&shared);
+}
+END_TEST
+
+/* A queue that nobody reads holds a bounded number of blocks, and gives them back at its end. */
+START_TEST(holds_few_blocks)
+{
+	struct shared_block *first;
+	uint64_t number = 0;
+
+	begin();
+	ck_assert(push_shared(queue, number++));
+	first = shared.block;
+	ck_assert_uint_eq(atomic_load(&first->holders), 2);
+	while (push_shared(queue, number))
+		number++;
+	ck_assert_uint_eq(queue->blocks_held, 2 * SIZE / SHARED_BLOCK);
+	ck_assert_uint_eq(atomic_load(&first->holders), 1);
+	shared_hold(first);
+	end();
+	ck_assert_uint_eq(atomic_load(&first->holders), 1);
+	shared_release(first);
+	shared_done(&shared);
+}
+END_TEST
+
+enum { READERS = 3 };
+
+static struct queue *queues[READERS];
+static atomic_bool all_pushed;
+
+/* Each at a pace of its own. */
+static void *read_shared(void *argument)
+{
+	struct queue *own = argument;
+	uint64_t last = 0, rows = 0;
+	struct row row;
+
+	for (;;) {
+		bool ended = atomic_load(&all_pushed);
+
+		if (!queue_front(own, &row)) {
+			if (ended)
+				return (void *)rows;
+			sched_yield();
+			continue;
+		}
+		ck_assert_uint_gt(row.record->start_ns, last);
+		last = row.record->start_ns;
+		check_shared(&row, last);
+		queue_pop(own);
+		if (++rows % 5000 == 0 && own == queues[1])
+			usleep(2000);
+	}
+}
+
+START_TEST(shares_between_threads)
+{
+	uint64_t lost[READERS] = { 0 };
+	pthread_t threads[READERS];
+	void *rows;
+
+	for (int i = 0; i < READERS; i++) {
+		begin();
+		queues[i] = queue;
+		pthread_create(&threads[i], NULL, read_shared, queue);
+	}
+	for (uint64_t number = 1; number <= ROWS / 3; number++)
+		for (int i = 0; i < READERS; i++)
+			lost[i] += !push_shared(queues[i], number);
+	atomic_store(&all_pushed, true);
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], &rows);
+		ck_assert_uint_eq((uintptr_t)rows + lost[i], ROWS / 3);
+		queue = queues[i];
+		end();
+	}
+	ck_assert_uint_eq(atomic_load(&shared.block->holders), 1);
+	shared_done(&shared);
+}
+END_TEST
+
+/* Memory that is not needed any more is given back after a while. */
+START_TEST(gives_shared_memory_back)
+{
+	begin();
+	ck_assert(push_shared(queue, 1));
+	end();
+	for (int i = 0; i < 1000; i++)
+		shared_drained(&shared);
+	ck_assert_ptr_null(shared.block);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, keeps_rows_in_order);
@@ -261,6 +418,10 @@ static void add(TCase *tests)
 	tcase_add_test(tests, wakes_once_a_drain);
 	tcase_add_test(tests, touches_little_when_kept_empty);
 	tcase_add_test(tests, loses_nothing_between_threads);
+	tcase_add_test(tests, refers_to_shared_rows);
+	tcase_add_test(tests, holds_few_blocks);
+	tcase_add_test(tests, shares_between_threads);
+	tcase_add_test(tests, gives_shared_memory_back);
 }
 
 int main(void)

@@ -84,6 +84,7 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 		error = cells_anonymizer_new(config->anonymize_key, &writer->anonymizer);
 	if (error < 0)
 		return error;
+	writer->takes_lines = config->format == IOTR_FORMAT_CSV && !writer->anonymizer;
 	writer->started_at = clocks_measure();
 	trace_notify(writer->trace, writer->eventfd);
 	if (writer->rotate_interval_ns)

@@ -191,6 +191,9 @@ void writer_tap_set(struct writer *writer, writer_tap tap, void *userdata);
 /* Whether the next row will find room, for a producer that can wait instead of losing it. */
 bool writer_queue_has_room(struct writer *writer);
 
+/* Whether rows of several such sessions have the same line: CSV in the clear. Any thread. */
+bool writer_takes_lines(const struct writer *writer);
+
 /* Consumer thread: queues a row (lost and counted when the queue is full), and wakes the writer after many. */
 void writer_queue_row(struct writer *writer, const struct row *row);
 void writer_queue_wake(struct writer *writer);

@@ -29,6 +29,11 @@ void writer_queue_row(struct writer *writer, const struct row *row)
 		queue_wake(&writer->queue);
 }
 
+bool writer_takes_lines(const struct writer *writer)
+{
+	return writer->takes_lines;
+}
+
 bool writer_queue_has_room(struct writer *writer)
 {
 	return queue_has_room(&writer->queue);

@@ -82,6 +82,7 @@ struct writer {
 	/* Read by the consumer thread for each row: among what stays as it is. */
 	_Alignas(WRITER_LINE) uint32_t mask; /* streams that it has */
 	_Atomic(const char *) limit; /* that was reached: the reason of the end; NULL: none */
+	bool takes_lines; /* its rows are CSV in the clear */
 	const struct format *format;
 	struct trace *trace;
 	uint64_t max_size, max_events, rotate_size, rotate_interval_ns; /* 0: none */

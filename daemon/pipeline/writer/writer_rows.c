@@ -63,13 +63,16 @@ static bool accept_line(struct writer *writer, struct writer_stream *stream, cha
 	return true;
 }
 
-/* The wall clock may be set or slewed while we run: each row gets the wall-clock time at which it happened. */
-static void choose_clock(struct writer *writer, uint64_t start_ns)
+/* Writes the row's line behind the buffer's end, and returns its length. */
+static size_t write_line(struct writer *writer, struct writer_stream *stream, const struct row *row, char **line)
 {
-	if (clocks_covers(&writer->clock, start_ns))
-		return;
-	writer->clock = clocks_at(start_ns);
-	writer->cells.realtime_offset = writer->clock.offset_ns;
+	if (row->line && writer->takes_lines) {
+		*line = sink_reserve(&stream->sink, row->line_length);
+		memcpy(*line, row->line, row->line_length);
+		return row->line_length;
+	}
+	*line = sink_reserve(&stream->sink, writer->format->bound(row, writer->anonymizer));
+	return writer->format->row(stream->format, &writer->cells, row, *line);
 }
 
 static void write_row(struct writer *writer, const struct row *row)
@@ -78,9 +81,9 @@ static void write_row(struct writer *writer, const struct row *row)
 	char *line;
 	size_t length;
 
-	choose_clock(writer, row->record->start_ns);
-	line = sink_reserve(&stream->sink, writer->format->bound(row, writer->anonymizer));
-	length = writer->format->row(stream->format, &writer->cells, row, line);
+	/* The wall clock may be set or slewed while we run: each row gets the time at which it happened. */
+	writer->cells.realtime_offset = clocks_offset(&writer->clock, row->record->start_ns);
+	length = write_line(writer, stream, row, &line);
 	if (atomic_load_explicit(&stream->sink.error, memory_order_relaxed) &&
 	    !writer->disk.failing)
 		writer_disk_note(writer);

@@ -109,7 +109,8 @@ def profiles(world):
         return
     one, many = profile(world, 1), profile(world, MANY)
     total = sum(one.values())
-    table = Table('%d sessions over 1: where the time of a row goes, ns' % MANY, '', '1 session', '%d, each' % MANY, 'over 1')
+    table = Table('%d sessions over 1: where the time of a row goes, ns' % MANY, '', '1 session', '%d, each' % MANY,
+                  'over 1')
     for stage in sorted(one, key=one.get, reverse=True):
         table.add(stage, one[stage], many.get(stage, 0.0), MANY * many.get(stage, 0.0) / one[stage])
     table.add('all', total, sum(many.values()), MANY * sum(many.values()) / total)

@@ -16,7 +16,8 @@
 #include "probes/hooks.h"
 #include "probes/own.h"
 
-#define RINGS_BYTES (32U << 20) /* total of all row rings, but each has 1 MiB at least */
+#define RING_BYTES  (16U << 20) /* of a row ring at most, and 1 MiB at least */
+#define RINGS_BYTES (32U << 20) /* of all row rings */
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -35,7 +36,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 static int rings_create(struct probes *probes)
 {
 	int outer = probes_map(probes, "rings"), cpus = libbpf_num_possible_cpus();
-	uint32_t bytes = RINGS_BYTES;
+	uint32_t bytes = RING_BYTES;
 
 	probes->ring_count = cpus > CPUS_PER_RING ? (cpus + CPUS_PER_RING - 1) / CPUS_PER_RING : 1;
 	if (probes->ring_count > RINGS_MAX)

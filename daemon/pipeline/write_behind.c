@@ -128,6 +128,8 @@ size_t write_behind_put_blocks(struct write_behind *behind, int fd, const char *
 
 int write_behind_end(struct write_behind *behind, int fd)
 {
+	if (behind->cached - behind->dropped <= WRITE_BEHIND_LITTLE)
+		return sync_range(fd, behind->starting, behind->cached, SYNC_FILE_RANGE_WRITE);
 	behind->starting = behind->cached;
 	return drop(behind, fd);
 }

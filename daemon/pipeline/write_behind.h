@@ -18,6 +18,7 @@ enum {
 	/* Data, offset and size of what goes past the cache are multiples of this: all disks can do that. */
 	WRITE_BEHIND_BLOCK = 4096,
 	WRITE_BEHIND_STEP = 1024 * 1024,
+	WRITE_BEHIND_LITTLE = 256 * 1024, /* the end of a file is not waited for when no more than this is left */
 };
 
 struct write_behind {
@@ -39,5 +40,8 @@ size_t write_behind_put(struct write_behind *behind, int fd, const char *data, s
 size_t write_behind_put_blocks(struct write_behind *behind, int fd, const char *data, size_t size,
 			       uint64_t offset, int *error);
 
-/* The file is complete: waits until the disk has what is in the cache, and drops it from there. */
+/*
+ * The file is complete: waits until the disk has what is in the cache, and drops it from there. Of little, only the
+ * write-back is begun: files that small may be many, and waiting for each would hold up who writes them.
+ */
 int write_behind_end(struct write_behind *behind, int fd);

@@ -127,7 +127,8 @@ START_TEST(goes_past_the_cache)
 	put(10);
 	size -= 10;
 	put_blocks();
-	put(PIECE);
+	for (int i = 0; i <= WRITE_BEHIND_LITTLE / PIECE; i++)
+		put(PIECE);
 	ck_assert_int_eq(write_behind_end(&behind, fd), 0);
 	ck_assert_uint_eq(cached(), 0);
 	check_file();

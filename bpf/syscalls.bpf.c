@@ -14,6 +14,15 @@
 
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
+/* Whether a program on sys_enter has seen the call begin. */
+static __always_inline bool begun_at_enter(const struct iotr_control *page, __u64 thread, __u64 number,
+					   const struct task_struct *task)
+{
+	const struct slot *slot = page->functions == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
+
+	return slot && slot->sessions && slot->number == number && slot->task == (__u64)task && slot->torn != thread;
+}
+
 static __always_inline int call_begins(struct call_context context, __u32 parts)
 {
 	struct iotr_control *page = control_page();
@@ -24,6 +33,8 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	__u32 abi, tgid;
 
 	if (!page || number >= IOTR_CALLS)
+		return 0;
+	if (parts & (PART_FUNCTION | PART_STAND_IN) && !page->functions != !!(parts & PART_STAND_IN))
 		return 0;
 	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
 	drawn = call[0].sessions | call[IOTR_CALLS].sessions;
@@ -37,6 +48,8 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (is_own(page, tgid))
 		return 0;
 	abi = abi_of(task);
+	if (abi == IOTR_ABI_COMPAT && parts & PART_STAND_IN)
+		return 0; /* the programs that it stands in for do not see these calls */
 	if (abi == IOTR_ABI_COMPAT)
 		call += IOTR_CALLS;
 	sessions = call->sessions;
@@ -47,6 +60,8 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (!sessions)
 		return 0;
 	thread = thread_of(context);
+	if (parts & PART_FUNCTION && begun_at_enter(page, thread, number, task))
+		return 0;
 	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
 		return 0;
@@ -127,6 +142,22 @@ static __always_inline bool cache_wanted(void)
 	})
 
 #define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
+
+/*
+ * At function level, for calls of VFS until all functions have their hooks, which takes the kernel seconds. That of the
+ * end is attached first, and stays until nothing is in flight whose beginning the other one has seen.
+ */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(stand_in_exit, struct pt_regs *regs, long result)
+{
+	return call_ends(OF_REGS(regs), result, PARTS_ALL);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(stand_in_enter, struct pt_regs *regs, long number)
+{
+	return call_begins(OF_REGS(regs), PARTS_ALL | PART_STAND_IN);
+}
 
 /* At function level, where VFS has hooks of its own. */
 SEC("tp_btf/sys_enter")
@@ -212,7 +243,7 @@ static __always_inline bool call_in_flight(__u64 thread)
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
 	{                                                                                       \
-		return call_begins(OF_REGS(regs), parts);                                       \
+		return call_begins(OF_REGS(regs), (parts) | PART_FUNCTION);                     \
 	}                                                                                       \
 	SEC("fexit/__x64_sys_read")                                                             \
 	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \

@@ -22,6 +22,8 @@ enum part {
 	PART_FILE = 1,	 /* calls on a descriptor */
 	PART_RESULT = 2, /* calls with path arguments, or whose result identifies the file */
 	PART_AIO = 4,
+	PART_FUNCTION = 8,  /* it is on the function of a call */
+	PART_STAND_IN = 16, /* it stands in for programs on functions */
 };
 
 /* In the slot, after the arguments: the user address of an offset that is still to be read at the end; 0: none. */

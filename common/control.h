@@ -206,6 +206,13 @@ struct iotr_btrfs_bio {
 	__u32 unused;
 };
 
+/* At function level: which programs see system calls of VFS begin. Ends are seen by whichever is there. */
+enum iotr_functions {
+	IOTR_FUNCTIONS_NONE,  /* those on sys_enter, as not all functions have theirs yet */
+	IOTR_FUNCTIONS_BEGUN, /* those on functions; calls that a program on sys_enter has seen may be in flight */
+	IOTR_FUNCTIONS_ALONE, /* those on functions */
+};
+
 struct iotr_control {
 	__u64 open; /* session mask: those that accept new events; others only see events in flight end */
 	__u64 filtered[IOTR_FILTER_COUNT]; /* session mask by enum iotr_filter: those that use this kind of filter */
@@ -235,6 +242,7 @@ struct iotr_control {
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
 	struct iotr_btrfs_bio btrfs_bio; /* valid when bio_ends has an address for btrfs */
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
+	__u32 functions;	   /* enum iotr_functions */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */

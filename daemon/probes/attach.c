@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "probes/calls.h"
 #include "probes/counted.h"
 #include "probes/functions.h"
+#include "probes/handover.h"
 
 /* Adds the link to the group's, which then own it; it is destroyed on failure. */
 static int link_keep(struct probes *probes, enum probes_group group, struct bpf_link *link)
@@ -69,16 +69,6 @@ const struct probes_failure *probes_failures(const struct probes *probes, size_t
 {
 	*count = probes->failure_count;
 	return probes->failures;
-}
-
-static void function_failed(const struct call *call, int error, void *userdata)
-{
-	struct probes_failure *failure;
-	char hook[sizeof(failure->hook)];
-
-	snprintf(hook, sizeof(hook), "fentry, fexit/__x64_sys_%s", call->name);
-	failure = failure_add(userdata, PROBES_CALLS, hook, error);
-	failure->operations = call_operations(call);
 }
 
 /* ---- programs ---- */
@@ -191,12 +181,6 @@ static void failures_retry(struct probes *probes, enum probes_group group)
 	}
 }
 
-static int group_attach_calls(struct probes *probes)
-{
-	failures_forget(probes, PROBES_CALLS);
-	return functions_attach(probes->functions, function_failed, probes);
-}
-
 #define NO_GROUP PROBES_GROUP_COUNT
 
 /* Maps of events in flight, with the group of programs that fills them. */
@@ -233,24 +217,26 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	struct bpf_program *program;
 	int failed = 0, r = 0;
 
-	if (group == PROBES_CALLS && probes->functions && probes->attached[group])
-		return group_attach_calls(probes);
 	if (probes->attached[group]) {
 		failures_retry(probes, group);
+		if (group == PROBES_CALLS)
+			handover_retry(probes);
 		return 0;
 	}
-	if (!object || (group == PROBES_CALLS && !probes->functions))
+	if (!object)
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
 	empty_in_flight(probes, group);
 	failures_forget(probes, group);
-	if (group == PROBES_CALLS && probes->functions)
-		return group_attach_calls(probes);
 	bpf_object__for_each_program(program, object) {
 		if (!program_attaches(group, program))
 			continue;
 		r = program_attach(probes, group, program);
 		failed = failed ?: r;
+	}
+	if (group == PROBES_CALLS && probes->functions) {
+		handover_begin(probes);
+		return 0;
 	}
 	if (failed && !probes->link_count[group])
 		probes->attached[group] = false;
@@ -259,8 +245,8 @@ int probes_attach(struct probes *probes, enum probes_group group)
 
 void probes_detach(struct probes *probes, enum probes_group group)
 {
-	if (group == PROBES_CALLS && probes->functions)
-		functions_detach(probes->functions);
+	if (group == PROBES_CALLS)
+		handover_end(probes);
 	while (probes->link_count[group])
 		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
 	free(probes->links[group]);

@@ -380,7 +380,7 @@ static const char *const block_flags[] = {
 
 void control_page_block(struct probes *probes, const char *flag_names[32])
 {
-	const struct kernel *kernel = probes_kernel(probes);
+	struct kernel *kernel = &probes->kernel;
 	struct iotr_control *page = probes_page(probes);
 	unsigned int value;
 	char name[64];
@@ -396,11 +396,10 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 	}
 	if (kernel_enumerator(kernel, "__REQ_PREFLUSH", &value) && value < 32)
 		page->request_preflush = 1U << value;
-	probes->bio_ends_version = bio_ends_find(kernel->btf, page);
 }
 
 void control_page_modules(struct probes *probes)
 {
-	if (bio_ends_version() != probes->bio_ends_version)
+	if (probes->bio_ends_found && bio_ends_version() != probes->bio_ends_version)
 		probes->bio_ends_version = bio_ends_find(probes_kernel(probes)->btf, probes_page(probes));
 }

@@ -46,7 +46,7 @@ int control_page_set(struct probes *probes, unsigned int session, const struct i
 /* Removes the session's filters and operations; when it returns, no program emits for the session any more. */
 void control_page_clear(struct probes *probes, unsigned int session);
 
-/* Finds the kernel's numbers of operations and flags of block requests, and bio_ends. To be called once. */
+/* Finds the kernel's numbers of operations and flags of block requests. To be called once. */
 void control_page_block(struct probes *probes, const char *flag_names[32]);
 
 /*

@@ -4,15 +4,19 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "log.h"
 #include "probes/calls.h"
 #include "probes/clone.h"
+#include "probes/leave_behind.h"
+#include "thread.h"
 
 /* In the order of attachment: an entry program without its exit program would leave a slot in use. */
 enum side {
@@ -28,9 +32,17 @@ struct function {
 };
 
 struct functions {
-	pthread_t thread; /* valid while `detaching`: it owns the links */
-	bool detaching;
-	size_t count;
+	pthread_t thread; /* owns the links */
+	bool started;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	_Atomic uint32_t order;	 /* number of the last order, which is to attach or to detach */
+	_Atomic uint32_t done;	 /* number of the last one that was carried out */
+	_Atomic size_t reached;	 /* with the last order, if that is to attach: so many of `all` are done */
+	_Atomic bool attach, quit, loaded;
+	int notice; /* eventfd: an order was carried out, or the inodes' hooks are attached */
+	size_t inodes; /* the first of `all`, whose programs are not owned; then those of system calls */
+	_Atomic size_t count; /* of `all` */
 	struct function all[];
 };
 
@@ -127,97 +139,223 @@ static void function_load(struct function *function, const struct kernel *kernel
 		function->programs[side] = origin_clone(&origins[side], attach_types[side], id, name);
 }
 
-int functions_new(const struct kernel *kernel, struct bpf_object *object, struct functions **ret)
-{
-	_cleanup_(templates_done) struct templates templates = { 0 };
-	struct functions *functions;
-	int r = templates_init(&templates, kernel, object);
+/* ---- the thread ---- */
 
-	if (r < 0)
-		return r;
-	functions = calloc(1, sizeof(*functions) + call_count * sizeof(functions->all[0]));
-	if (!functions)
-		return -ENOMEM;
-	functions->count = call_count;
-	for (size_t i = 0; i < call_count; i++) {
-		memset(&functions->all[i], -1, sizeof(functions->all[i]));
-		function_load(&functions->all[i], kernel, &templates, &calls[i]);
-	}
-	*ret = functions;
+static int attach(int program, int *link)
+{
+	int fd;
+
+	if (program < 0 || *link >= 0)
+		return 0;
+	fd = bpf_raw_tracepoint_open(NULL, program);
+	if (fd < 0)
+		return -errno;
+	__atomic_store_n(link, fd, __ATOMIC_RELAXED);
 	return 0;
 }
 
 static void detach(int *link)
 {
 	closep(link);
-	*link = -1;
+	__atomic_store_n(link, -1, __ATOMIC_RELAXED);
 }
 
-static void *detach_thread(void *userdata)
+/* Detaching, those of inodes are the last, so that they are still there for a session that soon follows. */
+static void function_hook(struct functions *functions, size_t i, bool attached)
+{
+	struct function *function = &functions->all[i];
+	int r = 0;
+
+	if (attached)
+		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
+			r = attach(function->programs[side], &function->links[side]);
+	else
+		for (enum side side = SIDE_COUNT; side-- > 0;)
+			detach(&function->links[side]);
+	if (r < 0)
+		log_warning("cannot attach a hook on the function of %s: %s",
+			    i < functions->inodes ? "an inode" : calls[i - functions->inodes].name, strerror(-r));
+}
+
+static void reach(struct functions *functions, uint32_t order, size_t reached)
+{
+	pthread_mutex_lock(&functions->lock);
+	if (functions->order == order)
+		functions->reached = reached;
+	pthread_mutex_unlock(&functions->lock);
+	if (reached == functions->inodes)
+		eventfd_write(functions->notice, 1);
+}
+
+/* Carries out an order. False: there is another one by now. */
+static bool carry_out(struct functions *functions, uint32_t order, bool attached)
+{
+	size_t count = functions->count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (atomic_load(&functions->quit) || atomic_load(&functions->order) != order)
+			return false;
+		function_hook(functions, attached ? i : count - 1 - i, attached);
+		if (attached)
+			reach(functions, order, i + 1);
+	}
+	return true;
+}
+
+static void *work(void *userdata)
 {
 	struct functions *functions = userdata;
 
-	for (size_t i = 0; i < functions->count; i++)
-		for (enum side side = SIDE_COUNT; side-- > 0;)
-			detach(&functions->all[i].links[side]);
+	pthread_mutex_lock(&functions->lock);
+	while (!functions->quit) {
+		uint32_t order = functions->order;
+		bool attached = functions->attach, whole;
+
+		if (functions->done == order) {
+			pthread_cond_wait(&functions->changed, &functions->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&functions->lock);
+		whole = carry_out(functions, order, attached);
+		pthread_mutex_lock(&functions->lock);
+		if (!whole)
+			continue;
+		functions->done = order;
+		eventfd_write(functions->notice, 1);
+	}
+	pthread_mutex_unlock(&functions->lock);
 	return NULL;
 }
 
-/* Waits for the thread that detaches, if there is one. */
-static void detach_finish(struct functions *functions)
+static void order(struct functions *functions, bool attached)
 {
-	if (functions->detaching)
-		pthread_join(functions->thread, NULL);
-	functions->detaching = false;
+	pthread_mutex_lock(&functions->lock);
+	functions->attach = attached;
+	functions->reached = 0;
+	functions->order++;
+	if (!functions->started)
+		functions->started = thread_start(&functions->thread, work, functions) >= 0;
+	pthread_cond_signal(&functions->changed);
+	pthread_mutex_unlock(&functions->lock);
+}
+
+void functions_attach(struct functions *functions)
+{
+	order(functions, true);
+}
+
+void functions_detach(struct functions *functions)
+{
+	if (functions->attach)
+		order(functions, false);
+}
+
+enum functions_state functions_state(const struct functions *functions)
+{
+	bool all = true;
+
+	if (functions->done != functions->order || (functions->attach && !functions->loaded))
+		return FUNCTIONS_BUSY;
+	if (!functions->attach || functions->reached < functions->count)
+		return FUNCTIONS_DETACHED;
+	for (size_t i = 0; i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			all &= functions->all[i].programs[side] < 0 || functions->all[i].links[side] >= 0;
+	return all ? FUNCTIONS_ATTACHED : FUNCTIONS_FAILED;
+}
+
+bool functions_have_inodes(const struct functions *functions)
+{
+	return functions->attach && (functions->reached >= functions->inodes);
+}
+
+/* ---- life ---- */
+
+/* Programs that find the inodes of calls with paths. Those that the kernel has no function for were not loaded. */
+static size_t inodes_count(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+	size_t count = 0;
+
+	if (object)
+		bpf_object__for_each_program(program, object)
+			count += bpf_program__fd(program) >= 0;
+	return count;
+}
+
+int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
+{
+	size_t most = call_count + inodes_count(inodes);
+	struct functions *functions = calloc(1, sizeof(*functions) + most * sizeof(functions->all[0]));
+	struct bpf_program *program;
+
+	if (!functions)
+		return -ENOMEM;
+	memset(functions->all, -1, most * sizeof(functions->all[0]));
+	pthread_mutex_init(&functions->lock, NULL);
+	pthread_cond_init(&functions->changed, NULL);
+	functions->notice = notice;
+	if (inodes)
+		bpf_object__for_each_program(program, inodes)
+			if (bpf_program__fd(program) >= 0)
+				functions->all[functions->inodes++].programs[SIDE_EXIT] = bpf_program__fd(program);
+	functions->count = functions->inodes;
+	*ret = functions;
+	return 0;
+}
+
+int functions_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object)
+{
+	_cleanup_(templates_done) struct templates templates = { 0 };
+	int r = templates_init(&templates, kernel, object);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < call_count; i++)
+		function_load(&functions->all[functions->inodes + i], kernel, &templates, &calls[i]);
+	functions->count = functions->inodes + call_count;
+	functions->loaded = true;
+	return 0;
+}
+
+/* The descriptors of all links, in ascending order, for the caller to free. */
+static int *links_of(const struct functions *functions, size_t *count)
+{
+	int *links = calloc(functions->count * SIDE_COUNT + 1, sizeof(*links));
+
+	*count = 0;
+	for (size_t i = 0; links && i < functions->count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			if (functions->all[i].links[side] >= 0)
+				links[(*count)++] = functions->all[i].links[side];
+	return links;
 }
 
 void functions_free(struct functions *functions)
 {
+	_cleanup_free_ int *links = NULL;
+	size_t count;
+
 	if (!functions)
 		return;
-	functions_detach(functions);
-	detach_finish(functions);
+	pthread_mutex_lock(&functions->lock);
+	functions->quit = true;
+	pthread_cond_signal(&functions->changed);
+	pthread_mutex_unlock(&functions->lock);
+	if (functions->started)
+		pthread_join(functions->thread, NULL);
+	links = links_of(functions, &count);
+	if (links && count)
+		leave_behind(links, count);
 	for (size_t i = 0; i < functions->count; i++)
-		for (enum side side = 0; side < SIDE_COUNT; side++)
-			closep(&functions->all[i].programs[side]);
+		for (enum side side = 0; side < SIDE_COUNT; side++) {
+			closep(&functions->all[i].links[side]);
+			if (i >= functions->inodes)
+				closep(&functions->all[i].programs[side]);
+		}
+	pthread_cond_destroy(&functions->changed);
+	pthread_mutex_destroy(&functions->lock);
 	free(functions);
-}
-
-static int attach(int program, int *link)
-{
-	if (program < 0 || *link >= 0)
-		return 0;
-	*link = bpf_raw_tracepoint_open(NULL, program);
-	return *link < 0 ? -errno : 0;
-}
-
-int functions_attach(struct functions *functions, functions_failed failed, void *userdata)
-{
-	int first = 0, r;
-
-	detach_finish(functions);
-	for (size_t i = 0; i < functions->count; i++) {
-		struct function *function = &functions->all[i];
-
-		r = 0;
-		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
-			r = attach(function->programs[side], &function->links[side]);
-		if (r < 0)
-			failed(&calls[i], r, userdata);
-		first = first ?: r;
-	}
-	return functions_attached(functions) ? 0 : first;
-}
-
-/* Detaches in a thread, as the kernel waits for an RCU grace period at every hook, seconds in all. */
-void functions_detach(struct functions *functions)
-{
-	detach_finish(functions);
-	if (!functions_attached(functions))
-		return;
-	functions->detaching = !pthread_create(&functions->thread, NULL, detach_thread, functions);
-	if (!functions->detaching)
-		detach_thread(functions);
 }
 
 size_t functions_attached(const struct functions *functions)
@@ -242,7 +380,7 @@ uint64_t functions_missed(const struct functions *functions)
 
 void functions_runs(const struct functions *functions, struct probes_runs *runs)
 {
-	for (size_t i = 0; i < functions->count; i++)
+	for (size_t i = functions->inodes; i < functions->count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++)
 			program_runs(functions->all[i].programs[side], runs);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -123,7 +124,9 @@ int kernel_open(struct kernel *kernel)
 void kernel_done(struct kernel *kernel)
 {
 	btf__free(kernel->btf);
+	free(kernel->enums);
 	kernel->btf = NULL;
+	kernel->enums = NULL;
 }
 
 int kernel_function(const struct kernel *kernel, const char *name)
@@ -180,15 +183,26 @@ int kernel_function_arity(const struct kernel *kernel, const char *name)
 	return btf_vlen(btf__type_by_id(kernel->btf, btf__type_by_id(kernel->btf, id)->type));
 }
 
-bool kernel_enumerator(const struct kernel *kernel, const char *name, unsigned int *value)
+/* Most types are no enums, and there are very many of them, so they are looked through once. */
+static uint32_t *enums_find(const struct btf *btf)
 {
-	for (unsigned int id = 1; id < btf__type_cnt(kernel->btf); id++) {
-		const struct btf_type *type = btf__type_by_id(kernel->btf, id);
-		const struct btf_enum *values;
+	uint32_t *enums = calloc(btf__type_cnt(btf) + 1, sizeof(*enums));
+	size_t count = 0;
 
-		if (!btf_is_enum(type))
-			continue;
-		values = btf_enum(type);
+	for (unsigned int id = 1; enums && id < btf__type_cnt(btf); id++)
+		if (btf_is_enum(btf__type_by_id(btf, id)))
+			enums[count++] = id;
+	return enums;
+}
+
+bool kernel_enumerator(struct kernel *kernel, const char *name, unsigned int *value)
+{
+	if (!kernel->enums)
+		kernel->enums = enums_find(kernel->btf);
+	for (const uint32_t *id = kernel->enums; id && *id; id++) {
+		const struct btf_type *type = btf__type_by_id(kernel->btf, *id);
+		const struct btf_enum *values = btf_enum(type);
+
 		for (unsigned int i = 0; i < btf_vlen(type); i++) {
 			if (strcmp(btf__name_by_offset(kernel->btf, values[i].name_off), name))
 				continue;

@@ -8,6 +8,7 @@
 #include <bpf/btf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kernel {
 	struct btf *btf;
@@ -15,6 +16,7 @@ struct kernel {
 	bool read_kernel;     /* bpf_probe_read_kernel */
 	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
 	const char *function_reason; /* a text that says why, or why not */
+	uint32_t *enums;      /* BTF ids of all enums, 0 at the end; NULL: not looked for yet */
 	bool preempts;	      /* it preempts BPF programs, except those on classic tracepoints */
 };
 
@@ -43,5 +45,5 @@ int kernel_tracepoint_arity(const struct kernel *kernel, const char *name);
 /* Number of arguments of a function, or -ENOENT. */
 int kernel_function_arity(const struct kernel *kernel, const char *name);
 
-/* Value of an enumerator in any enum of the kernel; false: there is none of that name. */
-bool kernel_enumerator(const struct kernel *kernel, const char *name, unsigned int *value);
+/* Value of an enumerator in any enum of the kernel; false: there is none of that name, or no memory. */
+bool kernel_enumerator(struct kernel *kernel, const char *name, unsigned int *value);

@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "log.h"
 #include "probes/probes_private.h"
@@ -18,7 +17,6 @@
 
 struct loading {
 	pthread_t thread;
-	int notice; /* eventfd: another object is settled */
 	sd_event_source *source;
 	struct loading_wait *waiting;
 	_Atomic uint32_t hurry; /* mask of objects that are waited for */
@@ -44,7 +42,7 @@ static void *load(void *userdata)
 	while (!atomic_load(&loading->cancel) &&
 	       (which = next_object(probes, atomic_load(&loading->hurry))) < OBJECT_COUNT) {
 		object_settle(probes, which);
-		eventfd_write(loading->notice, 1);
+		eventfd_write(probes->notice, 1);
 	}
 	atomic_store(&loading->over, true);
 	return NULL;
@@ -55,7 +53,7 @@ static struct loading_wait *find_done(const struct probes *probes)
 {
 	struct loading_wait *wait = probes->loading->waiting;
 
-	while (wait && !loading_done(probes, wait->groups))
+	while (wait && !(loading_done(probes, wait->groups) && (!wait->inodes || probes_have_inodes(probes))))
 		wait = wait->next;
 	return wait;
 }
@@ -68,6 +66,7 @@ static int on_notice(sd_event_source *source, int fd, uint32_t events, void *use
 
 	(void)source, (void)events;
 	eventfd_read(fd, &value);
+	probes_see_to(probes);
 	while ((wait = find_done(probes))) {
 		loading_leave(probes, wait);
 		wait->loaded(wait);
@@ -82,9 +81,7 @@ int loading_begin(struct probes *probes, sd_event *event)
 
 	if (!loading)
 		return -ENOMEM;
-	loading->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = loading->notice < 0 ? -errno :
-				  sd_event_add_io(event, &loading->source, loading->notice, EPOLLIN, on_notice, probes);
+	r = sd_event_add_io(event, &loading->source, probes->notice, EPOLLIN, on_notice, probes);
 	probes->loading = loading;
 	if (r >= 0)
 		r = thread_start(&loading->thread, load, probes);
@@ -110,8 +107,6 @@ bool loading_free(struct probes *probes)
 		return false;
 	if (loading->thread)
 		pthread_join(loading->thread, NULL);
-	if (loading->notice >= 0)
-		close(loading->notice);
 	free(loading);
 	probes->loading = NULL;
 	return true;
@@ -133,7 +128,7 @@ void loading_await(struct probes *probes, struct loading_wait *wait)
 	*end = wait;
 	if (wait->groups != LOADING_ALL)
 		atomic_fetch_or(&loading->hurry, objects_of(wait->groups));
-	eventfd_write(loading->notice, 1); /* they may have been loaded since they were asked for */
+	eventfd_write(probes->notice, 1); /* they may have been loaded since they were asked for */
 }
 
 void loading_leave(struct probes *probes, struct loading_wait *wait)

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "log.h"
+#include "probes/bio_ends.h"
 #include "probes/functions.h"
+#include "probes/loading.h"
 #include "probes/rodata.h"
 
 #define NAMES_BYTES (16U << 20)
@@ -30,6 +32,7 @@ static const struct {
 #define FURTHER_ROW(id, object, stream) OBJECT_ROW(id, object)
 	OBJECT_ROW(SHARED, shared)
 	OBJECT_ROW(PROCESS, process)
+	OBJECT_ROW(FUNCTIONS, syscalls)
 	IOTR_STREAMS(STREAM_ROW)
 	IOTR_FURTHER_OBJECTS(FURTHER_ROW)
 };
@@ -81,6 +84,8 @@ static bool program_fits(const struct kernel *kernel, const struct bpf_program *
 	return arity >= 0 && (!suffix || arity == atoi(suffix + 2));
 }
 
+#define STAND_IN "stand_in_" /* programs that stand in for those on functions begin so */
+
 /* Whether a section is sys_enter or sys_exit of all system calls, not the function of one. */
 static bool on_system_calls(const char *section)
 {
@@ -89,17 +94,22 @@ static bool on_system_calls(const char *section)
 	return hook && (!strcmp(hook, "/sys_enter") || !strcmp(hook, "/sys_exit"));
 }
 
-static bool program_wanted(const struct probes *probes, const struct bpf_program *program)
+/* Of the programs on system calls, those on functions are in an object of their own, as they are needed last. */
+static bool program_wanted(const struct probes *probes, enum object which, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 	bool function = !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
 	const char *name = bpf_program__name(program);
 
+	if ((which == OBJECT_FUNCTIONS) != (function && which != OBJECT_INODES))
+		return false;
 	if (function && probes->level != PROBES_FUNCTION)
 		return false;
 	if (on_system_calls(section) && !strncmp(section, "tp/", 3) != probes->kernel.preempts)
 		return false;
 	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
+		return false;
+	if (!strncmp(name, STAND_IN, strlen(STAND_IN)) && probes->level != PROBES_FUNCTION)
 		return false;
 	return program_fits(&probes->kernel, program);
 }
@@ -163,7 +173,7 @@ static int object_load(struct probes *probes, enum object which, struct bpf_obje
 	if (!object)
 		return -errno;
 	bpf_object__for_each_program(program, object)
-		bpf_program__set_autoload(program, program_wanted(probes, program));
+		bpf_program__set_autoload(program, program_wanted(probes, which, program));
 	r = rodata_set(object, &(struct rodata){
 				       .typed_reads = probes->kernel.typed_reads,
 				       .ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
@@ -195,7 +205,10 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 	return NULL;
 }
 
-/* Programs on functions of system calls are templates, of which functions.c attaches copies. */
+/*
+ * Programs on functions of system calls are templates, of which functions.c attaches copies. What stands in for these
+ * meanwhile is attached with the group of the calls.
+ */
 bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
 	static const char *const hooks[PROBES_GROUP_COUNT] = {
@@ -208,6 +221,8 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 		return false;
 	if (group_object[group] != OBJECT_VFS)
 		return true;
+	if (group == PROBES_CALLS || !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN)))
+		return group == PROBES_CALLS && !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
 	return hook && hooks[group] && !strcmp(hook, hooks[group]);
 }
 
@@ -270,26 +285,41 @@ static void load_and_plug(struct probes *probes, enum object which)
 	bpf_object__close(object);
 }
 
-static void load_functions(struct probes *probes)
+static void make_functions(struct probes *probes)
 {
 	struct functions *functions = NULL;
-	int r = probes->objects[OBJECT_VFS] ?
-			functions_new(&probes->kernel, probes->objects[OBJECT_VFS], &functions) : -EOPNOTSUPP;
+	int r = functions_new(probes->objects[OBJECT_INODES], probes->notice, &functions);
 
 	if (r < 0)
-		log_warning("cannot load programs for the functions of system calls, so vfs cannot be recorded: %s",
-			    strerror(-r));
+		log_warning("no hooks on functions: %s", strerror(-r));
 	atomic_store(&probes->functions, functions);
+}
+
+static void load_functions(struct probes *probes)
+{
+	int r = -EOPNOTSUPP;
+
+	load_and_plug(probes, OBJECT_FUNCTIONS);
+	if (probes->objects[OBJECT_FUNCTIONS] && probes->functions)
+		r = functions_load(probes->functions, &probes->kernel, probes->objects[OBJECT_FUNCTIONS]);
+	if (r < 0)
+		log_warning("no hooks on the functions of system calls: %s", strerror(-r));
 }
 
 void object_settle(struct probes *probes, enum object which)
 {
 	bool functions = probes->level == PROBES_FUNCTION;
 
+	if ((which == OBJECT_BLOCK || which == OBJECT_CACHE) && !probes->bio_ends_found) {
+		probes->bio_ends_version = bio_ends_find(probes->kernel.btf, probes->page);
+		atomic_store(&probes->bio_ends_found, true);
+	}
+	if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))
+		load_and_plug(probes, which);
+	if (which == OBJECT_INODES && functions)
+		make_functions(probes);
 	if (which == OBJECT_FUNCTIONS && functions)
 		load_functions(probes);
-	else if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))
-		load_and_plug(probes, which);
 	atomic_fetch_or(&probes->settled, 1U << which);
 }
 
@@ -300,10 +330,14 @@ struct bpf_object *object_of(const struct probes *probes, enum probes_group grou
 
 uint32_t objects_of(uint32_t groups)
 {
-	uint32_t found = groups >> PROBES_CALLS & 1 ? 1U << OBJECT_FUNCTIONS : 0;
+	uint32_t found = 0;
 
+	if (groups == LOADING_ALL)
+		return OBJECTS_ALL;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)
 			found |= 1U << group_object[group];
+	if (groups >> PROBES_CALLS & 1)
+		found |= 1U << OBJECT_INODES;
 	return found;
 }

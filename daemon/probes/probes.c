@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -133,10 +134,11 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 	if (!probes)
 		return -ENOMEM;
 	probes->fault_period = 1;
+	probes->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	libbpf_set_print(print_libbpf);
 	for (size_t i = 0; i < RINGS_MAX; i++)
 		probes->rings[i] = -1;
-	r = first_load(probes, level, why, why_size);
+	r = probes->notice < 0 ? -errno : first_load(probes, level, why, why_size);
 	if (r < 0) {
 		probes_free(probes);
 		return r;
@@ -162,6 +164,7 @@ void probes_free(struct probes *probes)
 	for (size_t i = OBJECT_COUNT; i-- > 0;)
 		bpf_object__close(probes->objects[i]);
 	kernel_done(&probes->kernel);
+	closep(&probes->notice);
 	free(probes);
 }
 
@@ -196,7 +199,7 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 
 	if (probes->level == PROBES_TRACEPOINT && groups & calls)
 		groups = (groups & ~calls) | 1U << PROBES_ENTERS | 1U << PROBES_EXITS;
-	return groups;
+	return groups & ~(1U << PROBES_INODES); /* these come and go with the hooks on functions: see functions.h */
 }
 
 enum probes_level probes_level(const struct probes *probes)
@@ -236,8 +239,8 @@ static bool program_loaded(const char *name, const void *userdata)
 		if (!object)
 			continue;
 		program = bpf_object__find_program_by_name(object, name);
-		if (program)
-			return bpf_program__fd(program) >= 0;
+		if (program && bpf_program__fd(program) >= 0)
+			return true;
 	}
 	return false;
 }

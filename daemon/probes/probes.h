@@ -23,7 +23,7 @@ enum probes_level {
 
 /* Groups of programs that are attached and detached together. */
 enum probes_group {
-	PROBES_CALLS,	/* system calls of the file system, at function level */
+	PROBES_CALLS,	/* system calls of the file system, at function level, and what stands in for it: handover.c */
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
@@ -86,12 +86,23 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
 
+/*
+ * Goes on with what takes its time: at function level, from the programs that stand in to those on functions. To be
+ * called now and then while there are sessions; loading.h does when there is news.
+ */
+void probes_see_to(struct probes *probes);
+
+/*
+ * Whether the inodes of calls with paths are seen, as far as they are at this level: a moment after PROBES_CALLS was
+ * attached. What waits for that is told, see loading.h.
+ */
+bool probes_have_inodes(const struct probes *probes);
+
 /* A hook that could not be attached. */
 struct probes_failure {
 	enum probes_group group;
-	struct bpf_program *program; /* the program to try again with; NULL: a system call at function level */
+	struct bpf_program *program; /* the program to try again with */
 	char hook[96];		     /* as it is shown to users */
-	uint64_t operations;	     /* operations of VFS that it is for, as bits; 0: not known from the hook alone */
 	int error;		     /* negative errno */
 };
 

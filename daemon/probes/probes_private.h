@@ -16,7 +16,7 @@ enum object {
 #define OBJECT_NUMBER(id, ...) OBJECT_##id,
 	IOTR_STREAMS(OBJECT_NUMBER)
 	IOTR_FURTHER_OBJECTS(OBJECT_NUMBER)
-	OBJECT_FUNCTIONS, /* none of its own: the copies of programs of OBJECT_VFS for functions */
+	OBJECT_FUNCTIONS, /* programs on functions, of the same file as OBJECT_VFS, and their copies */
 	OBJECT_COUNT,
 };
 
@@ -36,6 +36,8 @@ struct probes {
 	struct bpf_object *_Atomic objects[OBJECT_COUNT]; /* NULL: not loaded; set by the thread that loads them */
 	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */
 	struct loading *loading; /* the thread that loads them, and who waits for it; NULL: it was not started */
+	uint64_t functions_ns; /* CLOCK_MONOTONIC: since then no call begins at the stand-in; see handover.c */
+	int notice; /* eventfd of the main loop: something was loaded, or attached by a thread */
 	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */
 	struct bpf_link **links[PROBES_GROUP_COUNT];
 	size_t link_count[PROBES_GROUP_COUNT];
@@ -48,6 +50,7 @@ struct probes {
 	size_t failure_count;
 	struct own own[IOTR_OWN];
 	uint64_t bio_ends_version; /* bio_ends_version() when the page's bio_ends were found */
+	_Atomic bool bio_ends_found; /* they were, by the thread that loads what needs them */
 	struct iotr_control *page;
 	uint64_t *known;
 	int rings[RINGS_MAX];

@@ -89,8 +89,6 @@ static uint64_t operations_of(const struct probes *probes, enum iotr_stream stre
 	const char *slash = strrchr(failure->hook, '/');
 	uint64_t operations = 0;
 
-	if (failure->operations)
-		return stream == IOTR_VFS ? failure->operations : 0;
 	for (size_t i = 0; slash && i < iotr_schemas[stream].operation_count; i++) {
 		const char *reason, *text = probes_hook(probes, stream, i, &reason);
 

@@ -28,13 +28,19 @@ static int prepare_filters(struct session *session, struct engine_error *error)
 	return r < 0 ? engine_fail(error, r, "tree", "cannot look for descendants that live already") : 0;
 }
 
+void recording_want(struct session *session)
+{
+	session->wish = (struct hookset_wish){ session->spec.streams, iotr_spec_follows_processes(&session->spec) };
+	hookset_want(session->context->hookset, &session->wish);
+}
+
 static void attach_hooks(struct session *session)
 {
 	struct session_context *context = session->context;
 
-	session->wish = (struct hookset_wish){ session->spec.streams, iotr_spec_follows_processes(&session->spec) };
 	consumer_run(context->consumer, true);
-	hookset_want(context->hookset, &session->wish);
+	if (!session->wish.streams)
+		recording_want(session);
 	missing_add_failures(context->probes, &session->wish, session->missing);
 	if (session->sink->ops->missing)
 		session->sink->ops->missing(session->sink, session->missing);

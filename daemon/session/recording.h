@@ -4,6 +4,9 @@
 
 #include "session/session.h"
 
+/* Attaches the hooks ahead of recording_begin(), which does it otherwise. */
+void recording_want(struct session *session);
+
 /*
  * Begins with the snapshots, if there is a folder (`folder_fd`, -1: there is none; it stays the caller's),
  * attaches the hooks, sets the filters, and opens the slot. -errno, after which recording_end() is to be called.

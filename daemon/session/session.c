@@ -268,6 +268,12 @@ static int open_now(struct session *session, const struct running_note *before, 
 	return r < 0 ? engine_fail(error, r, "", "cannot begin to open its files") : 0;
 }
 
+/* Whether rows would lack inodes, by which filters leave some out, in the moment until these are seen. */
+static bool needs_inodes(const struct session *session)
+{
+	return session->spec.streams & 1U << IOTR_VFS && !probes_have_inodes(session->context->probes);
+}
+
 static void on_programs(struct loading_wait *wait)
 {
 	struct session *session = (struct session *)((char *)wait - offsetof(struct session, programs));
@@ -275,6 +281,12 @@ static void on_programs(struct loading_wait *wait)
 	struct engine_error error = { 0 };
 	int r;
 
+	if (!wait->inodes && needs_inodes(session)) {
+		wait->inodes = true;
+		recording_want(session);
+		loading_await(session->context->probes, wait);
+		return;
+	}
 	session->awaits_programs = false;
 	r = open_now(session, before, &error);
 	running_note_done(&session->continued);
@@ -290,7 +302,7 @@ int session_open(struct session *session, const struct running_note *before, str
 
 	session->programs.groups = hookset_groups(context->probes, &wish);
 	session->programs.loaded = on_programs;
-	if (loading_done(context->probes, session->programs.groups))
+	if (loading_done(context->probes, session->programs.groups) && !needs_inodes(session))
 		return open_now(session, before, error);
 	if (before)
 		r = running_note_copy(before, &session->continued);

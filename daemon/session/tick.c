@@ -78,6 +78,7 @@ static int on_second(sd_event_source *source, uint64_t now, void *userdata)
 	sample(tick);
 	look_at_losses(tick);
 	control_page_modules(tick->context->probes);
+	probes_see_to(tick->context->probes);
 	clocks_measure(); /* even while no writer does: a dump needs the clock readings of now */
 	return registry_at(tick->registry, 0) ? again(source, SECOND_US) : 0;
 }

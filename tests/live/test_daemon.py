@@ -174,6 +174,29 @@ def descriptors(world):
 
 
 @test
+def goes_over_to_functions(world):
+    """At function level a session begins with programs on all system calls, and goes over; each call is one row."""
+    if world.level != 'function':
+        raise Skip('the level is %s' % world.level)
+    wait_for('no hooks', lambda: not attached(world.daemon), lambda: len(attached(world.daemon)))
+    path, count, more = world.path('read'), 0, 100
+    with open(path, 'wb') as file:
+        file.write(b'x')
+    with world.session('--vfs', '--pid', os.getpid(), '--path', path, '--operation', 'READ') as session:
+        check('sys_enter' in tracepoints(world.daemon), 'nothing stands in')
+        fd, end = os.open(path, os.O_RDONLY), time.monotonic() + PATIENCE
+        while more and time.monotonic() < end:
+            os.pread(fd, 7, count)
+            count += 1
+            if more < 100 or (count % 20 == 0 and 'sys_exit' not in tracepoints(world.daemon)):
+                more -= 1
+        os.close(fd)
+    equal(more, 0, 'rounds behind the moment when nothing stands in any more')
+    found = [int(row['offset']) for row in session.rows()]
+    equal(sorted(found), list(range(count)), 'offsets of the reads that are rows')
+
+
+@test
 def not_itself(world):
     """Neither the daemon nor a client that is connected is in the rows of a session without filters."""
     answers = world.path('answers')

@@ -22,6 +22,7 @@ struct fake_probes {
 	uint64_t in_flight;	   /* session mask: slots in which events are in flight */
 	const char *prepare_error; /* the error of setting filters; NULL: it succeeds */
 	const char *path_error;	   /* the error of looking for paths; NULL: it succeeds */
+	bool no_inodes;		   /* inodes are not seen yet, until fake_probes_loaded() */
 	bool loading;		   /* the programs are being loaded, until fake_probes_loaded() */
 	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* operations without a hook */
 };
@@ -30,5 +31,8 @@ struct fake_probes {
 extern struct fake_probes fake_probes;
 void fake_probes_reset(void);
 
-/* All programs are loaded: tells those who wait for them. */
+/* Tells those who wait of what there is now. */
+void fake_probes_tell(void);
+
+/* All programs are loaded, and inodes are seen. */
 void fake_probes_loaded(void);

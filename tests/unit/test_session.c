@@ -329,6 +329,34 @@ START_TEST(waits_for_its_programs)
 }
 END_TEST
 
+/* Its hooks are attached, and no row comes yet. */
+START_TEST(waits_for_inodes)
+{
+	fake_probes.no_inodes = true;
+	start_while_loading();
+	fake_probes.loading = false;
+	fake_probes_tell();
+	ck_assert_int_eq(session->state, SESSION_STARTING);
+	ck_assert(fake_probes.attached[PROBES_CALLS] && !fake_probes.open[session->slots.slot.bit]);
+	fake_probes_loaded();
+	ck_assert_int_eq(session->state, SESSION_RUNNING);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
+START_TEST(stopped_while_it_waits_for_inodes)
+{
+	fake_probes.no_inodes = true;
+	start_while_loading();
+	fake_probes.loading = false;
+	fake_probes_tell();
+	session_end(session, SESSION_STOPPED);
+	ck_assert_int_eq(told.result, -ECANCELED);
+	nothing_left();
+}
+END_TEST
+
 START_TEST(its_programs_are_refused)
 {
 	start_while_loading();
@@ -474,6 +502,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, fails_to_open);
 	tcase_add_test(tests, fails_to_set_filters);
 	tcase_add_test(tests, waits_for_its_programs);
+	tcase_add_test(tests, waits_for_inodes);
+	tcase_add_test(tests, stopped_while_it_waits_for_inodes);
 	tcase_add_test(tests, its_programs_are_refused);
 	tcase_add_test(tests, stopped_while_its_programs_are_loaded);
 	tcase_add_test(tests, shutdown_while_its_programs_are_loaded);

@@ -100,9 +100,9 @@ static uint64_t scan_ns(unsigned int count)
 /* So many segments as the week of a busy machine leaves do not hold up the daemon's start. */
 START_TEST(takes_time_by_the_number_of_segments)
 {
-	uint64_t few = scan_ns(5000), many = scan_ns(40000);
+	uint64_t few = scan_ns(3000), many = scan_ns(18000);
 
-	ck_assert_msg(many < 24 * few, "%llu ns for 5000, %llu for 40000", (unsigned long long)few,
+	ck_assert_msg(many < 15 * few, "%llu ns for 3000, %llu for 18000", (unsigned long long)few,
 		      (unsigned long long)many);
 }
 END_TEST

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * At function level: from the programs on sys_enter and sys_exit, which are attached at once and stand in, to those on
+ * functions, which a thread attaches meanwhile. See enum iotr_functions for what the programs do about it.
+ */
+#include "probes/handover.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "probes/functions.h"
+#include "probes/member.h"
+#include "probes/probes_private.h"
+
+#define BATCH	1024		/* slots read at once */
+#define LAST_NS 60000000000ULL /* after which nobody waits for the end of what the stand-in has seen begin */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void announce(struct probes *probes, enum iotr_functions functions)
+{
+	__atomic_store_n(&probes->page->functions, functions, __ATOMIC_SEQ_CST);
+}
+
+/* Lets go of the stand-in's last link: that of sys_exit is the first. */
+static void link_drop(struct probes *probes, size_t left)
+{
+	if (probes->link_count[PROBES_CALLS] > left)
+		bpf_link__destroy(probes->links[PROBES_CALLS][--probes->link_count[PROBES_CALLS]]);
+}
+
+static uint64_t word_at(const char *value, int offset)
+{
+	uint64_t word;
+
+	memcpy(&word, value + offset, sizeof(word));
+	return word;
+}
+
+/* Whether a slot has a call that began before then. 1, 0, or a negative errno. */
+static int any_before(int map, uint32_t size, int sessions, int start, uint64_t before_ns)
+{
+	_cleanup_free_ char *values = malloc((size_t)size * BATCH);
+	uint32_t keys[BATCH], token = 0, count;
+	bool begun = false;
+	int r = 0;
+
+	if (!values)
+		return -ENOMEM;
+	while (r == 0) {
+		count = BATCH;
+		r = bpf_map_lookup_batch(map, begun ? &token : NULL, &token, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT) /* -ENOENT: the last batch, which has entries */
+			return r;
+		begun = true;
+		for (uint32_t i = 0; i < count; i++) {
+			const char *value = values + (size_t)i * size;
+
+			if (word_at(value, sessions) && word_at(value, start) < before_ns)
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* Whether a call may be in flight whose beginning the stand-in has seen. */
+static bool in_flight(const struct probes *probes)
+{
+	const struct bpf_object *object;
+	const struct bpf_map *map = map_owner(probes, "slots", &object);
+	const struct btf *btf = map ? bpf_object__btf(object) : NULL;
+	uint32_t type = map ? bpf_map__btf_value_type_id(map) : 0;
+	int sessions = type ? member_offset(btf, (uint32_t)btf__resolve_type(btf, type), "sessions", NULL) : -ENOENT;
+	int start = type ? member_offset(btf, (uint32_t)btf__resolve_type(btf, type), "start_ns", NULL) : -ENOENT;
+
+	if (sessions < 0 || start < 0 || now_ns() > probes->functions_ns + LAST_NS)
+		return false;
+	return any_before(bpf_map__fd(map), (bpf_map__value_size(map) + 7) / 8 * 8, sessions, start,
+			  probes->functions_ns) > 0;
+}
+
+static void take_over(struct probes *probes)
+{
+	announce(probes, IOTR_FUNCTIONS_BEGUN);
+	probes_quiesce(probes);
+	probes->functions_ns = now_ns();
+	link_drop(probes, 1);
+	log_info("system calls of files are seen on their functions now");
+}
+
+static void finish(struct probes *probes)
+{
+	announce(probes, IOTR_FUNCTIONS_ALONE);
+	link_drop(probes, 0);
+}
+
+void handover_begin(struct probes *probes)
+{
+	announce(probes, IOTR_FUNCTIONS_NONE);
+	functions_attach(probes->functions);
+}
+
+void handover_retry(struct probes *probes)
+{
+	if (probes->functions && functions_state(probes->functions) == FUNCTIONS_FAILED)
+		functions_attach(probes->functions);
+}
+
+void handover_end(struct probes *probes)
+{
+	announce(probes, IOTR_FUNCTIONS_NONE);
+	if (probes->functions)
+		functions_detach(probes->functions);
+}
+
+bool probes_have_inodes(const struct probes *probes)
+{
+	return !probes->functions || functions_have_inodes(probes->functions);
+}
+
+void probes_see_to(struct probes *probes)
+{
+	struct functions *functions = probes->functions;
+
+	if (!functions || !probes->attached[PROBES_CALLS])
+		return;
+	if (probes->page->functions == IOTR_FUNCTIONS_BEGUN && !in_flight(probes))
+		finish(probes);
+	if (probes->page->functions != IOTR_FUNCTIONS_NONE)
+		return;
+	if (functions_state(functions) == FUNCTIONS_ATTACHED)
+		take_over(probes);
+	else if (functions_state(functions) == FUNCTIONS_DETACHED)
+		functions_attach(functions); /* some were not loaded yet when somebody wanted them */
+}

@@ -29,11 +29,13 @@ const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT] = { IOTR_STREAMS(SCHEMA
 
 static const struct iotr_column files_columns[] = { IOTR_FILES_COLUMNS(COLUMN) };
 static const struct iotr_column processes_columns[] = { IOTR_PROCESSES_COLUMNS(COLUMN) };
+static const struct iotr_column cgroups_columns[] = { IOTR_CGROUPS_COLUMNS(COLUMN) };
 
 const struct iotr_snapshot_schema iotr_snapshot_schemas[IOTR_SNAPSHOT_SCHEMAS] = {
 	{ "filesystem_snapshot", files_columns, LENGTH(files_columns) },
 	{ "process", processes_columns, LENGTH(processes_columns) },
 	{ "system_spec", NULL, 0 },
+	{ "cgroups", cgroups_columns, LENGTH(cgroups_columns) },
 };
 
 static const struct {
@@ -44,6 +46,7 @@ static const struct {
 	[IOTR_TYPE_WORD] = { "string", IOTR_PRIVACY_PUBLIC },
 	[IOTR_TYPE_TEXT] = { "text", IOTR_PRIVACY_TEXT },
 	[IOTR_TYPE_PATH] = { "path", IOTR_PRIVACY_PATH },
+	[IOTR_TYPE_NAME] = { "name", IOTR_PRIVACY_NAME },
 	[IOTR_TYPE_COMMAND] = { "command", IOTR_PRIVACY_NAME },
 	[IOTR_TYPE_ADDRESS] = { "address", IOTR_PRIVACY_ADDRESS },
 	[IOTR_TYPE_VALUE] = { "value", IOTR_PRIVACY_VALUE },

@@ -15,6 +15,7 @@ enum iotr_type {
 	IOTR_TYPE_WORD,    /* a word of the kernel or of this program, never a name that a user chose */
 	IOTR_TYPE_TEXT,	   /* this and the following kinds of text: any bytes, escaped */
 	IOTR_TYPE_PATH,
+	IOTR_TYPE_NAME, /* one that somebody chose, as a component of a path is */
 	IOTR_TYPE_COMMAND,
 	IOTR_TYPE_ADDRESS, /* an IP address, or the name of a Unix socket */
 	IOTR_TYPE_VALUE,   /* value of an option: a number, or any text */
@@ -57,14 +58,14 @@ struct iotr_schema {
 /* One entry per stream, indexed by enum iotr_stream. */
 extern const struct iotr_schema iotr_schemas[IOTR_STREAM_COUNT];
 
-/* Kinds of snapshots; each has a folder. */
+/* Kinds of snapshots, and the table of cgroups, which is listed with them; each has a folder. */
 struct iotr_snapshot_schema {
 	const char *folder;
 	const struct iotr_column *columns; /* of its table; NULL: the kind is no table */
 	size_t column_count;
 };
 
-enum { IOTR_SNAPSHOT_SCHEMAS = 3 };
+enum { IOTR_SNAPSHOT_SCHEMAS = 4 };
 
 extern const struct iotr_snapshot_schema iotr_snapshot_schemas[IOTR_SNAPSHOT_SCHEMAS];
 

@@ -190,6 +190,8 @@ static int open_parts(struct engine *engine)
 	if (r >= 0)
 		r = orders_new(&orders, &context->orders);
 	if (r >= 0)
+		r = groups_new(context->event, &context->errands, &context->groups);
+	if (r >= 0)
 		r = doctor_new(&selftest, &engine->doctor);
 	if (r >= 0)
 		r = registry_new(&registry, &engine->registry);
@@ -287,6 +289,7 @@ bool engine_free(struct engine *engine)
 	bpf_cost_free(context->bpf_cost);
 	hookset_free(context->hookset);
 	orders_free(context->orders);
+	groups_free(context->groups);
 	consumer_free(context->consumer);
 	probes_free(context->probes);
 	ended = context->abandoned ? storage_stop(context->storage) : storage_free(context->storage);

@@ -57,6 +57,13 @@ static void look_at_stream(const struct verify_trace *trace, const char *name,
 	}
 }
 
+static bool is_part(const char *file)
+{
+	const char *ending = strrchr(file, '.');
+
+	return ending && !strcmp(ending, segment_endings[SEGMENT_PART]);
+}
+
 static void look_at_snapshots(const struct verify_trace *trace, const char *name,
 			      struct verify_report *report)
 {
@@ -67,6 +74,8 @@ static void look_at_snapshots(const struct verify_trace *trace, const char *name
 		char path[2 * NAME_MAX + 2];
 
 		snprintf(path, sizeof(path), "%s/%s", name, file);
+		if (trace->running && is_part(file))
+			continue; /* it is being written */
 		if (!verify_knows_snapshot(trace, path))
 			verify_say(report, VERIFY_NOTE, path, "it is not in the manifest");
 	}

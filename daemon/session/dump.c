@@ -16,6 +16,7 @@
 #include "pipeline/clocks.h"
 #include "schema.h"
 #include "session/describe.h"
+#include "session/groups_tell.h"
 #include "pipeline/folder.h"
 #include "session/json_time.h"
 #include "session/memory_sink.h"
@@ -43,6 +44,7 @@ struct engine_dump {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
 	bool whole;		 /* no row of the requested span had been overwritten */
 	struct recorder_view *view;
+	struct cgroup_list *cgroups; /* that its rows may name; NULL: none are known */
 	struct json_object *missing; /* operations that its session cannot record; NULL: none */
 	struct writer_config config;
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE]; /* a copy: the session may end meanwhile */
@@ -131,6 +133,8 @@ static int write_rows(struct engine_dump *dump)
 	if (dump->missing)
 		writer_missing(writer, dump->missing);
 	feed(dump, writer);
+	if (dump->cgroups)
+		writer_cgroups(writer, TAKE(dump->cgroups), true, NULL, NULL);
 	r = finish(dump, writer);
 	writer_free(writer);
 	return r;
@@ -212,6 +216,7 @@ static struct memory_sink *memory_of(const struct engine_dump *dump)
 static void dump_free(struct engine_dump *dump)
 {
 	recorder_view_free(dump->view);
+	cgroup_list_free(dump->cgroups);
 	json_object_put(dump->missing);
 	json_object_put(dump->config.definition);
 	json_object_put(dump->config.hooks);
@@ -311,6 +316,7 @@ static int take_view(struct engine_dump *dump)
 	recorder_memory(recorder, &memory);
 	dump->whole = !memory.overwritten || memory.reaches_ns <= since;
 	dump->from_ns = since > memory.reaches_ns ? since : memory.reaches_ns;
+	dump->cgroups = groups_tell_list(dump->session, dump->from_ns);
 	return r;
 }
 

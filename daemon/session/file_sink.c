@@ -109,6 +109,26 @@ static void missing(struct row_sink *sink, struct json_object *missing)
 		writer_missing(files(sink)->writer, missing);
 }
 
+static void on_cgroups(int result, const struct writer_paths *paths, void *userdata)
+{
+	struct file_sink *sink = userdata;
+
+	(void)result, (void)paths;
+	sink->cgroups_sent = false;
+}
+
+/* One list at a time waits for the disk, but for the last. */
+static void cgroups(struct row_sink *sink, struct cgroup_list *list, bool last)
+{
+	struct file_sink *own = files(sink);
+
+	if (!own->writer || (own->cgroups_sent && !last)) {
+		cgroup_list_free(list);
+		return;
+	}
+	own->cgroups_sent = writer_cgroups(own->writer, list, last, on_cgroups, own) >= 0;
+}
+
 static void on_ended(int result, const struct writer_paths *paths, void *userdata)
 {
 	struct file_sink *sink = userdata;
@@ -207,6 +227,7 @@ static const struct row_sink_ops file_ops = {
 	.collect = collect,
 	.limit = limit,
 	.redefine = redefine,
+	.cgroups = cgroups,
 	.missing = missing,
 	.end = end,
 	.await = await,

@@ -17,6 +17,7 @@ struct file_sink {
 	const char *output;    /* absolute path of the folder; "" until it is open */
 	struct lingering *lingering;
 	uint64_t names_told[IOTR_STREAM_COUNT]; /* number of lost names that were logged */
+	bool cgroups_sent; /* a list of cgroups waits for the disk */
 	row_sink_handler ended;
 	void *userdata;
 };

@@ -9,6 +9,7 @@
 #include "session/counts.h"
 #include "session/descendants.h"
 #include "session/file_sink.h"
+#include "session/groups_tell.h"
 #include "session/missing.h"
 #include "snapshot/schedule.h"
 
@@ -52,6 +53,7 @@ static int flow(struct session *session, struct engine_error *error)
 	struct session_context *context = session->context;
 	int r;
 
+	groups_tell_begin(session);
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		const struct hookset_wish wish = { .streams = 1U << stream };
 
@@ -121,6 +123,7 @@ void recording_end(struct session *session)
 	schedule_end(session->schedule);
 	slot_close(&context->slots, &session->slots);
 	session_report(session);
+	groups_tell_end(session);
 	hookset_unwant(context->hookset, &session->wish);
 	session->wish = (struct hookset_wish){ 0 };
 	consumer_run(context->consumer, hookset_wanted(context->hookset));

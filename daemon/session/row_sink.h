@@ -54,6 +54,12 @@ struct row_sink_ops {
 	/* The definition has changed; the caller keeps the object. -errno. NULL: nothing to tell. */
 	int (*redefine)(struct row_sink *sink, struct json_object *definition);
 
+	/*
+	 * The cgroups that its rows may name, as they are now, or, `last`, as they were to its end; takes ownership.
+	 * What it has no time for now is dropped: it comes again. NULL: they are asked for when rows are written.
+	 */
+	void (*cgroups)(struct row_sink *sink, struct cgroup_list *list, bool last);
+
 	/* What the session cannot record. NULL: nothing to tell. */
 	void (*missing)(struct row_sink *sink, struct json_object *missing);
 

@@ -96,6 +96,12 @@ struct session {
 	uint64_t missed_told[IOTR_STREAM_COUNT]; /* since then, as last reported to the sink */
 	bool unfollowed_told; /* a warning was logged */
 	bool left_behind;     /* its writer waits for a disk that does not answer */
+	struct {
+		bool begun;
+		uint64_t since_ns; /* CLOCK_MONOTONIC: its first row comes later */
+		uint64_t version;  /* groups_version() of the last list */
+		uint64_t next_ns;  /* before that, no other list */
+	} groups; /* of groups_tell.h */
 	struct rates rates;
 	struct tail_hub *hub; /* live tails; NULL: there are none */
 };

@@ -4,6 +4,7 @@
 #include "pipeline/clocks.h"
 #include "probes/control_page.h"
 #include "session/counts.h"
+#include "session/groups_tell.h"
 
 #define SECOND_US 1000000
 #define REPORT_US 5000000
@@ -52,6 +53,32 @@ static void look_at_losses(struct tick *tick)
 			session->sink->ops->look(session->sink);
 }
 
+/* ---- cgroups ---- */
+
+static void tell_cgroups(const struct tick *tick)
+{
+	struct session *session;
+
+	for (size_t i = 0; (session = registry_at(tick->registry, i)); i++)
+		if (runs(session))
+			groups_tell(session);
+}
+
+/* Drops those that no session's rows can name any more. */
+static void forget_cgroups(const struct tick *tick)
+{
+	uint64_t before = UINT64_MAX;
+	const struct session *session;
+
+	for (size_t i = 0; (session = registry_at(tick->registry, i)); i++) {
+		uint64_t needed = groups_tell_needed(session);
+
+		before = needed < before ? needed : before;
+	}
+	if (before != UINT64_MAX)
+		groups_forget(tick->context->groups, before);
+}
+
 /* ---- timers ---- */
 
 static void sample(struct tick *tick)
@@ -77,6 +104,7 @@ static int on_second(sd_event_source *source, uint64_t now, void *userdata)
 	(void)now;
 	sample(tick);
 	look_at_losses(tick);
+	tell_cgroups(tick);
 	control_page_modules(tick->context->probes);
 	probes_see_to(tick->context->probes);
 	clocks_measure(); /* even while no writer does: a dump needs the clock readings of now */
@@ -92,6 +120,7 @@ static int on_report(sd_event_source *source, uint64_t now, void *userdata)
 	for (size_t i = 0; (session = registry_at(tick->registry, i)); i++)
 		if (runs(session))
 			session_report(session);
+	forget_cgroups(tick);
 	return registry_at(tick->registry, 0) ? again(source, REPORT_US) : 0;
 }
 

@@ -41,6 +41,7 @@ static int recover(struct recovery *recovery)
 		if (r < 0)
 			return r;
 	}
+	recover_cgroups(recovery);
 	recover_manifest_end(recovery);
 	r = manifest_file_replace(recovery->folder_fd, NULL, recovery->manifest, &recovery->segments, NULL);
 	if (r >= 0 && syncfs(recovery->folder_fd) < 0)

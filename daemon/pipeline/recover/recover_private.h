@@ -44,6 +44,11 @@ struct recovery {
 /* Recovers the stream that the manifest describes so. A negative errno ends the recovery of the folder. */
 int recover_stream(struct recovery *recovery, const char *flag, struct json_object *description);
 
+/* ---- recover_cgroups.c ---- */
+
+/* Makes what was last written of the table of cgroups whole, and adds it to the manifest. */
+void recover_cgroups(struct recovery *recovery);
+
 /* ---- recover_manifest.c ---- */
 
 /*

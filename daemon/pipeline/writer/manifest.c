@@ -135,7 +135,9 @@ void manifest_done(struct manifest *manifest)
 {
 	json_object_put(manifest->constant);
 	json_object_put(manifest->snapshots);
+	json_object_put(manifest->cgroups);
 	manifest->constant = NULL;
+	manifest->cgroups = NULL;
 	iotr_anonymizer_free(manifest->anonymizer);
 	manifest->anonymizer = NULL;
 	manifest->snapshots = NULL;
@@ -145,6 +147,12 @@ void manifest_set_snapshots(struct manifest *manifest, struct json_object *snaps
 {
 	json_object_put(manifest->snapshots);
 	manifest->snapshots = snapshots;
+}
+
+void manifest_set_cgroups(struct manifest *manifest, struct json_object *cgroups)
+{
+	json_object_put(manifest->cgroups);
+	manifest->cgroups = cgroups;
 }
 
 void manifest_set_missing(struct manifest *manifest, struct json_object *missing)
@@ -232,6 +240,22 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	add_u64(object, "removed", atomic_load(&stream->sink->removed));
 }
 
+/* Adds the snapshots, and the table of cgroups, to a list of their own. */
+static void add_snapshots(struct json_object *object, const struct manifest *manifest)
+{
+	struct json_object *list;
+	size_t count = manifest->snapshots ? json_object_array_length(manifest->snapshots) : 0;
+
+	if (!manifest->snapshots && !manifest->cgroups)
+		return;
+	list = json_object_new_array();
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(list, json_object_get(json_object_array_get_idx(manifest->snapshots, i)));
+	if (manifest->cgroups)
+		json_object_array_add(list, json_object_get(manifest->cgroups));
+	json_object_object_add(object, "snapshots", list);
+}
+
 static void add_changing(struct json_object *object, const struct manifest *manifest,
 			 const struct manifest_state *state)
 {
@@ -255,8 +279,7 @@ static void add_changing(struct json_object *object, const struct manifest *mani
 	if (state->losses)
 		json_object_object_add(object, "losses", json_object_get(state->losses));
 	json_object_object_add(object, "disk_errors", json_object_get(state->disk_errors));
-	if (manifest->snapshots)
-		json_object_object_add(object, "snapshots", json_object_get(manifest->snapshots));
+	add_snapshots(object, manifest);
 }
 
 /* Adds the segment's line, which is made once when the segment is complete. */

@@ -27,6 +27,7 @@ struct manifest {
 	size_t size;	     /* its bytes then */
 	struct iotr_anonymizer *anonymizer; /* NULL: names stay in the clear */
 	struct json_object *snapshots; /* array, NULL: none */
+	struct json_object *cgroups;   /* the entry of their table, which is listed with the snapshots; NULL: none */
 };
 
 struct manifest_config {
@@ -65,10 +66,13 @@ void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 /* Adds the definition, of which it takes ownership, and the time to the list of changes. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
 
-/* Takes ownership of the object; so does the next function. */
+/* Takes ownership of the object; so do the next two functions. */
 void manifest_set_missing(struct manifest *manifest, struct json_object *missing);
 
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
+
+/* Sets the entry of the table of cgroups, which is listed behind the snapshots. */
+void manifest_set_cgroups(struct manifest *manifest, struct json_object *cgroups);
 
 /* Adds a time of CLOCK_MONOTONIC, as the timestamp column has it. */
 void manifest_add_time(struct json_object *object, const char *key, uint64_t mono_ns,

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cgroups/list.h"
 #include "record.h"
 #include "rights.h"
 #include "row.h"
@@ -140,6 +141,12 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
  * manifest does not have them, and no handler is called.
  */
 int writer_snapshots(struct writer *writer, struct json_object *list, writer_handler handler, void *userdata);
+
+/*
+ * Writes the table of cgroups anew; takes ownership of the list. The `last` one makes the file whole, and lists it in the
+ * manifest. A negative errno: it is not written, and no handler, which may be NULL, is called.
+ */
+int writer_cgroups(struct writer *writer, struct cgroup_list *list, bool last, writer_handler handler, void *userdata);
 
 /* Sets what the session cannot record, in the manifest, which is written anew; copied. Any thread. */
 void writer_missing(struct writer *writer, struct json_object *missing);

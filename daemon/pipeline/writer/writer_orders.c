@@ -25,6 +25,7 @@ static void mail_done(struct mail *mail)
 		done->handler(mail->result, &done->paths, done->userdata);
 	writer_paths_done(&done->paths);
 	json_object_put(done->object);
+	cgroup_list_free(done->cgroups);
 	free(done);
 }
 
@@ -112,6 +113,22 @@ int writer_snapshots(struct writer *writer, struct json_object *list, writer_han
 
 	if (r < 0)
 		json_object_put(list);
+	return r;
+}
+
+int writer_cgroups(struct writer *writer, struct cgroup_list *list, bool last, writer_handler handler, void *userdata)
+{
+	const struct writer_mail mail = {
+		.mail.work = writer_do_cgroups,
+		.cgroups = list,
+		.last = last,
+		.handler = handler,
+		.userdata = userdata,
+	};
+	int r = writer->stopping ? -ESHUTDOWN : post(writer, &mail);
+
+	if (r < 0)
+		cgroup_list_free(list);
 	return r;
 }
 

@@ -8,6 +8,7 @@
  *   writer_mails.c      what it does of the main thread's orders
  *   writer_rows.c       rows from the queue to the sinks
  *   writer_manifest.c   the manifest
+ *   writer_cgroups.c    the table of cgroups
  *   writer_rotate.c     segments, and the limits of a session
  *   writer_counts.c, writer_disk.c   what was lost, and what the disk did not take: for any thread
  */
@@ -18,6 +19,7 @@
 
 #include "cells/cells.h"
 #include "cells/cells_anonymize.h"
+#include "cgroups/list.h"
 #include "clocks.h"
 #include "format.h"
 #include "losses.h"
@@ -207,11 +209,14 @@ struct writer_mail {
 	const char *reason;	   /* for the stop */
 	struct json_object *object; /* a definition, or a list of snapshots; NULL once taken */
 	struct clocks clocks;	    /* when a definition began to hold */
+	struct cgroup_list *cgroups;
+	bool last; /* of several such lists */
 };
 
 int writer_do_rotate(void *writer, struct mail *mail);
 int writer_do_snapshots(void *writer, struct mail *mail);
 int writer_do_missing(void *writer, struct mail *mail);
+int writer_do_cgroups(void *writer, struct mail *mail); /* writer_cgroups.c */
 int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);
 int writer_do_discard(void *writer, struct mail *mail);

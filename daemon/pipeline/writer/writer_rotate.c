@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cgroups/file.h"
 #include "schema.h"
 
 int writer_flush(struct writer *writer)
@@ -77,6 +78,7 @@ void writer_remove(struct writer *writer)
 	trace_forget(writer->trace);
 	FOR_EACH_STREAM (writer, stream)
 		sink_remove(&stream->sink, writer->output_fd);
+	cgroup_file_remove(writer->output_fd);
 	if (writer->manifest.constant)
 		manifest_remove(&writer->manifest);
 	if (writer->own_folder)

@@ -25,6 +25,7 @@ struct groups {
 	struct load *loading;	     /* NULL: that is over */
 	struct scan *walking;	     /* NULL: none is under way */
 	int refused;		     /* why nothing tells of cgroups that come and go: negative errno, or 0 */
+	bool watched;		     /* its programs have told of them since the first session began */
 	int unwalked;		     /* why the last walk found nothing: negative errno, or 0 */
 	bool whole;		     /* the last walk saw the whole hierarchy */
 	bool walk_again;	     /* the walk that is under way began before something was missed */
@@ -144,7 +145,7 @@ static void scan_take(struct groups *groups)
 	groups->whole = scan->whole;
 	if (scan->result >= 0)
 		groups_table_merge(&groups->table, &scan->found, scan->began_ns,
-				   scan->whole && (groups->lost_here || !groups->hierarchy));
+				   scan->whole && (groups->lost_here || !groups->watched));
 	if (groups->walk_again)
 		walk(groups);
 }
@@ -211,9 +212,11 @@ static void watch(struct groups *groups)
 {
 	if (groups->loading && errand_wait(&groups->loading->errand, clocks_mono_ns() + LOAD_NS))
 		load_take(groups);
+	groups->watched = false;
 	if (!groups->hierarchy)
 		return;
 	groups->refused = hierarchy_attach(groups->hierarchy, groups->event, on_event, groups);
+	groups->watched = groups->refused >= 0;
 	groups->lost = hierarchy_lost(groups->hierarchy);
 }
 
@@ -266,7 +269,7 @@ static void explain(const struct groups *groups, struct cgroup_list *list)
 		snprintf(list->message, size, "the hierarchy of cgroups was not read in time");
 	else if (list->left_out)
 		snprintf(list->message, size, "there were more than %d cgroups", GROUPS_MAX);
-	else if (groups->refused < 0 || groups->loading)
+	else if (!groups->watched)
 		snprintf(list->message, size, "cgroups that were made and removed meanwhile are not known: %s",
 			 groups->refused < 0 ? strerror(-groups->refused) : "their programs were not loaded in time");
 	else if (groups->lost_here)

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 
@@ -197,7 +198,7 @@ def not_mounted(world):
     program = world.path('iotracerd')
     with open(program, 'w', encoding='ascii') as file:
         file.write('#!/bin/sh\nexec unshare --mount sh -c \'umount -l "$0" && exec "$@"\' %s %s "$@"\n' %
-                   (test_filter_cgroup.mounted(), world.daemon_program))
+                   (shlex.quote(test_filter_cgroup.mounted()), shlex.quote(world.daemon_program)))
     os.chmod(program, 0o755)
     folder = world.make('daemon')
     daemon = Daemon(program, folder, 'tracepoint').start()

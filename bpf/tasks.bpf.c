@@ -93,13 +93,16 @@ static __always_inline __s64 rss_of(struct mm_struct___tasks *mm)
 /* The process's number in its own PID namespace, the innermost one; 0 when it has given its number back. */
 static __always_inline __u32 namespace_pid_of(struct task_struct___tasks *task)
 {
-	struct pid *pid = task->thread_pid;
-	__u64 at = (__u64)pid + bpf_core_field_offset(pid->numbers);
-	__u32 number = 0;
+	__u32 number = 0, level = 0;
+	struct pid *pid = NULL;
 
+	/* By a helper, as verifiers of old kernels refuse to calculate with a pointer that a plain load yields. */
+	bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
+	bpf_core_read(&level, sizeof(level), &pid->level);
 	if (pid)
 		bpf_probe_read_kernel(&number, sizeof(number),
-				      (void *)(at + (__u64)pid->level * bpf_core_type_size(struct upid)));
+				      (void *)pid + bpf_core_field_offset(pid->numbers) +
+					      (__u64)level * bpf_core_type_size(struct upid));
 	return number;
 }
 

@@ -149,8 +149,8 @@ START_TEST(measures)
 	ck_assert_uint_eq(sink_growth(&sink, 100), 100);
 	ck_assert(sink_fits(&sink, 100, 1));
 	add_rows(10);
-	ck_assert(!sink_fits(&sink, 100, header + sink_pending(&sink) + 99));
-	ck_assert(sink_fits(&sink, 100, header + sink_pending(&sink) + 100));
+	ck_assert(!sink_fits(&sink, 100, header + sink_unwritten(&sink) + 99));
+	ck_assert(sink_fits(&sink, 100, header + sink_unwritten(&sink) + 100));
 	sink_flush(&sink);
 	size = bytes_of("fs/fs_000001.csv.part");
 	ck_assert(!sink_fits(&sink, 100, size + 99));
@@ -160,8 +160,8 @@ START_TEST(measures)
 	ck_assert(sink_fits(&sink, 100, 1));
 	add_row();
 	ck_assert_uint_eq(sink_growth(&sink, 100), 100);
-	ck_assert(!sink_fits(&sink, 100, header + sink_pending(&sink) + 99));
-	ck_assert(sink_fits(&sink, 100, header + sink_pending(&sink) + 100));
+	ck_assert(!sink_fits(&sink, 100, header + sink_unwritten(&sink) + 99));
+	ck_assert(sink_fits(&sink, 100, header + sink_unwritten(&sink) + 100));
 	sink_close(&sink);
 	ck_assert_uint_eq(extent.bytes, size + bytes_of("fs/fs_000002.csv"));
 	ck_assert_uint_eq(extent.rows, 11);
@@ -252,7 +252,7 @@ START_TEST(writes_past_the_cache_and_through_it)
 		add_rows(bursts[i]);
 		ck_assert_int_eq(sink_flush(&sink), 0);
 		ck_assert_uint_eq(sink.written, rows);
-		ck_assert_uint_eq(sink_pending(&sink), 0);
+		ck_assert_uint_eq(sink_unwritten(&sink), 0);
 		ck_assert_uint_eq(folder_lines(&folder, "fs/fs_000001.csv.part"), rows + 1);
 	}
 	ck_assert_int_eq(sink_close(&sink), 0);
@@ -275,7 +275,7 @@ START_TEST(counts_whole_rows_of_whole_blocks)
 	ck_assert_int_eq(sink_flush(&sink), 0);
 	while (sink.written == 1)
 		add_row();
-	ck_assert_uint_gt(sink_pending(&sink), 0);
+	ck_assert_uint_gt(sink_unwritten(&sink), 0);
 	ck_assert_uint_eq(sink.written + sink.buffered_rows, rows);
 	ck_assert_uint_eq(last()->rows, sink.written);
 	ck_assert_uint_le(last()->bytes, bytes_of("fs/fs_000001.csv.part"));

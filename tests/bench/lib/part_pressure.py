@@ -61,7 +61,8 @@ class Watch:
 
 def waiting(session):
     """Closed segments that are not compressed yet."""
-    return sum(name.endswith('.csv') for _, _, names in os.walk(session.output) for name in names)
+    return sum(name.endswith('.csv') for folder, _, names in os.walk(session.output) for name in names
+               if os.path.basename(folder) != 'cgroups')
 
 
 def catch_up(watch, seconds):

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "iovec.bpf.h"
-#include "pending.bpf.h"
+#include "aio_request.bpf.h"
 #include "slots.bpf.h"
 
 #define AIO_MAX	  1024 /* maximum of operations looked at in one call */
@@ -51,27 +51,27 @@ static __always_inline __u64 aio_key(__u64 control)
 }
 
 /* Sets the operation that an opcode stands for; false if it is no file operation. */
-static __always_inline bool aio_operation(__u32 opcode, struct pending *pending)
+static __always_inline bool aio_operation(__u32 opcode, struct aio_request *request)
 {
 	switch (opcode) {
 	case AIO_PREAD:
 	case AIO_PREADV:
-		pending->operation = IOTR_VFS_READ;
+		request->operation = IOTR_VFS_READ;
 		break;
 	case AIO_PWRITE:
 	case AIO_PWRITEV:
-		pending->operation = IOTR_VFS_WRITE;
+		request->operation = IOTR_VFS_WRITE;
 		break;
 	case AIO_FSYNC:
-		pending->operation = IOTR_VFS_FSYNC;
+		request->operation = IOTR_VFS_FSYNC;
 		return true;
 	case AIO_FDSYNC:
-		pending->operation = IOTR_VFS_FDATASYNC;
+		request->operation = IOTR_VFS_FDATASYNC;
 		return true;
 	default:
 		return false;
 	}
-	pending->counts_bytes = 1;
+	request->counts_bytes = 1;
 	return true;
 }
 
@@ -91,7 +91,7 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	struct slot *slot = slot_find(thread);
 	struct aio_control control = {};
 	__u64 user, file, key, sessions;
-	struct pending *pending;
+	struct aio_request *request;
 
 	if (!page || !slot)
 		return 0;
@@ -101,32 +101,32 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 		return 0;
 	}
 	key = aio_key(user);
-	pending_unended(key);
+	aio_request_unended(key);
 	sessions = sample(page, IOTR_VFS, slot->sessions);
-	pending = sessions ? pending_new(key, sessions) : NULL;
-	if (!pending)
+	request = sessions ? aio_request_new(key, sessions) : NULL;
+	if (!request)
 		return 0;
-	if (!aio_operation(control.opcode, pending)) {
-		pending_keep(key, pending, 0);
+	if (!aio_operation(control.opcode, request)) {
+		aio_request_keep(key, request, 0);
 		return 0;
 	}
-	pending->start_ns = slot->start_ns;
-	pending->index = index;
-	pending->fd = control.fd;
-	pending->has_fd = 1;
-	if (pending->counts_bytes) {
-		pending->flags = control.rw_flags;
-		pending->offset = control.offset;
-		pending->size = control.opcode < AIO_PREADV ? control.bytes :
+	request->start_ns = slot->start_ns;
+	request->index = index;
+	request->fd = control.fd;
+	request->has_fd = 1;
+	if (request->counts_bytes) {
+		request->flags = control.rw_flags;
+		request->offset = control.offset;
+		request->size = control.opcode < AIO_PREADV ? control.bytes :
 							      iovec_bytes(control.buffer, control.bytes,
 								  slot->abi == IOTR_ABI_COMPAT);
-		pending->unread = pending->size == IOTR_UNKNOWN;
+		request->unread = request->size == IOTR_UNKNOWN;
 	}
 	file = file_of_fd(current_task(), control.fd);
-	sessions = pending_file(page, pending, file, sessions);
-	if (pending_appends(pending))
-		pending->offset = IOTR_UNKNOWN; /* only the kernel's kiocb had it, which is freed by then */
-	pending_keep(key, pending, pending_wanted(page, pending, sessions));
+	sessions = aio_request_file(page, request, file, sessions);
+	if (aio_request_appends(request))
+		request->offset = IOTR_UNKNOWN; /* only the kernel's kiocb had it, which is freed by then */
+	aio_request_keep(key, request, aio_request_wanted(page, request, sessions));
 	return 0;
 }
 
@@ -135,18 +135,18 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 {
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
-	struct pending *pending;
+	struct aio_request *request;
 	__u64 user, key;
 
 	if (!page || !slot || !aio_control_read(slot, index, &user))
 		return 0;
 	key = aio_key(user);
-	pending = bpf_map_lookup_elem(&aio_pendings, &key);
-	if (!pending || pending->start_ns != slot->start_ns || pending->index != index)
+	request = bpf_map_lookup_elem(&aio_requests, &key);
+	if (!request || request->start_ns != slot->start_ns || request->index != index)
 		return 0; /* a later operation with a control block at the same address */
 	if (error && !index)
-		pending_emit(page, pending, error);
-	bpf_map_delete_elem(&aio_pendings, &key);
+		aio_request_emit(page, request, error);
+	bpf_map_delete_elem(&aio_requests, &key);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ __noinline int aio_reap_one(__u64 thread, __u32 index)
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	struct aio_event event = {};
-	struct pending *pending;
+	struct aio_request *request;
 	__u64 key;
 
 	if (!page || !slot)
@@ -164,11 +164,11 @@ __noinline int aio_reap_one(__u64 thread, __u32 index)
 	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
 		return 0;
 	key = aio_key(event.control);
-	pending = bpf_map_lookup_elem(&aio_pendings, &key);
-	if (!pending)
+	request = bpf_map_lookup_elem(&aio_requests, &key);
+	if (!request)
 		return 0;
-	pending_emit(page, pending, event.result);
-	bpf_map_delete_elem(&aio_pendings, &key);
+	aio_request_emit(page, request, event.result);
+	bpf_map_delete_elem(&aio_requests, &key);
 	return 0;
 }
 
@@ -211,7 +211,7 @@ static __always_inline void aio_begins(__u64 thread)
 }
 
 /*
- * Counts as lost the operations that the kernel accepted and that have no entry in aio_pendings: those that it could read
+ * Counts as lost the operations that the kernel accepted and that have no entry in aio_requests: those that it could read
  * and the program could not, and those beyond AIO_MAX. A session that samples counts either all of them or none.
  */
 static __always_inline void aio_unnoted(const struct slot *slot, __u64 taken)

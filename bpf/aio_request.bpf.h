@@ -10,7 +10,7 @@
 #include "files.bpf.h"
 #include "subtree.bpf.h"
 
-struct pending {
+struct aio_request {
 	struct actor actor;
 	__u64 sessions;
 	__u64 start_ns;
@@ -27,111 +27,111 @@ struct pending {
 	__u8 unread; /* its size could not be read */
 };
 
-HASH_OF(aio_pendings, HASH, __u64, struct pending, IOTR_ASYNC);
+HASH_OF(aio_requests, HASH, __u64, struct aio_request, IOTR_ASYNC);
 
-static __always_inline bool pending_appends(const struct pending *pending)
+static __always_inline bool aio_request_appends(const struct aio_request *request)
 {
-	return (pending->operation == IOTR_VFS_WRITE || pending->operation == IOTR_VFS_DIO_WRITE) &&
-	       appends(&pending->file, pending->flags);
+	return (request->operation == IOTR_VFS_WRITE || request->operation == IOTR_VFS_DIO_WRITE) &&
+	       appends(&request->file, request->flags);
 }
 
 /* Fills in the open file that an operation works on, 0: none. Returns the sessions that accept it. */
-static __always_inline __u64 pending_file(struct iotr_control *page, struct pending *pending,
+static __always_inline __u64 aio_request_file(struct iotr_control *page, struct aio_request *request,
 					  __u64 file, __u64 sessions)
 {
-	if (file && file_fill(file, &pending->file))
+	if (file && file_fill(file, &request->file))
 		sessions &= page->pseudo_fs;
-	if (pending->file.flags & O_DIRECT) {
-		if (pending->operation == IOTR_VFS_READ)
-			pending->operation = IOTR_VFS_DIO_READ;
-		if (pending->operation == IOTR_VFS_WRITE)
-			pending->operation = IOTR_VFS_DIO_WRITE;
+	if (request->file.flags & O_DIRECT) {
+		if (request->operation == IOTR_VFS_READ)
+			request->operation = IOTR_VFS_DIO_READ;
+		if (request->operation == IOTR_VFS_WRITE)
+			request->operation = IOTR_VFS_DIO_WRITE;
 	}
-	sessions = filter_device(page, sessions, pending->file.device);
+	sessions = filter_device(page, sessions, request->file.device);
 	sessions = filter_file(page, sessions, file);
 	if (sessions && file)
-		pending->file.name = name_of_place(place_of_file(file));
+		request->file.name = name_of_place(place_of_file(file));
 	return sessions;
 }
 
-static __always_inline __u64 pending_wanted(struct iotr_control *page, const struct pending *pending,
+static __always_inline __u64 aio_request_wanted(struct iotr_control *page, const struct aio_request *request,
 					    __u64 sessions)
 {
-	return sessions & page->operation[IOTR_VFS][pending->operation & (IOTR_OPERATIONS_MAX - 1)];
+	return sessions & page->operation[IOTR_VFS][request->operation & (IOTR_OPERATIONS_MAX - 1)];
 }
 
-ARRAY_OF(pending_blank, struct pending, 1, 0);
+ARRAY_OF(aio_request_blank, struct aio_request, 1, 0);
 
-static __always_inline void pending_unended(__u64 key)
+static __always_inline void aio_request_unended(__u64 key)
 {
-	END_UNSEEN(IOTR_VFS, aio_pendings, struct pending, key);
+	END_UNSEEN(IOTR_VFS, aio_requests, struct aio_request, key);
 }
 
 /*
- * A new entry in aio_pendings, to be filled in there, as it is too large for the stack. NULL: there is no room,
+ * A new entry in aio_requests, to be filled in there, as it is too large for the stack. NULL: there is no room,
  * which is counted as a loss.
  */
-static __always_inline struct pending *pending_new(__u64 key, __u64 sessions)
+static __always_inline struct aio_request *aio_request_new(__u64 key, __u64 sessions)
 {
-	struct pending *pending, *blank;
+	struct aio_request *request, *blank;
 	__u32 zero = 0;
 
-	blank = bpf_map_lookup_elem(&pending_blank, &zero);
-	if (!blank || bpf_map_update_elem(&aio_pendings, &key, blank, BPF_ANY)) {
+	blank = bpf_map_lookup_elem(&aio_request_blank, &zero);
+	if (!blank || bpf_map_update_elem(&aio_requests, &key, blank, BPF_ANY)) {
 		row_unmatched(IOTR_VFS, sessions);
 		return NULL;
 	}
-	pending = bpf_map_lookup_elem(&aio_pendings, &key);
-	if (!pending)
+	request = bpf_map_lookup_elem(&aio_requests, &key);
+	if (!request)
 		return NULL;
-	pending->file.inode = IOTR_UNKNOWN;
-	pending->size = pending->offset = IOTR_UNKNOWN;
-	pending->flag_kind = IOTR_FLAGS_FILE;
-	actor_current(&pending->actor);
-	return pending;
+	request->file.inode = IOTR_UNKNOWN;
+	request->size = request->offset = IOTR_UNKNOWN;
+	request->flag_kind = IOTR_FLAGS_FILE;
+	actor_current(&request->actor);
+	return request;
 }
 
 /* Sets the sessions of a new operation, and drops it if there are none. */
-static __always_inline void pending_keep(__u64 key, struct pending *pending, __u64 sessions)
+static __always_inline void aio_request_keep(__u64 key, struct aio_request *request, __u64 sessions)
 {
-	pending->sessions = sessions;
-	if (!pending->sessions)
-		bpf_map_delete_elem(&aio_pendings, &key);
+	request->sessions = sessions;
+	if (!request->sessions)
+		bpf_map_delete_elem(&aio_requests, &key);
 }
 
 /* Writes the row of an operation that ended. */
-static __always_inline void pending_emit(struct iotr_control *page, const struct pending *pending,
+static __always_inline void aio_request_emit(struct iotr_control *page, const struct aio_request *request,
 					 __s64 result)
 {
-	__u64 now = bpf_ktime_get_ns(), sessions = pending_wanted(page, pending, pending->sessions);
+	__u64 now = bpf_ktime_get_ns(), sessions = aio_request_wanted(page, request, request->sessions);
 	struct iotr_vfs_record *row;
 
-	sessions = filter_begun(page, sessions, pending->start_ns);
-	if (pending->file.inode == IOTR_UNKNOWN)
+	sessions = filter_begun(page, sessions, request->start_ns);
+	if (request->file.inode == IOTR_UNKNOWN)
 		sessions = filter_file(page, sessions, 0);
-	sessions = filter_end(page, sessions, now - pending->start_ns, pending->size, result < 0);
+	sessions = filter_end(page, sessions, now - request->start_ns, request->size, result < 0);
 	if (!sessions)
 		return;
 	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
 	if (!row)
 		return;
 	__builtin_memset(row, 0, sizeof(*row));
-	head_fill(&row->head, sizeof(*row), IOTR_VFS, pending->operation, sessions,
-		  pending->start_ns, now);
-	actor_head(&row->head, &pending->actor);
-	row->head.unread = pending->unread && result >= 0;
-	row->file = pending->file;
+	head_fill(&row->head, sizeof(*row), IOTR_VFS, request->operation, sessions,
+		  request->start_ns, now);
+	actor_head(&row->head, &request->actor);
+	row->head.unread = request->unread && result >= 0;
+	row->file = request->file;
 	row->result = result;
-	row->size = pending->size;
-	row->has_size = pending->size != IOTR_UNKNOWN;
-	row->offset = pending->offset;
+	row->size = request->size;
+	row->has_size = request->size != IOTR_UNKNOWN;
+	row->offset = request->offset;
 	row->address = IOTR_UNKNOWN;
-	row->flags = pending->flags;
-	row->fd = pending->fd;
-	row->flag_kind = pending->flag_kind;
-	if (row->flag_kind == IOTR_FLAGS_FILE && pending->file.inode == IOTR_UNKNOWN)
+	row->flags = request->flags;
+	row->fd = request->fd;
+	row->flag_kind = request->flag_kind;
+	if (row->flag_kind == IOTR_FLAGS_FILE && request->file.inode == IOTR_UNKNOWN)
 		row->flag_kind = IOTR_FLAGS_NONE;
-	row->has_fd = pending->has_fd;
-	row->counts_bytes = pending->counts_bytes;
+	row->has_fd = request->has_fd;
+	row->counts_bytes = request->counts_bytes;
 	row_commit(row);
 }

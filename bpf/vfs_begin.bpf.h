@@ -6,7 +6,7 @@
 #include "iovec.bpf.h"
 #include "mappings.bpf.h"
 #include "paths.bpf.h"
-#include "pending.bpf.h"
+#include "aio_request.bpf.h"
 #include "slots.bpf.h"
 #include "subtree_text.bpf.h"
 

@@ -12,7 +12,7 @@ struct gathering {
 	struct call *call; /* NULL: the client has disconnected */
 	const char *key;
 	struct json_object *results;
-	size_t pending; /* open requests, plus one while requests are being made */
+	size_t open_requests; /* plus one while requests are being made */
 	int error;	/* the first error */
 };
 
@@ -28,7 +28,7 @@ static void gathering_forget(void *state)
 	struct gathering *gathering = state;
 
 	gathering->call = NULL;
-	if (!gathering->pending)
+	if (!gathering->open_requests)
 		gathering_free(gathering);
 }
 
@@ -39,7 +39,7 @@ struct gathering *gathering_new(struct call *call, const char *key)
 	if (!gathering)
 		return NULL;
 	*gathering = (struct gathering){
-		.call = call, .key = key, .results = json_object_new_array(), .pending = 1
+		.call = call, .key = key, .results = json_object_new_array(), .open_requests = 1
 	};
 	call_keep(call, gathering, gathering_forget);
 	return gathering;
@@ -47,7 +47,7 @@ struct gathering *gathering_new(struct call *call, const char *key)
 
 void gathering_begin(struct gathering *gathering)
 {
-	gathering->pending++;
+	gathering->open_requests++;
 }
 
 void gathering_add(struct gathering *gathering, struct json_object *result)
@@ -59,7 +59,7 @@ void gathering_end(struct gathering *gathering, int result)
 {
 	if (result < 0 && !gathering->error)
 		gathering->error = result;
-	if (--gathering->pending)
+	if (--gathering->open_requests)
 		return;
 	if (!gathering->call)
 		gathering_free(gathering);

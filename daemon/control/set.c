@@ -27,7 +27,7 @@ struct set {
 	struct call *call; /* NULL: it has ended */
 	struct engine_setting *source;
 	struct json_object *warnings; /* an array of sentences */
-	bool pending; /* the engine has not called on_set() yet */
+	bool awaited; /* the engine has not called on_set() yet */
 	uid_t uid;
 	char name[IOTR_SESSION_NAME_MAX + 1];
 };
@@ -115,9 +115,9 @@ static void set_forget(void *userdata)
 	bool wanted = state->call->oneway;
 
 	state->call = NULL;
-	if (state->pending && wanted)
+	if (state->awaited && wanted)
 		return;
-	if (state->pending && state->source)
+	if (state->awaited && state->source)
 		engine_set_cancel(state->source);
 	set_free(state);
 }
@@ -126,7 +126,7 @@ static void on_set(int result, struct json_object *session, const struct engine_
 {
 	struct set *state = userdata;
 
-	state->pending = false;
+	state->awaited = false;
 	if (result >= 0)
 		log_info("filters of session %s changed by uid %u", state->name, state->uid);
 	if (!state->call) {
@@ -147,7 +147,7 @@ static struct set *set_new(struct call *call, const char *name)
 		return NULL;
 	state->call = call;
 	state->uid = call->caller->uid;
-	state->pending = true;
+	state->awaited = true;
 	snprintf(state->name, sizeof(state->name), "%s", name);
 	call_keep(call, state, set_forget);
 	return state;
@@ -186,7 +186,7 @@ static void change(struct call *call, const struct set_arguments *set)
 	r = engine_set(call->control->engine, set->name, &change, on_set, state, &state->source, &error);
 	if (r >= 0)
 		return;
-	state->pending = false;
+	state->awaited = false;
 	reply_failed(call, set->name, r, &error);
 }
 

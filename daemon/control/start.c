@@ -18,7 +18,7 @@ struct start {
 	struct engine *engine;
 	struct iotr_session_spec spec;
 	struct json_object *warnings; /* an array of sentences */
-	bool pending; /* the engine has not called on_started() yet */
+	bool awaited; /* the engine has not called on_started() yet */
 };
 
 static void start_free(struct start *start)
@@ -33,7 +33,7 @@ static void on_started(int result, struct json_object *session, const struct eng
 {
 	struct start *start = userdata;
 
-	start->pending = false;
+	start->awaited = false;
 	if (!start->call) {
 		json_object_put(session);
 		start_free(start);
@@ -63,7 +63,7 @@ static void start_forget(void *state)
 	bool wanted = start->call->oneway;
 
 	start->call = NULL;
-	if (!start->pending)
+	if (!start->awaited)
 		start_free(start);
 	else if (!wanted)
 		engine_stop(start->engine, start->spec.name, on_stopped, NULL);
@@ -80,11 +80,11 @@ static void begin(struct start *start)
 		call_invalid(call, error.parameter, error.message);
 		return;
 	}
-	start->pending = true;
+	start->awaited = true;
 	r = engine_start(start->engine, &start->spec, call->caller, on_started, start, &error);
 	if (r >= 0)
 		return;
-	start->pending = false;
+	start->awaited = false;
 	reply_start_failed(call, &start->spec, r, &error);
 }
 

@@ -182,11 +182,11 @@ static int make_room(struct sink *sink)
 	int error = sink->segment ? 0 : begin_segment(sink);
 
 	if (!error)
-		error = trace_take(sink->trace, sink_pending(sink), TRACE_ROOM_OLDEST);
+		error = trace_take(sink->trace, sink_unwritten(sink), TRACE_ROOM_OLDEST);
 	if (!error || !sink_cut(sink))
 		return error;
 	sink->extent->bytes += sink->kind.header_size;
-	return begin_segment(sink) ?: trace_take(sink->trace, sink_pending(sink), TRACE_ROOM_OLDEST);
+	return begin_segment(sink) ?: trace_take(sink->trace, sink_unwritten(sink), TRACE_ROOM_OLDEST);
 }
 
 /* What of the buffer is written. */
@@ -201,7 +201,7 @@ static int put_buffer(struct sink *sink, enum part part)
 	size_t blocks = sink->used / WRITE_BEHIND_BLOCK * WRITE_BEHIND_BLOCK, done = 0;
 	int error = 0;
 
-	if (sink_pending(sink) >= SINK_PAST_CACHE)
+	if (sink_unwritten(sink) >= SINK_PAST_CACHE)
 		done = segment_write_blocks(sink->segment, sink->buffer, blocks, offset, &error);
 	if (done)
 		settle(sink, done);
@@ -210,7 +210,7 @@ static int put_buffer(struct sink *sink, enum part part)
 		done += segment_write(sink->segment, sink->buffer + done, sink->used - done, offset + done, &error);
 		settle(sink, done);
 	}
-	if (error < 0 && sink_pending(sink))
+	if (error < 0 && sink_unwritten(sink))
 		segment_trim(sink->segment);
 	drop_settled(sink);
 	return error;
@@ -218,7 +218,7 @@ static int put_buffer(struct sink *sink, enum part part)
 
 static int write_buffer(struct sink *sink, enum part part)
 {
-	size_t taken = sink_pending(sink);
+	size_t taken = sink_unwritten(sink);
 	uint64_t before;
 	int error = make_room(sink);
 
@@ -239,10 +239,10 @@ static int flush(struct sink *sink, enum part part)
 {
 	int close_error, error = 0;
 
-	if (!sink_pending(sink) && !closing_is_due(sink))
+	if (!sink_unwritten(sink) && !closing_is_due(sink))
 		return 0;
 	close_error = sink_close_rest(sink);
-	if (sink_pending(sink))
+	if (sink_unwritten(sink))
 		error = write_buffer(sink, part);
 	error = error ?: close_error;
 	atomic_store_explicit(&sink->error, error, memory_order_relaxed);
@@ -256,11 +256,11 @@ int sink_flush(struct sink *sink)
 
 static void lose_buffer(struct sink *sink)
 {
-	if (!sink_pending(sink))
+	if (!sink_unwritten(sink))
 		return;
 	add(sink->lost, sink->buffered_rows);
 	sink->extent->rows -= sink->buffered_rows;
-	sink->extent->bytes -= sink_pending(sink) + sink_new_header(sink);
+	sink->extent->bytes -= sink_unwritten(sink) + sink_new_header(sink);
 	clear_buffer(sink);
 }
 
@@ -280,8 +280,8 @@ bool sink_fits(const struct sink *sink, size_t size, uint64_t limit)
 {
 	uint64_t bytes = sink->segment ? sink->segment->bytes : sink->kind.header_size;
 
-	return bytes + sink_pending(sink) + size <= limit ||
-	       (!sink_pending(sink) && (!sink->segment || !sink->segment->rows));
+	return bytes + sink_unwritten(sink) + size <= limit ||
+	       (!sink_unwritten(sink) && (!sink->segment || !sink->segment->rows));
 }
 
 static int close_segment(struct sink *sink, struct segment *segment)

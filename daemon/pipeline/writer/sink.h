@@ -76,7 +76,7 @@ void sink_remove(struct sink *sink, int output_fd);
 void sink_make_space(struct sink *sink, size_t size);
 
 /* Bytes of lines that are not in the file yet. */
-static inline size_t sink_pending(const struct sink *sink)
+static inline size_t sink_unwritten(const struct sink *sink)
 {
 	return sink->used - sink->settled;
 }
@@ -98,7 +98,7 @@ static inline size_t sink_new_header(const struct sink *sink)
 /* Bytes by which a line of `size` makes the session's files grow. */
 static inline size_t sink_growth(const struct sink *sink, size_t size)
 {
-	return size + (sink_pending(sink) ? 0 : sink_new_header(sink));
+	return size + (sink_unwritten(sink) ? 0 : sink_new_header(sink));
 }
 
 /* Whether its segment stays within `limit` bytes with a line of `size`, or holds nothing but that line. */

@@ -34,7 +34,7 @@ static void add_path(const struct writer *writer, struct writer_paths *paths, co
 bool writer_has_rows(struct writer *writer)
 {
 	FOR_EACH_STREAM (writer, stream)
-		if (sink_pending(&stream->sink))
+		if (sink_unwritten(&stream->sink))
 			return true;
 	return false;
 }

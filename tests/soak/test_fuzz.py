@@ -77,6 +77,7 @@ def fire(world, path, seconds):
 def messages(world):
     daemon, ctl = ground.begin(world)
     witness = ground.Witness(world, ctl)
+    ctl.json('streams')  # is answered when all programs are loaded, which have descriptors too
     fire(world, daemon.socket, 1)
     descriptors, memory = ground.descriptors(daemon.process.pid), ground.heap(daemon.process.pid)
     peers, sent = fire(world, daemon.socket, world.amounts['fuzz'])

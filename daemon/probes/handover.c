@@ -120,9 +120,10 @@ void handover_retry(struct probes *probes)
 
 void handover_end(struct probes *probes)
 {
+	if (!probes->functions)
+		return;
 	announce(probes, IOTR_FUNCTIONS_NONE);
-	if (probes->functions)
-		functions_detach(probes->functions);
+	functions_detach(probes->functions);
 }
 
 bool probes_have_inodes(const struct probes *probes)

@@ -34,17 +34,6 @@ static enum object next_object(const struct probes *probes, uint32_t hurry)
 	return left ? (enum object)__builtin_ctz(left) : OBJECT_COUNT;
 }
 
-/*
- * Gives back what only loading needed: at tracepoint level the kernel's types, too, which are some ten megabytes. At
- * function level the hooks of functions ask for them later.
- */
-static void forget(struct probes *probes)
-{
-	if (probes->level == PROBES_TRACEPOINT)
-		kernel_done(&probes->kernel);
-	malloc_trim(0);
-}
-
 static void *load(void *userdata)
 {
 	struct probes *probes = userdata;
@@ -56,7 +45,7 @@ static void *load(void *userdata)
 		object_settle(probes, which);
 		eventfd_write(probes->notice, 1);
 	}
-	forget(probes);
+	malloc_trim(0); /* what only loading needed goes back to the kernel */
 	atomic_store(&loading->over, true);
 	return NULL;
 }

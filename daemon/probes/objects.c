@@ -94,14 +94,14 @@ static bool on_system_calls(const char *section)
 	return hook && (!strcmp(hook, "/sys_enter") || !strcmp(hook, "/sys_exit"));
 }
 
-/* Of the programs on system calls, those on functions are in an object of their own, as they are needed last. */
+/* OBJECT_FUNCTIONS is that of VFS once more, for its programs on functions, which are needed last. */
 static bool program_wanted(const struct probes *probes, enum object which, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 	bool function = !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
 	const char *name = bpf_program__name(program);
 
-	if ((which == OBJECT_FUNCTIONS) != (function && which != OBJECT_INODES))
+	if (which == OBJECT_FUNCTIONS ? !function : which == OBJECT_VFS && function)
 		return false;
 	if (function && probes->level != PROBES_FUNCTION)
 		return false;

@@ -56,7 +56,8 @@ struct row_sink_ops {
 
 	/*
 	 * The cgroups that its rows may name, as they are now, or, `last`, as they were to its end; takes ownership.
-	 * What it has no time for now is dropped: it comes again. NULL: they are asked for when rows are written.
+	 * A list that the writer cannot take at once is dropped, as a newer one follows while the session runs; the
+	 * last one never is. NULL: the sink asks for the list itself when it writes rows.
 	 */
 	void (*cgroups)(struct row_sink *sink, struct cgroup_list *list, bool last);
 

@@ -125,7 +125,9 @@ def processes(world):
 @test
 def namespaces(world):
     """Processes of a PID namespace, and of one within it, have the number that they know themselves by."""
-    outer = subprocess.Popen(['unshare', '--pid', '--fork', 'unshare', '--pid', '--fork', 'sleep', '999'])
+    # unshare complains of how it ended, in the middle of other output.
+    outer = subprocess.Popen(['unshare', '--pid', '--fork', 'unshare', '--pid', '--fork', 'sleep', '999'],
+                             stderr=subprocess.DEVNULL)
     world.undo.callback(outer.wait)
     world.undo.callback(outer.kill)
     wait_for('both namespaces', lambda: len(descendants(outer.pid)) == 2 and

@@ -266,16 +266,16 @@ def within(limit, command):
 
 @test(host_only=True)
 def large_manifest(world):
-    """A manifest of 230,000 segments takes less memory than two times its text."""
+    """A manifest of 100,000 segments takes less memory than two times its text."""
     folder, after = copy(world), world.path('anonymized')
 
     def grow(document):
         one = segment(document)
         document['segments'] += [dict(one, path='fs/fs_%06d.csv' % number, state='removed', rows=0)
-                                 for number in range(1000, 231000)]
+                                 for number in range(1000, 101000)]
     edit(folder, grow)
     size = os.path.getsize(path_of(folder, 'manifest.json'))
-    check(size > 64 << 20, 'size of the manifest', size)
+    check(size > 24 << 20, 'size of the manifest', size)
     limit = (64 << 20) + 2 * size
     within(limit, world.ctl.command('verify', folder))
     within(limit, world.ctl.command('anonymize', folder, after))

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from lib import account, rows
+from lib import account, rows, varlink
 from lib.registry import PATIENCE, Failure, check, equal
 
 
@@ -41,6 +41,10 @@ class Ctl:
             raise Failure('iotracectl %s --json: %s' % (' '.join(map(str, args)), error),
                           done.stdout[:400]) from None
 
+    def ask(self, method, **parameters):
+        """Without iotracectl: a reply's parameters."""
+        return varlink.ask(self.socket, method, **parameters)
+
     def verified(self, folder):
         """What verify finds in a folder: nothing wrong, but perhaps rows that are missing, as the manifest says."""
         document = self.json('verify', folder, code=(0, 1))
@@ -65,7 +69,7 @@ class Session:
 
     def stop(self):
         self.running = False
-        self.final = self.ctl.json('stop', self.name)
+        self.final = self.ctl.ask('Stop', name=self.name)
         self.accounts = account.session_true(self.output, self.final)
         if self.lossless:
             for name, one in self.accounts.items():
@@ -76,7 +80,7 @@ class Session:
         return self.final
 
     def status(self):
-        return self.ctl.json('status', self.name)
+        return self.ctl.ask('Status', name=self.name)
 
     def rows(self, stream='vfs'):
         return rows.read(self.output, stream)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 
+from lib import varlink
 from lib.registry import PATIENCE, Failure, check, wait_for
 
 
@@ -48,15 +49,7 @@ class Daemon:
 
     def wait_loaded(self):
         """What it says of its hooks it says when all programs are loaded."""
-        with socket.socket(socket.AF_UNIX) as peer:
-            peer.connect(self.socket)
-            peer.settimeout(PATIENCE * 10)
-            peer.sendall(b'{"method":"io.iotracer.Streams"}\0')
-            reply = b''
-            while not reply.endswith(b'\0'):
-                part = peer.recv(65536)
-                check(part, 'the daemon hung up', *self.tail())
-                reply += part
+        varlink.ask(self.socket, 'Streams', patience=PATIENCE * 10)
 
     def recover(self):
         """Starts the daemon again; returns when it has recovered the files of the sessions that ran before."""

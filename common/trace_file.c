@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INPUT_SIZE  (64 * 1024)
-#define WINDOW_GZIP (MAX_WBITS + 16) /* zlib's value for "gzip only" */
+#define INPUT_SIZE (64 * 1024)
+#define GZIP_MAGIC 0x1f /* the first byte of a member */
 
 static int open_regular(int folder_fd, const char *name, uint64_t *size)
 {
@@ -27,15 +28,23 @@ static int open_regular(int folder_fd, const char *name, uint64_t *size)
 	return fd;
 }
 
+/* The next bytes begin a member. What was read beyond the last one stays. */
+static void begin_member(struct trace_file *file)
+{
+	isal_inflate_reset(file->inflate);
+	file->inflate->crc_flag = ISAL_GZIP; /* header and trailer are read, and the checksum is compared */
+	file->between = true;
+}
+
 static int begin_gzip(struct trace_file *file)
 {
-	file->input = malloc(INPUT_SIZE);
-	file->between = true;
-	if (!file->input || inflateInit2(&file->stream, WINDOW_GZIP) != Z_OK) {
-		free(file->input);
-		return -ENOMEM;
-	}
 	file->gzip = true;
+	file->input = malloc(INPUT_SIZE);
+	file->inflate = malloc(sizeof(*file->inflate));
+	if (!file->input || !file->inflate)
+		return -ENOMEM;
+	isal_inflate_init(file->inflate);
+	begin_member(file);
 	return 0;
 }
 
@@ -64,7 +73,7 @@ void trace_file_close(struct trace_file *file)
 	file->fd = -1;
 	if (!file->gzip)
 		return;
-	inflateEnd(&file->stream);
+	free(file->inflate);
 	free(file->input);
 	file->gzip = false;
 }
@@ -79,17 +88,12 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
 	return got < 0 ? -errno : got;
 }
 
-static int inflate_error(int result)
-{
-	return result == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
-}
-
 /* Returns 1 if there is input, 0 at the end of the file between two members. */
 static int fill_input(struct trace_file *file)
 {
 	ssize_t got;
 
-	if (file->stream.avail_in)
+	if (file->inflate->avail_in)
 		return 1;
 	got = read_some(file->fd, file->input, INPUT_SIZE);
 	if (got < 0)
@@ -98,33 +102,44 @@ static int fill_input(struct trace_file *file)
 		return file->between ? 0 : -ENODATA;
 	if (file->stored)
 		sha256_update(file->stored, (size_t)got, file->input);
-	file->stream.next_in = file->input;
-	file->stream.avail_in = (uInt)got;
+	file->inflate->next_in = file->input;
+	file->inflate->avail_in = (uint32_t)got;
 	return 1;
+}
+
+static int inflate_some(struct trace_file *file)
+{
+	/* Before it looks at the first byte of a member, ISA-L waits until the header is whole. */
+	if (file->between && *file->inflate->next_in != GZIP_MAGIC)
+		return -EBADMSG;
+	file->between = false;
+	if (isal_inflate(file->inflate) < 0)
+		return -EBADMSG;
+	if (file->inflate->block_state == ISAL_BLOCK_FINISH)
+		begin_member(file);
+	return 0;
 }
 
 static ssize_t read_gzip(struct trace_file *file, char *buffer, size_t size)
 {
-	file->stream.next_out = (Bytef *)buffer;
-	file->stream.avail_out = (uInt)size;
-	while (file->stream.avail_out == size) {
-		int r = fill_input(file);
+	struct inflate_state *inflate = file->inflate;
+	int r = 0;
 
+	inflate->next_out = (uint8_t *)buffer;
+	inflate->avail_out = (uint32_t)size;
+	/* The state may still hold text for which there was no room the last time, though all input was taken. */
+	if (!file->between)
+		r = inflate_some(file);
+	while (r >= 0 && inflate->avail_out == size) {
+		r = fill_input(file);
 		/* A file without any member is not gzip. */
 		if (!r && !file->size)
 			return -ENODATA;
 		if (r <= 0)
 			return r;
-		file->between = false;
-		r = inflate(&file->stream, Z_NO_FLUSH);
-		if (r == Z_STREAM_END) {
-			inflateReset(&file->stream);
-			file->between = true;
-		} else if (r != Z_OK) {
-			return inflate_error(r);
-		}
+		r = inflate_some(file);
 	}
-	return (ssize_t)(size - file->stream.avail_out);
+	return r < 0 ? r : (ssize_t)(size - inflate->avail_out);
 }
 
 ssize_t trace_file_read(struct trace_file *file, char *buffer, size_t size)

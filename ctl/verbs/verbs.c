@@ -17,6 +17,7 @@ const struct verb *const verbs[] = {
 	&verb_top,
 	&verb_snapshot,
 
+	&verb_summary,
 	&verb_verify,
 	&verb_anonymize,
 

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "reading/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "reading/files.h"
+
+#define PROGRESS_ROWS 4096 /* between two looks at the time */
+
+const char *const summary_list_names[SUMMARY_LISTS] = {
+	[SUMMARY_FILES] = "files",     [SUMMARY_PROCESSES] = "processes", [SUMMARY_UNITS] = "units",
+	[SUMMARY_DEVICES] = "devices", [SUMMARY_PEERS] = "peers",
+};
+
+/* ---- operations ---- */
+
+static struct summary_operation *find_operation(struct summary_stream *stream, struct trace_text name)
+{
+	struct summary_operation *operation;
+
+	if (name.length >= SUMMARY_OPERATION_SIZE)
+		name.length = SUMMARY_OPERATION_SIZE - 1;
+	for (size_t i = 0; i < stream->operation_count; i++) {
+		operation = &stream->operations[i];
+		if (!memcmp(operation->name, name.at, name.length) && !operation->name[name.length])
+			return operation;
+	}
+	operation = &stream->operations[stream->operation_count];
+	if (stream->operation_count == SUMMARY_OPERATIONS_MAX) {
+		strcpy(operation[-1].name, "(others)");
+		return operation - 1;
+	}
+	memcpy(operation->name, name.at, name.length);
+	stream->operation_count++;
+	return operation;
+}
+
+static int count_operation(struct summary_stream *stream, struct trace_text name, const struct facts *facts)
+{
+	struct summary_operation *operation = find_operation(stream, name);
+
+	operation->rows++;
+	operation->errors += facts->failed;
+	operation->bytes += facts->done;
+	if (!facts->has_latency)
+		return 0;
+	if (!operation->latencies)
+		operation->latencies = calloc(1, sizeof(*operation->latencies));
+	if (!operation->latencies)
+		return -ENOMEM;
+	histogram_add(operation->latencies, facts->latency_ns);
+	return 0;
+}
+
+/* ---- lists ---- */
+
+static void count_text(struct summary *summary, enum summary_list list, struct trace_text key,
+		       const struct top_sums *sums)
+{
+	if (key.length)
+		top_add(&summary->lists[list], key.at, key.length, sums);
+}
+
+/* Joins two cells by a mark. */
+static void count_pair(struct summary *summary, enum summary_list list, struct trace_text first, char mark,
+		       struct trace_text second, const struct top_sums *sums)
+{
+	char key[TOP_KEY_MAX], *at = key;
+
+	if (first.length + second.length + 1 > sizeof(key))
+		return;
+	at = mempcpy(at, first.at, first.length);
+	if (second.length)
+		*at++ = mark;
+	at = mempcpy(at, second.at, second.length);
+	count_text(summary, list, (struct trace_text){ key, (size_t)(at - key) }, sums);
+}
+
+static void count_peer(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
+		       const struct top_sums *sums)
+{
+	struct trace_text address, port;
+	char bracketed[64];
+
+	facts_peer(columns, rows, &address, &port);
+	if (!address.length)
+		return;
+	/* As `ss` shows them: 127.0.0.1:80, [::1]:80. Names of Unix sockets have no port. */
+	if (port.length && address.length < sizeof(bracketed) - 2 && memchr(address.at, ':', address.length))
+		address = (struct trace_text){ bracketed, (size_t)sprintf(bracketed, "[%.*s]", (int)address.length, address.at) };
+	count_pair(summary, SUMMARY_PEERS, address, ':', port, sums);
+}
+
+/* Remembers which disk a number belongs to, of as many as a machine has. */
+static void note_disk(struct summary *summary, struct trace_text device, struct trace_text disk)
+{
+	struct summary_disk *known = summary->disks;
+
+	for (size_t i = 0; i < summary->disk_count; i++, known++)
+		if (trace_text_is(device, known->device))
+			return;
+	if (summary->disk_count == SUMMARY_DISKS_MAX || device.length >= sizeof(known->device) ||
+	    disk.length >= sizeof(known->name))
+		return;
+	memcpy(known->device, device.at, device.length);
+	memcpy(known->name, disk.at, disk.length);
+	summary->disk_count++;
+}
+
+static void count_lists(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
+			const struct facts *facts)
+{
+	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed };
+	struct trace_text pid = facts_cell(rows, columns->pid), disk = facts_cell(rows, columns->disk);
+	struct trace_text device = facts_cell(rows, columns->device);
+
+	count_text(summary, SUMMARY_FILES, facts_cell(rows, columns->file), &sums);
+	/* What timers and the kernel do is of no process. */
+	if (!trace_text_is(pid, "0"))
+		count_pair(summary, SUMMARY_PROCESSES, pid, ' ', facts_cell(rows, columns->command), &sums);
+	count_text(summary, SUMMARY_UNITS, facts_cell(rows, columns->cgroup_id), &sums);
+	count_text(summary, SUMMARY_DEVICES, device, &sums);
+	if (disk.length)
+		note_disk(summary, device, disk);
+	if (columns->remote_address >= 0)
+		count_peer(summary, columns, rows, &sums);
+}
+
+/* Cgroups with the same name are one unit. */
+static int name_units(struct summary *summary)
+{
+	_cleanup_free_ const struct top_entry **entries = calloc(TOP_KEYS_MAX, sizeof(*entries));
+	struct top named = { 0 }, *ids = &summary->lists[SUMMARY_UNITS];
+	int count = entries ? top_greatest(ids, entries, TOP_KEYS_MAX) : -ENOMEM;
+
+	if (count < 0 || top_init(&named) < 0) {
+		top_done(&named);
+		return -ENOMEM;
+	}
+	named.forgotten = ids->forgotten;
+	for (int i = 0; i < count; i++) {
+		struct trace_text id = { top_key(ids, entries[i]), entries[i]->key_length };
+		const struct cgroup_name *name = NULL;
+		uint64_t number;
+		char unknown[48];
+
+		if (trace_text_u64(id, &number))
+			name = cgroup_names_find(&summary->cgroups, number);
+		snprintf(unknown, sizeof(unknown), "(cgroup %.*s)", (int)id.length, id.at);
+		top_add(&named, name ? name->name : unknown, strlen(name ? name->name : unknown), &entries[i]->sums);
+	}
+	top_done(ids);
+	*ids = named;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int count_row(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows)
+{
+	struct summary_stream *stream = &summary->streams[columns->stream];
+	struct facts facts;
+
+	facts_read(columns, rows, &facts);
+	stream->rows++;
+	stream->errors += facts.failed;
+	stream->bytes += facts.done;
+	if (facts.has_mono)
+		rate_add(&stream->rate, facts.mono_ns);
+	count_lists(summary, columns, rows, &facts);
+	return count_operation(stream, facts_cell(rows, columns->operation), &facts);
+}
+
+static int read_rows(struct summary *summary, const struct facts_columns *columns, struct trace_rows *rows,
+		     struct verify_report *report)
+{
+	uint64_t told = 0;
+	int r, none = 0;
+
+	while (none >= 0 && (r = trace_rows_next(rows)) > 0) {
+		none = count_row(summary, columns, rows);
+		if (rows->rows % PROGRESS_ROWS)
+			continue;
+		verify_progress(report, rows->bytes - told);
+		told = rows->bytes;
+	}
+	verify_progress(report, rows->bytes - told);
+	return none < 0 ? none : r;
+}
+
+static int read_file(struct summary *summary, struct verify_trace *trace, const struct reading_file *file,
+		     struct verify_report *report)
+{
+	struct facts_columns columns;
+	struct trace_rows rows;
+	int r = reading_open(trace, file, report, &rows);
+
+	report->file = file->name.name;
+	if (r >= 0) {
+		facts_columns_find(&columns, file->number, &rows);
+		r = read_rows(summary, &columns, &rows, report);
+		summary->files++;
+		summary->rows += rows.rows;
+		summary->bad_rows += rows.bad_rows;
+		summary->bytes += rows.bytes;
+		summary->streams[file->number].stored_text += rows.bytes;
+	}
+	reading_close(trace, file, report, &rows, r == -ENOMEM || rows.buffer ? r : 0);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* Bytes of text, as far as the manifest knows. */
+static uint64_t bytes_of(const struct verify_trace *trace)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < trace->segment_count; i++)
+		if (trace->segments[i].state != VERIFY_REMOVED)
+			bytes += trace->segments[i].bytes;
+	return bytes;
+}
+
+int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report)
+{
+	struct reading_files files = { 0 };
+	int r = 0;
+
+	*summary = (struct summary){ 0 };
+	for (size_t i = 0; i < SUMMARY_LISTS && r >= 0; i++)
+		r = top_init(&summary->lists[i]);
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		int number = iotr_stream_find(trace->streams[i].flag);
+
+		if (number >= 0)
+			summary->streams[number].there = true;
+	}
+	report->bytes_total = bytes_of(trace);
+	if (r >= 0)
+		r = reading_files_list(trace, UINT32_MAX, report, &files);
+	for (size_t i = 0; i < files.count && r >= 0; i++)
+		r = read_file(summary, trace, &files.files[i], report);
+	verify_progress_end(report);
+	reading_files_done(&files);
+	cgroup_names_read(trace->folder_fd, &summary->cgroups);
+	return r < 0 ? r : name_units(summary);
+}
+
+const char *summary_disk(const struct summary *summary, const char *device)
+{
+	for (size_t i = 0; i < summary->disk_count; i++)
+		if (!strcmp(summary->disks[i].device, device))
+			return summary->disks[i].name;
+	return "";
+}
+
+void summary_done(struct summary *summary)
+{
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		for (size_t j = 0; j < summary->streams[i].operation_count; j++)
+			free(summary->streams[i].operations[j].latencies);
+	for (size_t i = 0; i < SUMMARY_LISTS; i++)
+		top_done(&summary->lists[i]);
+	cgroup_names_done(&summary->cgroups);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output/json.h"
+#include "reading/summary_print.h"
+
+static void add_u64(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_uint64(number));
+}
+
+static void add_member(struct json_object *object, const char *key, struct json_object *from, const char *name)
+{
+	json_object_object_add(object, key, json_object_get(member_of(from, name)));
+}
+
+static struct json_object *latency_object(const struct histogram *latencies)
+{
+	struct json_object *object = json_object_new_object();
+
+	add_u64(object, "count", latencies->total);
+	add_u64(object, "sum_ns", latencies->sum);
+	add_u64(object, "p50_ns", histogram_percentile(latencies, 50));
+	add_u64(object, "p90_ns", histogram_percentile(latencies, 90));
+	add_u64(object, "p99_ns", histogram_percentile(latencies, 99));
+	add_u64(object, "max_ns", latencies->max);
+	return object;
+}
+
+static struct json_object *operation_object(const struct summary_operation *operation)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "name", json_escaped(operation->name));
+	add_u64(object, "rows", operation->rows);
+	add_u64(object, "errors", operation->errors);
+	add_u64(object, "bytes", operation->bytes);
+	json_object_object_add(object, "latency", operation->latencies ? latency_object(operation->latencies) : NULL);
+	return object;
+}
+
+static struct json_object *rate_object(const struct rate *rate)
+{
+	struct json_object *object = json_object_new_object(), *rows = json_object_new_array();
+
+	add_u64(object, "from_mono_ns", rate->from_ns);
+	add_u64(object, "interval_ns", rate->width_ns);
+	for (unsigned int i = 0; i < rate->used; i++)
+		json_object_array_add(rows, json_object_new_uint64(rate->counts[i]));
+	json_object_object_add(object, "rows", rows);
+	return object;
+}
+
+static struct json_object *stream_object(const struct verify_stream *of, const struct summary_stream *stream)
+{
+	const struct summary_operation *sorted[SUMMARY_OPERATIONS_MAX];
+	struct json_object *object = json_object_new_object(), *operations = json_object_new_array();
+	size_t count = summary_sorted(stream, sorted);
+
+	add_u64(object, "emitted", of->emitted);
+	add_u64(object, "written", of->written);
+	add_u64(object, "removed", of->removed);
+	json_object_object_add(object, "lost", json_object_get(of->lost_by));
+	add_u64(object, "rows", stream->rows);
+	add_u64(object, "errors", stream->errors);
+	add_u64(object, "bytes", stream->bytes);
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(operations, operation_object(sorted[i]));
+	json_object_object_add(object, "operations", operations);
+	json_object_object_add(object, "rate", rate_object(&stream->rate));
+	return object;
+}
+
+static struct json_object *streams_object(const struct summary *summary, const struct verify_trace *trace)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		int number = iotr_stream_find(trace->streams[i].flag);
+
+		if (number >= 0)
+			json_object_object_add(object, trace->streams[i].flag,
+					       stream_object(&trace->streams[i], &summary->streams[number]));
+	}
+	return object;
+}
+
+static void add_key(struct json_object *object, const struct summary *summary, enum summary_list list, const char *key)
+{
+	const char *space = strchr(key, ' ');
+
+	if (list == SUMMARY_PROCESSES && space) {
+		add_u64(object, "pid", strtoull(key, NULL, 10));
+		json_object_object_add(object, "command", json_object_new_string(space + 1));
+		return;
+	}
+	json_object_object_add(object, "name", json_object_new_string(key));
+	if (list == SUMMARY_DEVICES)
+		json_object_object_add(object, "disk", json_object_new_string(summary_disk(summary, key)));
+}
+
+static struct json_object *entry_object(const struct summary *summary, enum summary_list list,
+					const struct top_entry *entry)
+{
+	_cleanup_free_ char *key = strndup(top_key(&summary->lists[list], entry), entry->key_length);
+	struct json_object *object = json_object_new_object();
+
+	add_key(object, summary, list, key ?: "");
+	add_u64(object, "time_ns", entry->sums.ns);
+	add_u64(object, "rows", entry->sums.rows);
+	add_u64(object, "errors", entry->sums.errors);
+	add_u64(object, "bytes", entry->sums.bytes);
+	json_object_object_add(object, "exact", json_object_new_boolean(!entry->at_least));
+	return object;
+}
+
+static struct json_object *list_object(const struct summary *summary, enum summary_list list, size_t most)
+{
+	const struct top *top = &summary->lists[list];
+	_cleanup_free_ const struct top_entry **entries = calloc(most ?: 1, sizeof(*entries));
+	int count = entries ? top_greatest(top, entries, most) : 0;
+	struct json_object *array = json_object_new_array();
+
+	for (int i = 0; i < count; i++)
+		json_object_array_add(array, entry_object(summary, list, entries[i]));
+	return array;
+}
+
+static void add_findings(struct json_object *document, const struct verify_report *report)
+{
+	static const char *const names[] = { [VERIFY_NOTE] = "notes", [VERIFY_CAVEAT] = "caveats",
+					     [VERIFY_LOSS] = "losses", [VERIFY_WRONG] = "problems" };
+
+	for (size_t i = VERIFY_WEIGHTS; i-- > 0;)
+		json_object_object_add(document, names[i], json_object_get(report->lists[i]));
+}
+
+void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
+			const struct verify_report *report, size_t most)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+	static const char *const members[] = { "session", "state", "level", "started", "ended", "host" };
+
+	json_object_object_add(document, "path", json_escaped(path));
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		add_member(document, members[i], trace->json, members[i]);
+	json_object_object_add(document, "streams", streams_object(summary, trace));
+	json_object_object_add(document, "latency_error", json_object_new_double_s(HISTOGRAM_ERROR, "0.004"));
+	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
+		json_object_object_add(document, summary_list_names[list], list_object(summary, list, most));
+	add_findings(document, report);
+	add_member(document, "loss_times", trace->json, "losses");
+	add_member(document, "gaps", trace->json, "gaps");
+	add_u64(document, "rows", summary->rows);
+	add_u64(document, "bad_rows", summary->bad_rows);
+	add_u64(document, "bytes", summary->bytes);
+	json_object_object_add(document, "seconds", json_object_new_double(verify_seconds(report)));
+	print_json(document);
+}

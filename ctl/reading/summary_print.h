@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A summary for people, and as one JSON document, both on stdout. One thread. */
+#pragma once
+
+#include "reading/summary.h"
+
+/* `most`: so many of each list are shown. */
+void summary_print(const struct summary *summary, const struct verify_trace *trace, const struct verify_report *report,
+		   size_t most);
+void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
+			const struct verify_report *report, size_t most);
+
+/* The operations of a stream, those with the most rows first; `list` has room for SUMMARY_OPERATIONS_MAX. */
+size_t summary_sorted(const struct summary_stream *stream, const struct summary_operation **list);

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""summary: what it says of a real trace is what adding up its rows gives, compressed or not, running or ended."""
+import collections
+import os
+
+from lib import rows
+from lib.registry import check, equal, test, wait_for
+
+BYTES, LATENCY = {'vfs': 'bytes_completed', 'block': 'size'}, {'vfs': ('latency_ns', 1), 'block': ('latency_ms', 1e6)}
+ERROR = {'vfs': 'errno', 'block': 'error'}
+
+
+def do_work(folder, turns=300):
+    for number in range(turns):
+        path = os.path.join(folder, 'file,"%d"' % (number % 7))
+        with open(path, 'wb') as file:
+            file.write(b'x' * (number % 5000))
+            if number % 50 == 0:
+                os.fsync(file.fileno())
+        with open(path, 'rb') as file:
+            file.read()
+        check(not os.path.exists(path + '.none'), 'the file is there')
+
+
+def added_up(folder, stream):
+    """Rows, errors and latencies by operation, from the rows themselves."""
+    found = collections.defaultdict(lambda: [0, 0, []])
+    for row in rows.read(folder, stream):
+        one = found[row['operation']]
+        one[0] += 1
+        one[1] += row[ERROR[stream]] not in ('', '0')
+        if row[LATENCY[stream][0]]:
+            one[2].append(round(float(row[LATENCY[stream][0]]) * LATENCY[stream][1]))
+    return found
+
+
+def percentile(values, percent):
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
+
+
+def judge(document, folder, stream):
+    truth = added_up(folder, stream)
+    said = {one['name']: one for one in document['streams'][stream]['operations']}
+    equal(set(said), set(truth), 'operations of ' + stream)
+    for name, (count, errors, latencies) in truth.items():
+        equal((said[name]['rows'], said[name]['errors']), (count, errors), 'rows and errors of ' + name)
+        for percent in (50, 90, 99):
+            real, told = percentile(latencies, percent), said[name]['latency']['p%d_ns' % percent]
+            check(abs(told - real) <= document['latency_error'] * real + 1,
+                  'p%d of %s: %d, and not %d' % (percent, name, told, real))
+        equal(said[name]['latency']['max_ns'], max(latencies), 'max of ' + name)
+
+
+def files_judged(document, folder):
+    """The greatest list is of vfs and block alone here, so it can be added up."""
+    times = collections.Counter()
+    for stream in ('vfs', 'block'):
+        for row in rows.read(folder, stream):
+            if row['filename'] and row[LATENCY[stream][0]]:
+                times[row['filename']] += round(float(row[LATENCY[stream][0]]) * LATENCY[stream][1])
+    equal([one['time_ns'] for one in document['files']], [time for _, time in times.most_common(5)], 'time by file')
+
+
+@test(host_only=True)
+def summary_of_real_rows(world):
+    """Of CSV and of JSON lines, of plain and of compressed files."""
+    for options in (('--compress', 'none'), ('--compress', 'gzip'), ('--format', 'jsonl')):
+        folder = world.make('work%d' % len(options[1]))
+        with world.session('--vfs', '--block', '--pid', os.getpid(), *options) as session:
+            do_work(folder)
+            world.ctl.json('rotate', session.name)
+            do_work(folder)
+        document = world.ctl.json('summary', session.output)
+        if '--format' in options:
+            equal(document['rows'], sum(one['written'] for one in session.accounts.values()), 'rows read')
+            continue
+        for stream in ('vfs', 'block'):
+            if document['streams'][stream]['rows']:
+                judge(document, session.output, stream)
+        files_judged(document, session.output)
+        equal(document['bad_rows'], 0, 'bad rows')
+        equal(document['processes'][0]['pid'], os.getpid(), 'the process')
+        world.ctl.exits(0, 'summary', session.output)
+
+
+@test(host_only=True)
+def summary_while_it_runs(world):
+    """A file that is being written is read as far as it goes."""
+    folder = world.make('running')
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        do_work(folder)
+        wait_for('rows of a running session', lambda: world.ctl.json('summary', session.output)['rows'] >= 1500)
+        document = world.ctl.json('summary', session.output)
+        equal((document['state'], document['bad_rows'], document['problems']), ('running', 0, []), 'while it runs')

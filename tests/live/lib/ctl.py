@@ -43,7 +43,7 @@ class Ctl:
 
     def ask(self, method, **parameters):
         """Without iotracectl: a reply's parameters."""
-        return varlink.ask(self.socket, method, **parameters)
+        return varlink.ask_apart(self.socket, method, **parameters)
 
     def verified(self, folder):
         """What verify finds in a folder: nothing wrong, but perhaps rows that are missing, as the manifest says."""

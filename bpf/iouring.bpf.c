@@ -172,46 +172,46 @@ static __always_inline void entry_of_ready(struct io_kiocb *kernel, __u8 opcode,
 }
 
 /* A request that the kernel has prepared, and that accepted() was true of. */
-static __always_inline int prepared(struct iotr_control *page, struct uring_request *request, __u64 key, void *ring,
+static __always_inline int prepared(struct iotr_control *page, struct uring_work *work, __u64 key, void *ring,
 				    struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
-	struct uring_entry entry, ready;
+	struct uring_request *request = &work->request;
 	bool repeats = false;
 	__u64 file;
 
 	if (!HAS_REQUEST_CQE || request->iouring_sessions || request->conn_sessions)
-		entry_find(ring, kernel, user_data, &entry);
+		entry_find(ring, kernel, user_data, &work->entry);
 	else
-		entry_of_request(kernel, &entry);
-	file = file_at_start(request, kernel, &entry);
+		entry_of_request(kernel, &work->entry);
+	file = file_at_start(request, kernel, &work->entry);
 	if (!sessions_of(request)) {
 		request_unended(page, key);
 		return 0;
 	}
 	if (request->vfs_sessions || request->net_sessions)
-		entry_of_ready(kernel, opcode, &ready);
+		entry_of_ready(kernel, opcode, &work->ready);
 	if (request->net_sessions)
 		repeats = net_repeats((__u64)kernel, opcode);
-	return submitted(page, request, key, ring, kernel, file, &entry, &ready, repeats);
+	return submitted(page, request, key, ring, kernel, file, &work->entry, &work->ready, repeats);
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
 {
-	struct uring_request *request = request_scratch(SCRATCH_SUBMIT);
+	struct uring_work *work = work_scratch(SCRATCH_SUBMIT);
 	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
 	struct iotr_control *page = control_page();
 	__u64 key = request_key(kernel);
 	void *ring;
 
-	if (!page || !request)
+	if (!page || !work)
 		return 0;
-	if (!accepted(page, request, opcode)) {
+	if (!accepted(page, &work->request, opcode)) {
 		request_unended(page, key);
 		return 0;
 	}
 	ring = READ(struct io_kiocb, kernel, ctx);
-	request->tag = READ(struct io_ring_ctx, ring, cached_sq_head);
-	return prepared(page, request, key, ring, kernel, opcode, READ(struct io_kiocb, kernel, cqe.user_data));
+	work->request.tag = READ(struct io_ring_ctx, ring, cached_sq_head);
+	return prepared(page, work, key, ring, kernel, opcode, READ(struct io_kiocb, kernel, cqe.user_data));
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -231,36 +231,38 @@ SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(uring_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
 	bool polled = READ(struct io_ring_ctx, ring, flags) & IORING_SETUP_IOPOLL;
-	struct uring_request *request = request_scratch(SCRATCH_SUBMIT);
+	struct uring_work *work = work_scratch(SCRATCH_SUBMIT);
 	struct iotr_control *page = control_page();
 	__u64 key;
 
-	if (!page || !request || !accepted(page, request, opcode))
+	if (!page || !work || !accepted(page, &work->request, opcode))
 		return 0;
 	key = polled ? 0 : request_key_free(ring, user_data);
-	request->tag = low_half((__u64)kernel);
-	return prepared(page, request, key, ring, kernel, opcode, user_data);
+	work->request.tag = low_half((__u64)kernel);
+	return prepared(page, work, key, ring, kernel, opcode, user_data);
 }
 
 /* Requests that the kernel refuses before their submission, or while it prepares them. */
 SEC("tp_btf/io_uring_req_failed")
 int BPF_PROG(uring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 {
-	struct uring_request *request = request_scratch(SCRATCH_FAILED), *known = request_find(request_key(kernel));
+	struct uring_request *known = request_find(request_key(kernel));
+	struct uring_work *work = work_scratch(SCRATCH_FAILED);
 	void *ring = READ(struct io_kiocb, kernel, ctx);
 	__u32 head = READ(struct io_ring_ctx, ring, cached_sq_head);
 	struct iotr_control *page = control_page();
-	__u64 key = request_key(kernel);
-	struct uring_entry entry;
+	__u64 key = request_key(kernel), file;
 
-	if (!page || !request || (known && known->tag == head)) /* one of a chain, refused after submission */
+	if (!page || !work || (known && known->tag == head)) /* one of a chain, refused after submission */
 		return 0;
-	if (bpf_probe_read_kernel(&entry, sizeof(entry), sqe) || !accepted(page, request, entry.opcode)) {
+	if (bpf_probe_read_kernel(&work->entry, sizeof(work->entry), sqe) ||
+	    !accepted(page, &work->request, work->entry.opcode)) {
 		request_unended(page, key);
 		return 0;
 	}
-	request->tag = head;
-	return submitted(page, request, key, ring, kernel, file_at_start(request, kernel, &entry), &entry, &entry, false);
+	work->request.tag = head;
+	file = file_at_start(&work->request, kernel, &work->entry);
+	return submitted(page, &work->request, key, ring, kernel, file, &work->entry, &work->entry, false);
 }
 
 /* ---- workers ---- */
@@ -325,9 +327,9 @@ static __always_inline int completed(__u64 kernel, __u64 key, __s32 result, bool
 	if (request->vfs_sessions)
 		vfs_ends(request, kernel, result, now);
 	if (request->net_sessions)
-		net_ends(request, kernel, result, now);
+		net_ends(number_of(key), kernel, result, now);
 	if (request->conn_sessions)
-		conn_ends(request, key, kernel, result, now);
+		conn_ends(number_of(key), kernel, result, now);
 	if (!last)
 		return 0;
 	if (kernel && request->repeats)
@@ -353,17 +355,18 @@ int BPF_PROG(uring_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result, __u32 flags)
 {
-	struct uring_request *request = request_scratch(SCRATCH_COMPLETE);
-	__u64 key = request_key_oldest(ring, user_data);
+	struct uring_work *work = work_scratch(SCRATCH_COMPLETE);
+	__u64 key = request_key_oldest(ring, user_data), file;
 	struct iotr_control *page = control_page();
-	struct uring_entry entry;
 
-	if (!page || !request)
+	if (!page || !work)
 		return 0;
-	if (!key && uring_entry_refused(ring, user_data, result, &entry) && accepted(page, request, entry.opcode)) {
+	if (!key && uring_entry_refused(ring, user_data, result, &work->entry) &&
+	    accepted(page, &work->request, work->entry.opcode)) {
 		key = request_key_free(ring, user_data);
-		request->tag = 0;
-		submitted(page, request, key, ring, NULL, file_at_start(request, NULL, &entry), &entry, &entry, false);
+		work->request.tag = 0;
+		file = file_at_start(&work->request, NULL, &work->entry);
+		submitted(page, &work->request, key, ring, NULL, file, &work->entry, &work->entry, false);
 	}
 	return completed(0, key, result, !(flags & CQE_MORE));
 }

@@ -160,17 +160,19 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 	}
 }
 
-/* Writes the row of CONN; see vfs_ends(). */
-static __noinline int conn_ends(const struct uring_request *request, __u64 key, __u64 kernel, __s32 result, __u64 now)
+/* Writes the row of CONN of the request that has the key. A global function: see net_ends(). */
+__noinline int conn_ends(__u64 key, __u64 kernel, __s32 result, __u64 now)
 {
-	__u64 sessions = request->conn_sessions;
-	struct unix_names *names = request->named ? bpf_map_lookup_elem(&uring_unix_names, &key) : NULL;
+	const struct uring_request *request = request_find(key);
 	struct iotr_control *page = control_page();
 	struct iotr_conn_record *row;
+	struct unix_names *names;
+	__u64 sessions;
 
-	if (!page)
+	if (!page || !request)
 		return 0;
-	sessions &= page->operation[IOTR_CONN][request->conn.operation & (IOTR_OPERATIONS_MAX - 1)];
+	names = request->named ? bpf_map_lookup_elem(&uring_unix_names, &key) : NULL;
+	sessions = request->conn_sessions & page->operation[IOTR_CONN][request->conn.operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, IOTR_UNKNOWN, result < 0);
 	if (!sessions)

@@ -180,9 +180,7 @@ static __always_inline int overflowed(void *ring, __u64 user_data, __s32 result,
 	struct overflow overflow = { { (__u64)ring, user_data }, result, flags, 0, 0, 0 };
 	bool worker = READ(struct task_struct, current_task(), flags) & PF_IO_WORKER;
 
-	if (flags & (CQE_NOTIFICATION | CQE_MORE))
-		return told(ring, NULL, user_data, result, flags);
-	if (worker || !overflow_batch(&overflow))
+	if (!(flags & (CQE_NOTIFICATION | CQE_MORE)) && (worker || !overflow_batch(&overflow)))
 		bpf_for_each_map_elem(&uring_requests, overflow_any, &overflow, 0);
 	return told(ring, (struct io_kiocb *)overflow.found, user_data, result, flags);
 }

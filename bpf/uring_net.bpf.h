@@ -115,16 +115,21 @@ static __always_inline bool net_complete(struct uring_request *request, __u64 ke
 	return true;
 }
 
-/* Writes the row of NET; see vfs_ends(). */
-static __noinline int net_ends(struct uring_request *request, __u64 kernel, __s32 result, __u64 now)
+/*
+ * Writes the row of NET of the request that has the key. A global function, which looks for the request once more: the
+ * verifier would go through it anew for each way that leads to it.
+ */
+__noinline int net_ends(__u64 key, __u64 kernel, __s32 result, __u64 now)
 {
-	const struct net_part *net = &request->net;
+	struct uring_request *request = request_find(key);
 	struct iotr_control *page = control_page();
+	const struct net_part *net;
 	struct iotr_net_record *row;
 	__u64 sessions;
 
-	if (!page || !net_complete(request, kernel, result))
+	if (!page || !request || !net_complete(request, kernel, result))
 		return 0;
+	net = &request->net;
 	sessions = request->net_sessions & page->operation[IOTR_NET][net->operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_begun(page, sessions, request->start_ns);
 	sessions = filter_end(page, sessions, now - request->start_ns, net->size, result < 0);

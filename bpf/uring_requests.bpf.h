@@ -94,7 +94,14 @@ HASH_OF(uring_silent, LRU_HASH, __u64, struct uring_request, IOTR_URING_SILENT);
 HASH_OF(uring_unix_names, HASH, __u64, struct unix_names, IOTR_URING_SILENT);
 ARRAY_OF(uring_blank_names, struct unix_names, 1, 0);
 
-/* Buffers in which requests are filled in, one for each program that begins some, as one may preempt the other. */
+/* A request while it is filled in. Not on the stack, where the verifier would tell each way of filling it in apart. */
+struct uring_work {
+	struct uring_request request;
+	struct uring_entry entry; /* as user space wrote it */
+	struct uring_entry ready; /* as the kernel has prepared it */
+};
+
+/* One for each program that begins requests, as one may preempt the other. */
 enum uring_scratch {
 	SCRATCH_SUBMIT,
 	SCRATCH_FAILED,
@@ -102,12 +109,12 @@ enum uring_scratch {
 	SCRATCH_COUNT,
 };
 
-ARRAY_PER_CPU(uring_scratch, struct uring_request, SCRATCH_COUNT);
+ARRAY_PER_CPU(uring_scratch, struct uring_work, SCRATCH_COUNT);
 
 bool silent_seen; /* something has been put into uring_silent, so that it has to be looked into */
 bool alike_seen;  /* requests have had the same ring and user_data; only of the oldest kernels */
 
-static __always_inline struct uring_request *request_scratch(__u32 which)
+static __always_inline struct uring_work *work_scratch(__u32 which)
 {
 	return bpf_map_lookup_elem(&uring_scratch, &which);
 }

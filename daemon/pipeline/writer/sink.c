@@ -205,7 +205,7 @@ static int put_buffer(struct sink *sink, enum part part)
 		done = segment_write_blocks(sink->segment, sink->buffer, blocks, offset, &error);
 	if (done)
 		settle(sink, done);
-	if (!error && (!done || part == WHOLE_BUFFER)) {
+	if (!error && sink_unwritten(sink) && (!done || part == WHOLE_BUFFER)) {
 		done = sink->settled;
 		done += segment_write(sink->segment, sink->buffer + done, sink->used - done, offset + done, &error);
 		settle(sink, done);

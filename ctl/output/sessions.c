@@ -220,6 +220,23 @@ static void print_disk_errors(struct json_object *session, FILE *stream)
 	}
 }
 
+static void print_gaps(struct json_object *session, FILE *stream)
+{
+	struct json_object *gaps = member_of(session, "gaps");
+
+	for (size_t i = 0; i < count_of(gaps); i++) {
+		struct json_object *gap = json_object_array_get_idx(gaps, i);
+
+		put_bad(stream, "gap");
+		put_text(stream, text_of(gap, "reason", "?"));
+		fputs(", nothing was recorded from ", stream);
+		put_text(stream, text_of(gap, "from", "?"));
+		fputs(" to ", stream);
+		put_text(stream, text_of(gap, "to", "?"));
+		putc('\n', stream);
+	}
+}
+
 /* Prints the last few losses, each with its time. */
 static void print_losses(struct json_object *session, FILE *stream)
 {
@@ -341,6 +358,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_limits(session, stream);
 	print_files(session, stream);
 	print_disk_errors(session, stream);
+	print_gaps(session, stream);
 	print_losses(session, stream);
 	print_line(session, "manifest", "manifest_error", stream);
 	print_snapshots(session, stream);

@@ -128,6 +128,8 @@ struct json_object *describe_session(const struct session *session)
 	add_snapshots(session, status);
 	json_object_object_add(status, "losses", ops->losses(session->sink, LOSSES_TOLD));
 	json_object_object_add(status, "missing", json_object_get(session->missing));
+	if (session->gaps)
+		json_object_object_add(status, "gaps", json_object_get(session->gaps));
 	if (session->state == SESSION_RUNNING)
 		rates_describe(session, status);
 	return status;

@@ -131,7 +131,7 @@ static int write_rows(struct engine_dump *dump)
 	if (r < 0)
 		return r;
 	if (dump->missing)
-		writer_missing(writer, dump->missing);
+		writer_tell(writer, "missing", dump->missing);
 	feed(dump, writer);
 	if (dump->cgroups)
 		writer_cgroups(writer, TAKE(dump->cgroups), true, NULL, NULL);

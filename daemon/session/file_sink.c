@@ -106,7 +106,13 @@ static int redefine(struct row_sink *sink, struct json_object *definition)
 static void missing(struct row_sink *sink, struct json_object *missing)
 {
 	if (files(sink)->writer && json_object_array_length(missing))
-		writer_missing(files(sink)->writer, missing);
+		writer_tell(files(sink)->writer, "missing", missing);
+}
+
+static void gaps(struct row_sink *sink, struct json_object *gaps)
+{
+	if (files(sink)->writer)
+		writer_tell(files(sink)->writer, "gaps", gaps);
 }
 
 static void on_cgroups(int result, const struct writer_paths *paths, void *userdata)
@@ -229,6 +235,7 @@ static const struct row_sink_ops file_ops = {
 	.redefine = redefine,
 	.cgroups = cgroups,
 	.missing = missing,
+	.gaps = gaps,
 	.end = end,
 	.await = await,
 	.trouble = trouble,

@@ -20,6 +20,7 @@ void note_describe(const struct session *session, struct running_note *note)
 {
 	*note = (struct running_note){
 		.started_ns = nanoseconds(&session->started),
+		.until_ns = session->until_ns,
 		.owner = session->owner,
 		.streams = session->spec.streams,
 		.definition = definition_note(&session->spec),
@@ -119,9 +120,11 @@ void note_end(struct session *session)
 		return;
 	if (session->state == SESSION_FAILED)
 		running_remove(state_dir, session->note);
-	else if (!strcmp(session->reason, SESSION_SHUTDOWN))
+	else if (!strcmp(session->reason, SESSION_SHUTDOWN) && !session->left_behind)
+		note_again(session);
+	if (!strcmp(session->reason, SESSION_SHUTDOWN))
 		return;
-	else if (trouble)
+	if (trouble)
 		running_move(state_dir, session->note);
 	else
 		running_remove(state_dir, session->note);

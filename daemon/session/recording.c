@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "json_add.h"
+#include "pipeline/clocks.h"
 #include "pipeline/storage/trace.h"
 #include "probes/control_page.h"
 #include "session/anonymity.h"
@@ -47,6 +49,24 @@ static void attach_hooks(struct session *session)
 		session->sink->ops->missing(session->sink, session->missing);
 }
 
+/* Tells of the time between the end of the daemon before and this moment, in which nothing was recorded. */
+static void tell_restart(struct session *session)
+{
+	struct json_object *gap;
+	char text[CLOCKS_TEXT_MAX];
+
+	if (!session->before_until_ns)
+		return;
+	gap = json_object_new_object();
+	add_string(gap, "from", clocks_format(text, session->before_until_ns));
+	add_string(gap, "to", clocks_format(text, clocks_realtime_ns()));
+	add_string(gap, "reason", "restart");
+	session->gaps = json_object_new_array();
+	json_object_array_add(session->gaps, gap);
+	if (session->sink->ops->gaps)
+		session->sink->ops->gaps(session->sink, session->gaps);
+}
+
 /* Attaches the hooks and lets the programs emit rows. */
 static int flow(struct session *session, struct engine_error *error)
 {
@@ -68,6 +88,7 @@ static int flow(struct session *session, struct engine_error *error)
 	if (r < 0)
 		return r;
 	control_page_open(context->probes, (unsigned int)session->slots.slot.bit, -1);
+	tell_restart(session);
 	return 0;
 }
 

@@ -61,8 +61,9 @@ struct row_sink_ops {
 	 */
 	void (*cgroups)(struct row_sink *sink, struct cgroup_list *list, bool last);
 
-	/* What the session cannot record. NULL: nothing to tell. */
+	/* What the session cannot record, and when nothing was recorded; the caller keeps the array. NULL: nothing to tell. */
 	void (*missing)(struct row_sink *sink, struct json_object *missing);
+	void (*gaps)(struct row_sink *sink, struct json_object *gaps);
 
 	/*
 	 * Ends it: no row will come. `reason` must stay valid; NULL discards what it took. When the handler is

@@ -77,6 +77,7 @@ static void close_down(struct session *session)
 	const char *reason = session->state == SESSION_ABORTING ? NULL : session->reason;
 
 	session->duration = sd_event_source_disable_unref(session->duration);
+	session->until_ns = clocks_realtime_ns();
 	recording_end(session);
 	if (session->sink->ops->end(session->sink, reason, on_sink_ended, session) < 0)
 		on_sink_ended(session);
@@ -300,6 +301,7 @@ int session_open(struct session *session, const struct running_note *before, str
 	const struct hookset_wish wish = { session->spec.streams, true }; /* changed filters may follow processes */
 	int r = 0;
 
+	session->before_until_ns = before ? before->until_ns : 0;
 	session->programs.groups = hookset_groups(context->probes, &wish);
 	session->programs.loaded = on_programs;
 	if (loading_done(context->probes, session->programs.groups) && !needs_inodes(session))
@@ -384,6 +386,7 @@ void session_free(struct session *session)
 		session->sink->ops->free(session->sink);
 	anonymize_end(session);
 	json_object_put(session->missing);
+	json_object_put(session->gaps);
 	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);
 	free(session);

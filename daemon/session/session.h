@@ -68,6 +68,8 @@ struct session {
 	struct rights owner;
 	struct timespec started; /* CLOCK_REALTIME */
 	uint64_t ends_ns; /* CLOCK_REALTIME, as in its note; 0: the note has none, or there is no note yet */
+	uint64_t until_ns; /* CLOCK_REALTIME: it ends, and from then on records nothing for sure; 0: not yet */
+	uint64_t before_until_ns; /* the same of the session that it continues; 0: there is none, or it is not known */
 	char output[PATH_MAX]; /* "" for a flight recorder, and until the folder exists */
 
 	struct row_sink *sink;
@@ -92,6 +94,7 @@ struct session {
 	/* Rows and bytes of the sessions that this one continues, which count for its limits. */
 	struct recover_extent before;
 	struct json_object *missing; /* array: what this kernel cannot record of it */
+	struct json_object *gaps; /* array: when nothing was recorded; NULL: there was no such time */
 	uint64_t missed_before[IOTR_STREAM_COUNT]; /* probes_missed() when it began */
 	uint64_t missed_told[IOTR_STREAM_COUNT]; /* since then, as last reported to the sink */
 	bool unfollowed_told; /* a warning was logged */

@@ -293,11 +293,25 @@ def once_more(daemon, ctl, named, first):
     second = session_of(ctl, 'named')['output']
     equal(os.path.dirname(second), named, 'folder of the output')
     check(second != first, 'the same folder twice')
+    gaps = session_of(ctl, 'named')['gaps']
+    check('nothing was recorded from' in ctl.run('status', 'named').stdout, 'status does not show the gap')
     ctl.json('stop', 'named')
     for folder in (named, first, second):
         ctl.verified(folder)
     equal(rows.manifest(first)['reason'], 'shutdown', 'reason')
     check('gaps' not in rows.manifest(first), 'a gap without a crash')
+    judge_restart(ctl, first, second, gaps)
+
+
+def judge_restart(ctl, first, second, gaps):
+    """The time in which nothing was recorded stands in the manifest: from the end of one folder into the next."""
+    equal(rows.manifest(second)['gaps'], gaps, 'gaps in manifest and status')
+    gap, = gaps
+    equal(gap['reason'], 'restart', 'reason of the gap')
+    check(gap['from'] <= rows.manifest(first)['ended'] < rows.manifest(second)['started'] <= gap['to'], gap)
+    caveats = [one['what'] for one in ctl.verified(second)['caveats']]
+    check(any('nothing was recorded from %s to %s: restart' % (gap['from'], gap['to']) in what for what in caveats),
+          'verify does not tell of the gap', *caveats)
 
 
 def put_bad_notes(daemon):

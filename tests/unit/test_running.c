@@ -28,6 +28,7 @@ static void write_note(const char *name, uint64_t started_ns, char id[RUNNING_ID
 	struct running_note note = {
 		.started_ns = started_ns,
 		.ends_ns = 99,
+		.until_ns = 77,
 		.owner = { .limited = true, .uid = 4000000000, .gid = 4000000001, .count = 2, .groups = { 7, 4000000002 } },
 		.streams = 1U << IOTR_VFS | 1U << IOTR_NET,
 		.output = "/var/log/x y",
@@ -68,6 +69,7 @@ START_TEST(round_trip)
 	ck_assert_str_eq(note.id, id);
 	ck_assert_uint_eq(note.started_ns, INT64_MAX);
 	ck_assert_uint_eq(note.ends_ns, 99);
+	ck_assert_uint_eq(note.until_ns, 77);
 	ck_assert(note.owner.limited);
 	ck_assert_uint_eq(note.owner.uid, 4000000000);
 	ck_assert_uint_eq(note.owner.gid, 4000000001);

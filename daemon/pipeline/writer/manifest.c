@@ -155,9 +155,9 @@ void manifest_set_cgroups(struct manifest *manifest, struct json_object *cgroups
 	manifest->cgroups = cgroups;
 }
 
-void manifest_set_missing(struct manifest *manifest, struct json_object *missing)
+void manifest_set(struct manifest *manifest, const char *key, struct json_object *value)
 {
-	json_object_object_add(manifest->constant, "missing", missing);
+	json_object_object_add(manifest->constant, key, value);
 }
 
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when)

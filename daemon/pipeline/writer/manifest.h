@@ -66,8 +66,8 @@ void manifest_done(struct manifest *manifest); /* takes an all-zero one too */
 /* Adds the definition, of which it takes ownership, and the time to the list of changes. -ENOMEM. */
 int manifest_redefine(struct manifest *manifest, struct json_object *definition, const struct clocks *when);
 
-/* Takes ownership of the object; so do the next two functions. */
-void manifest_set_missing(struct manifest *manifest, struct json_object *missing);
+/* Sets a member that nothing else sets. Takes ownership of the value; so do the next two functions. */
+void manifest_set(struct manifest *manifest, const char *key, struct json_object *value);
 
 void manifest_set_snapshots(struct manifest *manifest, struct json_object *snapshots);
 

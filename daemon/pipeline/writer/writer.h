@@ -148,8 +148,11 @@ int writer_snapshots(struct writer *writer, struct json_object *list, writer_han
  */
 int writer_cgroups(struct writer *writer, struct cgroup_list *list, bool last, writer_handler handler, void *userdata);
 
-/* Sets what the session cannot record, in the manifest, which is written anew; copied. Any thread. */
-void writer_missing(struct writer *writer, struct json_object *missing);
+/*
+ * Sets a member of the manifest, which is written anew, about what the session did not record: "missing", "gaps". The
+ * key must stay valid; the value is copied. Any thread.
+ */
+void writer_tell(struct writer *writer, const char *key, struct json_object *value);
 
 /*
  * Looks at what was lost since the last look, logs it, and has the manifest written with it; called about once

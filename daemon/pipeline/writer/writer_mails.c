@@ -90,12 +90,12 @@ int writer_do_snapshots(void *owner, struct mail *mail)
 	return snapshots->handler ? writer_write_manifest(writer) : 0;
 }
 
-int writer_do_missing(void *owner, struct mail *mail)
+int writer_do_tell(void *owner, struct mail *mail)
 {
-	struct writer_mail *missing = (struct writer_mail *)mail;
+	struct writer_mail *told = (struct writer_mail *)mail;
 	struct writer *writer = owner;
 
-	manifest_set_missing(&writer->manifest, TAKE(missing->object));
+	manifest_set(&writer->manifest, told->key, TAKE(told->object));
 	writer->manifest_due = true;
 	return 0;
 }

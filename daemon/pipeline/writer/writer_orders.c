@@ -132,11 +132,11 @@ int writer_cgroups(struct writer *writer, struct cgroup_list *list, bool last, w
 	return r;
 }
 
-void writer_missing(struct writer *writer, struct json_object *missing)
+void writer_tell(struct writer *writer, const char *key, struct json_object *value)
 {
-	struct writer_mail mail = { .mail.work = writer_do_missing };
+	struct writer_mail mail = { .mail.work = writer_do_tell, .key = key };
 
-	if (!writer->stopping && json_object_deep_copy(missing, &mail.object, NULL) >= 0 &&
+	if (!writer->stopping && json_object_deep_copy(value, &mail.object, NULL) >= 0 &&
 	    post(writer, &mail) < 0)
 		json_object_put(mail.object);
 }

@@ -207,7 +207,8 @@ struct writer_mail {
 	void *userdata;
 	struct writer_paths paths; /* result of rotation and stop */
 	const char *reason;	   /* for the stop */
-	struct json_object *object; /* a definition, or a list of snapshots; NULL once taken */
+	const char *key;	   /* of a member of the manifest */
+	struct json_object *object; /* a definition, a list of snapshots, or that member; NULL once taken */
 	struct clocks clocks;	    /* when a definition began to hold */
 	struct cgroup_list *cgroups;
 	bool last; /* of several such lists */
@@ -215,7 +216,7 @@ struct writer_mail {
 
 int writer_do_rotate(void *writer, struct mail *mail);
 int writer_do_snapshots(void *writer, struct mail *mail);
-int writer_do_missing(void *writer, struct mail *mail);
+int writer_do_tell(void *writer, struct mail *mail);
 int writer_do_cgroups(void *writer, struct mail *mail); /* writer_cgroups.c */
 int writer_do_redefine(void *writer, struct mail *mail);
 int writer_do_stop(void *writer, struct mail *mail);

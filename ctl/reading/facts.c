@@ -31,10 +31,12 @@ void facts_columns_find(struct facts_columns *columns, enum iotr_stream stream, 
 
 	*columns = (struct facts_columns){
 		.stream = stream,
+		.timestamp = find(rows, "timestamp"),
 		.operation = find(rows, "operation"),
 		.pid = find(rows, "pid"),
 		.tid = find(rows, "tid"),
 		.command = find(rows, "command"),
+		.ppid = find(rows, "ppid"),
 		.uid = find(rows, "uid"),
 		.cgroup_id = find(rows, "cgroup_id"),
 		.mono_ns = find(rows, "mono_ns"),

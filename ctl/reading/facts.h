@@ -13,7 +13,7 @@
 /* The columns that a file has, by what they are for; -1: none. */
 struct facts_columns {
 	enum iotr_stream stream;
-	int operation, pid, tid, command, uid, cgroup_id, mono_ns;
+	int timestamp, operation, pid, tid, command, ppid, uid, cgroup_id, mono_ns;
 	int latency, asked, done, error, file, device, disk;
 	int local_address, local_port, remote_address, remote_port; /* of net: source and destination */
 	bool latency_in_ms;

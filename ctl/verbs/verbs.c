@@ -18,6 +18,7 @@ const struct verb *const verbs[] = {
 	&verb_snapshot,
 
 	&verb_summary,
+	&verb_show,
 	&verb_verify,
 	&verb_anonymize,
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""summary: what it says of a real trace is what adding up its rows gives, compressed or not, running or ended."""
+"""summary, show: what they say of a real trace is what adding up its rows gives, compressed or not, running or ended; and
+the filters of show choose the rows that those of a session do."""
 import collections
+import json
 import os
 
 from lib import rows
@@ -92,3 +94,44 @@ def summary_while_it_runs(world):
         wait_for('rows of a running session', lambda: world.ctl.json('summary', session.output)['rows'] >= 1500)
         document = world.ctl.json('summary', session.output)
         equal((document['state'], document['bad_rows'], document['problems']), ('running', 0, []), 'while it runs')
+
+
+FILTERS = (('--errors',), ('--min-latency', '20us'), ('--min-size', '3000'), ('--operation', 'open,vfs.READ,fsync'),
+           ('--command', 'COMMAND,sh'), ('--path', 'FOLDER/inside'), ('--min-size', '10', '--operation', 'write'))
+
+
+def shown(world, folder, *options):
+    """Rows that show prints, by what tells them apart."""
+    done = world.ctl.exits(0, 'show', folder, '--vfs', '--json', *options)
+    return sorted((row['mono_ns'], row['tid'], row['operation'], row['filename'])
+                  for row in map(json.loads, done.stdout.splitlines()))
+
+
+@test(host_only=True)
+def show_filters_as_sessions(world):
+    """What a session with a filter records is what show finds with the same words in one without."""
+    folder = world.make('filtered')
+    os.mkdir(os.path.join(folder, 'inside'))
+    filtered = []
+    with open('/proc/self/comm', encoding='ascii') as file:
+        command = file.read().strip()
+    with world.session('--vfs', '--pid', os.getpid()) as whole:
+        for options in FILTERS:
+            words = [word.replace('FOLDER', folder).replace('COMMAND', command) for word in options]
+            with world.session('--vfs', '--pid', os.getpid(), *words) as session:
+                do_work(folder, 60)
+                do_work(os.path.join(folder, 'inside'), 60)
+            times = [row['mono_ns'] for row in map(json.loads, world.ctl.exits(
+                0, 'show', session.output, '--json').stdout.splitlines())]
+            session.words, session.times = words, times
+            filtered.append(session)
+    for session in filtered:
+        check(session.times == sorted(session.times), 'the rows are in the order of time')
+        truth = shown(world, session.output)
+        found = shown(world, whole.output, *session.words)
+        check(truth, 'rows of %s' % ' '.join(session.words))
+        check(set(truth) <= set(found), 'show %s misses rows' % ' '.join(session.words),
+              *map(str, sorted(set(truth) - set(found))[:5]))
+        # Of the time of that session no more than it has.
+        within = [row for row in found if truth[0][0] <= row[0] <= truth[-1][0]]
+        equal(within, truth, 'what show %s finds' % ' '.join(session.words))

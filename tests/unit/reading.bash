@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 fail() {
 	echo "FAILED: $*"
-	sed 's/^/  stdout: /' "$work/out" | head -n 50
+	sed 's/^/  stdout: /' "$work/out" | head -n 8 | cut -c1-300
 	sed 's/^/  stderr: /' "$work/err"
 	failures=$((failures + 1))
 }
@@ -89,5 +89,86 @@ expect 1 summary "$work/nothing"
 err 'No such file'
 expect 2 summary
 err 'an argument is missing'
+
+# show: rows of all streams in the order of time, the same of every format.
+for trace in csv packed jsonl old; do
+	expect 0 show "$work/$trace"
+	same show.txt
+done
+expect 0 show "$work/running" --csv
+[ "$(wc -l <"$work/out")" = 129 ] || fail "not all rows of a running session"
+for stream in vfs net conn; do
+	expect 0 show "$work/packed" --$stream --csv
+	sed '/^2026/d' "$golden/$stream.csv" | cmp -s - "$work/out" || fail "show --$stream --csv: not the rows as they were"
+	expect 0 show "$work/jsonl" --$stream --json
+	python3 - "$work/out" "$golden/$stream.jsonl" <<'EOF' || fail "show --$stream --json: not the rows as they were"
+import json, sys
+shown, wanted = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
+for row in shown:
+    del row['stream']
+sys.exit(shown != [row for row in wanted if row['timestamp'] < '2026'])
+EOF
+done
+
+# rows N OPTION...: so many rows pass.
+rows() {
+	expect 0 show "$work/csv" --csv "${@:2}"
+	[ "$(($(wc -l <"$work/out") - 1))" = "$1" ] || fail "$said: $(($(wc -l <"$work/out") - 1)) rows, not $1"
+}
+rows 8 --vfs --errors
+rows 4 --vfs --operation read
+rows 6 --operation vfs.READ,block.READ
+rows 0 --vfs --min-latency 1235ns
+rows 28 --vfs --min-latency 1234ns
+rows 4 --vfs --min-size 8K
+rows 2 --block --min-size 1M
+rows 118 --command cat
+rows 0 --command ca
+rows 118 --pid 100
+rows 118 --pid 1 --tree
+rows 0 --pid 1
+rows 0 --uid root
+rows 128 --uid 1000
+rows 118 --unit cron
+rows 0 --unit ron
+rows 118 --cgroup /sys/fs/cgroup/system.slice
+rows 118 --cgroup system.slice/cron.service/
+rows 0 --cgroup /system
+rows 6 --vfs --path /home/user/
+rows 6 --vfs --path /home/user/file
+rows 0 --vfs --path /home/user/fil
+rows 4 --vfs --path /new
+rows 2 --vfs --path '/a, "quoted" name'
+rows 2 --block --device 8:1
+rows 2 --block --device /dev/sda
+rows 3 --limit 3
+rows 10 --until '2023-11-15 22:13:19'
+rows 10 --until +0.999999999s
+rows 118 --since 22:13:20
+rows 1 --vfs --since +1.000000001s --until 2023-11-15T22:13:20.000000001Z
+rows 128 --sample block=1
+expect 0 show "$work/csv" --vfs --sort size --limit 2 --columns size,filename
+[ "$(tail -n 1 "$work/out" | tr -s ' ')" = '8192 /home/user/file' ] || fail "$said: the largest is not the first"
+expect 0 show "$work/csv" "$work/packed" --vfs --limit 2 --csv --columns trace,pid
+[ "$(sed 1d "$work/out" | sort | head -n 1)" = "$work/csv,100" ] || fail "$said: the trace is not named"
+expect 2 show "$work/csv" --operation foo
+err '--operation: no stream has an operation .foo.'
+expect 2 show "$work/csv" --columns nothing
+err 'no stream has a column .nothing.'
+expect 2 show "$work/csv" --sort nothing
+expect 2 show "$work/csv" --since yesterday
+err 'is no time'
+expect 2 show "$work/csv" --unit a.target
+expect 2 show "$work/csv" --tree
+expect 2 show "$work/csv" --command 1234567890123456
+expect 1 show "$work/damaged" --vfs
+err 'its gzip data end too early'
+# What a file that somebody made holds does not reach a terminal as it is.
+cp -r "$work/csv" "$work/hostile"
+sed -i "s|/lib/libc.so|/lib/$(printf '\033')[31mred|" "$work/hostile/fs/fs_000001.csv"
+expect 0 show "$work/hostile" --vfs
+no_out "$(printf '\033')"
+expect 0 summary "$work/hostile"
+no_out "$(printf '\033')"
 
 [ $failures = 0 ]

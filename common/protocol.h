@@ -15,6 +15,9 @@
 #define IOTR_RUNTIME_DIR  "/run/iotracer"
 #define IOTR_SOCKET_NAME  "io.iotracer"
 #define IOTR_SOCKET_PATH  IOTR_RUNTIME_DIR "/" IOTR_SOCKET_NAME
+
+/* Below it lie the traces, LOG/NAME/START, unless they are told to go elsewhere. */
+#define IOTR_LOG_DIR "/var/log/iotracer"
 #define IOTR_GROUP	  "iotracer"
 #define IOTR_INTERFACE	  "io.iotracer"
 #define IOTR_SESSION_NAME "default" /* used if no session name is given */

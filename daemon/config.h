@@ -15,9 +15,10 @@
 #include "anonymize_key.h"
 #include "units.h"
 #include "session_spec.h"
+#include "protocol.h"
 
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
-#define CONFIG_LOG_DIR	 "/var/log/iotracer"
+#define CONFIG_LOG_DIR	 IOTR_LOG_DIR
 #define CONFIG_STATE_DIR IOTR_STATE_DIR
 
 struct config {

@@ -17,6 +17,7 @@ const struct verb *const verbs[] = {
 	&verb_top,
 	&verb_snapshot,
 
+	&verb_traces,
 	&verb_summary,
 	&verb_show,
 	&verb_verify,

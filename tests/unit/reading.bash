@@ -171,4 +171,44 @@ no_out "$(printf '\033')"
 expect 0 summary "$work/hostile"
 no_out "$(printf '\033')"
 
+# traces: what lies below the log folder, and removal of what has ended.
+logs=$work/logs
+mkdir -p "$logs/a" "$logs/b" "$logs/other"
+make logs/a/20231115T221319Z
+make logs/a/20231116T221319Z --gzip
+make logs/b/20231115T221319Z --running
+sed -i 's/2023-11-15 22/2023-11-16 22/' "$logs/a/20231116T221319Z/manifest.json"
+expect 0 traces --log-dir "$logs"
+out '^a/20231115T221319Z +session +ended .* 3$'
+out '^b/20231115T221319Z +session +running '
+out '^3 traces in '
+expect 0 traces --log-dir "$logs" --json
+json '[t["path"] for t in d["traces"]] == ["a/20231115T221319Z", "b/20231115T221319Z", "a/20231116T221319Z"]'
+json 'd["traces"][0]["rows"] == 128 and d["traces"][0]["lost"] == 3 and d["traces"][0]["bytes"] > 20000 and len(d["traces"][0]["streams"]) == 10'
+expect 1 traces --log-dir "$logs" --remove b/20231115T221319Z
+err 'it is running'
+expect 1 traces --log-dir "$logs" --remove nothing
+err 'there is no trace .nothing.'
+expect 2 traces --log-dir "$logs" --remove
+expect 2 traces --log-dir "$logs" a/20231115T221319Z
+expect 0 traces --log-dir "$logs" --vacuum-time 1000000h
+out 'nothing was removed'
+expect 0 traces --log-dir "$logs" --vacuum-size 10G
+out 'nothing was removed'
+# A link out of a trace is removed, and what it leads to stays.
+mkdir "$work/outside"
+touch "$work/outside/file"
+ln -s "$work/outside" "$logs/a/20231115T221319Z/link"
+expect 0 traces --log-dir "$logs" --vacuum-size "$(($(du -s --block-size=1 "$logs/b" "$logs/a/20231116T221319Z" | awk '{ s += $1 } END { print s }')))"
+out '^removed .*/a/20231115T221319Z$'
+[ -e "$work/outside/file" ] || fail "what a link leads to was removed"
+[ ! -e "$logs/a/20231115T221319Z" ] || fail "the oldest is still there"
+[ -e "$logs/a/20231116T221319Z" ] || fail "more was removed than was asked for"
+expect 0 traces --log-dir "$logs" --remove "$logs/a/20231116T221319Z/" --json
+json 'd["removed"] == ["a/20231116T221319Z"] and len(d["traces"]) == 1'
+[ ! -e "$logs/a" ] || fail "the folder of a name without traces is still there"
+expect 0 traces --log-dir "$logs" --vacuum-time 1s
+[ -e "$logs/b/20231115T221319Z/manifest.json" ] || fail "a running one was removed"
+expect 1 traces --log-dir "$work/nowhere"
+
 [ $failures = 0 ]

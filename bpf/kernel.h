@@ -189,6 +189,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	__u64 start_time;
+	__u64 start_boottime;
 	unsigned int kasan_depth; /* exists only with CONFIG_KASAN */
 };
 

@@ -195,6 +195,7 @@ enum iotr_bio_end {
 	IOTR_BIO_DIO_ASYNC,
 	IOTR_BIO_BTRFS,	  /* any bio of btrfs */
 	IOTR_BIO_BTRFS_DIRECT, /* btrfs's own function for direct I/O, stored in struct btrfs_bio */
+	IOTR_BIO_XFS_LOG, /* a write of the log of xfs */
 	IOTR_BIO_ENDS,
 };
 

@@ -21,6 +21,7 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_DIO_ASYNC] = "dio_bio_end_aio",
 	[IOTR_BIO_BTRFS] = "btrfs_simple_end_io",
 	[IOTR_BIO_BTRFS_DIRECT] = "btrfs_dio_end_io",
+	[IOTR_BIO_XFS_LOG] = "xlog_bio_end_io",
 };
 
 /* Reads "ffffffff81766530 T iomap_dio_bio_end_io", with the module's name at the end if any. The first match counts. */

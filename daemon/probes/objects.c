@@ -161,24 +161,43 @@ static int shared_sizes(struct bpf_object *object)
 	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
 }
 
+static void programs_choose(const struct probes *probes, enum object which, struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, program_wanted(probes, which, program));
+}
+
+static int constants_set(const struct probes *probes, struct bpf_object *object)
+{
+	return rodata_set(object, &(struct rodata){
+					  .typed_reads = probes->kernel.typed_reads,
+					  .ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
+					  .preempted = probes->kernel.preempts,
+				  });
+}
+
+int object_prepare(const struct probes *probes, struct bpf_object *object)
+{
+	int r = constants_set(probes, object);
+
+	programs_choose(probes, OBJECT_COUNT, object);
+	return r < 0 ? r : maps_share(probes, object);
+}
+
 static int object_load(struct probes *probes, enum object which, struct bpf_object **ret)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = objects[which].name);
 	struct bpf_object *object;
-	struct bpf_program *program;
 	int r;
 
 	object = bpf_object__open_mem(objects[which].begin,
 				      objects[which].end - objects[which].begin, &options);
 	if (!object)
 		return -errno;
-	bpf_object__for_each_program(program, object)
-		bpf_program__set_autoload(program, program_wanted(probes, which, program));
-	r = rodata_set(object, &(struct rodata){
-				       .typed_reads = probes->kernel.typed_reads,
-				       .ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
-				       .preempted = probes->kernel.preempts,
-			       });
+	programs_choose(probes, which, object);
+	r = constants_set(probes, object);
 	if (r >= 0)
 		r = which == OBJECT_SHARED ? shared_sizes(object) :
 					     maps_share(probes, object);

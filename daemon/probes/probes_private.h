@@ -65,6 +65,12 @@ int objects_load_shared(struct probes *probes);
 /* Loads another one; what the kernel refuses is logged and stays NULL. Any one thread. */
 void object_settle(struct probes *probes, enum object which);
 
+/*
+ * Prepares an object that is loaded by itself, before it is: its constants, which of its programs this kernel is to load,
+ * and that it has those of its maps that are in a loaded object from there. Any thread.
+ */
+int object_prepare(const struct probes *probes, struct bpf_object *object);
+
 /* The objects that the groups' programs are in, of a level: see probes_groups(). Both are masks of bits. */
 uint32_t objects_of(uint32_t groups);
 

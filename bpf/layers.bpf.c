@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Counts of I/O by layer, for iotracectl amplification: see common/layers.h. Loaded and attached only while they are asked
+ * for. Nothing is transported: the programs add to maps, which the daemon reads now and then.
+ */
+#include "layers_block.bpf.h"
+#include "layers_cache.bpf.h"
+#include "layers_uring.bpf.h"
+
+/* ---- system calls ---- */
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(layers_enter, struct pt_regs *regs, long number)
+{
+	return call_begins(regs->orig_ax, thread_of(OF_REGS(regs)));
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(layers_exit, struct pt_regs *regs, long result)
+{
+	return call_ends_at(regs, regs->di, regs->bx, regs->orig_ax, thread_of(OF_REGS(regs)), result);
+}
+
+/* On kernels that preempt programs: see syscalls.bpf.c. */
+SEC("tp/raw_syscalls/sys_enter")
+int layers_enter_raw(struct raw_enter *ctx)
+{
+	return call_begins(OF_ENTER(ctx).number, thread_here());
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int layers_exit_raw(struct raw_exit *ctx)
+{
+	struct pt_regs *regs = user_registers();
+
+	return call_ends_at(regs, READ(struct pt_regs, regs, di), READ(struct pt_regs, regs, bx), OF_EXIT(ctx).number,
+			    thread_here(), RESULT_OF(ctx));
+}
+
+/* ---- io_uring ---- */
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(layers_submit_req__1, struct io_kiocb *kernel)
+{
+	return uring_begins(kernel);
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(layers_submit_sqe__2, struct io_kiocb *kernel)
+{
+	return uring_begins(kernel);
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(layers_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode)
+{
+	return uring_begins_unnamed(kernel, opcode);
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(layers_complete__3, void *ring, struct io_kiocb *kernel, struct io_uring_cqe *cqe)
+{
+	return uring_ended(kernel, cqe->res);
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(layers_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_data, int result)
+{
+	return uring_ended(kernel, result);
+}
+
+/* ---- page cache ---- */
+
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(layers_add, void *folio)
+{
+	return pages_added(thread_at(ctx), number_of((__u64)folio));
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(layers_dirty_folio, void *folio)
+{
+	return pages_dirtied(thread_at(ctx), number_of((__u64)folio));
+}
+
+SEC("tp_btf/writeback_dirty_page")
+int BPF_PROG(layers_dirty_page, void *page)
+{
+	return pages_dirtied(thread_at(ctx), number_of((__u64)page));
+}
+
+SEC("tp_btf/mm_filemap_fault")
+int BPF_PROG(layers_fault, void *mapping, unsigned long index)
+{
+	return fault_begins(thread_at(ctx), number_of((__u64)mapping), index);
+}
+
+/* ---- block devices ---- */
+
+QUEUE_HOOK(layers_bio_queue, block_bio_queue, struct bio *bio, bio_begins(bio))
+QUEUE_HOOK(layers_rq_issue, block_rq_issue, struct request *request, request_issued(request))
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(layers_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	return bio_ended_at(bio);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(layers_rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	return request_ended(request, error, bytes);
+}
+
+/* ---- processes ---- */
+
+static __always_inline bool is_known(struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task);
+	struct iotr_layer_process *known = bpf_map_lookup_elem(&layer_processes, &tgid);
+
+	return known && known->start_ns == started(task);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(layers_exec, struct task_struct *task)
+{
+	return is_known(current_task()) ? process_note(0) : 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(layers_gone, struct task_struct *task)
+{
+	struct task_struct *current = current_task();
+	struct signal_struct *signal = READ(struct task_struct, current, signal);
+
+	if (READ(struct signal_struct, signal, live.counter) > 0 || !is_known(current))
+		return 0;
+	return process_note(bpf_ktime_get_ns() ?: 1);
+}
+
+char LICENSE[] SEC("license") = "GPL";

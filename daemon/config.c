@@ -25,6 +25,7 @@
 #include "units.h"
 
 #define OTHERS_WRITE 022
+#define SYSTEM	     "System " /* and a name: the section of a storage system's rules */
 
 enum { SECTION_MAX = 64, SIZE_MAX_FILE = 64 * 1024 };
 
@@ -156,6 +157,7 @@ static const struct setting settings[] = {
 	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
 	{ "Storage", "MaxUse", parse_share, FIELD(max_use) },
 	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },
+	{ "Amplification", "Counting", parse_flag, FIELD(counting) },
 };
 
 /* The receiver of findings about what cannot be understood, with its argument. */
@@ -206,8 +208,15 @@ static char *strip(char *text)
 	return text;
 }
 
+static bool is_system(const char *section)
+{
+	return !strncmp(section, SYSTEM, strlen(SYSTEM));
+}
+
 static bool section_known(const char *section)
 {
+	if (is_system(section))
+		return true;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (!strcmp(settings[i].section, section))
 			return true;
@@ -226,6 +235,11 @@ static void read_section(struct reader *reader, char *text)
 	}
 	text[length - 1] = '\0';
 	strcpy(reader->section, text + 1);
+	if (is_system(reader->section) && !system_name_valid(reader->section + strlen(SYSTEM))) {
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: [%s]: this cannot be the name of a system", reader->path,
+		     reader->line, reader->section);
+		return;
+	}
 	reader->skip = !section_known(reader->section);
 	if (reader->skip && strncmp(reader->section, "X-", 2))
 		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: there is no section [%s]", reader->path,
@@ -255,11 +269,46 @@ static void apply(struct reader *reader, const struct setting *setting, const ch
 		     setting->key, value, wrong);
 }
 
+static int find_kind(const char *key)
+{
+	for (int kind = 0; kind < SYSTEM_RULE_KINDS; kind++)
+		if (!strcmp(system_rule_key(kind), key))
+			return kind;
+	return -ENOENT;
+}
+
+/* A key that is given again adds a rule; an empty value removes those of the system that came before. */
+static void add_rule(struct reader *reader, enum system_rule_kind kind, const char *value)
+{
+	struct system_rules *rules = &reader->config->systems;
+	const char *system = reader->section + strlen(SYSTEM), *wrong = NULL;
+
+	if (*value)
+		wrong = system_rules_add(rules, system, kind, value);
+	else
+		system_rules_remove(rules, system, kind);
+	if (wrong)
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: %s=%s: %s", reader->path, reader->line, system_rule_key(kind),
+		     value, wrong);
+}
+
+static void set(struct reader *reader, const char *key, const char *value)
+{
+	const struct setting *setting = find_setting(reader->section, key);
+	int kind = is_system(reader->section) ? find_kind(key) : -ENOENT;
+
+	if (setting)
+		apply(reader, setting, value);
+	else if (kind >= 0)
+		add_rule(reader, kind, value);
+	else
+		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: [%s] has no key %s", reader->path, reader->line,
+		     reader->section, key);
+}
+
 static void read_assignment(struct reader *reader, char *text)
 {
 	char *equals = strchr(text, '=');
-	const struct setting *setting;
-	const char *key;
 
 	if (!equals) {
 		tell(reader->audience, CONFIG_WRONG, "%s:%u: '%s' is not KEY=VALUE", reader->path, reader->line,
@@ -272,13 +321,7 @@ static void read_assignment(struct reader *reader, char *text)
 		return;
 	}
 	*equals = '\0';
-	key = strip(text);
-	setting = find_setting(reader->section, key);
-	if (setting)
-		apply(reader, setting, strip(equals + 1));
-	else
-		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: [%s] has no key %s", reader->path, reader->line,
-		     reader->section, key);
+	set(reader, strip(text), strip(equals + 1));
 }
 
 static void read_line(struct reader *reader, char *line)

@@ -13,9 +13,10 @@
 #include <stdbool.h>
 
 #include "anonymize_key.h"
-#include "units.h"
-#include "session_spec.h"
 #include "protocol.h"
+#include "session_spec.h"
+#include "system_rules.h"
+#include "units.h"
 
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 IOTR_LOG_DIR
@@ -31,6 +32,8 @@ struct config {
 	bool resume; /* sessions continue after a restart of the daemon */
 	struct iotr_share max_use;   /* limit for all traces in the log folder together, of its file system */
 	struct iotr_share keep_free; /* bytes that stay free on that file system */
+	bool counting; /* layers are counted all the time, not only while somebody asks for amplification */
+	struct system_rules systems; /* storage systems that are recognised besides those that are built in */
 };
 
 /* Sets the defaults, then applies the files. A missing file is an error (-ENOENT) only if `required`. */

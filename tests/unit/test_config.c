@@ -161,6 +161,71 @@ START_TEST(reads_snapshots)
 }
 END_TEST
 
+#define CONTAINER "0b6f9a1c2d3e4f50617283949a0b1c2d3e4f50617283949a0b1c2d3e4f506172"
+
+/* Rules of one system may stand in several sections and files; an empty value removes those of its key. */
+START_TEST(reads_systems)
+{
+	static const struct system_identity stored = { .executable = "/opt/bin/stored" }, late = { .unit = "late.service" },
+					    gone = { .command = "gone" }, boxed = { .container_id = CONTAINER };
+	struct config config;
+	char said[4096];
+
+	write_file("", "[System My store]\nExecutable=/opt/bin/stored\nCommand=gone\nContainer=" CONTAINER
+		       "\n[Amplification]\nCounting=yes\n[System Other]\nCgroup=/a/b\n");
+	write_file(".d/10.conf", "[System My store]\nUnit=late.service\nCommand=\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert(config.counting);
+	ck_assert_str_eq(system_rules_find(&config.systems, &stored), "My store");
+	ck_assert_str_eq(system_rules_find(&config.systems, &late), "My store");
+	ck_assert_str_eq(system_rules_find(&config.systems, &boxed), "My store");
+	ck_assert_str_eq(system_rules_find(&config.systems, &(struct system_identity){ .cgroup = "/a/b/c" }), "Other");
+	ck_assert_ptr_null(system_rules_find(&config.systems, &gone));
+}
+END_TEST
+
+/* Each has a warning with its line, and adds no rule. */
+static const char *const bad_systems[] = {
+	"[System ]\nCommand=a\n",
+	"[System a,b]\nCommand=a\n",
+	"[System 0123456789abcdef0123456789abcdef]\nCommand=a\n",
+	"[System a]\nProgram=a\n",
+	"[System a]\nExecutable=bin/a\n",
+	"[System a]\nExecutable=/bin/\n",
+	"[System a]\nCommand=0123456789abcdef\n",
+	"[System a]\nUnit=a\n",
+	"[System a]\nUnit=a b.service\n",
+	"[System a]\nCgroup=a\n",
+	"[System a]\nContainer=0b6f9a1c2d3e\n",
+};
+
+START_TEST(names_bad_systems)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", bad_systems[_i]);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_msg(strstr(said, _i < 3 ? ":1:" : ":2:") != NULL, "%s: '%s'", bad_systems[_i], said);
+	ck_assert_uint_eq(config.systems.count, 0);
+}
+END_TEST
+
+START_TEST(limits_rules_of_systems)
+{
+	char said[4096], text[8192] = "[System a]\n";
+	struct config config;
+
+	for (int i = 0; i <= SYSTEM_RULES_MAX; i++)
+		snprintf(text + strlen(text), 32, "Command=c%d\n", i);
+	write_file("", text);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_uint_eq(config.systems.count, SYSTEM_RULES_MAX);
+	ck_assert_ptr_nonnull(strstr(said, ":130: Command=c128: there are 128 rules for systems already"));
+}
+END_TEST
+
 static const char *const bad_snapshots[] = {
 	"System=maybe", "Process=1ms",	  "Process=often", "Filesystem=0", "Depth=65536", "Depth=-1",
 	"Country=Chile", "Country=c1",	  "Root=srv",
@@ -328,6 +393,9 @@ static void add(TCase *tests)
 	tcase_add_test(tests, reads_snapshots);
 	tcase_add_loop_test(tests, names_bad_snapshots, 0,
 			    sizeof(bad_snapshots) / sizeof(bad_snapshots[0]));
+	tcase_add_test(tests, reads_systems);
+	tcase_add_loop_test(tests, names_bad_systems, 0, sizeof(bad_systems) / sizeof(bad_systems[0]));
+	tcase_add_test(tests, limits_rules_of_systems);
 	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, survives_garbage);
 	tcase_add_test(tests, refuses_a_folder);

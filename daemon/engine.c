@@ -22,6 +22,7 @@
 #include "probes/own.h"
 #include "schema.h"
 #include "selftest/doctor.h"
+#include "session/amplification.h"
 #include "session/anonymity.h"
 #include "session/ask_snapshot.h"
 #include "session/dump.h"
@@ -170,6 +171,19 @@ static void on_session_runs(void *userdata)
 	bpf_cost_run(engine->context.bpf_cost);
 }
 
+static int open_counting(struct session_context *context)
+{
+	const struct counting_config config = {
+		.event = context->event,
+		.errands = &context->errands,
+		.probes = context->probes,
+		.groups = context->groups,
+		.rules = context->config.systems,
+	};
+
+	return counting_new(&config, &context->counting);
+}
+
 /* What only needs memory. */
 static int open_parts(struct engine *engine)
 {
@@ -191,6 +205,8 @@ static int open_parts(struct engine *engine)
 		r = orders_new(&orders, &context->orders);
 	if (r >= 0)
 		r = groups_new(context->event, &context->errands, &context->groups);
+	if (r >= 0)
+		r = open_counting(context);
 	if (r >= 0)
 		r = doctor_new(&selftest, &engine->doctor);
 	if (r >= 0)
@@ -253,6 +269,7 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 	snapshot_watch(on_snapshot_process, engine);
 	anonymize_prepare(config->state_dir);
 	resume(engine);
+	counting_set_permanent(engine->context.counting, config->counting);
 	*ret = TAKE(engine);
 	return 0;
 }
@@ -289,6 +306,7 @@ bool engine_free(struct engine *engine)
 	bpf_cost_free(context->bpf_cost);
 	hookset_free(context->hookset);
 	orders_free(context->orders);
+	counting_free(context->counting);
 	groups_free(context->groups);
 	consumer_free(context->consumer);
 	probes_free(context->probes);
@@ -307,6 +325,11 @@ bool engine_free(struct engine *engine)
 void engine_set_storage(struct engine *engine, const struct engine_storage *limits)
 {
 	log_folder_limit(&engine->context, limits);
+}
+
+void engine_set_counting(struct engine *engine, bool counting)
+{
+	counting_set_permanent(engine->context.counting, counting);
 }
 
 /* ---- sessions ---- */
@@ -389,6 +412,25 @@ int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mas
 void engine_tail_free(struct engine_tail *tail)
 {
 	tail_free(tail);
+}
+
+/* ---- counts by layer ---- */
+
+int engine_amplification_new(struct engine *engine, const struct engine_amplification_wish *wish,
+			     engine_begun_handler begun, void *userdata, struct engine_amplification **ret,
+			     struct engine_error *error)
+{
+	return amplification_new(&engine->context, wish, begun, userdata, ret, error);
+}
+
+int engine_amplification_look(struct engine_amplification *amplification, struct json_object **ret)
+{
+	return amplification_look(amplification, ret);
+}
+
+void engine_amplification_free(struct engine_amplification *amplification)
+{
+	amplification_free(amplification);
 }
 
 /* ---- snapshots ---- */

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "rights.h"
 #include "session_spec.h"
+#include "system_rules.h"
 #include "units.h"
 
 struct engine;
@@ -34,6 +35,8 @@ struct engine_config {
 	const gid_t *readers;  /* group that may read the content of the log folder; NULL: root alone */
 	bool resume;	       /* sessions that ran when the last daemon ended continue */
 	struct engine_storage storage;
+	const struct system_rules *systems; /* by which storage systems are recognised; may change */
+	bool counting;			    /* I/O is counted by layer all the time */
 };
 
 /* Begins to load the programs that this kernel accepts. Fails only if nothing at all can be traced. */
@@ -42,6 +45,9 @@ int engine_new(const struct engine_config *config, sd_event *event, struct engin
 
 /* Sets new limits, which apply from now on. */
 void engine_set_storage(struct engine *engine, const struct engine_storage *limits);
+
+/* Whether I/O is counted by layer all the time, not only while somebody asks. */
+void engine_set_counting(struct engine *engine, bool counting);
 
 /*
  * Whether the operations of a process make no rows, because it belongs to iotracer. Calls are counted: each
@@ -157,6 +163,28 @@ int engine_look(struct engine *engine, const char *name, const struct engine_loo
 
 /* Returns "rows", "bytes" or "latency" as a constant, or NULL if there is no such order. */
 const char *engine_look_order(const char *name);
+
+/*
+ * Counts I/O by layer from when `begun` is called: on the main loop, or before the return. Its error is NULL, or why
+ * nothing can be counted. What is called for the first time is loaded first. -EINVAL: the wish, see error->parameter;
+ * -ENOENT: with `since_start`, the daemon does not count all the time; -EBUSY: too many count already.
+ */
+struct engine_amplification;
+struct engine_amplification_wish {
+	const char *by;		    /* "system", "process", "unit", "container" or "device" */
+	const char *const *systems; /* these alone; NULL: all there is */
+	size_t system_count;
+	uint64_t count;	  /* how many groups the result has at most */
+	bool since_start; /* what was counted since the daemon counts all the time */
+};
+typedef void (*engine_begun_handler)(const struct engine_error *error, void *userdata);
+int engine_amplification_new(struct engine *engine, const struct engine_amplification_wish *wish,
+			     engine_begun_handler begun, void *userdata, struct engine_amplification **ret,
+			     struct engine_error *error);
+
+/* New object, see the method Amplification: what was counted so far. -ENOENT: it is not counted any more. */
+int engine_amplification_look(struct engine_amplification *amplification, struct json_object **ret);
+void engine_amplification_free(struct engine_amplification *amplification); /* takes NULL */
 
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);

@@ -121,6 +121,9 @@ static void apply_config(struct manager *manager, const struct config *fresh)
 	manager->config.log_level = fresh->log_level;
 	engine_set_storage(manager->engine,
 			   &(struct engine_storage){ fresh->max_use, fresh->keep_free });
+	manager->config.systems = fresh->systems;
+	manager->config.counting = fresh->counting;
+	engine_set_counting(manager->engine, fresh->counting);
 	manager->config.snapshots = fresh->snapshots;
 	memcpy(manager->config.country, fresh->country, sizeof(fresh->country));
 }
@@ -179,6 +182,8 @@ static int load_engine(struct manager *manager)
 		.resume = manager->config.resume,
 		.readers = manager->control.group == GROUP_NONE ? NULL : &manager->control.group,
 		.storage = { manager->config.max_use, manager->config.keep_free },
+		.systems = &manager->config.systems,
+		.counting = manager->config.counting,
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

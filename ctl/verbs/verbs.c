@@ -15,6 +15,7 @@ const struct verb *const verbs[] = {
 
 	&verb_tail,
 	&verb_top,
+	&verb_amplification,
 	&verb_snapshot,
 
 	&verb_traces,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "amplification.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "context.h"
@@ -169,6 +170,7 @@ static const struct method methods[] = {
 	{ "Reload", reload },
 	{ "Dump", dump_call },
 	{ "Top", top_call },
+	{ "Amplification", amplification_call },
 	{ "Set", set_call },
 	{ "Snapshot", snapshot_call },
 };

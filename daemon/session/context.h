@@ -12,6 +12,7 @@
 #include "probes/hookset.h"
 #include "rights.h"
 #include "session/bpf_cost.h"
+#include "session/counting.h"
 #include "session/groups.h"
 #include "session/lingering.h"
 #include "session/slots.h"
@@ -31,6 +32,7 @@ struct session_context {
 	struct errands errands;	  /* work that threads do for the main loop */
 	struct orders *orders;	  /* of snapshots */
 	struct groups *groups;	  /* the cgroups of the machine; NULL: there is no memory for them */
+	struct counting *counting; /* of I/O by layer */
 	struct lingering lingering;
 	int notice;	/* eventfd: a thread or writer has results for the main loop */
 	bool hung;	/* something did not end in time, as a disk does not answer */

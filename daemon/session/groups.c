@@ -247,6 +247,18 @@ uint64_t groups_version(const struct groups *groups)
 	return groups ? groups->table.version : 0;
 }
 
+bool groups_path(struct groups *groups, uint64_t id, char *path, size_t size)
+{
+	char buffer[GROUPS_PATH_MAX];
+	const char *found;
+
+	if (!groups)
+		return false;
+	look(groups);
+	found = groups_table_path(&groups->table, id, groups->whole, buffer);
+	return found && (size_t)snprintf(path, size, "%s", found) < size;
+}
+
 void groups_forget(struct groups *groups, uint64_t before_ns)
 {
 	if (!groups)

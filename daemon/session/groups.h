@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
@@ -39,6 +40,9 @@ uint64_t groups_version(const struct groups *groups);
  * milliseconds for the first walk. NULL without memory, or without a table.
  */
 struct cgroup_list *groups_list(struct groups *groups, uint64_t since_ns);
+
+/* Writes the path of a cgroup into `path`; false: it is not known, or not yet. */
+bool groups_path(struct groups *groups, uint64_t id, char *path, size_t size);
 
 /* Nobody needs cgroups that had vanished by then. Takes effect when the table is half full. */
 void groups_forget(struct groups *groups, uint64_t before_ns);

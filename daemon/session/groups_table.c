@@ -225,6 +225,13 @@ static const char *path_of(const struct groups_table *table, const struct group 
 	return at;
 }
 
+const char *groups_table_path(const struct groups_table *table, uint64_t id, bool whole, char *buffer)
+{
+	const struct group *group = find(table, id);
+
+	return group ? path_of(table, group, whole, buffer) : NULL;
+}
+
 static int list_one(const struct groups_table *table, const struct group *group, struct cgroup_list *list, bool whole)
 {
 	uint64_t first = group->made_ns > list->from_ns ? group->made_ns : list->from_ns;

@@ -47,6 +47,11 @@ void groups_table_forget(struct groups_table *table, uint64_t before_ns);
 void groups_table_clear(struct groups_table *table);
 
 /*
+ * Path of a group, put together in a buffer of GROUPS_PATH_MAX bytes; NULL: it is not known. `whole` as below.
+ */
+const char *groups_table_path(const struct groups_table *table, uint64_t id, bool whole, char *buffer);
+
+/*
  * Adds those that were there in the list's time, and says how many are left out. `whole`: paths begin at the root of the
  * hierarchy; otherwise with "...", as does any whose beginning is not known. -ENOMEM.
  */

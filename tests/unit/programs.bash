@@ -130,7 +130,7 @@ expect 2 list --bogus
 expect 2 start --compres gzip --vfs
 err "no option '--compres': did you mean '--compress'\?"
 expect 2 set a --duration 5s
-err "no option '--duration' here: 'start', 'record' have it"
+err "no option '--duration' here: 'start', 'record', 'amplification' have it"
 expect 2 --vfs start
 err "no option '--vfs' here"
 expect 2 stop --al

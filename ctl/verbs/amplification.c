@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "command_line/options.h"
+#include "output/amplification.h"
+#include "output/complain.h"
+#include "output/json.h"
+#include "output/text.h"
+#include "request/request.h"
+#include "units.h"
+#include "verbs/interrupt.h"
+
+#define DURATION_NS 5000000000ULL /* for which is counted if nothing is said of it */
+#define PROGRESS_NS 1000000000ULL
+
+struct view {
+	struct context *context;
+	struct json_object *parameters;
+	bool csv;
+	bool watch;	      /* each reply is shown, not only the last one */
+	uint64_t duration_ns; /* 0: until it is interrupted */
+};
+
+static void show(const struct view *view, struct json_object *reply)
+{
+	if (view->context->json) {
+		print_json(reply);
+		return;
+	}
+	if (view->watch)
+		picture_next();
+	if (view->csv)
+		print_amplification_csv(reply, stdout);
+	else
+		print_amplification(reply, stdout);
+}
+
+/* On a terminal, in a line that is overwritten each time. */
+static void show_progress(const struct view *view, struct json_object *reply)
+{
+	char now[32], whole[32];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r\033[Kcounted %s of %s; Ctrl-C ends it early",
+		iotr_format_duration(now, sizeof(now), number_of(reply, "duration_ns") / PROGRESS_NS * PROGRESS_NS),
+		iotr_format_duration(whole, sizeof(whole), view->duration_ns));
+	fflush(stderr);
+}
+
+static void clear_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* Receives the next reply. Returns EXIT_DONE and `*ret`, which is NULL if the user has ended it, or the exit code. */
+static int receive(const struct view *view, struct connection *connection, struct json_object **ret, bool *last)
+{
+	_cleanup_json_ struct json_object *message = NULL;
+	int r = connection_receive(connection, &message), code;
+
+	*last = interrupt_came();
+	if (*last)
+		return EXIT_DONE;
+	if (r < 0)
+		return request_broken(r);
+	code = request_open_reply(view->context, message, ret);
+	*last = !json_object_get_boolean(member_of(message, "continues"));
+	return code;
+}
+
+/* Shows what was counted when it is over, or again and again. */
+static int follow(const struct view *view)
+{
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	_cleanup_json_ struct json_object *latest = NULL;
+	bool last = false;
+	int code = request_more(view->context, &connection, "Amplification", view->parameters);
+
+	interrupt_catch();
+	while (code == EXIT_DONE && !last) {
+		struct json_object *reply = NULL;
+
+		code = receive(view, &connection, &reply, &last);
+		if (code != EXIT_DONE || !reply)
+			break;
+		json_object_put(latest);
+		latest = reply;
+		if (view->watch)
+			show(view, reply);
+		else if (!last)
+			show_progress(view, reply);
+		if (view->watch && (fflush(stdout) || ferror(stdout)))
+			break;
+	}
+	clear_progress();
+	if (code != EXIT_DONE || view->watch)
+		return code;
+	if (!latest) {
+		complain(NULL, "nothing was counted yet");
+		return EXIT_FAILED;
+	}
+	show(view, latest);
+	return EXIT_DONE;
+}
+
+/* Whether the error is that it is not counted all the time, so that a time has to be given. */
+static bool wants_duration(struct json_object *message)
+{
+	const char *error = request_error(message);
+
+	return error && !strcmp(error, VARLINK_INVALID_PARAMETER) &&
+	       !strcmp(text_of(member_of(message, "parameters"), "parameter", ""), "duration_ns");
+}
+
+/* Shows what has been counted all the time. `*counted`: it is. */
+static int show_so_far(const struct view *view, bool *counted)
+{
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
+	int code = request_connect(view->context, &connection), r;
+
+	*counted = true;
+	if (code != EXIT_DONE)
+		return code;
+	r = connection_send(&connection, IOTR_INTERFACE ".Amplification", view->parameters, false);
+	if (r >= 0)
+		r = connection_receive(&connection, &message);
+	if (r < 0)
+		return request_broken(r);
+	*counted = !wants_duration(message);
+	if (!*counted)
+		return EXIT_DONE;
+	code = request_open_reply(view->context, message, &reply);
+	if (code == EXIT_DONE)
+		show(view, reply);
+	return code;
+}
+
+static void set_time(struct json_object *parameters, const char *key, uint64_t ns)
+{
+	json_object_object_add(parameters, key, json_object_new_int64((int64_t)ns));
+}
+
+static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	struct view view = { .context = context, .parameters = parameters,
+			     .csv = member_of(parameters, "csv") != NULL,
+			     .watch = context->interval_ns,
+			     .duration_ns = number_of(parameters, "duration_ns") };
+	bool counted = false;
+	int code = EXIT_DONE;
+
+	(void)argc, (void)argv;
+	if (view.csv && context->json)
+		return complain_usage(context, "--csv and --json exclude each other");
+	json_object_object_del(parameters, "csv");
+	if (view.watch) {
+		pictures_begin();
+		set_time(parameters, "interval_ns", context->interval_ns);
+		return follow(&view);
+	}
+	if (!view.duration_ns)
+		code = show_so_far(&view, &counted);
+	if (code != EXIT_DONE || counted)
+		return code;
+	view.duration_ns = view.duration_ns ?: DURATION_NS;
+	set_time(parameters, "duration_ns", view.duration_ns);
+	set_time(parameters, "interval_ns", PROGRESS_NS);
+	return follow(&view);
+}
+
+static const struct option_row count_rows[] = {
+	{ .name = "duration",
+	  .kind = OPTION_DURATION,
+	  .parameter = "duration_ns",
+	  .value = "TIME",
+	  .help = "count for so long [5s; since it is counted all the time, where the daemon does]" },
+	{ .name = "watch",
+	  .kind = OPTION_INTERVAL,
+	  .value = "TIME",
+	  .help = "show it again at this interval [1s], over all since the begin, until Ctrl-C or --duration" },
+};
+static const struct option_row own_rows[] = {
+	{ .name = "by",
+	  .kind = OPTION_CHOICE,
+	  .parameter = "by",
+	  .value = "system|process|unit|container|device",
+	  .help = "sum up by this [system]" },
+	{ .name = "system",
+	  .kind = OPTION_TEXTS,
+	  .parameter = "systems",
+	  .value = "NAME,...",
+	  .help = "only these storage systems, as PostgreSQL, with their children" },
+	{ .name = "lines",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "count",
+	  .value = "N",
+	  .help = "show those with the most bytes [20], and the sum of the others" },
+	{ .name = "csv", .kind = OPTION_SWITCH, .parameter = "csv", .help = "print CSV, latencies in microseconds" },
+};
+static const struct option_group count_options = OPTION_GROUP("Counting", count_rows);
+static const struct option_group own_options = OPTION_GROUP("View", own_rows);
+static const struct option_group *const options[] = { &count_options, &own_options, NULL };
+
+const struct verb verb_amplification = {
+	.name = "amplification",
+	.run = run,
+	.group = VERBS_LOOK,
+	.synopsis = "[--duration TIME] [--by WHAT] [--system NAME,...]",
+	.summary = "count how often I/O multiplies on its way down to the disks",
+	.options = options,
+};

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "amplification/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "escape.h"
+#include "json_add.h"
+
+#define MINOR_BITS 20
+
+static struct json_object *factor_describe(struct factor factor)
+{
+	struct json_object *object = json_object_new_object();
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4f", factor.value);
+	json_object_object_add(object, "value",
+			       factor.known ? json_object_new_double_s(factor.value, text) : NULL);
+	add_flag(object, "at_least", factor.at_least);
+	if (factor.reason)
+		add_string(object, "reason", factor.reason);
+	return object;
+}
+
+/* ---- latencies ---- */
+
+/* Lower bound of a bucket of the histogram, in nanoseconds. */
+static uint64_t bucket_begin(size_t bucket)
+{
+	return bucket ? 64ULL << bucket : 0;
+}
+
+/* What the given share of latencies, in percent, does not go beyond: the end of a bucket. */
+static uint64_t percentile(const uint64_t *histogram, uint64_t whole, unsigned int percent)
+{
+	uint64_t sum = 0;
+
+	for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++) {
+		sum += histogram[bucket];
+		if (sum * 100 >= whole * percent)
+			return bucket_begin(bucket + 1);
+	}
+	return bucket_begin(IOTR_LAYER_BUCKETS);
+}
+
+/* NULL: nothing was timed. */
+static struct json_object *latency_describe(const uint64_t *histogram, uint64_t sum_ns)
+{
+	struct json_object *object;
+	uint64_t whole = 0;
+
+	for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++)
+		whole += histogram[bucket];
+	if (!whole)
+		return NULL;
+	object = json_object_new_object();
+	add_u64(object, "timed", whole);
+	add_u64(object, "mean_ns", sum_ns / whole);
+	add_u64(object, "p50_ns", percentile(histogram, whole, 50));
+	add_u64(object, "p99_ns", percentile(histogram, whole, 99));
+	return object;
+}
+
+/* ---- layers ---- */
+
+static void add_sum(struct json_object *object, const struct iotr_layer_sum *sum)
+{
+	add_u64(object, "operations", sum->operations);
+	add_u64(object, "bytes", sum->bytes);
+	add_u64(object, "errors", sum->errors);
+}
+
+/* The count of a layer's latencies, -1: it has none. */
+static int timed_of(enum flow flow, enum stage stage)
+{
+	if (stage == STAGE_APPLICATION)
+		return flow == FLOW_READ ? IOTR_LAYER_APP_READ : IOTR_LAYER_APP_WRITE;
+	if (stage == STAGE_DEVICE)
+		return flow == FLOW_READ ? IOTR_LAYER_DEVICE_READ : IOTR_LAYER_DEVICE_WRITE;
+	return -1;
+}
+
+static struct json_object *stage_describe(const struct counts *counts, const struct flow_counts *flow_counts,
+					  enum flow flow, enum stage stage)
+{
+	struct json_object *object = json_object_new_object();
+	int timed = timed_of(flow, stage);
+
+	if (flow_counts->uncounted >> stage & 1) {
+		json_object_object_add(object, "operations", NULL);
+		json_object_object_add(object, "bytes", NULL);
+		json_object_object_add(object, "errors", NULL);
+	} else {
+		add_sum(object, &flow_counts->stages[stage]);
+	}
+	if (timed >= 0)
+		json_object_object_add(object, "latency",
+				       latency_describe(counts->latency[timed], counts->latency_ns[timed]));
+	json_object_object_add(object, "factor", factor_describe(factor_of_stage(flow_counts, stage)));
+	return object;
+}
+
+static struct json_object *flow_describe(const struct counts *counts, enum flow flow, const struct surroundings *surroundings)
+{
+	struct json_object *object = json_object_new_object();
+	struct flow_counts flow_sums;
+
+	flow_counts(flow, counts->sums, surroundings, &flow_sums);
+	for (size_t stage = 0; stage < STAGES; stage++)
+		json_object_object_add(object, stage_name(stage), stage_describe(counts, &flow_sums, flow, stage));
+	json_object_object_add(object, "by_operations", factor_describe(factor_by_operations(&flow_sums)));
+	json_object_object_add(object, "by_bytes", factor_describe(factor_by_bytes(&flow_sums)));
+	if (flow == FLOW_READ)
+		add_u64(object, "from_cache_bytes", flow_sums.cached_bytes);
+	else
+		add_u64(object, "not_back_bytes", flow_sums.pending_bytes);
+	return object;
+}
+
+/* Every count by its own name, for those who want to know what a layer is made of. */
+static struct json_object *parts_describe(const struct counts *counts, const struct surroundings *surroundings)
+{
+	static const char *const names[IOTR_LAYER_COUNT] = {
+		[IOTR_LAYER_APP_READ] = "calls_read",
+		[IOTR_LAYER_APP_WRITE] = "calls_write",
+		[IOTR_LAYER_APP_SYNC] = "calls_sync",
+		[IOTR_LAYER_DEVICE_READ] = "device_read",
+		[IOTR_LAYER_DEVICE_WRITE] = "device_write",
+		[IOTR_LAYER_DEVICE_FLUSH] = "device_flush",
+		[IOTR_LAYER_DEVICE_DISCARD] = "device_discard",
+		[IOTR_LAYER_MAP_READ] = "mapped_read",
+		[IOTR_LAYER_MAP_WRITE] = "mapped_write",
+		[IOTR_LAYER_CACHE_HIT] = "cache_hit",
+		[IOTR_LAYER_CACHE_MISS] = "cache_miss",
+		[IOTR_LAYER_CACHE_READAHEAD] = "cache_readahead",
+		[IOTR_LAYER_CACHE_DIRTIED] = "cache_dirtied",
+		[IOTR_LAYER_FS_READ] = "data_read",
+		[IOTR_LAYER_FS_WRITE] = "data_write",
+		[IOTR_LAYER_FS_METADATA_READ] = "metadata_read",
+		[IOTR_LAYER_FS_METADATA_WRITE] = "metadata_write",
+		[IOTR_LAYER_FS_JOURNAL_WRITE] = "journal_write",
+	};
+	struct json_object *object = json_object_new_object();
+
+	for (size_t layer = 0; layer < IOTR_LAYER_COUNT; layer++) {
+		struct json_object *part = surroundings->missing >> layer & 1 ? NULL : json_object_new_object();
+
+		if (part)
+			add_sum(part, &counts->sums[layer]);
+		json_object_object_add(object, names[layer], part);
+	}
+	return object;
+}
+
+static void add_counts(struct json_object *object, const struct counts *counts, const struct surroundings *surroundings)
+{
+	for (size_t flow = 0; flow < FLOWS; flow++)
+		json_object_object_add(object, flow_name(flow), flow_describe(counts, flow, surroundings));
+	json_object_object_add(object, "parts", parts_describe(counts, surroundings));
+}
+
+/* ---- groups ---- */
+
+static void add_escaped(struct json_object *object, const char *key, const char *text)
+{
+	char escaped[ESCAPE_MAX(CGROUP_UNIT_SIZE)];
+	bool quote;
+	size_t length = escape_text(text, strnlen(text, CGROUP_UNIT_SIZE), escaped, &quote);
+
+	json_object_object_add(object, key,
+			       length ? json_object_new_string_len(escaped, (int)length) : NULL);
+}
+
+static void add_process(struct json_object *object, const struct process *process)
+{
+	if (process->id)
+		add_u64(object, "pid", process->id);
+	add_escaped(object, "system", process->system);
+	add_escaped(object, "unit", process->unit);
+	add_escaped(object, "container", process->container_id);
+}
+
+static struct json_object *group_describe(const struct group *group, const struct surroundings *surroundings)
+{
+	static const char *const kinds[] = {
+		[GROUP_NAMED] = "named",
+		[GROUP_NONE] = "none",
+		[GROUP_KERNEL] = "kernel",
+		[GROUP_NO_ROOM] = "no_room",
+	};
+	struct json_object *object = json_object_new_object();
+	char device[32];
+
+	add_string(object, "kind", kinds[group->kind]);
+	add_escaped(object, "name", group->name);
+	if (group->process)
+		add_process(object, group->process);
+	if (group->device) {
+		snprintf(device, sizeof(device), "%u:%u", group->device >> MINOR_BITS,
+			 group->device & ((1U << MINOR_BITS) - 1));
+		add_string(object, "device", device);
+	}
+	add_counts(object, &group->counts, surroundings);
+	return object;
+}
+
+static struct json_object *sum_describe(const struct counts *counts, const struct surroundings *surroundings)
+{
+	struct json_object *object = json_object_new_object();
+
+	add_counts(object, counts, surroundings);
+	return object;
+}
+
+void describe_groups(const struct group_list *list, size_t count, const struct surroundings *surroundings,
+		     struct json_object *object)
+{
+	struct json_object *groups = json_object_new_array();
+	struct counts others = { 0 };
+
+	for (size_t i = 0; i < list->count; i++)
+		if (i < count)
+			json_object_array_add(groups, group_describe(&list->groups[i], surroundings));
+		else
+			counts_add(&others, &list->groups[i].counts);
+	json_object_object_add(object, "groups", groups);
+	json_object_object_add(object, "others", list->count > count ? sum_describe(&others, surroundings) : NULL);
+	json_object_object_add(object, "all", sum_describe(&list->all, surroundings));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups as the method Amplification has them. One thread. */
+#pragma once
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "amplification/formulas.h"
+#include "amplification/group.h"
+
+/*
+ * Adds "groups", the first `count` of them, "others", the sum of those that are left, or null, and "all".
+ */
+void describe_groups(const struct group_list *list, size_t count, const struct surroundings *surroundings,
+		     struct json_object *object);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The Amplification method: it is counted while somebody watches, and otherwise only by the configuration. */
+#include "rig.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "fake_layers.h"
+#include "protocol.h"
+#include "suite.h"
+
+#define CALL(more, parameters)                                                                                          \
+	"{\"method\":\"io.iotracer.Amplification\",\"more\":" more ",\"parameters\":" parameters "}"
+#define SHORT "\"duration_ns\":2000000000,\"interval_ns\":100000000"
+
+static struct rig rig;
+
+/* An account of which the process is nowhere in /proc. */
+static void put_account(uint32_t id, const char *program, uint64_t bytes)
+{
+	struct layers_account *account = &fake_layers.accounts[fake_layers.count++];
+
+	*account = (struct layers_account){
+		.kind = LAYERS_PROCESS,
+		.key = { .process = id, .start_ns = 1 },
+		.process = { .start_ns = 1, .exited_ns = 1 },
+	};
+	strcpy(account->process.command, program);
+	strcpy(account->process.executable, program);
+	account->sums[IOTR_LAYER_APP_WRITE] = (struct iotr_layer_sum){ .operations = 1, .bytes = bytes };
+	account->sums[IOTR_LAYER_DEVICE_WRITE] = (struct iotr_layer_sum){ .operations = 2, .bytes = 3 * bytes };
+}
+
+static void set_up(void)
+{
+	fake_layers_reset();
+	rig_init(&rig);
+}
+
+static void tear_down(void)
+{
+	rig_done(&rig);
+	ck_assert(!fake_layers.attached);
+}
+
+static int open_call(const char *text)
+{
+	int fd = rig_connect(&rig);
+
+	ck_assert(rig_send(&rig, fd, text, strlen(text) + 1));
+	return fd;
+}
+
+/* What was counted before the call is none of its counts. */
+START_TEST(counts_while_somebody_watches)
+{
+	_cleanup_close_ int fd = -1;
+	bool more = true;
+	int replies = 0;
+
+	put_account(4000001, "postgres", 100);
+	ck_assert(!fake_layers.attached);
+	fd = open_call(CALL("true", "{" SHORT "}"));
+	while (more) {
+		_cleanup_json_ struct json_object *reply = rig_receive(&rig, fd);
+
+		more = rig_continues(reply);
+		ck_assert_str_eq(rig_error(reply), "");
+		if (!replies++) {
+			ck_assert(fake_layers.attached);
+			ck_assert_str_eq(rig_parameter(reply, "groups"), "[ ]");
+			put_account(4000002, "etcd", 1000);
+			fake_layers.accounts[0].sums[IOTR_LAYER_APP_WRITE].bytes += 4;
+		} else if (!more) {
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/name"), "etcd");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/write/by_bytes/value"), "3.0000");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/write/by_operations/value"), "3.0000");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/1/name"), "PostgreSQL");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/1/write/application/bytes"), "4");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/1/read/by_bytes/reason"),
+					 "there was no byte of the application to divide by");
+			ck_assert_str_eq(rig_text_at(reply, "/parameters/by"), "system");
+		}
+	}
+	ck_assert_int_ge(replies, 2);
+	rig_settle(&rig);
+	ck_assert(!fake_layers.attached);
+	ck_assert_uint_eq(fake_layers.loaded, 1);
+}
+END_TEST
+
+START_TEST(ends_when_the_client_hangs_up)
+{
+	int fd = open_call(CALL("true", "{\"interval_ns\":100000000}"));
+
+	json_object_put(rig_receive(&rig, fd));
+	ck_assert(fake_layers.attached);
+	close(fd);
+	rig_settle(&rig);
+	ck_assert(!fake_layers.attached);
+}
+END_TEST
+
+/* It hangs up while the programs are being loaded. */
+START_TEST(is_left_early)
+{
+	int fd = open_call(CALL("true", "{}"));
+
+	close(fd);
+	rig_settle(&rig);
+	ck_assert(!fake_layers.attached);
+}
+END_TEST
+
+START_TEST(counts_all_the_time_if_configured)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply = NULL, *again = NULL;
+
+	engine_set_counting(rig.engine, true);
+	put_account(4000001, "etcd", 100);
+	reply = rig_call(&rig, fd, CALL("false", "{\"count\":1}"));
+	ck_assert_str_eq(rig_error(reply), "");
+	ck_assert(fake_layers.attached);
+	put_account(4000002, "minio", 1000);
+	put_account(4000003, "nobody", 10);
+	again = rig_call(&rig, fd, CALL("false", "{\"count\":1}"));
+	ck_assert_str_eq(rig_text_at(again, "/parameters/groups/0/name"), "MinIO");
+	ck_assert_str_eq(rig_text_at(again, "/parameters/others/write/application/bytes"), "10");
+	ck_assert_str_eq(rig_text_at(again, "/parameters/all/write/application/bytes"), "1010");
+	engine_set_counting(rig.engine, false);
+	ck_assert(!fake_layers.attached);
+}
+END_TEST
+
+START_TEST(says_why_it_cannot)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	fake_layers.refused = "the kernel refuses";
+	reply = rig_call(&rig, fd, CALL("false", "{" SHORT "}"));
+	ck_assert_str_eq(rig_error(reply), IOTR_NO_HOOK);
+	ck_assert_str_eq(rig_parameter(reply, "reason"), "the kernel refuses");
+}
+END_TEST
+
+START_TEST(says_what_is_missing)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	fake_layers.missing = (struct layers_missing){ .layers = 1U << IOTR_LAYER_DEVICE_WRITE,
+						       .hook = "block_rq_complete", .why = "no disks" };
+	put_account(4000001, "etcd", 100);
+	engine_set_counting(rig.engine, true);
+	json_object_put(rig_call(&rig, fd, CALL("false", "{}")));
+	fake_layers.accounts[0].sums[IOTR_LAYER_APP_WRITE].bytes += 4;
+	reply = rig_call(&rig, fd, CALL("false", "{\"by\":\"process\"}"));
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/missing/0/hook"), "block_rq_complete");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/pid"), "4000001");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/system"), "etcd");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/write/by_bytes/reason"),
+			 "the kernel does not tell what reaches the disks");
+}
+END_TEST
+
+/* So many may watch at once, and one more has to wait for another to end. */
+START_TEST(limits_who_watches)
+{
+	_cleanup_json_ struct json_object *reply = NULL;
+	int fds[9];
+
+	for (int i = 0; i < 8; i++) {
+		fds[i] = open_call(CALL("true", "{\"interval_ns\":100000000}"));
+		json_object_put(rig_receive(&rig, fds[i]));
+	}
+	fds[8] = open_call(CALL("true", "{}"));
+	reply = rig_receive(&rig, fds[8]);
+	ck_assert_str_eq(rig_error(reply), IOTR_FAILED);
+	for (int i = 0; i < 9; i++)
+		close(fds[i]);
+	rig_settle(&rig);
+}
+END_TEST
+
+static const struct rig_case cases[] = {
+	{ CALL("false", "{}"), VARLINK_INVALID_PARAMETER, "parameter", "duration_ns" },
+	{ CALL("false", "{\"duration_ns\":1}"), VARLINK_INVALID_PARAMETER, "parameter", "duration_ns" },
+	{ CALL("false", "{\"duration_ns\":9000000000000000}"), VARLINK_INVALID_PARAMETER, "parameter", "duration_ns" },
+	{ CALL("true", "{\"interval_ns\":99999999}"), VARLINK_INVALID_PARAMETER, "parameter", "interval_ns" },
+	{ CALL("true", "{\"by\":\"disk\"}"), VARLINK_INVALID_PARAMETER, "parameter", "by" },
+	{ CALL("true", "{\"systems\":[\"Postgres\"]}"), VARLINK_INVALID_PARAMETER, "parameter", "systems" },
+	{ CALL("true", "{\"systems\":[]}"), VARLINK_INVALID_PARAMETER, "parameter", "systems" },
+	{ CALL("true", "{\"count\":0}"), VARLINK_INVALID_PARAMETER, "parameter", "count" },
+	{ CALL("true", "{\"count\":201}"), VARLINK_INVALID_PARAMETER, "parameter", "count" },
+	{ CALL("true", "{\"name\":\"x\"}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
+};
+
+START_TEST(refuses)
+{
+	rig_judge(&rig, &cases[_i]);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, counts_while_somebody_watches);
+	tcase_add_test(tests, ends_when_the_client_hangs_up);
+	tcase_add_test(tests, is_left_early);
+	tcase_add_test(tests, counts_all_the_time_if_configured);
+	tcase_add_test(tests, says_why_it_cannot);
+	tcase_add_test(tests, says_what_is_missing);
+	tcase_add_test(tests, limits_who_watches);
+	tcase_add_loop_test(tests, refuses, 0, sizeof(cases) / sizeof(cases[0]));
+}
+
+int main(void)
+{
+	return run_suite("amplification_call", add);
+}

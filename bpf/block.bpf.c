@@ -28,6 +28,7 @@ struct block_io {
 
 #define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
 #define SECTOR_SHIFT 9
+#define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 
 HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_REQUESTS); /* bios of devices without requests */
@@ -161,7 +162,7 @@ static __always_inline void emit(struct iotr_control *page, const struct block_i
 						     IOTR_UNKNOWN;
 	row->inode = io->file.inode;
 	row->name = io->name;
-	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector);
+	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector) >> REQUEST_ID_SHIFT;
 	row->inode_device = io->file.device;
 	row->device = io->device;
 	row->disk = io->disk;

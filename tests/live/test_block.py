@@ -72,7 +72,7 @@ def request(one, row, operation, device, disk, start=0):
             wrong.append('%s: %r' % (name, row[name]))
     if not float(row['latency_ms'] or 0) > 0:
         wrong.append('latency_ms: %s' % row['latency_ms'])
-    check(row['request_id'].isdigit(), 'request_id', row['request_id'])
+    check(int(row['request_id']) < 1 << 53, 'request_id', row['request_id'])
     check(not wrong, '%s at %d' % (one['name'], one['offset']), *wrong)
 
 

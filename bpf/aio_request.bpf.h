@@ -133,5 +133,6 @@ static __always_inline void aio_request_emit(struct iotr_control *page, const st
 		row->flag_kind = IOTR_FLAGS_NONE;
 	row->has_fd = request->has_fd;
 	row->counts_bytes = request->counts_bytes;
+	row->has_flow = 1; /* operations of one io_submit have one flow: what each has caused is not known */
 	row_commit(row);
 }

@@ -6,10 +6,23 @@
  */
 #include "aliases.bpf.h"
 #include "blockdev.bpf.h"
+#include "flow_bio.bpf.h"
 #include "subtree.bpf.h"
 
-struct block_io {
+/* What caused a request. */
+struct cause {
 	struct actor actor;
+	__u64 flow; /* of the call in which its bio was queued, 0: none is known */
+};
+
+struct block_io {
+	union {
+		struct cause cause;
+		struct { /* its members */
+			struct actor actor;
+			__u64 flow;
+		};
+	};
 	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
 	__u64 queued_ns; /* when the bio was queued; 0: not seen */
 	__u64 insert_ns; /* when the request was inserted; 0: issued without insertion */
@@ -33,7 +46,7 @@ struct block_io {
 HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_REQUESTS); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
-HASH_OF(flushers, LRU_HASH, __u32, struct actor, 256);	       /* by disk: the last task to ask for a flush */
+HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 {
@@ -163,6 +176,7 @@ static __always_inline void emit(struct iotr_control *page, const struct block_i
 	row->inode = io->file.inode;
 	row->name = io->name;
 	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector) >> REQUEST_ID_SHIFT;
+	row->flow = io->flow;
 	row->inode_device = io->file.device;
 	row->device = io->device;
 	row->disk = io->disk;
@@ -218,7 +232,7 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 		row_unmatched(IOTR_BLOCK, io->sessions);
 }
 
-static __always_inline int bio_queued(struct bio *bio)
+static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	struct block_io io = {};
@@ -241,9 +255,10 @@ static __always_inline int bio_queued(struct bio *bio)
 	io.flags = flags & ~REQUEST_OPERATION;
 	io.disk = bio_disk(bio);
 	io.device = bio_device(bio, io.disk);
+	io.flow = flow_of_bio(page, bio, thread);
 	file_of_bio(bio, &io.file);
 	if (flags & page->request_preflush)
-		bpf_map_update_elem(&flushers, &io.disk, &io.actor, BPF_ANY);
+		bpf_map_update_elem(&flushers, &io.disk, &io.cause, BPF_ANY);
 	if (io.by_bio)
 		bio_row_begins(page, &io, key);
 	else
@@ -251,7 +266,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
-QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
+QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio, thread_at(ctx)))
 
 /* A global function. */
 __noinline int bio_row_ends(__u64 bio, __u32 error)
@@ -290,10 +305,27 @@ static __always_inline struct block_io *request_source(struct request *request, 
 	return !distance || distance < from->size >> SECTOR_SHIFT ? from : NULL;
 }
 
+/*
+ * The flow of a request's bio. One that was split off another was not queued itself, so what was saved under its address
+ * is of an older bio: it has the flow of the one that it was split off from.
+ */
+static __always_inline __u64 request_flow(struct iotr_control *page, struct request *request, __u64 bio,
+					  const struct block_io *from)
+{
+	const struct block_io *whole = NULL;
+	__u64 chained = page->bio_ends[IOTR_BIO_CHAIN];
+
+	if (bio && chained && ADDRESS(struct bio, bio, bi_end_io) == chained)
+		whole = request_source(request, ADDRESS(struct bio, bio, bi_private));
+	if (whole && (!from || whole->queued_ns > from->queued_ns))
+		return whole->flow;
+	return from ? from->flow : 0;
+}
+
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
 static __always_inline void request_origin(struct block_io *io, __u64 bio, const struct block_io *from)
 {
-	struct actor *flusher;
+	struct cause *flusher;
 
 	io->file.inode = IOTR_UNKNOWN;
 	io->stacked = from && from->by_bio;
@@ -305,7 +337,8 @@ static __always_inline void request_origin(struct block_io *io, __u64 bio, const
 	}
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &io->disk);
 	if (flusher) {
-		io->actor = *flusher;
+		io->cause = *flusher;
+		flusher->flow = 0;
 		return;
 	}
 	actor_current(&io->actor);
@@ -359,6 +392,8 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	if (fresh.sessions) {
 		request_read(page, request, &fresh);
 		request_origin(&fresh, bio, from);
+		if (bio)
+			fresh.flow = request_flow(page, request, bio, from);
 		fresh.sessions = filter_io(page, &fresh, fresh.sessions);
 		if (fresh.sessions && fresh.file.open)
 			fresh.name = name_of_open(number_of(fresh.file.open));
@@ -369,9 +404,9 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	fresh.issue_ns = issued ? bpf_ktime_get_ns() : 0;
 	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
 		row_unmatched(IOTR_BLOCK, fresh.sessions);
-	else if (from && !from->by_bio && fresh.sector + (fresh.size >> SECTOR_SHIFT) >=
-						  from->sector + (from->size >> SECTOR_SHIFT))
-		bpf_map_delete_elem(&bios, &bio); /* no later request carries a part of it */
+	else if (from && !from->by_bio && fresh.sector <= from->sector &&
+		 fresh.sector + (fresh.size >> SECTOR_SHIFT) >= from->sector + (from->size >> SECTOR_SHIFT))
+		bpf_map_delete_elem(&bios, &bio); /* of one that was split, other parts may be seen later */
 	return 0;
 }
 

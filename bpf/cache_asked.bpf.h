@@ -94,7 +94,8 @@ static __always_inline bool ask_anew(struct iotr_control *page, struct cache_cal
 
 	if (call_reading(mapping, false, &reading) && reading.file)
 		begin = reading.position >> PAGE_SHIFT;
-	return run_begin(page, &call->asked, mapping, reading.file, asked_from(call, mapping, begin, index), 0, sessions);
+	return run_begin(page, call->thread, &call->asked, mapping, reading.file,
+			 asked_from(call, mapping, begin, index), 0, sessions);
 }
 
 /* Sets `known` of a new range, for whose first pages emit_unasked() may already have written rows. */
@@ -166,7 +167,7 @@ __noinline int expect(__u64 thread, __u64 sessions)
 	if (!asked_pages(call) || asked->mapping != last->mapping || range.from < asked->index ||
 	    range.from > asked->index + asked_pages(call)) {
 		finish(thread, call->settled);
-		if (!run_begin(page, asked, last->mapping, 0, range.from, 0, sessions))
+		if (!run_begin(page, thread, asked, last->mapping, 0, range.from, 0, sessions))
 			return 0;
 		call->reached = range.from - 1;
 		call->known = range.from;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pagecache.bpf.h"
-#include "context.bpf.h"
+#include "flow.bpf.h"
 
 #define RUNS	   8 /* runs that one call gathers before they are written; a power of two */
 #define ASKED	   RUNS /* as a run's number: the range asked for */
@@ -19,6 +19,7 @@ struct run {
 	__u64 count;
 	__u64 start_ns;
 	__u64 sessions; /* session mask: those whose filters by task and file accept it */
+	__u64 flow; /* of the call that it happens in, 0: none is known */
 	struct iotr_command command; /* the task's name at the start: execve changes it while it reads */
 	__u32 operation; /* enum iotr_cache_operation or RUN_* */
 	__u32 pad;
@@ -68,12 +69,13 @@ static __always_inline bool tells_reads(void)
 /* ---- rows ---- */
 
 static __always_inline void row_fill(struct iotr_cache_record *row, const struct cached *cached,
-				     __u64 index, __u64 count)
+				     __u64 index, __u64 count, __u64 flow)
 {
 	row->file = cached->file;
 	row->size = cached->size;
 	row->index = index;
 	row->count = count;
+	row->flow = flow;
 }
 
 static __always_inline struct cache_call *call_find(__u64 thread)
@@ -200,7 +202,7 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, run->start_ns, run->start_ns);
 	command = run->command;
 	head_fill_current(&row->head, task, &command);
-	row_fill(row, &run->cached, index, count);
+	row_fill(row, &run->cached, index, count, run->flow);
 	row_commit(row);
 	return 0;
 }
@@ -354,10 +356,10 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 }
 
 /*
- * Fills in a run except for its operation; false if no session accepts its file. `file` is an open
- * file of the mapping, or 0.
+ * Fills in a run of a thread except for its operation; false if no session accepts its file. `file` is an
+ * open file of the mapping, or 0.
  */
-static __always_inline bool run_begin(struct iotr_control *page, struct run *run, __u64 mapping,
+static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, struct run *run, __u64 mapping,
 				      __u64 file, __u64 index, __u64 count, __u64 sessions)
 {
 	__u64 inode = ADDRESS(struct address_space, mapping, host);
@@ -376,6 +378,7 @@ static __always_inline bool run_begin(struct iotr_control *page, struct run *run
 	run->index = index;
 	run->count = count;
 	run->start_ns = bpf_ktime_get_ns();
+	run->flow = flow_of(page, thread);
 	task_command(current_task(), &run->command);
 	return true;
 }
@@ -385,7 +388,7 @@ static __always_inline void run_add(struct iotr_control *page, struct cache_call
 {
 	struct run *run = &call->runs[call->count & (RUNS - 1)];
 
-	if (!run_begin(page, run, mapping, 0, index, count, sessions))
+	if (!run_begin(page, call->thread, run, mapping, 0, index, count, sessions))
 		return;
 	run->operation = operation;
 	call->count++;

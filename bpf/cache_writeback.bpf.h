@@ -19,6 +19,7 @@ struct writeback {
 	__u64 count;
 	__u64 sessions;
 	__u64 start_ns;
+	__u64 flow; /* of the call in which the bio was queued, 0: none is known */
 };
 
 HASH_OF(writebacks, HASH, __u64, struct writeback, IOTR_BIOS);
@@ -42,7 +43,7 @@ static __always_inline void emit_for(struct iotr_control *page, const struct wri
 		return;
 	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, now, now);
 	actor_head(&row->head, &back->actor);
-	row_fill(row, &back->cached, back->index, back->count);
+	row_fill(row, &back->cached, back->index, back->count, back->flow);
 	row_commit(row);
 }
 
@@ -83,7 +84,7 @@ static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio
 }
 
 /* A bio that a stacked device cloned from another one is not counted as writeback again. */
-static __always_inline int bio_queued(struct bio *bio)
+static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	struct writeback back = {}, *before;
@@ -99,6 +100,7 @@ static __always_inline int bio_queued(struct bio *bio)
 		return 0;
 	actor_current(&back.actor);
 	back.start_ns = bpf_ktime_get_ns();
+	back.flow = flow_of(page, thread);
 	before = bpf_map_lookup_elem(&writebacks, &key);
 	if (before) /* its end was not seen */
 		writeback_lost(page, before);
@@ -108,7 +110,7 @@ static __always_inline int bio_queued(struct bio *bio)
 	return 0;
 }
 
-QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio))
+QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio, thread_at(ctx)))
 
 /*
  * A global function. If the first page is another, this bio has the address of one

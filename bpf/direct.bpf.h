@@ -39,14 +39,22 @@ static __always_inline __u64 file_of_iocb(__u64 iocb)
 }
 
 /* Not inlined, as the compiler would hoist offsets of fields that a kernel lacks out of their branch. */
-static __noinline __u64 file_of_iomap(__u64 dio)
+static __noinline __u64 iocb_of_iomap(__u64 dio)
 {
-	return file_of_iocb(ADDRESS(struct iomap_dio, dio, iocb));
+	return ADDRESS(struct iomap_dio, dio, iocb);
 }
 
-static __noinline __u64 file_of_dio(__u64 dio)
+static __noinline __u64 iocb_of_dio(__u64 dio)
 {
-	return file_of_iocb(ADDRESS(struct dio, dio, iocb));
+	return ADDRESS(struct dio, dio, iocb);
+}
+
+/* Of a block device; its first bio is a part of it. */
+static __noinline __u64 iocb_of_disk(__u64 dio, bool first)
+{
+	if (first)
+		dio -= bpf_core_field_offset(struct blkdev_dio, bio);
+	return ADDRESS(struct blkdev_dio, dio, iocb);
 }
 
 /* Reads the pointer at an address, for members whose offset the daemon finds, as CO-RE cannot relocate them. */
@@ -60,28 +68,49 @@ static __always_inline __u64 address_at(__u64 where)
 	return address;
 }
 
-static __noinline __u64 file_of_btrfs(__u64 bio, const struct iotr_control *page)
+static __noinline __u64 iocb_of_btrfs(__u64 bio, const struct iotr_control *page)
 {
 	__u64 whole = bio - page->btrfs_bio.bio, direct = page->bio_ends[IOTR_BIO_BTRFS_DIRECT];
 
 	if (!direct || address_at(whole + page->btrfs_bio.end_io) != direct)
 		return CARRIED_UNTOLD;
-	return file_of_iomap(address_at(whole + page->btrfs_bio.private));
+	return iocb_of_iomap(address_at(whole + page->btrfs_bio.private));
+}
+
+/* The kernel's struct kiocb of direct I/O on a file, 0: it has none; CARRIED_UNTOLD: the bio is of something else. */
+static __always_inline __u64 iocb_by_end(const struct iotr_control *page, __u64 bio, __u64 end)
+{
+	if (bpf_core_type_exists(struct iomap_dio) && end == page->bio_ends[IOTR_BIO_IOMAP])
+		return iocb_of_iomap(ADDRESS(struct bio, bio, bi_private));
+	if (bpf_core_type_exists(struct dio) &&
+	    (end == page->bio_ends[IOTR_BIO_DIO] || end == page->bio_ends[IOTR_BIO_DIO_ASYNC]))
+		return iocb_of_dio(ADDRESS(struct bio, bio, bi_private));
+	if (bpf_core_type_exists(struct iomap_dio) && end == page->bio_ends[IOTR_BIO_BTRFS])
+		return iocb_of_btrfs(bio, page);
+	return CARRIED_UNTOLD;
+}
+
+/* Follows a bio to the one that it is a part of. Returns its completion function, 0: there is none. */
+static __always_inline __u64 bio_whole(const struct iotr_control *page, __u64 *bio)
+{
+	__u64 end = ADDRESS(struct bio, *bio, bi_end_io);
+
+	for (int i = 0; i < CHAINED_MAX && end && end == page->bio_ends[IOTR_BIO_CHAIN]; i++) {
+		*bio = ADDRESS(struct bio, *bio, bi_private);
+		end = ADDRESS(struct bio, *bio, bi_end_io);
+	}
+	return end;
 }
 
 /* What a bio carries by its completion function: an open file or enum carried. A global function. */
 __noinline __u64 carried_by(__u64 bio)
 {
 	struct iotr_control *page = control_page();
-	__u64 end;
+	__u64 end, iocb;
 
 	if (!page)
 		return CARRIED_UNTOLD;
-	end = ADDRESS(struct bio, bio, bi_end_io);
-	for (int i = 0; i < CHAINED_MAX && end && end == page->bio_ends[IOTR_BIO_CHAIN]; i++) {
-		bio = ADDRESS(struct bio, bio, bi_private);
-		end = ADDRESS(struct bio, bio, bi_end_io);
-	}
+	end = bio_whole(page, &bio);
 	if (!end)
 		return CARRIED_UNTOLD;
 	if (end == page->bio_ends[IOTR_BIO_BUFFER])
@@ -89,14 +118,30 @@ __noinline __u64 carried_by(__u64 bio)
 	if (end == page->bio_ends[IOTR_BIO_DISK] || end == page->bio_ends[IOTR_BIO_DISK_ASYNC] ||
 	    end == page->bio_ends[IOTR_BIO_DISK_SIMPLE])
 		return CARRIED_BUFFER;
-	if (bpf_core_type_exists(struct iomap_dio) && end == page->bio_ends[IOTR_BIO_IOMAP])
-		return file_of_iomap(ADDRESS(struct bio, bio, bi_private));
-	if (bpf_core_type_exists(struct dio) &&
-	    (end == page->bio_ends[IOTR_BIO_DIO] || end == page->bio_ends[IOTR_BIO_DIO_ASYNC]))
-		return file_of_dio(ADDRESS(struct bio, bio, bi_private));
-	if (bpf_core_type_exists(struct iomap_dio) && end == page->bio_ends[IOTR_BIO_BTRFS])
-		return file_of_btrfs(bio, page);
-	return CARRIED_UNTOLD;
+	iocb = iocb_by_end(page, bio, end);
+	return iocb == CARRIED_UNTOLD ? CARRIED_UNTOLD : file_of_iocb(iocb);
+}
+
+/*
+ * The address of the kernel's struct kiocb that a bio of direct I/O is of; of a block device it may be that of a waiting
+ * task. 0: none. A global function.
+ */
+__noinline __u64 iocb_of(__u64 bio)
+{
+	struct iotr_control *page = control_page();
+	__u64 end, iocb;
+
+	if (!page)
+		return 0;
+	end = bio_whole(page, &bio);
+	if (!end)
+		return 0;
+	if (end == page->bio_ends[IOTR_BIO_DISK])
+		return iocb_of_disk(ADDRESS(struct bio, bio, bi_private), false);
+	if (end == page->bio_ends[IOTR_BIO_DISK_ASYNC])
+		return iocb_of_disk(bio, true);
+	iocb = iocb_by_end(page, bio, end);
+	return iocb == CARRIED_UNTOLD ? 0 : iocb;
 }
 
 /* Whether the page cache reads a folio (locked, not up to date) or writes it (under writeback). */

@@ -190,6 +190,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_time;
 	__u64 start_boottime;
+	struct io_uring_task *io_uring; /* NULL: it never used io_uring */
+	void *worker_private; /* of a worker of io_uring, struct io_worker */
 	unsigned int kasan_depth; /* exists only with CONFIG_KASAN */
 };
 
@@ -297,13 +299,18 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
-/* Direct I/O in flight: of iomap, and (struct dio) of the file systems that do not use it. */
+/* Direct I/O in flight: of iomap, (struct dio) of the file systems that do not use it, and of block devices. */
 struct iomap_dio {
 	struct kiocb *iocb;
 };
 
 struct dio {
 	struct kiocb *iocb;
+};
+
+struct blkdev_dio {
+	struct kiocb *iocb; /* or the task that waits, in a union */
+	struct bio bio;
 };
 
 struct device {
@@ -409,6 +416,14 @@ struct io_wq_work_node {
 	struct io_wq_work_node *next;
 };
 
+struct io_wq_work {
+	struct io_wq_work_node list;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work; /* what it works on */
+};
+
 struct io_ring_ctx;
 struct io_kiocb {
 	struct file *file;
@@ -417,6 +432,7 @@ struct io_kiocb {
 	struct io_cqe cqe;
 	struct io_ring_ctx *ctx;
 	struct io_wq_work_node comp_list;
+	struct io_wq_work work;
 };
 
 struct io_wq_work_list {

@@ -4,6 +4,8 @@
 
 #include "calls.bpf.h"
 
+#define BEGINS_NOW (1ULL << 62) /* later than any time: the start of a call whose slot is still being filled in */
+
 struct slot {
 	__u64 thread; /* see thread_of(); this and the next two: struct thread_head */
 	__u64 start_ns;
@@ -18,6 +20,7 @@ struct slot {
 	__u8 stream;
 	__u8 kind; /* enum iotr_plug_kind */
 	bool pseudo; /* the file is on a pseudo file system, as found out at the end */
+	bool caused; /* rows of other streams have the flow of this call */
 	union {
 		struct {
 			struct iotr_file file;

@@ -17,8 +17,6 @@
 ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
 #endif
 
-#define BEGINS_NOW (1ULL << 62) /* later than any time: the start of a call whose slot is still being filled in */
-
 /* The thread's slot, or NULL; it may have no call in flight. */
 static __always_inline struct slot *slot_find(__u64 thread)
 {

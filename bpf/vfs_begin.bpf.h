@@ -283,6 +283,7 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	slot->operation = call->operation;
 	slot->offset = IOTR_UNKNOWN;
 	slot->pseudo = false;
+	slot->caused = false;
 	slot->has_fd = false;
 	slot->texts = false;
 	slot->unread = false;

@@ -92,7 +92,8 @@ struct iotr_vfs_record {
 	__u8 has_mapping;
 	__u8 counts_bytes; /* bytes_completed is max(result, 0) */
 	__u8 has_size;
-	__u8 pad[3];
+	__u8 has_flow; /* rows of other streams have its flow: see flow.h */
+	__u8 pad[2];
 };
 
 enum iotr_attribution {
@@ -109,6 +110,7 @@ struct iotr_block_record {
 	__u64 inode; /* IOTR_UNKNOWN */
 	__u64 name; /* of the open file; 0: the last name known of the inode is used */
 	__u64 request_id; /* below 2^53 */
+	__u64 flow; /* of the call that caused it; 0: none is known */
 	__u32 inode_device; /* device of the inode's file system, 0: unknown */
 	__u32 device; /* partition or disk: major << 20 | minor */
 	__u32 disk; /* whole disk */
@@ -179,7 +181,8 @@ struct iotr_iouring_record {
 	__u8 has_fd;
 	__u8 sqe_flags; /* IOSQE_* */
 	__u8 async; /* 1: the kernel handed it to a worker thread */
-	__u8 pad[5];
+	__u8 has_flow; /* rows of other streams have its flow: see flow.h */
+	__u8 pad[4];
 };
 
 #define IOTR_UNIX_NAME 108 /* maximum length in bytes of a Unix socket's address */
@@ -235,6 +238,7 @@ struct iotr_cache_record {
 	__u64 index; /* first page in the file; IOTR_UNKNOWN: not known */
 	__u64 size;  /* of the file, in pages; IOTR_UNKNOWN: not known */
 	__u64 count; /* pages */
+	__u64 flow; /* of the call that it happened in; 0: none is known */
 };
 
 /* A row of the PAGEFAULT stream. */

@@ -10,6 +10,7 @@
 #include "cells.h"
 #include "columns.h"
 #include "csv.h"
+#include "flow.h"
 
 /* ---- a stream's own columns ---- */
 
@@ -77,6 +78,18 @@ enum cells_flags_kind {
 
 struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
 		       uint32_t file_flags, uint32_t flags);
+
+/* The flow that a row is the first of, as its call made it; `has`: there are rows that were caused by it. */
+static inline struct cell cell_flow(const struct iotr_record *head, bool has)
+{
+	return cell_number(has ? CELL_U64 : CELL_EMPTY, has ? iotr_flow(head->tid, head->start_ns) : 0);
+}
+
+/* The flow of a row that a call caused; 0: none is known. */
+static inline struct cell cell_flow_of(uint64_t flow)
+{
+	return cell_number(flow ? CELL_U64 : CELL_EMPTY, flow);
+}
 
 /* ---- what is kept from row to row ---- */
 

@@ -27,5 +27,6 @@ CELL(BLOCK, inode, cell_known(CELL_U64, record->inode))
 CELL(BLOCK, filename, cell_path(row))
 CELL(BLOCK, attribution, attribution(record->attribution))
 CELL(BLOCK, request_id, cell_known(CELL_U64, record->request_id))
+CELL(BLOCK, flow, cell_flow_of(record->flow))
 
 CELLS_FILL(BLOCK, block)

@@ -26,6 +26,7 @@ CELL(VFS, offset, cell_known(CELL_U64, record->offset))
 CELL(VFS, bytes_completed, bytes_completed(record))
 CELL(VFS, latency_ns, cell_known(CELL_U64, record->head.latency_ns))
 CELL(VFS, return_value, cell_again(cell_signed(record->result)))
+CELL(VFS, flow, cell_flow(&record->head, record->has_flow))
 
 /* ---- columns of the file ---- */
 
@@ -227,6 +228,7 @@ void cells_fill_vfs(struct cells *cells, const struct row *row, struct cell *cel
 	fill_file(cells, row, cell);
 	IOTR_VFS_END_COLUMNS(CELL_PUT)
 	fill_result(cells, row, cell);
+	IOTR_VFS_FLOW_COLUMNS(CELL_PUT)
 }
 
 char *csv_write_vfs(struct csv *csv, struct cells *cells, const struct row *row, char *out)
@@ -237,5 +239,7 @@ char *csv_write_vfs(struct csv *csv, struct cells *cells, const struct row *row,
 	IOTR_VFS_CALL_COLUMNS(CELL_CSV)
 	out = write_known_file(csv, cells, row, out);
 	IOTR_VFS_END_COLUMNS(CELL_CSV)
-	return write_known_result(csv, cells, row, out);
+	out = write_known_result(csv, cells, row, out);
+	IOTR_VFS_FLOW_COLUMNS(CELL_CSV)
+	return out;
 }

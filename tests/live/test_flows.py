@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Flows: which requests and pages rows of calls are joined to, and that no other ones are."""
+import ctypes
+import mmap
+import os
+import struct
+import threading
+
+from lib import uring
+from lib.mapped import LIBC, PAGE, File, Mapping
+from lib.registry import Skip, check, equal, test
+from lib.uring_case import OLDEST
+from lib.world import device_number, find_key
+
+BOTH = mmap.PROT_READ | mmap.PROT_WRITE
+PAGES = 128
+ALL = ('--vfs', '--cache', '--block', '--iouring')
+
+
+class Ground:
+    """A file system of its own on a loop device, whose requests end in a thread; its files, and a buffer."""
+
+    def __init__(self, world):
+        world.need('mkfs.ext4')
+        self.world, self.device, self.folder = world, world.loop(256 << 20), world.make('flows')
+        world.command('mkfs.ext4', '-q', '-F', self.device)
+        self.mount()
+        world.later('umount', '-l', self.folder)
+        self.number = device_number(self.device)
+        self.buffer = Mapping(-1, PAGES, BOTH, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        for page in range(PAGES):
+            self.buffer.write(page)
+
+    def mount(self):
+        self.world.command('mount', '-t', 'ext4', self.device, self.folder)
+
+    def file(self, name, warm=False):
+        file = File(os.path.join(self.folder, name), PAGES, warm)
+        self.world.undo.callback(os.close, file.fd)
+        return file
+
+    def opened(self, file, flags):
+        fd = os.open(file.path, flags)
+        self.world.undo.callback(os.close, fd)
+        return fd
+
+    def requests(self, session):
+        return [row for row in session.rows('block') if row['device'] == self.number]
+
+    def read(self, fd, pages, page):
+        equal(LIBC.pread(fd, self.buffer.address, pages * PAGE, page * PAGE), pages * PAGE, 'pread')
+
+    def write(self, fd, pages, page):
+        equal(LIBC.pwrite(fd, self.buffer.address, pages * PAGE, page * PAGE), pages * PAGE, 'pwrite')
+
+
+def own(session, stream, *operations):
+    return [row for row in session.rows(stream) if row['pid'] == str(os.getpid()) and
+            (not operations or row['operation'] in operations)]
+
+
+def is_number(row):
+    return row['flow'].isdigit() and 0 < int(row['flow']) < 1 << 53
+
+
+def tells_hits(session):
+    """Whether the kernel tells which pages a read is after, so that one without requests has a flow, too."""
+    return "'HIT'" not in str(find_key(session.started, 'missing'))
+
+
+def calls(file, session, *operations, stream='vfs', some=False):
+    """The rows of a file's calls by flow; each has one, or some have, and it is its own."""
+    rows = [row for row in file.of(own(session, stream), *operations) if row['flow'] or not some]
+    check(rows and all(is_number(row) for row in rows), 'flows', *[row['flow'] for row in rows[:10]])
+    equal(len({row['flow'] for row in rows}), len(rows), 'flows of as many rows')
+    return {row['flow']: row for row in rows}
+
+
+def sizes(rows):
+    """The bytes of requests, by flow."""
+    total = {}
+    for row in rows:
+        total[row['flow']] = total.get(row['flow'], 0) + int(row['size'])
+    return total
+
+
+def asked(rows, size='size'):
+    return {flow: int(row[size]) for flow, row in rows.items()}
+
+
+def within(row, call):
+    """A row of a call is of its thread, and begins while the call lasts."""
+    check(row['tid'] == call['tid'] and int(call['mono_ns']) <= int(row['mono_ns']) <=
+          int(call['mono_ns']) + int(call['latency_ns']), 'within its call', row, call)
+
+
+@test
+def direct(world):
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_RDWR | os.O_DIRECT)
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        for page in range(8):
+            ground.read(fd, page + 1, 10 * page)
+            ground.write(fd, page + 1, 10 * page)
+    for call, request in (('DIO_READ', 'READ'), ('DIO_WRITE', 'WRITE')):
+        rows = [row for row in file.of(ground.requests(session)) if row['operation'] == request]
+        one = calls(file, session, call)
+        equal(sizes(rows), asked(one), 'bytes of requests by flow, ' + call)
+        for row in rows:
+            within(row, one[row['flow']])
+    check(all(0 <= int(row['request_id']) < 1 << 53 for row in ground.requests(session)), 'request_id')
+
+
+@test
+def many_requests(world):
+    """A call whose bio is split has all of the parts."""
+    ground = Ground(world)
+    with open('/sys/block/%s/queue/max_sectors_kb' % os.path.basename(ground.device), 'r+', encoding='ascii') as limit:
+        before = limit.read()
+        limit.write('16')
+        limit.flush()
+        file = ground.file('file')
+        fd = ground.opened(file, os.O_RDWR | os.O_DIRECT)
+        with world.session(*ALL, '--pid', os.getpid()) as session:
+            for _ in range(20):
+                ground.read(fd, 32, 0)
+                ground.read(fd, 64, 64)
+        limit.seek(0)
+        limit.write(before)
+    rows = file.of(ground.requests(session), 'READ')
+    check(len(rows) > 40, '%d requests' % len(rows))
+    equal(sizes(rows), asked(calls(file, session, 'DIO_READ')), 'bytes of requests by flow')
+
+
+@test
+def cached(world):
+    """What is in memory is joined, and makes no request; a call without any I/O has no flow."""
+    ground = Ground(world)
+    file = ground.file('file', warm=True)
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        for page in range(8):
+            os.pread(file.fd, PAGE * (page + 1), page * PAGE)
+        os.fstat(file.fd)
+    if not tells_hits(session):
+        raise Skip('the kernel does not tell which pages a read is after')
+    hits = file.of(own(session, 'cache'), 'HIT')
+    equal({row['flow']: int(row['count']) * PAGE for row in hits}, asked(calls(file, session, 'READ')), 'HIT by flow')
+    equal(file.of(ground.requests(session)), [], 'requests')
+    equal([row['flow'] for row in file.of(own(session, 'vfs'), 'GETATTR')], [''], 'flow of fstat')
+
+
+@test
+def missed(world):
+    """A read that waits for the disk: vfs, cache and block have the same flow."""
+    ground = Ground(world)
+    file = ground.file('file')
+    os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_RANDOM)
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        for page in range(8):
+            os.pread(file.fd, PAGE, 9 * page * PAGE)
+    one = calls(file, session, 'READ')
+    pages = file.of(own(session, 'cache'), 'MISS')
+    equal({row['flow']: int(row['offset']) for row in pages}, asked(one, 'offset'), 'MISS by flow')
+    equal(sizes(file.of(ground.requests(session), 'READ')), asked(one), 'bytes of requests by flow')
+
+
+@test
+def read_ahead(world):
+    """What a read has the kernel read ahead is of its flow; the reads that find it there have one of their own."""
+    ground = Ground(world)
+    file = ground.file('file')
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        for page in range(PAGES):
+            os.pread(file.fd, PAGE, page * PAGE)
+    one = calls(file, session, 'READ', some=not tells_hits(session))
+    for stream in ('cache', 'block'):
+        rows = [row for row in file.of(own(session, stream)) if row['operation'] in ('MISS', 'READAHEAD', 'READ')]
+        check(rows, 'rows of ' + stream)
+        for row in rows:
+            check(row['flow'] in one, 'a read of the file', row)
+            within(row, one[row['flow']])
+
+
+@test
+def synced(world):
+    """What is made dirty is of the write, and its requests are of the call that waits for them."""
+    ground = Ground(world)
+    file = ground.file('file')
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        os.pwrite(file.fd, b'a' * 3 * PAGE, 0)
+        os.fsync(file.fd)
+        os.pwrite(file.fd, b'b' * 5 * PAGE, 0)
+        os.fdatasync(file.fd)
+    dirty = {row['flow']: int(row['count']) * PAGE for row in file.of(own(session, 'cache'), 'DIRTY')}
+    equal(dirty, asked(calls(file, session, 'WRITE')), 'DIRTY by flow')
+    sync = calls(file, session, 'FSYNC', 'FDATASYNC')
+    written = sizes(file.of(ground.requests(session), 'WRITE'))
+    equal({sync[flow]['operation']: size for flow, size in written.items() if flow in sync},
+          {'FSYNC': 3 * PAGE, 'FDATASYNC': 5 * PAGE}, 'bytes of requests by call')
+    equal(len(written), 2, 'flows of requests')
+    back = file.of(own(session, 'cache'), 'WRITEBACK_START', 'WRITEBACK_END')
+    equal({row['flow'] for row in back}, set(sync), 'flows of pages that are written back')
+
+
+@test
+def synchronous(world):
+    """O_SYNC: the write has both."""
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_WRONLY | os.O_SYNC)
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        for page in range(4):
+            os.pwrite(fd, b'a' * PAGE * (page + 1), 10 * page * PAGE)
+    equal(sizes(file.of(ground.requests(session), 'WRITE')), asked(calls(file, session, 'WRITE')), 'by flow')
+
+
+@test
+def metadata(world):
+    """A call on a path that has to read folders and inodes."""
+    ground = Ground(world)
+    folder = os.path.join(ground.folder, 'a')
+    os.makedirs(os.path.join(folder, 'b'))
+    world.command('umount', ground.folder)
+    ground.mount()
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        os.rmdir(os.path.join(folder, 'b'))
+    rmdir, = own(session, 'vfs', 'RMDIR')
+    rows = [row for row in ground.requests(session) if row['operation'] == 'READ']
+    check(rows and is_number(rmdir), 'requests and a flow', len(rows), rmdir)
+    equal({row['flow'] for row in rows}, {rmdir['flow']}, 'flows of requests')
+
+
+@test
+def written_back(world):
+    """What kernel threads write has no flow, also while a call waits for it."""
+    ground = Ground(world)
+    file = ground.file('file')
+    with world.session(*ALL) as session:
+        for page in range(16):
+            os.pwrite(file.fd, b'c' * PAGE, page * PAGE)
+        os.sync()
+    rows = [row for row in file.of(ground.requests(session), 'WRITE') if row['pid'] != str(os.getpid())]
+    check(rows, 'requests of kernel threads')
+    equal({row['flow'] for row in rows}, {''}, 'flows')
+
+
+@test
+def threads(world):
+    """Two that read at once: each request is of the thread that asked, and of the file that it reads."""
+    ground = Ground(world)
+    files = [ground.file('one'), ground.file('two')]
+
+    def reads(at):
+        fd = ground.opened(files[at], os.O_RDONLY | os.O_DIRECT)
+        buffer = Mapping(-1, 2, BOTH, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        for page in range(PAGES // 2):
+            LIBC.pread(fd, buffer.address, (at + 1) * PAGE, 2 * page * PAGE)
+            os.pread(files[at].fd, PAGE, 2 * page * PAGE)
+
+    with world.session(*ALL, '--pid', os.getpid()) as session:
+        both = [threading.Thread(target=reads, args=(at,)) for at in (0, 1)]
+        for one in both:
+            one.start()
+        for one in both:
+            one.join()
+    for at, file in enumerate(files):
+        one = calls(file, session, 'DIO_READ', 'READ', some=not tells_hits(session))
+        rows = file.of(ground.requests(session), 'READ')
+        check(len(rows) >= PAGES // 2, '%d requests' % len(rows))
+        for row in rows:
+            check(row['flow'] in one, 'a read of the file', row)
+            within(row, one[row['flow']])
+        bytes_read = sizes(rows)
+        whole = {flow for flow, row in one.items() if row['operation'] == 'DIO_READ'}
+        equal({bytes_read.get(flow) for flow in whole}, {(at + 1) * PAGE}, 'bytes of each direct read')
+
+
+@test
+def unrecorded(world):
+    """A call that no session records has no flow, and leaves that of the call before alone."""
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_RDWR | os.O_DIRECT)
+    with world.session('--vfs', '--operation', 'dio_read', '--pid', os.getpid()), \
+            world.session('--block', '--pid', os.getpid()) as session:
+        for page in range(8):
+            ground.read(fd, 1, page)
+            ground.write(fd, 1, page)
+    rows = file.of(ground.requests(session))
+    equal(len(rows), 16, 'requests')
+    equal({row['flow'] for row in rows if row['operation'] == 'WRITE'}, {''}, 'flows of writes')
+    check(all(is_number(row) for row in rows if row['operation'] == 'READ'), 'flows of reads')
+    with world.session('--block', '--cache', '--pid', os.getpid()) as session:
+        ground.read(fd, 1, 0)
+        os.pread(file.fd, PAGE, 0)
+    rows = file.of(ground.requests(session)) + file.of(session.rows('cache'))
+    check(rows, 'rows')
+    equal({row['flow'] for row in rows}, {''}, 'flows without vfs')
+
+
+# ---- io_uring and libaio ----
+
+def ring(flags=0):
+    try:
+        return uring.Ring(64, flags)
+    except OSError as error:
+        raise Skip('io_uring: %s' % error) from None
+
+
+def by_request(world, flags=0, entry_flags=0, count=8):
+    """Reads of a file at once, of sizes of their own; each of them has its requests, in vfs and in iouring."""
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_RDONLY | os.O_DIRECT)
+    with ring(flags) as one, world.session(*ALL) as session:
+        for number in range(count):
+            one.push('READ', fd, ground.buffer.address, (number + 1) * PAGE, off=16 * number * PAGE,
+                     flags=entry_flags if number + 1 < count else entry_flags & ~uring.LINK)
+        results = one.results(count)
+    equal(sorted(results), [(number + 1) * PAGE for number in range(count)], 'results')
+    rows = file.of(ground.requests(session), 'READ')
+    requests = calls(file, session, 'READ', stream='iouring')
+    equal(sizes(rows), asked(requests, 'length'), 'bytes of requests by flow')
+    equal(sizes(rows), asked(calls(file, session, 'DIO_READ')), 'the same in vfs')
+
+
+@test
+def io_uring(world):
+    by_request(world)
+
+
+@test
+def io_uring_linked(world):
+    """Each begins when the one before has ended, long after it was submitted."""
+    by_request(world, entry_flags=uring.LINK)
+
+
+@test
+def io_uring_workers(world):
+    if OLDEST:
+        raise Skip('the kernel does not tell what a worker works on')
+    by_request(world, entry_flags=uring.ASYNC)
+
+
+@test
+def io_uring_polled(world):
+    """Submitted by a thread of the kernel's."""
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_RDONLY | os.O_DIRECT)
+    with ring(uring.SQPOLL) as one, world.session(*ALL) as session:
+        one.register_files(fd)
+        one.push('READ', 0, ground.buffer.address, 3 * PAGE, flags=uring.FIXED_FILE)
+        equal(one.results(1), [3 * PAGE], 'result')
+    rows = file.of(ground.requests(session), 'READ')
+    requests = file.of(session.rows('iouring'), 'READ')
+    equal(sizes(rows), {row['flow']: 3 * PAGE for row in requests}, 'bytes of requests by flow')
+
+
+@test
+def io_uring_sync(world):
+    """A worker's requests are of what it works on, on kernels that tell that."""
+    ground = Ground(world)
+    file = ground.file('file')
+    with ring() as one, world.session(*ALL) as session:
+        os.pwrite(file.fd, b'd' * PAGE, 0)
+        one.push('FSYNC', file.fd)
+        equal(one.results(1), [0], 'result')
+    sync, = file.of(session.rows('iouring'), 'FSYNC')
+    rows = file.of(ground.requests(session), 'WRITE')
+    check(rows, 'requests')
+    equal({row['flow'] for row in rows}, {sync['flow']}, 'flows')
+    check(is_number(sync) or OLDEST, 'flow', sync)
+
+
+IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = 206, 207, 208, 209
+CONTROL = struct.Struct('<QIIHhIQQq24x')  # struct iocb; operation 0 is PREAD
+
+
+@test
+def libaio(world):
+    """All operations of an io_submit have its flow."""
+    ground = Ground(world)
+    file = ground.file('file')
+    fd = ground.opened(file, os.O_RDONLY | os.O_DIRECT)
+    context = ctypes.c_ulong()
+    uring.call(IO_SETUP, 16, ctypes.addressof(context))
+    events = ctypes.create_string_buffer(32 * 16)
+    with world.session(*ALL) as session:
+        for count in (1, 2, 3):
+            blocks = [ctypes.create_string_buffer(CONTROL.pack(0, 0, 0, 0, 0, fd, ground.buffer.address, count * PAGE,
+                                                               16 * number * PAGE)) for number in range(count)]
+            pointers = (ctypes.c_uint64 * count)(*[ctypes.addressof(block) for block in blocks])
+            equal(uring.call(IO_SUBMIT, context.value, count, ctypes.addressof(pointers)), count, 'io_submit')
+            equal(uring.call(IO_GETEVENTS, context.value, count, count, ctypes.addressof(events), 0), count, 'events')
+    uring.call(IO_DESTROY, context.value)
+    operations = file.of(own(session, 'vfs'), 'DIO_READ')
+    check(all(is_number(row) for row in operations), 'flows')
+    total = sizes(operations)
+    equal(sorted(total.values()), [count * count * PAGE for count in (1, 2, 3)], 'bytes of operations by flow')
+    equal(sizes(file.of(ground.requests(session), 'READ')), total, 'bytes of requests by flow')

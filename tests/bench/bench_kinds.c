@@ -38,6 +38,24 @@ static bool pread_call(unsigned long number)
 	return pread(file, &byte, 1, where) == 1;
 }
 
+/* ---- pwrite: one byte of a file of its own beside that one ---- */
+
+static bool pwrite_prepare(const char *path, off_t offset)
+{
+	char own[PATH_MAX];
+
+	snprintf(own, sizeof(own), "%s-written-%d", path, (int)getpid());
+	file = open(own, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	where = offset;
+	return file >= 0 && unlink(own) == 0 && pwrite(file, "x", 1, where) == 1;
+}
+
+static bool pwrite_call(unsigned long number)
+{
+	(void)number;
+	return pwrite(file, "x", 1, where) == 1;
+}
+
 /* ---- rename: of a file of its own beside that one, to and fro; rename-pread: the same, and a pread of the other ---- */
 
 static char names[2][PATH_MAX];
@@ -209,6 +227,7 @@ static bool ring_call(unsigned long number)
 
 static const struct kind kinds[] = {
 	{ "pread", file_prepare, pread_call },
+	{ "pwrite", pwrite_prepare, pwrite_call },
 	{ "rename", rename_prepare, rename_call },
 	{ "rename-pread", rename_prepare, rename_pread_call },
 	{ "fault", fault_prepare, fault_call },

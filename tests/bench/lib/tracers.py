@@ -77,6 +77,21 @@ def empty_programs(world, hooks):
 
 
 @contextlib.contextmanager
+def layers(world):
+    """Counts by layer, without a daemon."""
+    if not os.access(world.build.layers, os.X_OK):
+        raise Missing('%s is not there' % world.build.layers)
+    process = subprocess.Popen([world.build.layers], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        if process.stdout.readline() != 'ready\n':
+            raise Missing(process.stderr.read().strip())
+        yield []
+    finally:
+        process.communicate('')
+
+
+@contextlib.contextmanager
 def sampled_out(daemon, stream):
     """A session with --sample of so large an N that no event is drawn."""
     with daemon.session('--' + stream, '--sample', stream + '=1000000000'):

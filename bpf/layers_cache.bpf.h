@@ -102,7 +102,7 @@ static __always_inline enum adding adding_for(__u32 flags, bool block, struct pa
 		return ADDS_AHEAD;
 	if (number == NR_IO_URING_ENTER)
 		return ADDS_URING;
-	kind = compat ? call_kinds_compat[call_index(number)] : call_kinds[call_index(number)];
+	kind = kind_of(number, compat);
 	if (!(kind & 7))
 		return kind && !block ? ADDS_WRITE : ADDS_OTHER;
 	if (compat)

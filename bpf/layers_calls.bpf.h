@@ -23,8 +23,10 @@
 #define SYNCS		 (1 << 6)
 #define SUBMITS		 (1 << 7)
 
-/* By number. The first is of the native ABI, the second of 32-bit programs. */
-static const volatile __u8 call_kinds[IOTR_CALLS] = {
+#define COMPAT(kind) ((kind) << 8)
+
+/* By number: what the call of the native ABI does, and by COMPAT that of 32-bit programs. No number is of both. */
+static const volatile __u16 call_kinds[IOTR_CALLS] = {
 	[NR_read] = READS(1),
 	[NR_pread64] = READS(1),
 	[NR_readv] = READS(1),
@@ -45,31 +47,36 @@ static const volatile __u8 call_kinds[IOTR_CALLS] = {
 	[NR_msync] = SYNCS,
 	[NR_sync_file_range] = SYNCS,
 	[NR_io_submit] = SUBMITS,
+	[NR32_read] = COMPAT(READS(1)),
+	[NR32_ia32_pread64] = COMPAT(READS(1)),
+	[NR32_readv] = COMPAT(READS(1)),
+	[NR32_ia32_preadv] = COMPAT(READS(1)),
+	[NR32_ia32_preadv2] = COMPAT(READS(1)),
+	[NR32_write] = COMPAT(WRITES(1)),
+	[NR32_ia32_pwrite64] = COMPAT(WRITES(1)),
+	[NR32_writev] = COMPAT(WRITES(1)),
+	[NR32_ia32_pwritev] = COMPAT(WRITES(1)),
+	[NR32_ia32_pwritev2] = COMPAT(WRITES(1)),
+	[NR32_sendfile] = COMPAT(READS(2) | WRITES(1)),
+	[NR32_sendfile64] = COMPAT(READS(2) | WRITES(1)),
+	[NR32_splice] = COMPAT(READS(1) | WRITES(3)),
+	[NR32_copy_file_range] = COMPAT(READS(1) | WRITES(3)),
+	[NR32_fsync] = COMPAT(SYNCS),
+	[NR32_fdatasync] = COMPAT(SYNCS),
+	[NR32_sync] = COMPAT(SYNCS),
+	[NR32_syncfs] = COMPAT(SYNCS),
+	[NR32_msync] = COMPAT(SYNCS),
+	[NR32_ia32_sync_file_range] = COMPAT(SYNCS),
+	[NR32_ia32_io_submit] = COMPAT(SUBMITS),
 };
 
-static const volatile __u8 call_kinds_compat[IOTR_CALLS] = {
-	[NR32_read] = READS(1),
-	[NR32_ia32_pread64] = READS(1),
-	[NR32_readv] = READS(1),
-	[NR32_ia32_preadv] = READS(1),
-	[NR32_ia32_preadv2] = READS(1),
-	[NR32_write] = WRITES(1),
-	[NR32_ia32_pwrite64] = WRITES(1),
-	[NR32_writev] = WRITES(1),
-	[NR32_ia32_pwritev] = WRITES(1),
-	[NR32_ia32_pwritev2] = WRITES(1),
-	[NR32_sendfile] = READS(2) | WRITES(1),
-	[NR32_sendfile64] = READS(2) | WRITES(1),
-	[NR32_splice] = READS(1) | WRITES(3),
-	[NR32_copy_file_range] = READS(1) | WRITES(3),
-	[NR32_fsync] = SYNCS,
-	[NR32_fdatasync] = SYNCS,
-	[NR32_sync] = SYNCS,
-	[NR32_syncfs] = SYNCS,
-	[NR32_msync] = SYNCS,
-	[NR32_ia32_sync_file_range] = SYNCS,
-	[NR32_ia32_io_submit] = SUBMITS,
-};
+/* What a call of the ABI does; 0: nothing that counts. */
+static __always_inline __u8 kind_of(__u64 number, bool compat)
+{
+	__u16 kinds = call_kinds[call_index(number)];
+
+	return compat ? kinds >> 8 : kinds;
+}
 
 /* The account that a thread counted on last, and when its call in flight began. */
 struct layer_thread {
@@ -79,7 +86,7 @@ struct layer_thread {
 	__u64 where;	/* the super block or block device of the file */
 	__u32 index;	/* of the account; IOTR_LAYER_OTHER: there is none yet */
 	__u32 device;
-	__u32 untimed; /* calls until the next one whose beginning is noted */
+	__u32 untimed; /* calls until the next one whose beginning is noted, which is at 0 */
 	__u32 faults;  /* it is handling a fault on the page below */
 	__u64 fault_mapping;
 	__u64 fault_index;
@@ -132,6 +139,8 @@ __noinline __u32 account_look(__u64 thread, __u64 where, __u32 block)
 		index = account_current(device);
 	if (!slot || index == IOTR_LAYER_OTHER)
 		return index;
+	if (slot->start_ns != READ(struct task_struct, current_task(), start_boottime))
+		slot->begin_ns = 0; /* of an earlier thread, which ended in its call */
 	slot->start_ns = READ(struct task_struct, current_task(), start_boottime);
 	slot->where = where;
 	slot->index = index;
@@ -376,28 +385,38 @@ __noinline int rare_ended(__u64 thread, __u64 registers, __u32 kind, __u32 compa
 	return 0;
 }
 
-/* A call begins: whether it is one whose latency is counted. */
+/* A call begins: notes when, if its latency is to be counted. */
 static __always_inline int call_begins(__u64 number, __u64 thread)
 {
 	struct layer_thread *slot;
-	__u8 kind;
+	__u16 kinds;
 
 	if (number >= IOTR_CALLS)
 		return 0;
-	kind = call_kinds[call_index(number)] | call_kinds_compat[call_index(number)];
-	if (!kind)
+	kinds = call_kinds[call_index(number)];
+	if (!kinds)
 		return 0;
-	slot = thread_take(thread);
-	if (!slot)
-		return 0;
-	if (!(kind & SYNCS) && slot->untimed) {
-		slot->untimed--;
-		slot->begin_ns = 0;
+	slot = thread_slot(thread);
+	if (slot && slot->untimed && !(kinds & (SYNCS | COMPAT(SYNCS)))) {
+		slot->begin_ns = 0; /* of a call that was not counted when it ended */
 		return 0;
 	}
-	slot->begin_ns = bpf_ktime_get_ns();
-	slot->untimed = IOTR_LAYER_TIMED_ONE - 1;
+	slot = thread_take(thread);
+	if (slot)
+		slot->begin_ns = bpf_ktime_get_ns();
 	return 0;
+}
+
+/* The latency of a call that reads or writes is counted if its beginning was noted. */
+static __always_inline void call_timed(struct layer_thread *slot, struct iotr_layer_counts *counts, __u32 layer)
+{
+	if (slot->untimed)
+		slot->untimed--;
+	if (!slot->begin_ns)
+		return;
+	latency_count(counts, layer, slot->begin_ns);
+	slot->begin_ns = 0;
+	slot->untimed = IOTR_LAYER_TIMED_ONE - 1;
 }
 
 /* A call ends. `regs` are those that user space entered the kernel with, of which `di` and `bx` are two. */
@@ -408,19 +427,16 @@ static __always_inline int call_ends_at(struct pt_regs *regs, __u64 di, __u64 bx
 	struct task_struct *task;
 	__u64 file, inode;
 	__u32 index;
-	__u8 kind, other;
+	__u8 kind;
 	bool compat;
 
 	if (number >= IOTR_CALLS)
 		return 0;
-	kind = call_kinds[call_index(number)];
-	other = call_kinds_compat[call_index(number)];
-	if (!(kind | other) || restarts(result))
+	if (!call_kinds[call_index(number)] || restarts(result))
 		return 0;
 	task = current_task();
 	compat = abi_of(task) == IOTR_ABI_COMPAT;
-	if (compat)
-		kind = other;
+	kind = kind_of(number, compat);
 	if (kind & (SYNCS | SUBMITS) || (kind & 7 && kind >> 3))
 		return rare_ended(thread, number_of((__u64)regs), kind, compat, result);
 	if (!kind)
@@ -436,15 +452,12 @@ static __always_inline int call_ends_at(struct pt_regs *regs, __u64 di, __u64 bx
 		return 0;
 	if (kind & READS(1)) {
 		result_count(&counts->sums[IOTR_LAYER_APP_READ], result);
-		if (slot->begin_ns)
-			latency_count(counts, IOTR_LAYER_APP_READ, slot->begin_ns);
+		call_timed(slot, counts, IOTR_LAYER_APP_READ);
 		if (result > 0)
 			hits_count(index, number_of(file), compat ? IOTR_UNKNOWN : read_end(regs, number, result), result);
 	} else {
 		result_count(&counts->sums[IOTR_LAYER_APP_WRITE], result);
-		if (slot->begin_ns)
-			latency_count(counts, IOTR_LAYER_APP_WRITE, slot->begin_ns);
+		call_timed(slot, counts, IOTR_LAYER_APP_WRITE);
 	}
-	slot->begin_ns = 0;
 	return 0;
 }

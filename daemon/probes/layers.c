@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "probes/bio_ends.h"
 #include "probes/clone.h"
+#include "probes/layers_fold.h"
 #include "probes/layers_private.h"
 #include "probes/probes_private.h"
 
@@ -26,13 +27,6 @@ enum {
 
 #define GRACE_NS	60000000000ULL /* that an account is kept after its process has ended */
 #define GRACE_SHORT_NS	2000000000ULL  /* the same, when few are free */
-
-/* What is kept of an account between two readings. */
-struct kept {
-	struct layers_account account;
-	uint32_t latency[IOTR_LAYER_TIMED][IOTR_LAYER_BUCKETS]; /* as the kernel had it: the sum of all CPUs, modulo 2^32 */
-	bool leaving; /* no program finds it by its key any more; at the next reading it is free */
-};
 
 struct layers {
 	const struct probes *probes;
@@ -210,41 +204,6 @@ static bool key_is_set(const struct iotr_layer_key *key)
 	return key->process || key->device;
 }
 
-static void sums_take(struct kept *kept, const struct iotr_layer_counts *counts, int cpus)
-{
-	struct layers_account *account = &kept->account;
-	uint32_t total;
-
-	memset(account->sums, 0, sizeof(account->sums));
-	memset(account->latency_ns, 0, sizeof(account->latency_ns));
-	for (int cpu = 0; cpu < cpus; cpu++)
-		for (size_t layer = 0; layer < IOTR_LAYER_COUNT; layer++) {
-			account->sums[layer].operations += counts[cpu].sums[layer].operations;
-			account->sums[layer].bytes += counts[cpu].sums[layer].bytes;
-			account->sums[layer].errors += counts[cpu].sums[layer].errors;
-		}
-	for (size_t layer = 0; layer < IOTR_LAYER_TIMED; layer++) {
-		for (int cpu = 0; cpu < cpus; cpu++)
-			account->latency_ns[layer] += counts[cpu].latency_ns[layer];
-		for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++) {
-			total = 0;
-			for (int cpu = 0; cpu < cpus; cpu++)
-				total += counts[cpu].latency[layer][bucket];
-			account->latency[layer][bucket] += (uint32_t)(total - kept->latency[layer][bucket]);
-			kept->latency[layer][bucket] = total;
-		}
-	}
-}
-
-/* A read in flight has its misses taken off already, and its hits not yet counted. */
-static void hits_settle(struct layers_account *account)
-{
-	struct iotr_layer_sum *hit = &account->sums[IOTR_LAYER_CACHE_HIT];
-
-	if ((int64_t)hit->operations < 0)
-		hit->operations = hit->bytes = 0;
-}
-
 static void stacked_settle(struct layers *layers, struct layers_account *account)
 {
 	static const enum iotr_layer device[] = { IOTR_LAYER_DEVICE_READ, IOTR_LAYER_DEVICE_WRITE,
@@ -353,8 +312,7 @@ static int account_read(struct layers *layers, uint32_t index, uint64_t now, lay
 	process_look(layers, account);
 	if (bpf_map_lookup_elem(map_of(layers, "layer_counts"), &index, layers->read) < 0)
 		return -errno;
-	sums_take(kept, layers->read, layers->cpus);
-	hits_settle(account);
+	counts_fold(kept, layers->read, layers->cpus);
 	stacked_settle(layers, account);
 	if (account->last || has_counted(account))
 		handler(account, userdata);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,11 +82,10 @@ static int copy_text(struct iotr_anonymizer *anonymizer, enum iotr_privacy priva
 {
 	size_t length = (size_t)json_object_get_string_len(text);
 	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1), *out = NULL;
-	bool quote;
 
 	if (!escaped || length > INT_MAX / 64)
 		return -ENOMEM;
-	length = escape_text(json_object_get_string(text), length, escaped, &quote);
+	length = escape_cell(json_object_get_string(text), length, escaped);
 	out = malloc(IOTR_ANONYMIZED_MAX(length));
 	if (!out)
 		return -ENOMEM;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "escape.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 enum class {
 	CLASS_PLAIN,
-	CLASS_QUOTE, /* copied as it is, but its CSV field must be quoted */
+	CLASS_MARK, /* what CSV gives a meaning to; copied as it is where there is no table */
 	CLASS_ESCAPE,
 	CLASS_ARROW, /* '>': copied as it is, unless it ends an arrow */
 	CLASS_LEAD2, /* first byte of a two-byte sequence */
@@ -16,8 +17,8 @@ enum class {
 
 static const uint8_t classes[256] = {
 	[0x00 ... 0x1f] = CLASS_ESCAPE,
-	['"'] = CLASS_QUOTE,
-	[','] = CLASS_QUOTE,
+	['"'] = CLASS_MARK,
+	[','] = CLASS_MARK,
 	['\\'] = CLASS_ESCAPE,
 	['>'] = CLASS_ARROW,
 	[0x7f] = CLASS_ESCAPE,
@@ -76,7 +77,7 @@ static bool ends_arrow(const uint8_t *bytes, size_t at)
 	return at >= 2 && bytes[at - 1] == '-' && bytes[at - 2] == ' ';
 }
 
-size_t escape_text(const char *text, size_t length, char *out, bool *quote)
+static size_t escape(const char *text, size_t length, char *out, bool marks)
 {
 	const uint8_t *bytes = (const uint8_t *)text;
 	size_t written = 0;
@@ -89,15 +90,23 @@ size_t escape_text(const char *text, size_t length, char *out, bool *quote)
 			sequence = !ends_arrow(bytes, i);
 		if (class >= CLASS_LEAD2)
 			sequence = sequence_length(class, bytes + i, length - i);
-		if (class == CLASS_ESCAPE || !sequence) {
+		if (class == CLASS_ESCAPE || (class == CLASS_MARK && marks) || !sequence) {
 			written += escape_byte(bytes[i++], out + written);
 			continue;
 		}
-		if (class == CLASS_QUOTE)
-			*quote = true;
 		memcpy(out + written, bytes + i, sequence);
 		written += sequence;
 		i += sequence;
 	}
 	return written;
+}
+
+size_t escape_text(const char *text, size_t length, char *out)
+{
+	return escape(text, length, out, false);
+}
+
+size_t escape_cell(const char *text, size_t length, char *out)
+{
+	return escape(text, length, out, true);
 }

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define ESCAPE_MAX(length) (4 * (length))
@@ -14,8 +13,11 @@
 /* Length in bytes of the first character; 0: it is not valid UTF-8, or an ASCII control character. */
 size_t escape_character(const char *text, size_t length);
 
+/* Writes at most ESCAPE_MAX(length) bytes without a NUL and returns how many. */
+size_t escape_text(const char *text, size_t length, char *out);
+
 /*
- * Writes at most ESCAPE_MAX(length) bytes without a NUL and returns how many. Sets `*quote` if they include a
- * comma or a quote, and leaves it unchanged otherwise.
+ * The same for a cell of a table: commas and quotes become \xNN, too. So no field of the CSV has to be quoted, and who
+ * reads it need not find out from its first rows whether fields are.
  */
-size_t escape_text(const char *text, size_t length, char *out, bool *quote);
+size_t escape_cell(const char *text, size_t length, char *out);

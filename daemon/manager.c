@@ -85,11 +85,10 @@ static void add_escaped(struct json_object *array, const char *text)
 {
 	size_t length = strlen(text);
 	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1);
-	bool quote;
 
 	if (!escaped)
 		return;
-	length = escape_text(text, length, escaped, &quote);
+	length = escape_text(text, length, escaped);
 	json_object_array_add(array, json_object_new_string_len(escaped, (int)length));
 }
 

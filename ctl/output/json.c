@@ -21,11 +21,10 @@ struct json_object *json_escaped(const char *bytes)
 {
 	size_t length = strlen(bytes);
 	_cleanup_free_ char *text = malloc(ESCAPE_MAX(length) + 1);
-	bool quote;
 
 	if (!text)
 		return NULL;
-	length = escape_text(bytes, length, text, &quote);
+	length = escape_text(bytes, length, text);
 	return json_object_new_string_len(text, (int)length);
 }
 

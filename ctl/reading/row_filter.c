@@ -19,13 +19,12 @@ static bool given(const struct row_filter *filter, enum iotr_spec_filter which)
 
 /* ---- from words ---- */
 
-/* Appends a copy of the text as rows have it. */
-static int add_text(char ***list, size_t *count, const char *text)
+static int add_escaped(char ***list, size_t *count, const char *text,
+		       size_t (*escape)(const char *text, size_t length, char *out))
 {
 	size_t length = strlen(text);
 	char **more = reallocarray(*list, *count + 1, sizeof(*more));
 	char *escaped = malloc(ESCAPE_MAX(length) + 1);
-	bool quote;
 
 	if (more)
 		*list = more;
@@ -33,9 +32,17 @@ static int add_text(char ***list, size_t *count, const char *text)
 		free(escaped);
 		return -ENOMEM;
 	}
-	escaped[escape_text(text, length, escaped, &quote)] = '\0';
+	escaped[escape(text, length, escaped)] = '\0';
 	(*list)[(*count)++] = escaped;
 	return 0;
+}
+
+/* Appends the text as rows have it; in older traces commas and quotes of names were not escaped. */
+static int add_text(char ***list, size_t *count, const char *text)
+{
+	int r = add_escaped(list, count, text, escape_cell);
+
+	return r < 0 || !strpbrk(text, ",\"") ? r : add_escaped(list, count, text, escape_text);
 }
 
 static int add_number(uint32_t **list, size_t *count, uint32_t number)

@@ -165,8 +165,7 @@ static void add_counts(struct json_object *object, const struct counts *counts, 
 static void add_escaped(struct json_object *object, const char *key, const char *text)
 {
 	char escaped[ESCAPE_MAX(CGROUP_UNIT_SIZE)];
-	bool quote;
-	size_t length = escape_text(text, strnlen(text, CGROUP_UNIT_SIZE), escaped, &quote);
+	size_t length = escape_cell(text, strnlen(text, CGROUP_UNIT_SIZE), escaped);
 
 	json_object_object_add(object, key,
 			       length ? json_object_new_string_len(escaped, (int)length) : NULL);

@@ -17,7 +17,7 @@ void path_set(struct path *path, const char *escaped, size_t length, bool quote)
 void path_set_text(struct path *path, const char *text, size_t length)
 {
 	path->quote = false;
-	path->length = (uint32_t)escape_text(text, length, path->text, &path->quote);
+	path->length = (uint32_t)escape_cell(text, length, path->text);
 }
 
 static bool is_root(const struct path *path)
@@ -32,7 +32,7 @@ void path_append(struct path *path, const char *text, size_t length)
 	if (!is_root(path))
 		path->text[path->length++] = '/';
 	path->length +=
-		(uint32_t)escape_text(text, length, path->text + path->length, &path->quote);
+		(uint32_t)escape_cell(text, length, path->text + path->length);
 }
 
 /* Takes the last component away, but nothing of the first `floor` bytes. */

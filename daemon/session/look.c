@@ -19,9 +19,8 @@ static struct json_object *group_describe(const struct top_group *group)
 {
 	struct json_object *object = json_object_new_object();
 	char command[ESCAPE_MAX(IOTR_COMMAND_SIZE)];
-	bool quote;
-	size_t length = escape_text(group->command, strnlen(group->command, IOTR_COMMAND_SIZE),
-				    command, &quote);
+	size_t length = escape_cell(group->command, strnlen(group->command, IOTR_COMMAND_SIZE),
+				    command);
 
 	add_u64(object, "pid", group->pid);
 	json_object_object_add(object, "command",

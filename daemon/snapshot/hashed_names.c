@@ -71,12 +71,11 @@ const char *hashed_name(enum job_name kind, const char *text, size_t length, siz
 {
 	struct hashed_names *names = userdata;
 	enum iotr_privacy privacy = privacies[kind];
-	bool quote = false;
 
 	*new_length = 0;
 	if (!length || !has_room(&names->escaped, ESCAPE_MAX(length)))
 		return "";
-	length = escape_text(text, length, names->escaped.text, &quote);
+	length = escape_cell(text, length, names->escaped.text);
 	if (!has_room(&names->hashed, most_of(privacy, length)))
 		return "";
 	*new_length = iotr_anonymize(names->hashes, privacy, names->escaped.text, length,

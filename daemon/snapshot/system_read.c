@@ -120,11 +120,10 @@ void system_add(struct json_object *object, const char *key, const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
 	_cleanup_free_ char *escaped = length ? malloc(ESCAPE_MAX(length)) : NULL;
-	bool quote = false;
 
 	json_object_object_add(object, key,
 			       escaped ? json_object_new_string_len(
-						 escaped, (int)escape_text(text, length, escaped, &quote))
+						 escaped, (int)escape_text(text, length, escaped))
 				       : NULL);
 }
 

@@ -240,7 +240,7 @@ def unix(world):
     long = os.path.join(folder, 'x' * (107 - len(folder) - 1))
 
     def work(book):
-        for path, shown in ((folder + '/so, "it" is', folder + '/so, "it" is'), (long, long),
+        for path, shown in ((folder + '/so, "it" is', folder + '/so\\x2c \\x22it\\x22 is'), (long, long),
                             (folder.encode() + b'/a\\b\xff', folder + '/a\\x5cb\\xff')):
             unix_at(book, path, shown, (folder + '/none', folder + '/none'))
         mark = b'\0iotracer-live-%d' % os.getpid()

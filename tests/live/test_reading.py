@@ -72,6 +72,8 @@ def summary_of_real_rows(world):
             do_work(folder)
             world.ctl.json('rotate', session.name)
             do_work(folder)
+        for path in rows.segments(session.output, 'vfs'):
+            check('--format' in options or b'"' not in rows.content(path), 'no field of CSV is quoted')
         document = world.ctl.json('summary', session.output)
         if '--format' in options:
             equal(document['rows'], sum(one['written'] for one in session.accounts.values()), 'rows read')

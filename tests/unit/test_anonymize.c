@@ -156,9 +156,8 @@ START_TEST(takes_any_byte)
 	const char raw[] = { 'Q', (char)_i, 'Q' };
 	char escaped[ESCAPE_MAX(sizeof(raw)) + 1];
 	const char *out;
-	bool quote;
 
-	escaped[escape_text(raw, sizeof(raw), escaped, &quote)] = '\0';
+	escaped[escape_cell(raw, sizeof(raw), escaped)] = '\0';
 	for (int privacy = IOTR_PRIVACY_TEXT; privacy <= IOTR_PRIVACY_ADDRESS; privacy++) {
 		out = anonymized((enum iotr_privacy)privacy, escaped);
 		ck_assert_ptr_null(strchr(out, 'Q'));

@@ -98,7 +98,7 @@ START_TEST(escapes_before_it_hashes)
 	_cleanup_json_ struct json_object *source = parse(manifest), *object = NULL;
 
 	iotr_anonymize_manifest(anonymizer, source, &object);
-	ck_assert_str_eq(at(object, "definition.filters.commands.1"), hash(IOTR_PRIVACY_NAME, "a,\\x01secret"));
+	ck_assert_str_eq(at(object, "definition.filters.commands.1"), hash(IOTR_PRIVACY_NAME, "a\\x2c\\x01secret"));
 }
 END_TEST
 

@@ -78,7 +78,7 @@ START_TEST(in_the_clear)
 	cgroup_list_add(list, 1, 1, 2, "/");
 	write_list(NULL, true, &file);
 	ck_assert_str_eq(rows_of(CGROUPS_NAME), "1,/,,,\n"
-						"2,\"/a \"\"b\"\",\\xff/c\\x5cx2dd.service\",c\\x5cx2dd.service,,\n"
+						"2,/a \\x22b\\x22\\x2c\\xff/c\\x5cx2dd.service,c\\x5cx2dd.service,,\n"
 						"30,/docker/" ID ",," ID ",\n");
 	ck_assert_uint_eq(file.rows, 3);
 }

@@ -448,7 +448,7 @@ END_TEST
 START_TEST(shows_commands_as_they_are)
 {
 	static const char names[][IOTR_COMMAND_SIZE] = { "a,b", "x\"y", "\xff\n", "", "cat" };
-	static const char *const expected[] = { "\"a,b\"", "\"x\"\"y\"", "\\xff\\x0a", "", "cat" };
+	static const char *const expected[] = { "a\\x2cb", "x\\x22y", "\\xff\\x0a", "", "cat" };
 	struct iotr_block_record record = block_rows[0].record.block;
 	struct row row = { .record = &record.head, .fs_type = "" };
 

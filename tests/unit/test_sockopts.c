@@ -89,14 +89,12 @@ START_TEST(shows_values)
 		.length = values[_i].size, .compat = values[_i].compat,
 	};
 	char text[SOCKOPTS_TEXT_MAX], copy[SOCKOPTS_TEXT_MAX + 1];
-	bool quote = true;
 	size_t length;
 
 	memcpy(record.value, values[_i].value, values[_i].size);
-	length = sockopts_value(&record, text, &quote);
+	length = sockopts_value(&record, text);
 	snprintf(copy, sizeof(copy), "%.*s", (int)length, text);
 	ck_assert_str_eq(copy, values[_i].text);
-	ck_assert(!quote);
 }
 END_TEST
 
@@ -106,14 +104,13 @@ START_TEST(fits_every_option)
 	struct iotr_sockopt_record record = { .length = UINT32_MAX, .size = UINT8_MAX };
 	static const int32_t levels[] = { 0, 1, 6, 17, 41, 99 };
 	char text[SOCKOPTS_TEXT_MAX];
-	bool quote;
 
 	memset(record.value, _i ? 0xff : ',', sizeof(record.value));
 	for (int level = 0; level < LENGTH(levels); level++)
 		for (int32_t option = 0; option < 128; option++) {
 			record.level = levels[level];
 			record.option = option;
-			ck_assert_uint_le(sockopts_value(&record, text, &quote), sizeof(text));
+			ck_assert_uint_le(sockopts_value(&record, text), sizeof(text));
 		}
 }
 END_TEST

@@ -36,11 +36,11 @@ static const struct {
 } cells[] = {
 	{ "", "" },
 	{ "plain", "plain" },
-	{ "a,b", "\"a,b\"" },
-	{ "\"", "\"\"\"\"" },
-	{ "say \"a\", \"b\"", "\"say \"\"a\"\", \"\"b\"\"\"" },
+	{ "a,b", "a\\x2cb" },
+	{ "\"", "\\x22" },
+	{ "say \"a\", \"b\"", "say \\x22a\\x22\\x2c \\x22b\\x22" },
 	{ "line\nbreak\\", "line\\x0abreak\\x5c" },
-	{ "\xff,", "\"\\xff,\"" },
+	{ "\xff,", "\\xff\\x2c" },
 };
 
 START_TEST(writes_cells)

@@ -62,14 +62,14 @@ size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], cha
 	return strlen(text);
 }
 
-size_t address_unix(const char *name, size_t length, char *out, bool *quote)
+size_t address_unix(const char *name, size_t length, char *out)
 {
 	if (!length)
 		return 0;
 	if (name[0])
-		return escape_text(name, strnlen(name, length), out, quote);
+		return escape_cell(name, strnlen(name, length), out);
 	out[0] = '@';
-	return 1 + escape_text(name + 1, length - 1, out + 1, quote);
+	return 1 + escape_cell(name + 1, length - 1, out + 1);
 }
 
 #define NAMED(number) [number] = #number

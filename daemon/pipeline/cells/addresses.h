@@ -31,9 +31,9 @@ size_t address_text(const struct iotr_socket *socket, const uint8_t end[16], cha
 
 /*
  * The name of a Unix socket as in sun_path: a path, or '@' and an abstract name. Writes at most
- * ADDRESS_UNIX_MAX bytes without a NUL and returns how many; `quote` as in escape.h.
+ * ADDRESS_UNIX_MAX bytes without a NUL and returns how many.
  */
-size_t address_unix(const char *name, size_t length, char *out, bool *quote);
+size_t address_unix(const char *name, size_t length, char *out);
 
 /* Names of these constants, NULL for a value without a name. A protocol is that of an IP socket. */
 const char *address_domain(int32_t domain);

@@ -40,13 +40,11 @@ _Static_assert(sizeof(struct iotr_record) - CELLS_HEAD_TASK == sizeof(struct cel
 
 static void keep_task(struct cells_task_slot *slot, const struct iotr_record *head)
 {
-	bool quote = false;
 	size_t length = strnlen(head->command, IOTR_COMMAND_SIZE);
 
 	memcpy(&slot->task, (const char *)head + CELLS_HEAD_TASK, sizeof(slot->task));
 	slot->valid = true;
-	slot->length = (uint8_t)escape_text(head->command, length, slot->text, &quote);
-	slot->quote = quote;
+	slot->length = (uint8_t)escape_cell(head->command, length, slot->text);
 }
 
 static const struct cells_task_slot *find_task(struct cells *cells, const struct iotr_record *head)
@@ -76,7 +74,7 @@ static void fill_first(const struct cells *cells, const struct iotr_record *head
 	cell[FIRST_operation] = cell_operation(cells, head);
 	cell[FIRST_pid] = cell_number(CELL_U64, head->pid);
 	cell[FIRST_tid] = cell_number(CELL_U64, head->tid);
-	cell[FIRST_command] = cell_bytes(task->text, task->length, task->quote);
+	cell[FIRST_command] = cell_bytes(task->text, task->length, false);
 }
 
 static void fill_last(const struct iotr_record *head, struct cell *cell)

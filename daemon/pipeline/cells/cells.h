@@ -63,7 +63,6 @@ __attribute__((always_inline)) static inline bool cells_same_task(const struct c
 struct cells_task_slot {
 	struct cells_task task;
 	bool valid;
-	bool quote;
 	uint8_t length;
 	char text[4 * IOTR_COMMAND_SIZE]; /* the command, escaped */
 };

@@ -260,18 +260,17 @@ static size_t timeval(const uint8_t *value, size_t size, bool narrow, char *text
 	return (size_t)sprintf(text, "%" PRId64 ".%06" PRId64, parts[0], parts[1]);
 }
 
-static size_t plain_text(const uint8_t *value, size_t size, char *text, bool *quote)
+static size_t plain_text(const uint8_t *value, size_t size, char *text)
 {
-	return escape_text((const char *)value, strnlen((const char *)value, size), text, quote);
+	return escape_cell((const char *)value, strnlen((const char *)value, size), text);
 }
 
-size_t sockopts_value(const struct iotr_sockopt_record *record, char *text, bool *quote)
+size_t sockopts_value(const struct iotr_sockopt_record *record, char *text)
 {
 	enum kind kind = find_option(record->level, record->option)->kind;
 	const uint8_t *value = record->value;
 	size_t size = record->size > sizeof(record->value) ? sizeof(record->value) : record->size;
 
-	*quote = false;
 	if (kind == AUTO)
 		kind = record->length == 4 || record->length == 1 ? INT : HEX;
 	if (!size)
@@ -287,7 +286,7 @@ size_t sockopts_value(const struct iotr_sockopt_record *record, char *text, bool
 	case TIME64:
 		return timeval(value, size, kind == TIME && record->compat, text);
 	case TEXT:
-		return plain_text(value, size, text, quote);
+		return plain_text(value, size, text);
 	default:
 		return hex(value, size, text);
 	}

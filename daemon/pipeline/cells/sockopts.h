@@ -21,6 +21,6 @@ const char *sockopts_name(int32_t level, int32_t number);
 
 /*
  * Writes the value that a record carries, at most SOCKOPTS_TEXT_MAX bytes, and returns how many;
- * the bytes after them are undefined. Sets `*quote` when a CSV field with it is quoted.
+ * the bytes after them are undefined.
  */
-size_t sockopts_value(const struct iotr_sockopt_record *record, char *text, bool *quote);
+size_t sockopts_value(const struct iotr_sockopt_record *record, char *text);

@@ -9,11 +9,10 @@ _Static_assert(2 * 2 * ADDRESS_UNIX_MAX <= 3 * FLAGS_TEXT_MAX, "room in a row fo
 static struct cell unix_name(struct cells *cells, const char *name, size_t length)
 {
 	char *text = cells->flags_text + cells->flags_used;
-	bool quote = false;
 
-	length = address_unix(name, length < IOTR_UNIX_NAME ? length : IOTR_UNIX_NAME, text, &quote);
+	length = address_unix(name, length < IOTR_UNIX_NAME ? length : IOTR_UNIX_NAME, text);
 	cells->flags_used += length;
-	return cell_bytes(text, length, quote);
+	return cell_bytes(text, length, false);
 }
 
 static struct cell shutdown_how(struct cells *cells, int32_t how)

@@ -11,10 +11,9 @@ static struct cell name_or_number(const char *name, int32_t number)
 
 static struct cell option_value(struct cells *cells, const struct iotr_sockopt_record *record)
 {
-	bool quote;
-	size_t length = sockopts_value(record, cells->pair, &quote);
+	size_t length = sockopts_value(record, cells->pair);
 
-	return cell_bytes(cells->pair, length, quote);
+	return cell_bytes(cells->pair, length, false);
 }
 
 CELLS_RECORD(SOCKOPT, struct iotr_sockopt_record);

@@ -61,22 +61,15 @@ static void put(struct output *out, const char *text, size_t length)
 	out->used += length;
 }
 
-/* A cell and the comma after it. Hashes are never quoted. */
+/* A cell and the comma after it. */
 static void put_name(struct output *out, const char *name, enum iotr_privacy privacy)
 {
-	bool quote = false;
-	size_t length = escape_text(name, strnlen(name, PATH_BYTES), out->escaped, &quote);
+	size_t length = escape_cell(name, strnlen(name, PATH_BYTES), out->escaped);
 
-	if (out->anonymizer) {
+	if (out->anonymizer)
 		out->used += iotr_anonymize(out->anonymizer, privacy, out->escaped, length, out->buffer + out->used);
-	} else if (quote) {
-		put(out, "\"", 1);
-		for (size_t i = 0; i < length; i++)
-			put(out, out->escaped[i] == '"' ? "\"\"" : &out->escaped[i], 1 + (out->escaped[i] == '"'));
-		put(out, "\"", 1);
-	} else {
+	else
 		put(out, out->escaped, length);
-	}
 	put(out, ",", 1);
 }
 

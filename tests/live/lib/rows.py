@@ -100,14 +100,14 @@ def walk(value):
 
 
 def escape(data):
-    """Bytes as the product writes them: what is not UTF-8, controls and the backslash as \\xNN."""
+    """Bytes as cells have them: what is not UTF-8, controls, the backslash, commas and quotes as \\xNN."""
     text = data.decode('utf-8', 'surrogateescape')
     out = []
     for char in text:
         code = ord(char)
         if 0xdc80 <= code <= 0xdcff:
             out.append('\\x%02x' % (code - 0xdc00))
-        elif code < 0x20 or code == 0x7f or char == '\\':
+        elif code < 0x20 or code == 0x7f or char in '\\,"':
             out.append('\\x%02x' % code)
         else:
             out.append(char)

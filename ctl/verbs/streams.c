@@ -4,7 +4,10 @@
 #include <stdio.h>
 
 #include "cleanup.h"
+#include "command_line/options.h"
+#include "output/complain.h"
 #include "output/json.h"
+#include "output/sql.h"
 #include "output/table.h"
 #include "request/request.h"
 
@@ -33,13 +36,35 @@ static void print_stream(struct json_object *stream)
 	table_done(&table);
 }
 
+/* The catalogue of this program: it needs no daemon. */
+static int print_sql(const struct context *context, const char *dialect)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+	_cleanup_free_ char *sql = sql_tables(dialect);
+
+	if (!sql) {
+		complain(NULL, "out of memory");
+		return EXIT_FAILED;
+	}
+	if (context->json) {
+		json_object_object_add(document, "sql", json_object_new_string(sql));
+		print_json(document);
+	} else {
+		fputs(sql, stdout);
+	}
+	return EXIT_DONE;
+}
+
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
 	_cleanup_json_ struct json_object *reply = NULL;
+	const char *dialect = text_of(parameters, "sql", NULL);
 	struct json_object *streams;
-	int code = request(context, "Streams", parameters, &reply);
+	int code = dialect ? EXIT_DONE : request(context, "Streams", parameters, &reply);
 
 	(void)argc, (void)argv;
+	if (dialect)
+		return print_sql(context, dialect);
 	if (code != EXIT_DONE)
 		return code;
 	if (context->json) {
@@ -55,10 +80,21 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	return EXIT_DONE;
 }
 
+static const struct option_row own_rows[] = {
+	{ .name = "sql",
+	  .kind = OPTION_CHOICE,
+	  .parameter = "sql",
+	  .value = "duckdb|clickhouse|postgres",
+	  .help = "print the tables for the rows of a trace, without the daemon" },
+};
+static const struct option_group own_options = OPTION_GROUP("Databases", own_rows);
+static const struct option_group *const options[] = { &own_options, NULL };
+
 const struct verb verb_streams = {
 	.name = "streams",
 	.run = run,
 	.group = VERBS_MACHINE,
-	.synopsis = "",
+	.synopsis = "[--sql duckdb|clickhouse|postgres]",
 	.summary = "show what can be recorded, and through which hooks",
+	.options = options,
 };

@@ -211,4 +211,28 @@ expect 0 traces --log-dir "$logs" --vacuum-time 1s
 [ -e "$logs/b/20231115T221319Z/manifest.json" ] || fail "a running one was removed"
 expect 1 traces --log-dir "$work/nowhere"
 
+# streams --sql: a table for each stream with all of its columns, without a daemon.
+for dialect in duckdb clickhouse postgres; do
+	expect 0 streams --sql $dialect
+	[ "$(grep -c '^CREATE TABLE' "$work/out")" = 10 ] || fail "$said: not ten tables"
+	columns=$(cat "$golden"/{vfs,block,cache,net,conn,epoll,sockopt,drop,pagefault,iouring}.csv | grep ^timestamp, | tr ',' '\n' | wc -l)
+	[ "$(grep -cP '^\t"' "$work/out")" = "$columns" ] || fail "$said: not $columns columns"
+done
+expect 2 streams --sql oracle
+expect 0 streams --sql duckdb --json
+json 'd["sql"].count("CREATE TABLE") == 10'
+# The tables are SQL, and take the rows as they are.
+python3 - "$client" "$golden" <<'EOF' || fail "streams --sql: sqlite cannot read the tables, or has other rows"
+import csv, re, sqlite3, subprocess, sys
+client, golden = sys.argv[1:]
+database = sqlite3.connect(':memory:')
+database.executescript(subprocess.run([client, 'streams', '--sql', 'duckdb'], check=True, text=True, capture_output=True).stdout)
+for stream, folder in (('vfs', 'fs'), ('block', 'ds'), ('conn', 'nw_conn'), ('sockopt', 'nw_sockopt')):
+    with open('%s/%s.csv' % (golden, stream), encoding='utf-8', newline='') as file:
+        header, *rows = csv.reader(file)
+    names = [column[1] for column in database.execute('PRAGMA table_info("%s")' % folder)]
+    assert names == header, (names, header)
+    database.executemany('INSERT INTO "%s" VALUES (%s)' % (folder, ','.join('?' * len(header))), rows)
+EOF
+
 [ $failures = 0 ]

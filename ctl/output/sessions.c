@@ -353,6 +353,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_remaining(session, stream);
 	print_cost(session, stream);
 	print_line(session, "level", "level", stream);
+	print_line(session, "now by", "stand_in", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);
 	print_limits(session, stream);

@@ -41,7 +41,7 @@ static struct probes_failure *failure_add(struct probes *probes, enum probes_gro
 						       sizeof(*failures));
 	struct probes_failure *failure = failures ? &failures[probes->failure_count] : &unkept;
 
-	log_warning("cannot attach to %s: its operations are not recorded until a session starts for which it can be "
+	log_warning("cannot attach to %s: what it shows is not recorded until a session starts for which it can be "
 		    "attached: %s", hook, strerror(-error));
 	*failure = (struct probes_failure){ .group = group, .error = error };
 	snprintf(failure->hook, sizeof(failure->hook), "%s", hook);
@@ -56,6 +56,18 @@ static void failure_remove(struct probes *probes, size_t i)
 {
 	memmove(probes->failures + i, probes->failures + i + 1,
 		(--probes->failure_count - i) * sizeof(*probes->failures));
+}
+
+void probes_fail(struct probes *probes, enum probes_group group, const char *hook, int error)
+{
+	failure_add(probes, group, hook, error);
+}
+
+void probes_fail_forget(struct probes *probes, enum probes_group group)
+{
+	for (size_t i = probes->failure_count; i-- > 0;)
+		if (probes->failures[i].group == group && !probes->failures[i].program)
+			failure_remove(probes, i);
 }
 
 static void failures_forget(struct probes *probes, enum probes_group group)

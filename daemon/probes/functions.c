@@ -25,10 +25,11 @@ enum side {
 	SIDE_COUNT,
 };
 
-/* Descriptors of the programs and links of one function; -1: none. */
 struct function {
-	int programs[SIDE_COUNT];
+	int programs[SIDE_COUNT]; /* descriptors of them and of the links; -1: none */
 	int links[SIDE_COUNT];
+	const struct bpf_program *inode; /* the program of one that tells inodes; NULL: that of a system call */
+	int error; /* negative errno, or 0: of the last attempt to attach it */
 };
 
 struct functions {
@@ -172,9 +173,10 @@ static void function_hook(struct functions *functions, size_t i, bool attached)
 	else
 		for (enum side side = SIDE_COUNT; side-- > 0;)
 			detach(&function->links[side]);
-	if (r < 0)
-		log_warning("cannot attach a hook on the function of %s: %s",
-			    i < functions->inodes ? "an inode" : calls[i - functions->inodes].name, strerror(-r));
+	function->error = r;
+	if (r < 0 && !function->inode)
+		log_warning("cannot attach a hook on the function of %s: %s", calls[i - functions->inodes].name,
+			    strerror(-r));
 }
 
 static void reach(struct functions *functions, uint32_t order, size_t reached)
@@ -269,6 +271,16 @@ bool functions_have_inodes(const struct functions *functions)
 	return functions->attach && (functions->reached >= functions->inodes);
 }
 
+const struct bpf_program *functions_failed_inode(const struct functions *functions, size_t *at, int *error)
+{
+	for (; *at < functions->inodes; ++*at)
+		if (functions->all[*at].error < 0) {
+			*error = functions->all[*at].error;
+			return functions->all[(*at)++].inode;
+		}
+	return NULL;
+}
+
 /* ---- life ---- */
 
 /* Programs that find the inodes of calls with paths. Those that the kernel has no function for were not loaded. */
@@ -291,14 +303,19 @@ int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
 
 	if (!functions)
 		return -ENOMEM;
-	memset(functions->all, -1, most * sizeof(functions->all[0]));
+	for (size_t i = 0; i < most; i++)
+		functions->all[i] = (struct function){ .programs = { -1, -1 }, .links = { -1, -1 } };
 	pthread_mutex_init(&functions->lock, NULL);
 	pthread_cond_init(&functions->changed, NULL);
 	functions->notice = notice;
 	if (inodes)
 		bpf_object__for_each_program(program, inodes)
-			if (bpf_program__fd(program) >= 0)
-				functions->all[functions->inodes++].programs[SIDE_EXIT] = bpf_program__fd(program);
+			if (bpf_program__fd(program) >= 0) {
+				struct function *function = &functions->all[functions->inodes++];
+
+				function->programs[SIDE_EXIT] = bpf_program__fd(program);
+				function->inode = program;
+			}
 	functions->count = functions->inodes;
 	*ret = functions;
 	return 0;

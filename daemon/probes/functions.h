@@ -38,8 +38,11 @@ void functions_attach(struct functions *functions);
 void functions_detach(struct functions *functions);
 enum functions_state functions_state(const struct functions *functions);
 
-/* Whether the hooks that tell inodes are attached, as the first ones, or could not be, which is logged. */
+/* Whether the hooks that tell inodes are attached, as the first ones, or could not be: see functions_failed_inode(). */
 bool functions_have_inodes(const struct functions *functions);
+
+/* After that: the program, of those for inodes, from the number `*at` on that could not be attached, and why; NULL: none. */
+const struct bpf_program *functions_failed_inode(const struct functions *functions, size_t *at, int *error);
 
 /* How often the kernel skipped a program, summed over all of them; see probes_missed(). */
 uint64_t functions_missed(const struct functions *functions);

@@ -106,16 +106,24 @@ static void finish(struct probes *probes)
 	link_drop(probes, 0);
 }
 
+/* What was not attached the last time may be now. */
+static void attach_functions(struct probes *probes)
+{
+	probes_fail_forget(probes, PROBES_CALLS);
+	probes->inodes_told = false;
+	functions_attach(probes->functions);
+}
+
 void handover_begin(struct probes *probes)
 {
 	announce(probes, IOTR_FUNCTIONS_NONE);
-	functions_attach(probes->functions);
+	attach_functions(probes);
 }
 
 void handover_retry(struct probes *probes)
 {
 	if (probes->functions && functions_state(probes->functions) == FUNCTIONS_FAILED)
-		functions_attach(probes->functions);
+		attach_functions(probes);
 }
 
 void handover_end(struct probes *probes)
@@ -131,12 +139,36 @@ bool probes_have_inodes(const struct probes *probes)
 	return !probes->functions || functions_have_inodes(probes->functions);
 }
 
+const char *probes_stand_in(const struct probes *probes)
+{
+	if (!probes->functions || !probes->attached[PROBES_CALLS] || probes->page->functions != IOTR_FUNCTIONS_NONE)
+		return NULL;
+	return functions_state(probes->functions) == FUNCTIONS_FAILED ?
+		       "sys_enter, sys_exit: not all functions of system calls could be given their hooks" :
+		       "sys_enter, sys_exit, until the functions of system calls have their hooks";
+}
+
+/* Sessions wait for the hooks that tell inodes, and so learn which of them could not be attached. */
+static void tell_inodes(struct probes *probes)
+{
+	const struct bpf_program *program;
+	size_t at = 0;
+	int error;
+
+	if (probes->inodes_told || !functions_have_inodes(probes->functions))
+		return;
+	while ((program = functions_failed_inode(probes->functions, &at, &error)))
+		probes_fail(probes, PROBES_CALLS, bpf_program__section_name(program), error);
+	probes->inodes_told = true;
+}
+
 void probes_see_to(struct probes *probes)
 {
 	struct functions *functions = probes->functions;
 
 	if (!functions || !probes->attached[PROBES_CALLS])
 		return;
+	tell_inodes(probes);
 	if (probes->page->functions == IOTR_FUNCTIONS_BEGUN && !in_flight(probes))
 		finish(probes);
 	if (probes->page->functions != IOTR_FUNCTIONS_NONE)

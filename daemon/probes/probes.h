@@ -98,6 +98,12 @@ void probes_see_to(struct probes *probes);
  */
 bool probes_have_inodes(const struct probes *probes);
 
+/*
+ * At function level, what system calls of files are seen by as long as it is not their functions, and why; NULL: it is
+ * these, or nobody sees any.
+ */
+const char *probes_stand_in(const struct probes *probes);
+
 /* A hook that could not be attached. */
 struct probes_failure {
 	enum probes_group group;

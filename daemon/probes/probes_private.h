@@ -36,6 +36,7 @@ struct probes {
 	struct bpf_object *_Atomic objects[OBJECT_COUNT]; /* NULL: not loaded; set by the thread that loads them */
 	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */
 	struct loading *loading; /* the thread that loads them, and who waits for it; NULL: it was not started */
+	bool inodes_told; /* what failed of the hooks that tell inodes is among the failures; see handover.c */
 	uint64_t functions_ns; /* CLOCK_MONOTONIC: since then no call begins at the stand-in; see handover.c */
 	int notice; /* eventfd of the main loop: something was loaded, or attached by a thread */
 	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */
@@ -92,6 +93,12 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 bool loading_free(struct probes *probes);
 
 /* ---- attach.c ---- */
+
+/* Adds a hook of the group to probes_failures(), and logs it; nobody tries it again but who attached it. */
+void probes_fail(struct probes *probes, enum probes_group group, const char *hook, int error);
+
+/* Forgets the failures of a group's hooks that probes_fail() has added. */
+void probes_fail_forget(struct probes *probes, enum probes_group group);
 
 /*
  * Sets the period of the perf events of page faults, now and for every later attachment. Returns the period

@@ -83,6 +83,8 @@ static bool has_output(const struct session *session)
 
 static void add_state(const struct session *session, struct json_object *status)
 {
+	const char *stand_in = probes_stand_in(session->context->probes);
+
 	add_string(status, "name", session->spec.name);
 	add_string(status, "state", state_names[session->state]);
 	if (session->reason)
@@ -93,6 +95,8 @@ static void add_state(const struct session *session, struct json_object *status)
 	if (has_output(session))
 		add_string(status, "output", session->output);
 	add_string(status, "level", probes_level_name(probes_level(session->context->probes)));
+	if (stand_in && session->wish.streams & 1U << IOTR_VFS)
+		add_string(status, "stand_in", stand_in);
 	add_u64(status, "owner_uid", session->owner.uid);
 }
 

@@ -13,6 +13,7 @@ import time
 from lib import ctl, rows
 from lib.match import Matcher, brief_row
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
+from lib.world import find_key
 
 LINKS = ('anon_inode:bpf_link', 'anon_inode:bpf-link', 'anon_inode:bpf-raw-tracepoint',
          'anon_inode:[perf_event]')
@@ -184,6 +185,7 @@ def goes_over_to_functions(world):
         file.write(b'x')
     with world.session('--vfs', '--pid', os.getpid(), '--path', path, '--operation', 'READ') as session:
         check('sys_enter' in tracepoints(world.daemon), 'nothing stands in')
+        check('until the functions' in (find_key(session.status(), 'stand_in') or ''), 'status does not tell what stands in')
         fd, end = os.open(path, os.O_RDONLY), time.monotonic() + PATIENCE
         while more and time.monotonic() < end:
             os.pread(fd, 7, count)
@@ -191,6 +193,7 @@ def goes_over_to_functions(world):
             if more < 100 or (count % 20 == 0 and 'sys_exit' not in tracepoints(world.daemon)):
                 more -= 1
         os.close(fd)
+        equal(find_key(session.status(), 'stand_in'), None, 'status tells of what does not stand in any more')
     equal(more, 0, 'rounds behind the moment when nothing stands in any more')
     found = [int(row['offset']) for row in session.rows()]
     equal(sorted(found), list(range(count)), 'offsets of the reads that are rows')

@@ -22,6 +22,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "protocol.h"
+#include "settings.def"
 #include "units.h"
 
 #define OTHERS_WRITE 022
@@ -141,24 +142,10 @@ static const char *parse_free(const char *value, void *field)
 	return NULL;
 }
 
-#define FIELD(name) offsetof(struct config, name), sizeof(defaults.name)
+#define SETTING(section, key, parse, field, ...) \
+	{ #section, #key, parse_##parse, offsetof(struct config, field), sizeof(defaults.field) },
 
-static const struct setting settings[] = {
-	{ "Daemon", "LogLevel", parse_log_level, FIELD(log_level) },
-	{ "Daemon", "RuntimeDirectory", parse_directory, FIELD(runtime_dir) },
-	{ "Daemon", "LogDirectory", parse_directory, FIELD(log_dir) },
-	{ "Daemon", "StateDirectory", parse_directory, FIELD(state_dir) },
-	{ "Snapshots", "System", parse_flag, FIELD(snapshots.system) },
-	{ "Snapshots", "Process", parse_interval, FIELD(snapshots.process_ns) },
-	{ "Snapshots", "Filesystem", parse_interval, FIELD(snapshots.filesystem_ns) },
-	{ "Snapshots", "Root", parse_directory, FIELD(snapshots.root) },
-	{ "Snapshots", "Depth", parse_depth, FIELD(snapshots.depth) },
-	{ "Snapshots", "Country", parse_country, FIELD(country) },
-	{ "Daemon", "Resume", parse_flag, FIELD(resume) },
-	{ "Storage", "MaxUse", parse_share, FIELD(max_use) },
-	{ "Storage", "KeepFree", parse_free, FIELD(keep_free) },
-	{ "Amplification", "Counting", parse_flag, FIELD(counting) },
-};
+static const struct setting settings[] = { IOTR_SETTINGS(SETTING) };
 
 /* The receiver of findings about what cannot be understood, with its argument. */
 struct audience {

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "protocol.h"
+#include "settings.def"
 #include "suite.h"
 
 static char folder[64], path[128];
@@ -68,6 +70,26 @@ static int load(struct config *config, char *said, size_t size)
 	said[fread(said, 1, size - 1, caught)] = '\0';
 	return r;
 }
+
+#define SHOWN(section, key, parse, field, shown, doc) { "[" #section "]\n" #key "=", shown },
+
+/* What manual page and installed file say that holds by default is what does. */
+START_TEST(shows_defaults)
+{
+	static const char *const rows[][2] = { IOTR_SETTINGS(SHOWN) };
+	struct config config, defaults;
+	char text[2048] = "", said[1024];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (*rows[i][1])
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s\n", rows[i][0], rows[i][1]);
+	ck_assert_int_eq(config_load(path, false, &defaults), 0);
+	write_file("", text);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert_mem_eq(&config, &defaults, sizeof(config));
+}
+END_TEST
 
 START_TEST(knows_defaults)
 {
@@ -386,6 +408,7 @@ END_TEST
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, shows_defaults);
 	tcase_add_test(tests, knows_defaults);
 	tcase_add_test(tests, reads_ini);
 	tcase_add_test(tests, reads_limits_of_storage);

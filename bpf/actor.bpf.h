@@ -9,7 +9,7 @@
 /* The task that began an event, kept until the row is written. */
 struct actor {
 	__u64 cgroup_id;
-	__u64 cgroup_sessions; /* session mask: those whose cgroup filter accepts it */
+	__u64 accepted; /* session mask: those that accept new events, and this task; see actor_judged() */
 	__u32 pid, tid, ppid, uid;
 	__u64 known; /* it is a user's task: neither a kernel thread, which works for others, nor idle */
 	struct iotr_command command;
@@ -18,18 +18,22 @@ struct actor {
 static __always_inline void actor_current(struct actor *actor)
 {
 	struct task_struct *task = current_task();
-	struct iotr_control *page = control_page();
 
 	actor->cgroup_id = task_cgroup(task);
-	actor->cgroup_sessions = 0;
-	if (page && page->filtered[IOTR_FILTER_CGROUP])
-		actor->cgroup_sessions = cgroup_accepted(page, task);
+	actor->accepted = 0;
 	actor->pid = task_tgid(task);
 	actor->tid = task_tid(task);
 	actor->ppid = task_ppid(task);
 	actor->uid = task_uid(task);
 	actor->known = !(READ(struct task_struct, task, flags) & PF_KTHREAD) && actor->pid;
 	task_command(task, &actor->command);
+}
+
+/* The same, with the verdict of the filters on tasks: when the event ends, the process may be gone from accept_pid. */
+static __always_inline void actor_judged(struct iotr_control *page, struct actor *actor)
+{
+	actor_current(actor);
+	actor->accepted = filter_current(page, page->open);
 }
 
 static __always_inline void actor_head(struct iotr_record *head, const struct actor *actor)

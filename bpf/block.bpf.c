@@ -2,12 +2,14 @@
 /*
  * Block requests, matched by the address of the request from queue to completion. Devices without
  * requests (dm, md) have bios instead, which are matched the same way. The task that causes a request
- * is saved when its bio is queued, as later hooks run in any task or interrupt that drives the queue.
+ * is saved when its bio is queued, as later hooks run in any task or interrupt that drives the queue. What
+ * is written of the page cache is of whoever made the pages dirty: see dirtied.bpf.h.
  */
 #include "aliases.bpf.h"
 #include "blockdev.bpf.h"
 #include "flow_bio.bpf.h"
 #include "subtree.bpf.h"
+#include "tally.bpf.h"
 
 /* What caused a request. */
 struct cause {
@@ -35,11 +37,14 @@ struct block_io {
 	__u32 disk;
 	__u32 flags;
 	__u32 operation;
-	__u16 by_bio; /* this is a bio of a device without requests */
-	__u16 stacked; /* a request that carries such a bio itself, not a clone */
+	__u8 by_bio; /* this is a bio of a device without requests */
+	__u8 stacked; /* a request that carries such a bio itself, not a clone */
+	__u8 attribution; /* enum iotr_attribution */
+	__u8 dirtiers; /* processes that made its pages dirty; 0: not known */
 };
 
 #define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
+#define MERGED_MAX   256 /* the same, for their pages */
 #define SECTOR_SHIFT 9
 #define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 
@@ -48,25 +53,29 @@ HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_REQUESTS); /* bios of devic
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
 
+/* Where an I/O is put together: each hook has a place of its own, which one program of a CPU uses at a time. */
+enum {
+	FRESH_BIO,
+	FRESH_STARTED,
+	FRESH_INSERTED,
+	FRESH_ISSUED,
+	FRESH_COUNT,
+};
+
+ARRAY_PER_CPU(fresh_ios, struct block_io, FRESH_COUNT);
+
+static __always_inline struct block_io *fresh_io(__u32 which)
+{
+	struct block_io *io = bpf_map_lookup_elem(&fresh_ios, &which);
+
+	if (io)
+		__builtin_memset(io, 0, sizeof(*io));
+	return io;
+}
+
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 {
 	return page->operation[IOTR_BLOCK][operation & (IOTR_OPERATIONS_MAX - 1)];
-}
-
-static __always_inline __u64 filter_actor(struct iotr_control *page, __u64 sessions,
-					  const struct actor *actor)
-{
-	struct iotr_command command = actor->command;
-	__u32 pid = actor->pid, uid = actor->uid;
-
-	if (is_own(page, pid))
-		return 0;
-	if (!(sessions & page->filtered_task))
-		return sessions;
-	sessions = FILTER_PID(page, sessions, pid);
-	sessions = FILTER_UID(page, sessions, uid);
-	sessions = FILTER_COMMAND(page, sessions, &command);
-	return filter_accepted(page, sessions, IOTR_FILTER_CGROUP, actor->cgroup_sessions);
 }
 
 /* Sessions whose path filter accepts an open file or, where that is 0, an inode. A global function. */
@@ -97,12 +106,11 @@ static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 ses
 	return filter_device(page, sessions, device) | filter_device(page, sessions, disk);
 }
 
-/* Applies the filters when the I/O begins: at its end the process may be gone from accept_pid. */
+/* Applies the filters that are decided when the I/O begins. */
 static __always_inline __u64 filter_io(struct iotr_control *page, const struct block_io *io,
 					    __u64 sessions)
 {
-	if (sessions)
-		sessions = filter_actor(page, sessions, &io->actor);
+	sessions &= io->actor.accepted;
 	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
 		sessions = filter_devices(page, sessions, io->device, io->disk);
 	if (sessions & page->filtered[IOTR_FILTER_PATH])
@@ -182,10 +190,102 @@ static __always_inline void emit(struct iotr_control *page, const struct block_i
 	row->disk = io->disk;
 	row->flags = io->flags;
 	row->error = error;
-	row->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER :
-						  IOTR_ATTRIBUTION_UNKNOWN;
+	row->attribution = io->attribution;
+	row->dirtiers = io->dirtiers;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 	row_commit(row);
+}
+
+/* ---- who caused it ---- */
+
+/* Takes the current task for it. */
+static __always_inline void origin_current(struct iotr_control *page, struct block_io *io)
+{
+	actor_judged(page, &io->actor);
+	io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
+}
+
+/* Whether the I/O writes data that may be dirty pages. */
+static __always_inline bool writes(const struct block_io *io)
+{
+	return io->size && (io->operation == IOTR_BLOCK_WRITE || io->operation == IOTR_BLOCK_ZONE_APPEND);
+}
+
+/*
+ * Sets who made most of the tallied pages dirty, and the file, unless that is known by direct I/O. `submitter`: the thread
+ * that issued it.
+ */
+static __always_inline void origin_tallied(struct iotr_control *page, __u32 which, struct block_io *io, __u32 submitter)
+{
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
+	__u32 most = tally_most(which);
+	struct dirtier *dirtier;
+
+	io->attribution = IOTR_ATTRIBUTION_UNKNOWN;
+	if (!tally || most >= TALLIED_MAX)
+		return;
+	dirtier = dirtier_find(tally->of[most].dirtier);
+	if (!dirtier)
+		return;
+	io->actor = dirtier->actor;
+	io->actor.accepted = dirtier_accepted(page, dirtier);
+	io->dirtiers = tally->count;
+	if (tally->count > 1)
+		io->attribution = IOTR_ATTRIBUTION_SHARED;
+	else if (io->actor.known)
+		io->attribution = io->actor.tid == submitter ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_DIRTIER;
+	if (!io->file.open)
+		file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
+}
+
+/* Whether the current task is the thread that writes a journal of jbd2. */
+static __always_inline bool is_jbd2(void)
+{
+	struct task_struct *task = current_task();
+	struct iotr_command command;
+
+	if (!(READ(struct task_struct, task, flags) & PF_KTHREAD))
+		return false;
+	task_command(task, &command);
+	return (*(const __u64 *)command.text & 0xffffffffff) == 0x2f3264626a; /* "jbd2/" */
+}
+
+/*
+ * Whether a bio of the current task writes what a file system keeps for itself: IOTR_ATTRIBUTION_JOURNAL or _METADATA,
+ * otherwise 0. `inode`: whose pages it carries, 0: no file's. A global function.
+ */
+__noinline __u32 own_writes(__u64 bio, __u64 inode)
+{
+	__u32 meta = READ(struct bio, bio, bi_opf) >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
+	struct iotr_control *page = control_page();
+	__u64 end = ADDRESS(struct bio, bio, bi_end_io);
+
+	if (!page)
+		return 0;
+	if (end && end == page->bio_ends[IOTR_BIO_XFS_LOG])
+		return IOTR_ATTRIBUTION_JOURNAL;
+	if (!inode && is_jbd2())
+		return IOTR_ATTRIBUTION_JOURNAL;
+	if (!meta && !inode)
+		meta = disk_is_held(inode_of_pages((struct bio *)bio));
+	return meta ? IOTR_ATTRIBUTION_METADATA : 0;
+}
+
+/* Sets who caused a bio that is queued by the current task, which is in `io`, and what file it is of. */
+static __always_inline void origin_bio(struct iotr_control *page, struct bio *bio, struct block_io *io)
+{
+	__u64 by = bio_carries(bio);
+
+	file_of_bio(bio, by, &io->file);
+	if (!writes(io))
+		return;
+	if (by == CARRIED_CACHE || !io->actor.known) {
+		tally_begin(TALLY_BIO);
+		tally_bio(TALLY_BIO, number_of((__u64)bio));
+		origin_tallied(page, TALLY_BIO, io, io->actor.tid);
+	}
+	if (by < CARRIED_LAST)
+		io->attribution = own_writes(number_of((__u64)bio), io->file.address) ?: io->attribution;
 }
 
 /* ---- bios ---- */
@@ -235,34 +335,34 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
-	struct block_io io = {};
+	struct block_io *io = fresh_io(FRESH_BIO);
 	__u64 key = (__u64)bio;
 	__u32 flags;
 
-	if (!page)
+	if (!page || !io)
 		return 0;
 	flags = READ(struct bio, bio, bi_opf);
-	io.size = READ(struct bio, bio, bi_iter.bi_size);
-	io.operation = page->block_operation[flags & REQUEST_OPERATION];
-	io.by_bio = !bio_has_requests(bio);
-	if (io.by_bio)
+	io->size = READ(struct bio, bio, bi_iter.bi_size);
+	io->operation = page->block_operation[flags & REQUEST_OPERATION];
+	io->by_bio = !bio_has_requests(bio);
+	if (io->by_bio)
 		bio_row_unended(page, key);
-	if (!bio_draw(page, &io, flags & page->request_preflush, key))
+	if (!bio_draw(page, io, flags & page->request_preflush, key))
 		return 0;
-	actor_current(&io.actor);
-	io.queued_ns = bpf_ktime_get_ns();
-	io.sector = READ(struct bio, bio, bi_iter.bi_sector);
-	io.flags = flags & ~REQUEST_OPERATION;
-	io.disk = bio_disk(bio);
-	io.device = bio_device(bio, io.disk);
-	io.flow = flow_of_bio(page, bio, thread);
-	file_of_bio(bio, &io.file);
+	origin_current(page, io);
+	io->queued_ns = bpf_ktime_get_ns();
+	io->sector = READ(struct bio, bio, bi_iter.bi_sector);
+	io->flags = flags & ~REQUEST_OPERATION;
+	io->disk = bio_disk(bio);
+	io->device = bio_device(bio, io->disk);
+	io->flow = flow_of_bio(page, bio, thread);
 	if (flags & page->request_preflush)
-		bpf_map_update_elem(&flushers, &io.disk, &io.cause, BPF_ANY);
-	if (io.by_bio)
-		bio_row_begins(page, &io, key);
+		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
+	origin_bio(page, bio, io);
+	if (io->by_bio)
+		bio_row_begins(page, io, key);
 	else
-		bpf_map_update_elem(&bios, &key, &io, BPF_ANY);
+		bpf_map_update_elem(&bios, &key, io, BPF_ANY);
 	return 0;
 }
 
@@ -323,7 +423,8 @@ static __always_inline __u64 request_flow(struct iotr_control *page, struct requ
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
-static __always_inline void request_origin(struct block_io *io, __u64 bio, const struct block_io *from)
+static __always_inline void request_origin(struct iotr_control *page, struct block_io *io, __u64 bio,
+					   const struct block_io *from)
 {
 	struct cause *flusher;
 
@@ -331,6 +432,8 @@ static __always_inline void request_origin(struct block_io *io, __u64 bio, const
 	io->stacked = from && from->by_bio;
 	if (from) {
 		io->actor = from->actor;
+		io->attribution = from->attribution;
+		io->dirtiers = from->dirtiers;
 		io->queued_ns = from->queued_ns;
 		io->file = from->file;
 		return;
@@ -338,12 +441,39 @@ static __always_inline void request_origin(struct block_io *io, __u64 bio, const
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &io->disk);
 	if (flusher) {
 		io->cause = *flusher;
+		io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
 		flusher->flow = 0;
 		return;
 	}
-	actor_current(&io->actor);
+	origin_current(page, io);
 	if (bio)
-		file_of_bio((struct bio *)bio, &io->file);
+		file_of_bio((struct bio *)bio, bio_carries((struct bio *)bio), &io->file);
+}
+
+/* Sets who caused a write of bios that were merged, or that were not seen being queued, by the pages of all of them. */
+static __always_inline void request_tally(struct iotr_control *page, struct request *request, struct block_io *io)
+{
+	__u32 submitter = io->attribution == IOTR_ATTRIBUTION_SUBMITTER ? io->actor.tid : 0;
+	struct bio *bio = READ(struct request, request, bio);
+
+	if (!bio || !writes(io) || io->attribution >= IOTR_ATTRIBUTION_JOURNAL ||
+	    (io->dirtiers && !READ(struct bio, bio, bi_next)) || bio_carries(bio) != CARRIED_CACHE)
+		return;
+	tally_begin(TALLY_ISSUE);
+	for (int i = 0; i < MERGED_MAX && bio; i++) {
+		tally_bio(TALLY_ISSUE, number_of((__u64)bio));
+		bio = READ(struct bio, bio, bi_next);
+	}
+	origin_tallied(page, TALLY_ISSUE, io, submitter);
+}
+
+/* Applies the filters, when no more bios are merged into a request. */
+static __always_inline void request_judge(struct iotr_control *page, struct request *request, struct block_io *io)
+{
+	request_tally(page, request, io);
+	io->sessions = filter_io(page, io, io->sessions);
+	if (io->sessions && io->file.open)
+		io->name = name_of_open(number_of(io->file.open));
 }
 
 static __always_inline void request_read(struct iotr_control *page, struct request *request,
@@ -376,36 +506,37 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 {
 	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, others;
 	__u32 operation = request_operation(page, request);
-	struct block_io fresh = {}, *from;
+	struct block_io *fresh = fresh_io(issued ? FRESH_ISSUED : inserted ? FRESH_INSERTED : FRESH_STARTED), *from;
 
+	if (!fresh)
+		return 0;
 	others = wanted_now(page, operation);
 	if (bio_is_out(page, bio, others))
 		return 0;
 	from = request_source(request, bio);
 	if (from && from->sessions && !from->by_bio) { /* not drawn again */
-		fresh.sessions = from->sessions & wanted(page, operation);
+		fresh->sessions = from->sessions & wanted(page, operation);
 		others = 0;
 	} else {
-		fresh.sessions = sample(page, IOTR_BLOCK, others);
-		others &= ~fresh.sessions;
+		fresh->sessions = sample(page, IOTR_BLOCK, others);
+		others &= ~fresh->sessions;
 	}
-	if (fresh.sessions) {
-		request_read(page, request, &fresh);
-		request_origin(&fresh, bio, from);
+	if (fresh->sessions) {
+		request_read(page, request, fresh);
+		request_origin(page, fresh, bio, from);
 		if (bio)
-			fresh.flow = request_flow(page, request, bio, from);
-		fresh.sessions = filter_io(page, &fresh, fresh.sessions);
-		if (fresh.sessions && fresh.file.open)
-			fresh.name = name_of_open(number_of(fresh.file.open));
+			fresh->flow = request_flow(page, request, bio, from);
+		if (issued)
+			request_judge(page, request, fresh);
 	}
-	if (!fresh.sessions && !others)
+	if (!fresh->sessions && !others)
 		return 0;
-	fresh.insert_ns = inserted ? bpf_ktime_get_ns() : 0;
-	fresh.issue_ns = issued ? bpf_ktime_get_ns() : 0;
-	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY))
-		row_unmatched(IOTR_BLOCK, fresh.sessions);
-	else if (from && !from->by_bio && fresh.sector <= from->sector &&
-		 fresh.sector + (fresh.size >> SECTOR_SHIFT) >= from->sector + (from->size >> SECTOR_SHIFT))
+	fresh->insert_ns = inserted ? bpf_ktime_get_ns() : 0;
+	fresh->issue_ns = issued ? bpf_ktime_get_ns() : 0;
+	if (bpf_map_update_elem(&requests, &key, fresh, BPF_ANY))
+		row_unmatched(IOTR_BLOCK, fresh->sessions & fresh->actor.accepted);
+	else if (from && !from->by_bio && fresh->sector <= from->sector &&
+		 fresh->sector + (fresh->size >> SECTOR_SHIFT) >= from->sector + (from->size >> SECTOR_SHIFT))
 		bpf_map_delete_elem(&bios, &bio); /* of one that was split, other parts may be seen later */
 	return 0;
 }
@@ -449,6 +580,7 @@ static __always_inline int request_begins(struct request *request, bool inserted
 		io->insert_ns = bpf_ktime_get_ns();
 	if (issued) {
 		request_read(page, request, io); /* merges made it larger */
+		request_judge(page, request, io);
 		io->issue_ns = bpf_ktime_get_ns();
 	}
 	return 0;

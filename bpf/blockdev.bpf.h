@@ -97,25 +97,48 @@ static __always_inline __u64 inode_of_pages(struct bio *bio)
 	return mapping ? ADDRESS(struct address_space, mapping, host) : 0;
 }
 
-/* Sets the file whose pages a bio carries, or whose direct I/O it is. A block device does not count as a file. */
-static __always_inline void file_of_bio(struct bio *bio, struct bio_file *ret)
+/* Whether an inode is that of a disk which somebody holds: mostly a file system, whose metadata its pages are then. */
+static __always_inline bool disk_is_held(__u64 inode)
 {
-	__u64 by, inode, sb;
+	__u64 sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
 
+	if (!sb || READ(struct super_block, sb, s_magic) != BDEVFS_MAGIC)
+		return false;
+	inode -= bpf_core_field_offset(struct bdev_inode, vfs_inode);
+	return ADDRESS(struct block_device, inode + bpf_core_field_offset(struct bdev_inode, bdev), bd_holder);
+}
+
+/* What a bio carries: see carried(). One without data carries no pages of a file. */
+static __always_inline __u64 bio_carries(struct bio *bio)
+{
+	return READ(struct bio, bio, bi_iter.bi_size) ? carried(bio) : CARRIED_BUFFER;
+}
+
+/* Sets the file that an inode is. A block device does not count as one; then, as for 0, there is none. */
+static __always_inline void file_of_inode(__u64 inode, struct bio_file *ret)
+{
+	__u64 sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
+
+	ret->open = ret->address = 0;
 	ret->inode = IOTR_UNKNOWN;
-	if (!READ(struct bio, bio, bi_iter.bi_size))
-		return;
-	by = carried(bio);
-	if (by == CARRIED_BUFFER)
-		return;
-	inode = by == CARRIED_CACHE ? inode_of_pages(bio) : ADDRESS(struct file, by, f_inode);
-	sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
+	ret->device = 0;
 	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
 		return;
-	ret->open = by < CARRIED_LAST ? 0 : by;
 	ret->address = inode;
 	ret->inode = READ(struct inode, inode, i_ino);
 	ret->device = READ(struct super_block, sb, s_dev);
+}
+
+/* Sets the file whose pages a bio carries, or whose direct I/O it is; `by` is what bio_carries() says. */
+static __always_inline void file_of_bio(struct bio *bio, __u64 by, struct bio_file *ret)
+{
+	__u64 inode = by == CARRIED_CACHE ? inode_of_pages(bio) : 0;
+
+	if (by >= CARRIED_LAST)
+		inode = ADDRESS(struct file, by, f_inode);
+	file_of_inode(inode, ret);
+	if (ret->address && by >= CARRIED_LAST)
+		ret->open = by;
 }
 
 /* The positive errno that the kernel's blk_status_t stands for. */

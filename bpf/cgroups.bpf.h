@@ -68,6 +68,18 @@ __noinline __u64 cgroup_look(void)
 	return sessions;
 }
 
+/* Sessions whose filter accepts a cgroup that need not be the current task's: one above it may be unknown here. */
+static __always_inline __u64 cgroup_known(struct iotr_control *page, __u64 id)
+{
+	struct cgroup_verdict *verdict = verdict_of(id);
+	__u64 sessions = verdict ? verdict->sessions : 0, *accepted;
+
+	if (verdict && verdict->check == verdict_check(id, page->cgroup_generation, sessions))
+		return sessions;
+	accepted = bpf_map_lookup_elem(&accept_cgroup, &id);
+	return accepted ? *accepted : 0;
+}
+
 /* Sessions whose cgroup filter accepts the current task; the bits of sessions without such a filter mean nothing. */
 static __always_inline __u64 cgroup_accepted(struct iotr_control *page, struct task_struct *task)
 {

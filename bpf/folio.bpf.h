@@ -17,14 +17,18 @@ static __always_inline __u64 folio_mapping(__u64 folio)
 	return mapping & MAPPING_FLAGS ? 0 : mapping;
 }
 
-/* The folio that a page is in: the address of its head page. */
+/* The folio that a page is in: the address of its head page. A mask has ones above all bits that these two differ in. */
 static __always_inline __u64 page_folio(__u64 page)
 {
 	__u64 head = 0;
 
-	if (bpf_core_field_exists(struct page, compound_head))
+	if (HAS_COMPOUND_INFO)
+		head = ADDRESS(struct page___71, page, compound_info);
+	else
 		head = ADDRESS(struct page, page, compound_head);
-	return head & 1 ? head - 1 : page;
+	if (!(head & 1))
+		return page;
+	return head >> 32 == 0xffffffff ? page & head : head - 1;
 }
 
 static __always_inline __u64 folio_index(__u64 folio)

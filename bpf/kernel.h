@@ -251,6 +251,10 @@ enum pageflags {
 	PG_uptodate = 3,
 };
 
+enum req_flag_bits {
+	__REQ_META = 12,
+};
+
 /* Exists on kernels with the tracepoint mm_filemap_get_pages, which shows the range of pages that a read asks for. */
 struct trace_event_raw_mm_filemap_op_page_cache_range {
 	unsigned long index;
@@ -258,6 +262,7 @@ struct trace_event_raw_mm_filemap_op_page_cache_range {
 
 struct bio_vec {
 	struct page *bv_page;
+	unsigned int bv_len;
 	unsigned int bv_offset;
 };
 
@@ -265,6 +270,7 @@ struct bvec_iter {
 	__u64 bi_sector;
 	unsigned int bi_size;
 	unsigned int bi_idx;
+	unsigned int bi_bvec_done;
 };
 
 struct blk_mq_ops;
@@ -284,6 +290,12 @@ struct block_device {
 	__u32 bd_dev;
 	__u64 bd_start_sect;
 	struct gendisk *bd_disk;
+	void *bd_holder;
+};
+
+struct bdev_inode {
+	struct block_device bdev;
+	struct inode vfs_inode;
 };
 
 struct bio {

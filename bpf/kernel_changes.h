@@ -64,6 +64,16 @@ struct page___510 {
 	unsigned int compound_nr; /* in the second page */
 };
 
+/*
+ * compound_head became compound_info, which may be a mask for the address of a tail page instead of that of its head page:
+ * "mm: rework compound_head() for power-of-2 sizeof(struct page)", 7.1.
+ */
+#define HAS_COMPOUND_INFO bpf_core_field_exists(struct page___71, compound_info)
+
+struct page___71 {
+	unsigned long compound_info;
+};
+
 /* _folio_nr_pages was renamed: 4996fc547f5b ("mm: let _folio_nr_pages overlay memcg_data in first tail page"), 6.15. */
 #define HAS_NR_PAGES bpf_core_field_exists(struct folio, _nr_pages)
 

@@ -19,10 +19,6 @@
 #define NO_LAYER	0xffffffffU
 #define JOURNAL_COMMAND 0x2f3264626aULL /* "jbd2/", the beginning of its command */
 
-enum req_flag_bits {
-	__REQ_META = 12,
-};
-
 struct layer_bio {
 	struct layer_origin origin;
 	__u64 begin_ns;

@@ -33,6 +33,7 @@
 #define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
 #define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
+#define IOTR_DIRTIER_SIZE  72 /* bytes of what is kept of a task that made pages dirty */
 #define IOTR_OWN	   128 /* processes of iotracer itself */
 
 enum iotr_abi {
@@ -244,6 +245,8 @@ struct iotr_control {
 	struct iotr_btrfs_bio btrfs_bio; /* valid when bio_ends has an address for btrfs */
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
+	__u32 dirtied_mask; /* number of entries of the table of pages made dirty, a power of two, minus 1 */
+	__u32 pad;
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */

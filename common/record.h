@@ -99,6 +99,10 @@ struct iotr_vfs_record {
 enum iotr_attribution {
 	IOTR_ATTRIBUTION_UNKNOWN,
 	IOTR_ATTRIBUTION_SUBMITTER,
+	IOTR_ATTRIBUTION_DIRTIER,
+	IOTR_ATTRIBUTION_SHARED,
+	IOTR_ATTRIBUTION_JOURNAL,
+	IOTR_ATTRIBUTION_METADATA,
 };
 
 /* A row of the BLOCK stream. head.latency_ns is from issue to completion. */
@@ -117,7 +121,8 @@ struct iotr_block_record {
 	__u32 flags; /* the kernel's cmd_flags without the operation */
 	__u32 error; /* positive errno */
 	__u8 attribution; /* enum iotr_attribution */
-	__u8 pad[3];
+	__u8 dirtiers; /* processes that made its pages dirty; 0: not known, or not such a request */
+	__u8 pad[2];
 };
 
 /* A row of the EPOLL stream. */

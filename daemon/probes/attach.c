@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "probes/counted.h"
+#include "probes/dirtied.h"
 #include "probes/functions.h"
 #include "probes/handover.h"
 
@@ -240,6 +241,8 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	probes->attached[group] = true;
 	empty_in_flight(probes, group);
 	failures_forget(probes, group);
+	if (group == PROBES_BLOCK)
+		dirtied_begin(probes);
 	bpf_object__for_each_program(program, object) {
 		if (!program_attaches(group, program))
 			continue;
@@ -265,6 +268,8 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	probes->links[group] = NULL;
 	if (group == PROBES_PAGEFAULT)
 		events_close(probes);
+	if (group == PROBES_BLOCK)
+		dirtied_end(probes);
 	failures_forget(probes, group);
 	probes->attached[group] = false;
 }

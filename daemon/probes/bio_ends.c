@@ -72,9 +72,13 @@ static int btrfs_find(const struct btf *kernel, struct iotr_btrfs_bio *ret)
 
 uint64_t bio_ends_version(void)
 {
+	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs" };
+	uint64_t version = 0;
 	struct stat about;
 
-	return stat("/sys/module/btrfs", &about) < 0 ? 0 : about.st_ino;
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		version = iotr_mix(version, stat(modules[i], &about) < 0 ? 0 : about.st_ino);
+	return version;
 }
 
 uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page)

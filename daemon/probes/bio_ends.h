@@ -9,10 +9,10 @@
 
 /*
  * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs_bio from BTF. Returns a version
- * to compare with bio_ends_version(): btrfs is mostly a module, loaded with the first mount of one, after which this is
- * to be done again.
+ * to compare with bio_ends_version(): btrfs and XFS are mostly modules, loaded with the first mount of one, after which
+ * this is to be done again.
  */
 uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page);
 
-/* What bio_ends_find() would return now: the inode number of the module's folder in sysfs, 0: btrfs is not loaded. */
+/* What bio_ends_find() would return now: made of the inode numbers of the modules' folders in sysfs. */
 uint64_t bio_ends_version(void);

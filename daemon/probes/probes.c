@@ -138,6 +138,8 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 	libbpf_set_print(print_libbpf);
 	for (size_t i = 0; i < RINGS_MAX; i++)
 		probes->rings[i] = -1;
+	for (size_t i = 0; i < DIRTIED_TABLES; i++)
+		probes->dirtied[i] = -1;
 	r = probes->notice < 0 ? -errno : first_load(probes, level, why, why_size);
 	if (r < 0) {
 		probes_free(probes);

@@ -8,6 +8,7 @@
 
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
+#define DIRTIED_TABLES 2
 
 /* In the order of loading, where nobody waits for one of them. A map that several have is of the first one loaded. */
 enum object {
@@ -54,6 +55,7 @@ struct probes {
 	_Atomic bool bio_ends_found; /* they were, by the thread that loads what needs them */
 	struct iotr_control *page;
 	uint64_t *known;
+	int dirtied[DIRTIED_TABLES]; /* descriptors of the tables of dirtied.h; -1: they are not there */
 	int rings[RINGS_MAX];
 	size_t ring_count;
 };

@@ -129,6 +129,8 @@ uint64_t probes_memory(const struct probes *probes)
 			if (map_find(probes, bpf_map__name(map)) == map)
 				bytes += map_memory(bpf_map__fd(map));
 	}
+	for (size_t i = 0; i < DIRTIED_TABLES; i++)
+		bytes += probes->dirtied[i] < 0 ? 0 : map_memory(probes->dirtied[i]);
 	for (size_t i = 0; i < probes->ring_count; i++)
 		bytes += map_memory(probes->rings[i]);
 	return bytes;

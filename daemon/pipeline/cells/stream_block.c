@@ -4,6 +4,10 @@
 static const char *const attributions[] = {
 	[IOTR_ATTRIBUTION_UNKNOWN] = "unknown",
 	[IOTR_ATTRIBUTION_SUBMITTER] = "submitter",
+	[IOTR_ATTRIBUTION_DIRTIER] = "dirtier",
+	[IOTR_ATTRIBUTION_SHARED] = "shared",
+	[IOTR_ATTRIBUTION_JOURNAL] = "journal",
+	[IOTR_ATTRIBUTION_METADATA] = "metadata",
 };
 
 static struct cell attribution(uint8_t number)
@@ -28,5 +32,6 @@ CELL(BLOCK, filename, cell_path(row))
 CELL(BLOCK, attribution, attribution(record->attribution))
 CELL(BLOCK, request_id, cell_known(CELL_U64, record->request_id))
 CELL(BLOCK, flow, cell_flow_of(record->flow))
+CELL(BLOCK, dirtiers, cell_known(CELL_U64, record->dirtiers ? record->dirtiers : IOTR_UNKNOWN))
 
 CELLS_FILL(BLOCK, block)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tables of who made pages dirty (see bpf/dirtied.bpf.h), which are there while block requests are recorded. Main
+ * thread.
+ */
+#pragma once
+
+struct probes;
+
+/* Makes the tables, before the programs are attached; without them, dirtiers are not known, which is logged. */
+void dirtied_begin(struct probes *probes);
+
+/* Gives them back, after the programs were detached. */
+void dirtied_end(struct probes *probes);

@@ -26,6 +26,7 @@ struct context {
 	bool help;
 	bool version;
 	uint64_t interval_ns;		 /* time between two updates; 0: only one is shown */
+	uint64_t settle_ns;		 /* time that what is dirty is waited for, at most; 0: it is not */
 	const struct verb *const *verbs; /* all there are; NULL ends the list */
 	const struct verb *verb;	 /* NULL until it is known */
 };

@@ -16,6 +16,7 @@
 
 #define INTERVAL_MIN_NS 100000000ULL
 #define INTERVAL_MAX_S	86400
+#define SETTLE_NS	30000000000ULL /* of --settle without a value */
 
 static struct json_object *list_of(struct json_object *parameters, const char *name)
 {
@@ -407,21 +408,34 @@ static int take_version(struct context *context, const struct option_row *row, c
 	return EXIT_DONE;
 }
 
-/* A number without a unit, such as "2", is in seconds here. */
+/* A number without a unit, such as "2", is in seconds here. `ns` is kept where there is no value. */
+static int take_time(struct context *context, const struct option_row *row, const char *value, uint64_t *ns)
+{
+	uint64_t seconds;
+
+	if (value && !iotr_parse_number(value, INTERVAL_MAX_S, &seconds))
+		*ns = seconds * 1000000000;
+	else if (value && iotr_parse_duration(value, ns) < 0)
+		return refuse(context, row, value, "no time: write 2, 2s or 500ms");
+	if (*ns < INTERVAL_MIN_NS || *ns > INTERVAL_MAX_S * 1000000000ULL)
+		return refuse(context, row, value, "not from 100ms to a day");
+	return EXIT_DONE;
+}
+
 static int take_interval(struct context *context, const struct option_row *row, const char *value,
 			 struct json_object *parameters)
 {
-	uint64_t ns = 1000000000, seconds;
-
 	(void)parameters;
-	if (value && !iotr_parse_number(value, INTERVAL_MAX_S, &seconds))
-		ns = seconds * 1000000000;
-	else if (value && iotr_parse_duration(value, &ns) < 0)
-		return refuse(context, row, value, "no time: write 2, 2s or 500ms");
-	if (ns < INTERVAL_MIN_NS || ns > INTERVAL_MAX_S * 1000000000ULL)
-		return refuse(context, row, value, "not from 100ms to a day");
-	context->interval_ns = ns;
-	return EXIT_DONE;
+	context->interval_ns = 1000000000;
+	return take_time(context, row, value, &context->interval_ns);
+}
+
+static int take_settle(struct context *context, const struct option_row *row, const char *value,
+		       struct json_object *parameters)
+{
+	(void)parameters;
+	context->settle_ns = SETTLE_NS;
+	return take_time(context, row, value, &context->settle_ns);
 }
 
 static int take_key(struct context *context, const struct option_row *row, const char *value,
@@ -462,6 +476,7 @@ static parser *const parsers[] = {
 	[OPTION_HELP] = take_help,
 	[OPTION_VERSION] = take_version,
 	[OPTION_INTERVAL] = take_interval,
+	[OPTION_SETTLE] = take_settle,
 	[OPTION_KEY] = take_key,
 };
 _Static_assert(sizeof(parsers) / sizeof(parsers[0]) == OPTION_KIND_COUNT, "a kind has no parser");

@@ -53,7 +53,7 @@ const struct option_row *options_find(const struct option_group *const *groups,
 /* Whether the option's value may be omitted. */
 static bool is_optional(const struct option_row *row)
 {
-	return row->kind == OPTION_INTERVAL || row->kind == OPTION_KEY;
+	return row->kind == OPTION_INTERVAL || row->kind == OPTION_KEY || row->kind == OPTION_SETTLE;
 }
 
 char *options_describe(const struct option_row *row, char *text, size_t size)

@@ -38,6 +38,7 @@ enum option_kind {
 	OPTION_VERSION,
 	OPTION_INTERVAL, /* a number of seconds or a duration; may be omitted */
 	OPTION_KEY,	 /* true, and which key to use; the key may be omitted */
+	OPTION_SETTLE,	 /* a number of seconds or a duration; may be omitted */
 	OPTION_KIND_COUNT,
 };
 

@@ -18,6 +18,7 @@
 #include "units.h"
 #include "verbs/child.h"
 #include "verbs/record_snapshots.h"
+#include "verbs/settle.h"
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
@@ -164,6 +165,8 @@ static int run_command(struct recording *recording, const char *command)
 	command_code =
 		child_wait(&recording->child, recording->connection.fd, on_daemon_gone, recording);
 	recording->elapsed_ns = elapsed_ns(recording);
+	if (!recording->daemon_gone && recording->context->settle_ns)
+		settle(&recording->child, recording->context->settle_ns);
 	if (!recording->daemon_gone)
 		record_snapshots_wait(&recording->connection, name_of(recording), &recording->child);
 	code = stop_session(recording);
@@ -209,6 +212,10 @@ static const struct option_row own_rows[] = {
 	  .parameter = "name",
 	  .value = "NAME",
 	  .help = "name of the session [record-PID]" },
+	{ .name = "settle",
+	  .kind = OPTION_SETTLE,
+	  .value = "TIME",
+	  .help = "when the command has ended, wait until what is dirty is written, for 30s or this time at most" },
 };
 static const struct option_group own_options = OPTION_GROUP("Session", own_rows);
 static const struct option_group *const options[] = {

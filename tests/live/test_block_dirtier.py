@@ -116,6 +116,21 @@ def written_back(world):
 
 
 @test
+def settled(world):
+    """record waits for what its command left dirty."""
+    ground = Ground(world)
+    path, output = ground.path('left'), world.path('trace')
+    world.ctl.exits(0, 'record', '--block', '--settle', '--output', output, '--', 'dd', 'if=/dev/zero', 'of=' + path,
+                    'bs=1M', 'count=4')
+    found = [row for row in rows.read(output, 'block') if row['operation'] == 'WRITE' and
+             row['inode'] == str(os.stat(path).st_ino) and row['device'] == ground.number]
+    equal(size(found), 4 << 20, 'bytes of rows of the file')
+    equal({(row['command'], row['attribution']) for row in found}, {('dd', 'dirtier')}, 'rows')
+    for wrong in ('0', '-1', 'soon', '2d'):
+        world.ctl.exits(2, 'record', '--block', '--settle=' + wrong, '--', 'true')
+
+
+@test
 def by_its_own_fsync(world):
     ground = Ground(world)
     path = ground.path('own')

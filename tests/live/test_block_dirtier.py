@@ -233,6 +233,7 @@ def shared(world):
 def charge(world, kind):
     """As many bytes as /proc/PID/io says, for processes that write at the same time; truncated ones are cancelled."""
     ground = Ground(world, kind)
+    cuts = 0 if kind == 'btrfs' else 100  # btrfs of 7.1 cuts large folios, which the kernel does not count as cancelled
 
     def act(path, pages, cut):
         write(path, pages)
@@ -240,7 +241,7 @@ def charge(world, kind):
             os.truncate(path, cut * PAGE)
     with world.session('--block') as session:
         children = [Child(world, lambda path=ground.path(str(number)), number=number:
-                          act(path, 200 + 100 * number, 100 * number)) for number in range(4)]
+                          act(path, 200 + 100 * number, cuts * number)) for number in range(4)]
         for number in range(4):  # one by one, so that no request has pages of two files
             world.command('sync', ground.path(str(number)))
     found = ground.writes(session)

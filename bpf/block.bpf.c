@@ -93,10 +93,12 @@ __noinline __u64 file_within(__u64 open, __u64 inode)
 	return subtree_sessions(page, subtree_find(place));
 }
 
-/* The name of an open file. A global function. */
-__noinline __u64 name_of_open(__u64 open)
+/* The name of an open file or, where that is 0, of an inode; 0: none is known. A global function. */
+__noinline __u64 name_of_io(__u64 open, __u64 inode)
 {
-	return name_of_place(place_of_direct(open));
+	if (open)
+		return name_of_place(place_of_direct(open));
+	return inode ? name_of_place(place_of_alias(inode)) : 0;
 }
 
 /* A session's device filter may name the partition or the whole disk. */
@@ -326,8 +328,8 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 {
 	io->issue_ns = io->queued_ns;
 	io->sessions = filter_io(page, io, io->sessions);
-	if (io->sessions && io->file.open)
-		io->name = name_of_open(number_of(io->file.open));
+	if (io->sessions)
+		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
 	if (io->sessions && bpf_map_update_elem(&bio_rows, &key, io, BPF_ANY))
 		row_unmatched(IOTR_BLOCK, io->sessions);
 }
@@ -472,8 +474,8 @@ static __always_inline void request_judge(struct iotr_control *page, struct requ
 {
 	request_tally(page, request, io);
 	io->sessions = filter_io(page, io, io->sessions);
-	if (io->sessions && io->file.open)
-		io->name = name_of_open(number_of(io->file.open));
+	if (io->sessions)
+		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
 }
 
 static __always_inline void request_read(struct iotr_control *page, struct request *request,

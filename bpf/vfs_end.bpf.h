@@ -288,6 +288,7 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->has_mapping = call->mapping != 0;
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
 	row->has_flow = slot->caused;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
 	row->head.unread = !call_failed(result) &&
 			   (slot->unread || (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
 }

@@ -112,7 +112,7 @@ struct iotr_block_record {
 	__u64 size; /* bytes */
 	__u64 queue_latency_ns; /* IOTR_UNKNOWN: never queued */
 	__u64 inode; /* IOTR_UNKNOWN */
-	__u64 name; /* of the open file; 0: the last name known of the inode is used */
+	__u64 name; /* of the open file or of the inode; 0: the last name known of the inode is used */
 	__u64 request_id; /* below 2^53 */
 	__u64 flow; /* of the call that caused it; 0: none is known */
 	__u32 inode_device; /* device of the inode's file system, 0: unknown */

@@ -3,6 +3,7 @@
 import json
 import mmap
 import os
+import time
 
 from lib.mapped import LIBC, PAGE, File, Mapping
 from lib.registry import Skip, check, equal, test, wait_for
@@ -204,8 +205,9 @@ def btrfs_comes_later(world):
         other = os.open(ground.other.path, os.O_RDONLY | os.O_DIRECT)
         world.undo.callback(os.close, other)
         wait_for('a row to tell its file', lambda: is_told(session, ground.other.path, other, buffer), pause=0.2)
+        begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)  # the file itself was written before
         transfers(ground, buffer)
-    rows = [row for row in own(session) if row['filename'] == ground.file.path]
+    rows = [row for row in own(session) if row['filename'] == ground.file.path and int(row['mono_ns']) > begin]
     nearly(len(rows), COUNT, 'rows of the file')
 
 

@@ -125,7 +125,8 @@ def settled(world):
     found = [row for row in rows.read(output, 'block') if row['operation'] == 'WRITE' and
              row['inode'] == str(os.stat(path).st_ino) and row['device'] == ground.number]
     equal(size(found), 4 << 20, 'bytes of rows of the file')
-    equal({(row['command'], row['attribution']) for row in found}, {('dd', 'dirtier')}, 'rows')
+    equal({(row['command'], row['filename'], row['attribution']) for row in found}, {('dd', path, 'dirtier')},
+          'rows, whose file no other stream names')
     for wrong in ('0', '-1', 'soon', '2d'):
         world.ctl.exits(2, 'record', '--block', '--settle=' + wrong, '--', 'true')
 

@@ -41,7 +41,7 @@ offers_of_bash() { # LINE
 }
 
 offers_of_fish() { # LINE
-    HOME=$work fish --no-config -c "source $made/iotracectl.fish; complete -C '$1'" | cut -f 1
+    HOME=$work fish --no-config -c "source '$made/iotracectl.fish'; complete -C '$1'" | cut -f 1
 }
 
 # A terminal of its own is asked, as completion in zsh runs nowhere else; every match it would insert is printed.
@@ -49,7 +49,7 @@ offers_of_zsh() { # LINE
     LINE=$1 MADE=$made zsh -f -c '
         zmodload zsh/zpty
         zpty shell zsh -f -i
-        zpty -w shell "PS1= ; fpath=($MADE \$fpath); autoload -U compinit; compinit -u -D
+        zpty -w shell "PS1= ; fpath=(\"\$MADE\" \$fpath); autoload -U compinit; compinit -u -D
             zstyle \":completion:*\" completer _complete
             compadd() {
                 local -a out given=(\"\$@\")

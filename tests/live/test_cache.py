@@ -8,6 +8,7 @@ import time
 
 from lib.mapped import LIBC, PAGE, File, Mapping
 from lib.registry import Failure, Skip, check, equal, test
+from lib.rows import escape
 from lib.world import device_number, find_key
 
 READ = ('HIT', 'MISS', 'READAHEAD')
@@ -428,7 +429,7 @@ def names(world):
         file.flush()
         with session(world) as running:
             os.ftruncate(file.fileno(), 0)
-    rows = [row for row in running.rows('cache') if row['filename'] == path]
+    rows = [row for row in running.rows('cache') if row['filename'] == escape(path.encode())]
     equal(pages(rows, 'INVALIDATE'), [0, 1, 2], 'pages of INVALIDATE')
 
 

@@ -6,6 +6,7 @@ import select
 import socket
 
 from lib.registry import equal, test
+from lib.rows import escape
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -17,7 +18,7 @@ def pseudo(world):
     epoll = select.epoll()
     memory = os.memfd_create('a, "name"')
     fds = [*pipe, pair[0].fileno(), event, epoll.fileno(), memory]
-    shown = {str(fd): os.readlink('/proc/self/fd/%d' % fd) for fd in fds}
+    shown = {str(fd): escape(os.readlink(b'/proc/self/fd/%d' % fd)) for fd in fds}
     session = world.session('--vfs', '--pid', str(os.getpid()), '--operation', 'fsync', '--pseudo-fs')
     session.start()
     for fd in fds:

@@ -30,6 +30,7 @@ def play(world, *sessions):
     os.waitpid(pid, 0)
     os.close(release)
     check(not told['failure'], *str(told['failure']).splitlines())
+    world.command('sync', '-f', folder)  # so that nothing is written back between the ends of the sessions
     for session in sessions:
         session.stop()
     return folder

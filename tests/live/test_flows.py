@@ -240,7 +240,7 @@ def written_back(world):
         for page in range(16):
             os.pwrite(file.fd, b'c' * PAGE, page * PAGE)
         os.sync()
-    rows = [row for row in file.of(ground.requests(session), 'WRITE') if row['pid'] != str(os.getpid())]
+    rows = [row for row in file.of(ground.requests(session), 'WRITE') if row['attribution'] == 'dirtier']
     check(rows, 'requests of kernel threads')
     equal({row['flow'] for row in rows}, {''}, 'flows')
 

@@ -9,6 +9,7 @@ import socket
 
 from lib import uring
 from lib.registry import Skip, check, equal, test
+from lib.rows import escape
 from lib.uring_case import OLDEST, Case, of_pipe, pipe, results
 
 
@@ -91,7 +92,7 @@ def opens(world):
             case.expect(case.ring.one('CLOSE', fd=entry.result), path, fd=entry.result)
         missing = os.path.join(case.folder, 'missing, "quoted"')
         entry = case.ring.one('OPENAT', fd=uring.AT_FDCWD, addr=case.ring.keep(uring.text(missing)))
-        case.expect(entry, fd=-100, result=-errno.ENOENT, filename=missing)
+        case.expect(entry, fd=-100, result=-errno.ENOENT, filename=escape(missing.encode()))
         if 'OPENAT2' in case.has:
             entry = case.ring.one('OPENAT2', fd=directory, addr=case.ring.keep(uring.text(name)),
                                   length=24, off=case.ring.keep(how))

@@ -49,7 +49,7 @@ struct block_io {
 #define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 
 HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
-HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_REQUESTS); /* bios of devices without requests */
+HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
 

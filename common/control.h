@@ -19,12 +19,13 @@
 #define IOTR_PLUGGED	   4096 /* calls in flight of all streams but VFS, kept the same way; a power of two */
 #define IOTR_KNOWN	   131072 /* ids of names that were sent to the daemon; a power of two */
 #define IOTR_REQUESTS	   8192 /* block requests in flight */
+#define IOTR_STACKED	   4096 /* the same of devices without requests */
 #define IOTR_BIOS	   8192 /* bios in flight */
 #define IOTR_FILTER_KEYS   65536 /* processes named by PID filters of all sessions, with their descendants */
 #define IOTR_FILTER_NAMES  4096 /* values of each of the command, UID and device filters, over all sessions */
 #define IOTR_ASYNC	   8192 /* libaio operations in flight */
 #define IOTR_URING	   8192 /* io_uring requests in flight */
-#define IOTR_URING_SILENT  4096 /* of these the silent ones that are kept, and CLOSE of Unix sockets */
+#define IOTR_URING_SILENT  3072 /* of these the silent ones that are kept, and CLOSE of Unix sockets */
 #define IOTR_CONNECTING	   4096 /* TCP connections that are being made */
 #define IOTR_CLOSING	   256 /* Unix sockets that are being closed */
 #define IOTR_CGROUPS	   4096 /* cgroups in filters, and cached results of the cgroup filter; a power of two */

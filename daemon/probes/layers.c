@@ -350,21 +350,6 @@ size_t layers_missing(const struct layers *layers, const struct layers_missing *
 	return layers->missing_count;
 }
 
-/* Bytes of memory that the kernel says a map has: "memlock" in its fdinfo. */
-static uint64_t map_memory(int fd)
-{
-	char path[64], line[128];
-	_cleanup_fclose_ FILE *file = NULL;
-	uint64_t bytes = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "memlock: %lu", &bytes) == 1)
-			break;
-	return bytes;
-}
-
 void layers_statistics(const struct layers *layers, struct layers_statistics *ret)
 {
 	struct probes_runs runs = { 0 };

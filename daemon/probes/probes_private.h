@@ -83,6 +83,9 @@ struct bpf_object *object_of(const struct probes *probes, enum probes_group grou
 /* The map of that name in the first loaded object that has it; NULL: none has. */
 struct bpf_map *map_find(const struct probes *probes, const char *name);
 
+/* Bytes of memory that the kernel says a map has: "memlock" in its fdinfo; 0: it does not say. Any thread. */
+uint64_t map_memory(int fd);
+
 /* The same, and the object, whose BTF describes the map. */
 struct bpf_map *map_owner(const struct probes *probes, const char *name, const struct bpf_object **owner);
 

@@ -102,8 +102,7 @@ void probes_runs(const struct probes *probes, struct probes_runs *runs)
 
 /* ---- memory ---- */
 
-/* Bytes of memory that the kernel says a map has: "memlock" in its fdinfo. */
-static uint64_t map_memory(int fd)
+uint64_t map_memory(int fd)
 {
 	char path[64], line[128];
 	_cleanup_fclose_ FILE *file = NULL;

@@ -240,18 +240,6 @@ static __always_inline void origin_tallied(struct iotr_control *page, __u32 whic
 		file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
 }
 
-/* Whether the current task is the thread that writes a journal of jbd2. */
-static __always_inline bool is_jbd2(void)
-{
-	struct task_struct *task = current_task();
-	struct iotr_command command;
-
-	if (!(READ(struct task_struct, task, flags) & PF_KTHREAD))
-		return false;
-	task_command(task, &command);
-	return (*(const __u64 *)command.text & 0xffffffffff) == 0x2f3264626a; /* "jbd2/" */
-}
-
 /*
  * Whether a bio of the current task writes what a file system keeps for itself: IOTR_ATTRIBUTION_JOURNAL or _METADATA,
  * otherwise 0. `inode`: whose pages it carries, 0: no file's. A global function.
@@ -259,14 +247,8 @@ static __always_inline bool is_jbd2(void)
 __noinline __u32 own_writes(__u64 bio, __u64 inode)
 {
 	__u32 meta = READ(struct bio, bio, bi_opf) >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
-	struct iotr_control *page = control_page();
-	__u64 end = ADDRESS(struct bio, bio, bi_end_io);
 
-	if (!page)
-		return 0;
-	if (end && end == page->bio_ends[IOTR_BIO_XFS_LOG])
-		return IOTR_ATTRIBUTION_JOURNAL;
-	if (!inode && is_jbd2())
+	if (is_xfs_log((struct bio *)bio) || (!inode && is_jbd2()))
 		return IOTR_ATTRIBUTION_JOURNAL;
 	if (!meta && !inode)
 		meta = disk_is_held(inode_of_pages((struct bio *)bio));

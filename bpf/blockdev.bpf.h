@@ -171,3 +171,29 @@ static __always_inline __u32 status_errno(__u32 status)
 		return 5;
 	}
 }
+
+/* ---- what a file system keeps for itself ---- */
+
+#define JBD2_LENGTH  5
+#define JBD2_COMMAND 0x2f3264626aULL /* "jbd2/", with which the command of a thread that writes a journal begins */
+
+/* Whether the current task is the thread that writes a journal of jbd2. */
+static __always_inline bool is_jbd2(void)
+{
+	struct task_struct *task = current_task();
+	struct iotr_command command = {};
+
+	if (!(READ(struct task_struct, task, flags) & PF_KTHREAD))
+		return false;
+	task_command(task, &command);
+	return (*(const __u64 *)command.text & ((1ULL << JBD2_LENGTH * 8) - 1)) == JBD2_COMMAND;
+}
+
+/* Whether a bio writes the log of XFS. */
+static __always_inline bool is_xfs_log(struct bio *bio)
+{
+	struct iotr_control *page = control_page();
+	__u64 end = page ? page->bio_ends[IOTR_BIO_XFS_LOG] : 0;
+
+	return end && end == ADDRESS(struct bio, bio, bi_end_io);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counts of I/O by layer, for iotracectl amplification: see common/layers.h. Loaded and attached only while they are asked
+ * Counts of I/O by layer, for iotracectl amplification: see common/layer_counts.h. Loaded and attached only while they are asked
  * for. Nothing is transported: the programs add to maps, which the daemon reads now and then.
  */
 #include "layers_block.bpf.h"

@@ -17,7 +17,6 @@
 
 #define CLONED		(1 << 1) /* in bi_flags: by a device that is made of others */
 #define NO_LAYER	0xffffffffU
-#define JOURNAL_COMMAND 0x2f3264626aULL /* "jbd2/", the beginning of its command */
 
 struct layer_bio {
 	struct layer_origin origin;
@@ -36,25 +35,6 @@ HASH_OF(layer_requests, HASH, __u64, struct layer_request, LAYER_REQUESTS);
 HASH_OF(layer_flushers, LRU_HASH, __u32, struct layer_origin, LAYER_FLUSHERS);
 
 /* ---- file systems ---- */
-
-static __always_inline bool by_journal(void)
-{
-	struct iotr_command command = {};
-	struct task_struct *task = current_task();
-
-	if (!(READ(struct task_struct, task, flags) & PF_KTHREAD))
-		return false;
-	task_command(task, &command);
-	return (*(__u64 *)command.text & 0xffffffffffULL) == JOURNAL_COMMAND;
-}
-
-static __always_inline bool is_xfs_log(struct bio *bio)
-{
-	struct iotr_control *page = control_page();
-	__u64 end = page ? page->bio_ends[IOTR_BIO_XFS_LOG] : 0;
-
-	return end && end == ADDRESS(struct bio, bio, bi_end_io);
-}
 
 /* The inode of the page cache that a bio reads or writes; 0: it carries something else. */
 static __always_inline __u64 cached_inode(struct bio *bio, __u64 by, bool reads)
@@ -79,7 +59,7 @@ static __always_inline __u32 layer_of_bio(struct bio *bio, __u32 flags, __u64 by
 
 	if (by == CARRIED_BUFFER || by >= CARRIED_LAST || (regular && !meta))
 		return reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE;
-	if (!reads && !regular && (by_journal() || is_xfs_log(bio)))
+	if (!reads && !regular && (is_jbd2() || is_xfs_log(bio)))
 		return IOTR_LAYER_FS_JOURNAL_WRITE;
 	if (meta)
 		return reads ? IOTR_LAYER_FS_METADATA_READ : IOTR_LAYER_FS_METADATA_WRITE;

@@ -400,6 +400,10 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 
 void control_page_modules(struct probes *probes)
 {
-	if (probes->bio_ends_found && bio_ends_version() != probes->bio_ends_version)
-		probes->bio_ends_version = bio_ends_find(probes_kernel(probes)->btf, probes_page(probes));
+	struct kernel *kernel = &probes->kernel;
+
+	if (!probes->bio_ends_found || bio_ends_version() == probes->bio_ends_version || kernel_use(kernel) < 0)
+		return;
+	probes->bio_ends_version = bio_ends_find(kernel->btf, probes_page(probes));
+	kernel_leave(kernel);
 }

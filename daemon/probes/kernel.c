@@ -105,9 +105,10 @@ int kernel_open(struct kernel *kernel)
 	int r;
 
 	memset(kernel, 0, sizeof(*kernel));
-	kernel->btf = btf__load_vmlinux_btf();
-	if (!kernel->btf)
-		return -ENOENT;
+	pthread_mutex_init(&kernel->lock, NULL);
+	r = kernel_use(kernel);
+	if (r < 0)
+		return r;
 	kernel->read_kernel = try_read_kernel() == 0;
 	/* Not used where a policy, such as lockdown, forbids the helper, as that would circumvent it. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
@@ -121,12 +122,40 @@ int kernel_open(struct kernel *kernel)
 	return 0;
 }
 
-void kernel_done(struct kernel *kernel)
+static void forget(struct kernel *kernel)
 {
 	btf__free(kernel->btf);
 	free(kernel->enums);
 	kernel->btf = NULL;
 	kernel->enums = NULL;
+}
+
+void kernel_done(struct kernel *kernel)
+{
+	forget(kernel);
+}
+
+int kernel_use(struct kernel *kernel)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&kernel->lock);
+	if (!kernel->btf)
+		kernel->btf = btf__load_vmlinux_btf();
+	if (kernel->btf)
+		kernel->users++;
+	else
+		r = -ENOENT;
+	pthread_mutex_unlock(&kernel->lock);
+	return r;
+}
+
+void kernel_leave(struct kernel *kernel)
+{
+	pthread_mutex_lock(&kernel->lock);
+	if (--kernel->users == 0)
+		forget(kernel);
+	pthread_mutex_unlock(&kernel->lock);
 }
 
 int kernel_function(const struct kernel *kernel, const char *name)

@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the running kernel has and allows, found out from its BTF and by loading programs, never by its
- * version. Main thread.
+ * version.
+ *
+ * Its BTF takes megabytes. It is in memory only as long as somebody uses it: kernel_open() makes the caller a user, others
+ * ask with kernel_use(), and the last one that leaves frees it. What is asked with a name needs a user.
  */
 #pragma once
 
 #include <bpf/btf.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct kernel {
-	struct btf *btf;
+	struct btf *btf;      /* NULL: nobody uses it */
+	unsigned int users;   /* of btf, under the lock */
+	pthread_mutex_t lock;
 	bool typed_reads;     /* bpf_rdonly_cast */
 	bool read_kernel;     /* bpf_probe_read_kernel */
 	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
 	const char *function_reason; /* a text that says why, or why not */
-	uint32_t *enums;      /* BTF ids of all enums, 0 at the end; NULL: not looked for yet */
+	uint32_t *enums;      /* BTF ids of all enums, 0 at the end; NULL: not looked for yet; comes and goes with btf */
 	bool preempts;	      /* it preempts BPF programs, except those on classic tracepoints */
 };
 
-/* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. */
+/* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. Main thread, as kernel_done(). */
 int kernel_open(struct kernel *kernel);
-void kernel_done(struct kernel *kernel);
+void kernel_done(struct kernel *kernel); /* whoever still uses it */
+
+/* Has the BTF there until kernel_leave(); tens of milliseconds if it was not. -ENOENT: it cannot be had, do not leave. Any thread. */
+int kernel_use(struct kernel *kernel);
+void kernel_leave(struct kernel *kernel);
 
 /* BTF id of a function, or -ENOENT. */
 int kernel_function(const struct kernel *kernel, const char *name);

@@ -111,6 +111,8 @@ static int load(struct layers *layers)
 					      (size_t)(iotr_bpf_layers_end - iotr_bpf_layers_begin), &options);
 	if (!layers->object)
 		return -errno;
+	if (!atomic_load(&layers->probes->bio_ends_found))
+		bio_ends_find(layers->probes->kernel.btf, layers->probes->page);
 	r = sizes_set(layers);
 	if (r >= 0)
 		r = object_prepare(layers->probes, layers->object);
@@ -119,7 +121,7 @@ static int load(struct layers *layers)
 	return r < 0 ? r : accounts_make(layers);
 }
 
-int layers_load(const struct probes *probes, struct layers **ret, char *why, size_t why_size)
+int layers_load(struct probes *probes, struct layers **ret, char *why, size_t why_size)
 {
 	_cleanup_(layers_freep) struct layers *layers = calloc(1, sizeof(*layers));
 	int r;
@@ -129,9 +131,11 @@ int layers_load(const struct probes *probes, struct layers **ret, char *why, siz
 	layers->probes = probes;
 	layers->cpus = libbpf_num_possible_cpus();
 	layers->count = accounts_for(layers->cpus) + IOTR_LAYER_FIRST;
-	if (!atomic_load(&probes->bio_ends_found))
-		bio_ends_find(probes->kernel.btf, probes->page);
-	r = load(layers);
+	r = kernel_use(&probes->kernel);
+	if (r >= 0) {
+		r = load(layers);
+		kernel_leave(&probes->kernel);
+	}
 	if (r < 0) {
 		snprintf(why, why_size, "the kernel does not load the BPF programs that count by layer: %s", strerror(-r));
 		return r;

@@ -31,7 +31,7 @@ struct layers;
  * Makes the maps and loads the programs, which takes tenths of a second. Any thread, after probes_new(); `probes` must
  * outlive the result. On failure `why` gets a sentence, and the error is that of the kernel.
  */
-int layers_load(const struct probes *probes, struct layers **ret, char *why, size_t why_size);
+int layers_load(struct probes *probes, struct layers **ret, char *why, size_t why_size);
 
 /*
  * Attaches the programs: from now on is counted. What cannot be attached is in layers_missing(). An error if nothing can.

@@ -45,6 +45,8 @@ static void *load(void *userdata)
 		object_settle(probes, which);
 		eventfd_write(probes->notice, 1);
 	}
+	if (!atomic_load(&loading->cancel))
+		kernel_leave(&probes->kernel);
 	malloc_trim(0); /* what only loading needed goes back to the kernel */
 	atomic_store(&loading->over, true);
 	return NULL;

@@ -25,18 +25,27 @@ def plant(root, count):
     return count + -(-count // IN_FOLDER) + 1
 
 
+def read(path):
+    """What stands in a file of /proc; nothing, if the process or thread has ended."""
+    try:
+        with open(path, encoding='utf-8', errors='surrogateescape') as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ''
+
+
 def helpers(pid):
-    found = set()
+    """The processes that `pid` began. Until its execve() such a one shares the daemon's memory, and is not counted."""
+    own, found = read('/proc/%d/cmdline' % pid), set()
     for task in os.listdir('/proc/%d/task' % pid):
-        with open('/proc/%d/task/%s/children' % (pid, task), encoding='ascii') as file:
-            found.update(map(int, file.read().split()))
-    return found
+        found.update(map(int, read('/proc/%d/task/%s/children' % (pid, task)).split()))
+    return {helper for helper in found if read('/proc/%d/cmdline' % helper) not in ('', own)}
 
 
 def most_memory(pid):
-    """In KiB, since it began."""
-    with open('/proc/%d/status' % pid, encoding='ascii') as file:
-        return int(next(line for line in file if line.startswith('VmHWM')).split()[1])
+    """In KiB, since it began; 0: it has ended."""
+    return next((int(line.split()[1]) for line in read('/proc/%d/status' % pid).splitlines()
+                 if line.startswith('VmHWM')), 0)
 
 
 class Watch(threading.Thread):
@@ -52,10 +61,7 @@ class Watch(threading.Thread):
         asked = 0
         while not self.over.wait(0.002):
             for pid in helpers(self.pid):
-                try:
-                    self.memory = max(self.memory, most_memory(pid))
-                except (FileNotFoundError, ProcessLookupError, StopIteration):
-                    pass  # it has ended
+                self.memory = max(self.memory, most_memory(pid))
             if not self.begun.is_set() or time.monotonic() < asked + 0.2:
                 continue
             asked = time.monotonic()

@@ -23,10 +23,10 @@ RUNTIME = 3
 
 
 @contextlib.contextmanager
-def loop_device():
+def loop_device(size=SIZE):
     with tempfile.NamedTemporaryFile(dir='/dev/shm', prefix='iotracer-bench.') as file:
-        file.truncate(SIZE)
-        os.posix_fallocate(file.fileno(), 0, SIZE)
+        file.truncate(size)
+        os.posix_fallocate(file.fileno(), 0, size)
         done = subprocess.run(['losetup', '--find', '--show', file.name], capture_output=True, text=True,
                               check=False)
         if done.returncode:

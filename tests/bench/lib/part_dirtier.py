@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How much of what a disk does is known to be of a process, and what it costs to know who made pages dirty.
+
+The disk is a loop device in memory, which nobody else uses; what it did is also what the kernel counts of it.
+"""
+import collections
+import contextlib
+import csv
+import functools
+import glob
+import json
+import os
+import subprocess
+
+from lib import machine, tracers, workloads
+from lib.daemon import MIB, Daemon
+from lib.part_block import loop_device
+from lib.programs import Missing
+from lib.table import Table, bar, median, note
+
+DEVICE_SIZE = 2048 * MIB
+SECTOR = 512
+READ_SECTORS, WRITTEN_SECTORS = 2, 6  # words of /sys/block/DISK/stat
+SECONDS = 8  # of a workload whose coverage is looked at
+PAIR_SECONDS = 5  # of a run with pgbench
+PAIRS = 3  # for each of the rounds
+FILE_SIZE = 768 * MIB  # whose pages each become dirty once
+KTHREADD = '2'  # parent of all kernel threads
+COVERAGE_BAR, EXACT_BAR, KEPT_BAR = 95.0, 2.0, 0.97
+
+
+class Ground:
+    """An ext4 on a loop device of its own."""
+
+    def __init__(self, world, device):
+        self.device, self.name = device, os.path.basename(device)
+        self.folder = os.path.join(world.folder, 'ground')
+        os.makedirs(self.folder, exist_ok=True)
+        workloads.run('mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0', device)
+        workloads.run('mount', '-o', 'noatime', device, self.folder)
+
+    def sync(self):
+        workloads.run('sync', '-f', self.folder)
+
+    def transferred(self):
+        """Bytes, as the kernel counts them for the disk."""
+        words = machine.read('/sys/block/%s/stat' % self.name).split()
+        return (int(words[READ_SECTORS]) + int(words[WRITTEN_SECTORS])) * SECTOR
+
+
+@contextlib.contextmanager
+def ground_of(world):
+    with loop_device(DEVICE_SIZE) as device:
+        os.chmod(world.folder, 0o755)  # PostgreSQL is another user
+        ground = Ground(world, device)
+        try:
+            yield ground
+        finally:
+            workloads.run('umount', ground.folder)
+
+
+# ---- coverage ----
+
+def of_process(row):
+    return row['attribution'] != 'unknown' and row['pid'] not in ('', KTHREADD) and row['ppid'] != KTHREADD
+
+
+def rows_of(session, ground):
+    """Rows of the disk."""
+    for path in sorted(glob.glob(os.path.join(session.output, 'ds', '*.csv*'))):
+        with open(path, encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                if row['disk'] == ground.name and row['operation'] in ('READ', 'WRITE'):
+                    yield row
+
+
+class Coverage:
+    """Bytes of a session's rows of the disk, those of processes among them, and those the kernel counted meanwhile."""
+
+    def __init__(self, daemon, ground, work):
+        self.known, self.kinds, self.files = 0, collections.Counter(), collections.Counter()
+        ground.sync()
+        with daemon.session('--block') as session:
+            before = ground.transferred()
+            work(SECONDS)
+            ground.sync()
+            self.counted = ground.transferred() - before
+            self.lost = session.stop('block')['lost']
+            for row in rows_of(session, ground):
+                self.add(row)
+        self.bytes = sum(self.kinds.values())
+
+    def add(self, row):
+        size = int(row['size'])
+        self.kinds[row['attribution']] += size
+        if of_process(row):
+            self.known += size
+        else:
+            self.files['%s %s of %s' % (row['attribution'], row['operation'], row['filename'] or
+                                        'inode %s, %s' % (row['inode'] or '-', row['command']))] += size
+
+    def percent(self, size):
+        return 100 * size / self.counted if self.counted else 0.0
+
+
+def coverage(daemon, ground):
+    found, kinds = {}, ('submitter', 'dirtier', 'shared', 'journal', 'metadata', 'unknown')
+    for name, load in workloads.ALL.items():
+        try:
+            with load(ground.folder) as work:
+                found[name] = Coverage(daemon, ground, work)
+        except Missing as error:
+            note('%s is missing: %s' % (name, error))
+    table = Table('Dirtier: bytes of a disk with ext4 by attribution, %', '', 'MiB', 'of a process', *kinds, 'rows - kernel')
+    for name, one in found.items():
+        table.add(name, one.counted / MIB, one.percent(one.known), *[one.percent(one.kinds[kind]) for kind in kinds],
+                  one.percent(one.bytes - one.counted))
+    table.show()
+    for name, one in found.items():
+        for what, size in one.files.most_common(3):
+            note('%s, of no process: %.2f %%: %s' % (name, one.percent(size), what))
+        if any(one.lost.values()):
+            note('%s, rows lost: %s' % (name, ', '.join('%s %d' % of for of in one.lost.items() if of[1])))
+    for name in workloads.ALL:
+        one = found.get(name)
+        bar('%s, bytes of a process' % name, one and one.percent(one.known), '>=', COVERAGE_BAR, ' %')
+        bar('%s, rows and the kernel differ by' % name, one and abs(one.percent(one.bytes - one.counted)), '<=', EXACT_BAR,
+            ' %')
+
+
+# ---- cost ----
+
+def fio_writes(world, ground, synced, words):
+    """Operations a second; every page of the file becomes dirty once, from clean."""
+    ground.sync()
+    command = [*words, 'fio', '--name=bench', '--filename=' + os.path.join(ground.folder, 'fio'), '--rw=randwrite',
+               '--bs=4k', '--size=%d' % FILE_SIZE, '--ioengine=psync', '--invalidate=0', '--overwrite=1',
+               '--cpus_allowed=%d' % world.cpu, '--output-format=json', *(['--end_fsync=1'] if synced else [])]
+    text = workloads.run(*command)
+    one = json.loads(text[text.index('{'):])['jobs'][0]
+    return one['write']['total_ios'] * 1000 / one['job_runtime'] if synced else one['write']['iops']
+
+
+def paired(world, daemon, work):
+    """Figures without and with a session, in turn: pairs, each of which begins with the one that the last ended with."""
+    found = []
+    for number in range(PAIRS * world.rounds):
+        pair = {}
+        for traced in (False, True)[::-1 if number % 2 else 1]:
+            with contextlib.nullcontext() if not traced else daemon.session('--block'):
+                pair[traced] = work()
+        found.append((pair[False], pair[True]))
+    return found
+
+
+def kept(table, name, pairs):
+    """Adds a row; returns the median of what the pairs keep."""
+    shares = sorted(traced / untraced for untraced, traced in pairs)
+    quarter = len(shares) // 4
+    table.add(name, median([one for one, _ in pairs]), median([one for _, one in pairs]), '%.3f' % median(shares),
+              '%.3f to %.3f' % (shares[quarter], shares[-1 - quarter]))
+    return median(shares)
+
+
+def cost(world, daemon, ground):
+    tracers.require('fio')
+    table = Table('Dirtier: a session with --block alone, %d pairs of runs' % (PAIRS * world.rounds), 'a second', 'untraced',
+                  'traced', 'kept, median', 'half of the pairs')
+    shares = {}
+    fio_writes(world, ground, True, [])  # lays the file out
+    for name, synced in (('fio, 4 KiB buffered random writes', False), ('the same with fsync() at its end', True)):
+        pairs = paired(world, daemon, functools.partial(fio_writes, world, ground, synced, []))
+        shares[name] = kept(table, name, pairs)
+    os.unlink(os.path.join(ground.folder, 'fio'))
+    with workloads.pgbench(ground.folder) as work:
+        work(PAIR_SECONDS)
+        name = 'pgbench, transactions'
+        shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, PAIR_SECONDS)))
+    table.show()
+    for name, share in shares.items():
+        bar(name + ', of untraced', share, '>=', KEPT_BAR, 'x')
+
+
+def part(world):
+    with Daemon(world) as daemon:
+        for measure in (coverage, functools.partial(cost, world)):
+            with ground_of(world) as ground:
+                try:
+                    measure(daemon, ground)
+                except (Missing, subprocess.SubprocessError) as error:
+                    note('not measured: %s' % error)

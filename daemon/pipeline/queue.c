@@ -6,34 +6,123 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#define KEEP	  (1024 * 1024) /* bytes of the ring whose memory is not given back */
-#define CALM_TRIM 256		/* fresh starts in a row within KEEP, after which the other memory is given back */
+#define DATA	      (QUEUE_CHUNK - sizeof(struct queue_chunk))
+#define KEEP	      8 /* spare chunks that an empty queue keeps: fresh memory costs more than what is in it */
+#define DRAINED_SHARE 4
+
+_Static_assert(QUEUE_ENTRY_MAX <= DATA, "an entry fits a chunk");
+
+/* Chunks that queues have beyond those that each is sure of. */
+static _Atomic int more;
 
 #define load(position)	       atomic_load_explicit(&(position), memory_order_relaxed)
 #define load_acquire(position) atomic_load_explicit(&(position), memory_order_acquire)
 #define store(position, value) atomic_store_explicit(&(position), value, memory_order_release)
 
+/* ---- chunks ---- */
+
+static struct queue_chunk *chunk_new(void)
+{
+	void *memory = mmap(NULL, QUEUE_CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void chunk_free(struct queue_chunk *chunk)
+{
+	munmap(chunk, QUEUE_CHUNK);
+}
+
+/* Counts a chunk more, if the queue may have it. */
+static bool may_grow(struct queue *queue)
+{
+	if (queue->chunks >= queue->most)
+		return false;
+	if (queue->chunks >= queue->sure && atomic_fetch_add(&more, 1) >= QUEUES_MORE / QUEUE_CHUNK) {
+		atomic_fetch_sub(&more, 1);
+		return false;
+	}
+	queue->chunks++;
+	return true;
+}
+
+static void count_less(struct queue *queue)
+{
+	if (--queue->chunks >= queue->sure)
+		atomic_fetch_sub(&more, 1);
+}
+
+static struct queue_chunk *take_spare(struct queue *queue)
+{
+	struct queue_chunk *chunk = queue->spare;
+
+	if (chunk) {
+		queue->spare = chunk->next;
+		queue->spares--;
+	}
+	return chunk;
+}
+
+/* A chunk to fill, the one last read where there is one. NULL: the queue may have no more. */
+static struct queue_chunk *take_chunk(struct queue *queue)
+{
+	struct queue_chunk *chunk;
+	bool grow = false;
+
+	pthread_mutex_lock(&queue->lock);
+	chunk = take_spare(queue);
+	if (!chunk)
+		grow = may_grow(queue);
+	pthread_mutex_unlock(&queue->lock);
+	if (!grow)
+		return chunk;
+	chunk = chunk_new();
+	if (!chunk) {
+		pthread_mutex_lock(&queue->lock);
+		count_less(queue);
+		pthread_mutex_unlock(&queue->lock);
+	}
+	return chunk;
+}
+
+static void give_back(struct queue *queue, struct queue_chunk *chunk)
+{
+	pthread_mutex_lock(&queue->lock);
+	chunk->next = queue->spare;
+	queue->spare = chunk;
+	queue->spares++;
+	pthread_mutex_unlock(&queue->lock);
+}
+
+/* Gives the memory of a burst back, when the queue is empty. */
+static void trim(struct queue *queue)
+{
+	struct queue_chunk *chunk = NULL;
+
+	do {
+		if (chunk)
+			chunk_free(chunk);
+		pthread_mutex_lock(&queue->lock);
+		chunk = queue->spares > KEEP ? take_spare(queue) : NULL;
+		if (chunk)
+			count_less(queue);
+		pthread_mutex_unlock(&queue->lock);
+	} while (chunk);
+}
+
 int queue_init(struct queue *queue, size_t size, int eventfd)
 {
 	memset(queue, 0, sizeof(*queue));
+	pthread_mutex_init(&queue->lock, NULL);
 	queue->eventfd = eventfd;
-	queue->size = 4 * QUEUE_ENTRY_MAX;
-	while (queue->size < size)
-		queue->size *= 2;
-	queue->ring = mmap(NULL, queue->size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (queue->ring == MAP_FAILED) {
-		queue->ring = NULL;
-		return -errno;
-	}
-	madvise(queue->ring, queue->size, MADV_NOHUGEPAGE);
-	return 0;
+	queue->most = size > 2 * (size_t)QUEUE_CHUNK ? (unsigned int)((size + QUEUE_CHUNK - 1) / QUEUE_CHUNK) : 2;
+	queue->sure = queue->most < QUEUE_SURE / QUEUE_CHUNK ? queue->most : QUEUE_SURE / QUEUE_CHUNK;
+	queue->filling = take_chunk(queue);
+	queue->reading = queue->filling;
+	return queue->filling ? 0 : -ENOMEM;
 }
 
-static const struct queue_entry *entry_at(const struct queue *queue, uint64_t position)
-{
-	return (const struct queue_entry *)(queue->ring + (position & (queue->size - 1)));
-}
+/* ---- blocks that several queues refer to ---- */
 
 /* A block is held from the first of its references in a row until one of another block is read. */
 static void hold_read(struct queue *queue, struct shared_block *block)
@@ -47,83 +136,57 @@ static void hold_read(struct queue *queue, struct shared_block *block)
 	queue->block = block;
 }
 
-/* The position after the entry, or after the unused end of the ring. */
-static uint64_t next_position(const struct queue *queue, uint64_t position)
+/* The consumer's next entry, of which it knows that there is one. */
+static const struct queue_entry *next_entry(struct queue *queue)
 {
-	uint32_t size = entry_at(queue, position)->size;
+	struct queue_chunk *read = queue->reading;
+	const struct queue_entry *entry = (const struct queue_entry *)(read->data + queue->read);
 
-	return size ? position + size : (position | (queue->size - 1)) + 1;
+	if (queue->read < DATA && entry->size)
+		return entry;
+	queue->reading = read->next;
+	queue->read = 0;
+	give_back(queue, read);
+	return (const struct queue_entry *)queue->reading->data;
+}
+
+static void advance(struct queue *queue, size_t size)
+{
+	queue->read += size;
+	queue->available -= size;
+	store(queue->tail, load(queue->tail) + size);
 }
 
 static void release_blocks(struct queue *queue)
 {
-	uint64_t head = load_acquire(queue->head);
+	queue->available = load_acquire(queue->head) - load(queue->tail);
+	while (queue->available) {
+		const struct queue_entry *entry = next_entry(queue);
 
-	for (uint64_t at = load(queue->tail); at < head; at = next_position(queue, at)) {
-		const struct queue_entry *entry = entry_at(queue, at);
-
-		if (entry->size && !entry->record_size)
+		if (!entry->record_size)
 			hold_read(queue, ((const struct queue_reference *)entry)->block);
+		advance(queue, entry->size);
 	}
 	shared_release(queue->block);
 }
 
 void queue_done(struct queue *queue)
 {
-	if (!queue->ring)
+	struct queue_chunk *chunk;
+
+	if (!queue->reading)
 		return;
 	release_blocks(queue);
-	munmap(queue->ring, queue->size);
-	queue->ring = NULL;
+	give_back(queue, queue->reading);
+	while ((chunk = take_spare(queue))) {
+		count_less(queue);
+		chunk_free(chunk);
+	}
+	queue->reading = NULL;
+	pthread_mutex_destroy(&queue->lock);
 }
 
-/* Gives the memory of a burst back when many fresh starts have not needed it. */
-static void trim(struct queue *queue)
-{
-	if (queue->highest <= KEEP || ++queue->calm < CALM_TRIM)
-		return;
-	madvise(queue->ring + KEEP, queue->size - KEEP, MADV_DONTNEED);
-	queue->highest = 0;
-	queue->calm = 0;
-}
-
-static void note_use(struct queue *queue, uint64_t head)
-{
-	if (head <= KEEP)
-		return;
-	queue->highest = head;
-	queue->calm = 0;
-}
-
-/* Takes the positions over from an idle consumer; goes back to the start of the ring when all is read. */
-static void take(struct queue *queue)
-{
-	int expected = QUEUE_IDLE;
-	uint64_t head = load(queue->head);
-
-	if (!atomic_compare_exchange_strong(&queue->state, &expected, QUEUE_TAKEN))
-		return;
-	if (head != load(queue->tail))
-		return;
-	note_use(queue, head);
-	trim(queue);
-	queue->seen_tail = 0;
-	queue->woken_head = 0;
-	store(queue->tail, 0);
-	store(queue->head, 0);
-}
-
-/*
- * Whether `size` bytes from `head` on are free; the tail is read again only when the last known one
- * does not suffice.
- */
-static bool has_room(struct queue *queue, uint64_t head, size_t size)
-{
-	if (head + size - queue->seen_tail <= queue->size)
-		return true;
-	queue->seen_tail = load_acquire(queue->tail);
-	return head + size - queue->seen_tail <= queue->size;
-}
+/* ---- the producer ---- */
 
 size_t queue_entry_size(const struct row *row)
 {
@@ -153,37 +216,44 @@ void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t s
 		memcpy(at, row->path2.text, row->path2.length);
 }
 
-/* Room for an entry at the head, `at` being its position; NULL: the queue is full. */
-__attribute__((always_inline)) static inline void *reserve(struct queue *queue, size_t size, uint64_t *at)
+/* Goes on in another chunk. False: the queue is full. */
+__attribute__((noinline)) static bool begin_chunk(struct queue *queue)
 {
-	size_t to_end, skipped;
-	uint64_t head;
+	struct queue_chunk *full = queue->filling, *chunk = take_chunk(queue);
 
-	if (load(queue->state) == QUEUE_IDLE)
-		take(queue);
-	head = load(queue->head);
-	to_end = queue->size - (head & (queue->size - 1));
-	skipped = to_end < size ? to_end : 0;
-	if (size > QUEUE_ENTRY_MAX || !has_room(queue, head, skipped + size))
+	if (!chunk)
+		return false;
+	full->next = chunk;
+	if (queue->filled < DATA)
+		((struct queue_entry *)(full->data + queue->filled))->size = 0;
+	queue->filling = chunk;
+	queue->filled = 0;
+	return true;
+}
+
+/* Room for the next entry; NULL: the queue is full. */
+__attribute__((always_inline)) static inline void *reserve(struct queue *queue, size_t size)
+{
+	if (size > QUEUE_ENTRY_MAX || (size > DATA - queue->filled && !begin_chunk(queue)))
 		return NULL;
-	if (skipped) {
-		((struct queue_entry *)(queue->ring + queue->size - to_end))->size = 0;
-		head += skipped;
-	}
-	*at = head;
-	return queue->ring + (head & (queue->size - 1));
+	return queue->filling->data + queue->filled;
+}
+
+static void publish(struct queue *queue, size_t size)
+{
+	queue->filled += size;
+	store(queue->head, load(queue->head) + size);
 }
 
 static bool push_copy(struct queue *queue, const struct row *row)
 {
 	size_t size = queue_entry_size(row);
-	uint64_t at;
-	struct queue_entry *entry = reserve(queue, size, &at);
+	struct queue_entry *entry = reserve(queue, size);
 
 	if (!entry)
 		return false;
 	queue_entry_fill(entry, row, size);
-	store(queue->head, at + size);
+	publish(queue, size);
 	return true;
 }
 
@@ -191,13 +261,12 @@ static bool push_copy(struct queue *queue, const struct row *row)
 static bool may_hold(const struct queue *queue, const struct shared_block *block)
 {
 	return block == queue->pushed_block ||
-	       queue->blocks_held - load_acquire(queue->blocks_released) < 2 * queue->size / SHARED_BLOCK;
+	       queue->blocks_held - load_acquire(queue->blocks_released) < 2 * queue->sure * (QUEUE_CHUNK / SHARED_BLOCK);
 }
 
 static bool push_reference(struct queue *queue, const struct row *row)
 {
-	uint64_t at;
-	struct queue_reference *reference = reserve(queue, sizeof(*reference), &at);
+	struct queue_reference *reference = reserve(queue, sizeof(*reference));
 
 	if (!reference)
 		return false;
@@ -209,7 +278,7 @@ static bool push_reference(struct queue *queue, const struct row *row)
 	*reference = (struct queue_reference){ .size = sizeof(*reference), .line_length = row->line_length,
 					       .entry = row->entry, .block = row->block };
 	queue->referred += row->entry->size;
-	store(queue->head, at + sizeof(*reference));
+	publish(queue, sizeof(*reference));
 	return true;
 }
 
@@ -222,7 +291,12 @@ bool queue_push(struct queue *queue, const struct row *row)
 
 bool queue_has_room(struct queue *queue)
 {
-	return has_room(queue, load(queue->head), (size_t)2 * QUEUE_ENTRY_MAX);
+	bool room = DATA - queue->filled >= QUEUE_ENTRY_MAX;
+
+	pthread_mutex_lock(&queue->lock);
+	room |= queue->spare || queue->chunks < queue->sure;
+	pthread_mutex_unlock(&queue->lock);
+	return room;
 }
 
 size_t queue_unannounced(const struct queue *queue)
@@ -234,13 +308,16 @@ void queue_wake(struct queue *queue)
 {
 	uint64_t head = load(queue->head);
 
-	if (head == queue->woken_head && load(queue->state) != QUEUE_TAKEN)
+	if (head == queue->woken_head)
 		return;
 	queue->woken_head = head;
 	queue->referred = 0;
-	if (atomic_exchange(&queue->state, QUEUE_RUNNING) != QUEUE_RUNNING)
+	atomic_thread_fence(memory_order_seq_cst); /* the head before the question whether anybody waits */
+	if (atomic_load(&queue->idle) && atomic_exchange(&queue->idle, false))
 		eventfd_write(queue->eventfd, 1);
 }
+
+/* ---- the consumer ---- */
 
 void queue_entry_read(const struct queue_entry *entry, struct row *row)
 {
@@ -276,21 +353,10 @@ static bool is_empty(struct queue *queue, uint64_t tail)
 bool queue_front(struct queue *queue, struct row *row)
 {
 	const struct queue_entry *entry;
-	uint64_t tail;
 
-	if (load_acquire(queue->state) != QUEUE_RUNNING)
+	if (is_empty(queue, load(queue->tail)))
 		return false;
-	tail = load(queue->tail);
-	if (is_empty(queue, tail))
-		return false;
-	if (!entry_at(queue, tail)->size) {
-		uint64_t start = (tail | (queue->size - 1)) + 1;
-
-		queue->available -= start - tail;
-		store(queue->tail, start);
-		tail = start;
-	}
-	entry = entry_at(queue, tail);
+	entry = next_entry(queue);
 	if (!entry->record_size)
 		read_reference(queue, (const struct queue_reference *)entry, row);
 	else
@@ -300,29 +366,26 @@ bool queue_front(struct queue *queue, struct row *row)
 
 void queue_pop(struct queue *queue)
 {
-	uint64_t tail = load(queue->tail);
-	size_t size = entry_at(queue, tail)->size;
-
-	queue->available -= size;
-	store(queue->tail, tail + size);
+	advance(queue, ((const struct queue_entry *)(queue->reading->data + queue->read))->size);
 }
 
-size_t queue_waiting(const struct queue *queue)
+bool queue_is_drained(const struct queue *queue)
 {
-	if (load(queue->state) != QUEUE_RUNNING)
-		return 0;
-	return load(queue->head) - load(queue->tail);
+	uint64_t waiting = load(queue->head) - load(queue->tail);
+
+	return waiting < queue->sure * (uint64_t)QUEUE_CHUNK / DRAINED_SHARE;
 }
 
 bool queue_idle(struct queue *queue)
 {
-	int running = QUEUE_RUNNING, idle = QUEUE_IDLE;
+	uint64_t tail = load(queue->tail);
 
-	if (queue->available)
+	if (load(queue->head) != tail)
 		return false;
-	if (!atomic_compare_exchange_strong(&queue->state, &running, QUEUE_IDLE))
+	trim(queue);
+	atomic_store(&queue->idle, true);
+	if (atomic_load(&queue->head) == tail)
 		return true;
-	if (atomic_load(&queue->head) == load(queue->tail))
-		return true;
-	return !atomic_compare_exchange_strong(&queue->state, &idle, QUEUE_RUNNING);
+	atomic_store(&queue->idle, false);
+	return false;
 }

@@ -4,14 +4,16 @@
  * router) and one consumer (a writer thread). The producer calls queue_push() and queue_wake(),
  * the consumer queue_front(), queue_pop() and queue_idle(); init and done are for neither.
  *
- * The memory is a ring of which pages are used as it fills. A consumer that has found the queue
- * empty hands it over with queue_idle(); the producer then begins at the start of the ring again,
- * so that a queue which stays nearly empty touches few pages, and gives back what a burst used.
+ * The memory is a list of chunks: the producer fills the last, the consumer reads the first and
+ * gives it back when it is read, to be filled again next. So a queue that stays nearly empty
+ * touches few pages, which stay in the processor's cache, and one behind a disk that does not
+ * answer grows as long as rows wait. What it has grown by is given back when it is empty.
  *
  * A consumer that is idle is woken through an eventfd, once per queue_wake() and not per row.
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,18 +23,20 @@
 #include "shared.h"
 
 enum {
-	QUEUE_SIZE = 16 * 1024 * 1024,
+	QUEUE_SIZE = 128 * 1024 * 1024, /* bytes; at a million rows a second, the rows of half a second */
+	QUEUE_SURE = 16 * 1024 * 1024,	/* of which a queue has this much whatever others take */
+	QUEUES_MORE = 256 * 1024 * 1024, /* and all queues together have no more than this beyond it */
+	QUEUE_CHUNK = 256 * 1024,
 	QUEUE_ENTRY_MAX = 128 * 1024, /* a row with two paths of the greatest length fits */
 };
 
-enum queue_state {
-	QUEUE_RUNNING,
-	QUEUE_IDLE,  /* the consumer waits, and has left its position to the producer */
-	QUEUE_TAKEN, /* the producer has begun to fill it again */
+struct queue_chunk {
+	struct queue_chunk *next; /* that was filled after it, or the next spare one */
+	_Alignas(8) char data[];
 };
 
 struct queue_entry {
-	uint32_t size; /* of the entry, a multiple of 8; 0: the next one is at the ring's start */
+	uint32_t size; /* of the entry, a multiple of 8; 0: the next one is in the next chunk */
 	uint16_t record_size; /* of the record that follows; the texts follow it */
 	uint8_t quote;	      /* bit 0 of path, bit 1 of path2 */
 	uint8_t name_lost;
@@ -52,27 +56,31 @@ struct queue_reference {
 };
 
 struct queue {
-	char *ring;
-	size_t size; /* a power of two */
+	unsigned int sure, most; /* chunks that it may have whatever others take, and that it may have at all */
 	int eventfd; /* not owned */
 	/* The producer's. */
-	_Alignas(64) _Atomic uint64_t head;
-	uint64_t seen_tail;  /* the tail as last read */
+	_Alignas(64) _Atomic uint64_t head; /* bytes of all entries ever pushed */
+	struct queue_chunk *filling;
+	size_t filled;	     /* bytes of its data */
 	uint64_t woken_head; /* the head when it last woke the consumer */
-	uint64_t highest;    /* bytes of the ring that were in use since it was trimmed */
-	unsigned int calm;   /* fresh starts in a row that used little */
 	struct shared_block *pushed_block; /* of the last reference; compared only */
 	uint64_t blocks_held; /* blocks that were referred to, ever */
 	uint64_t referred;    /* bytes of the entries that were referred to since it last woke the consumer */
-	/* The consumer's, and the producer's when the state is not QUEUE_RUNNING. */
-	_Alignas(64) _Atomic uint64_t tail;
-	uint64_t available; /* bytes that are known to be filled */
+	/* The consumer's. */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes of all entries ever popped */
+	struct queue_chunk *reading;
+	size_t read;	    /* bytes of its data */
+	uint64_t available; /* bytes that are known to be pushed and not popped */
 	struct shared_block *block; /* of the last reference that was read: held until that of another one is */
 	_Atomic uint64_t blocks_released;
-	_Alignas(64) _Atomic int state;
+	/* Of both. */
+	_Alignas(64) _Atomic bool idle; /* the consumer waits for the eventfd */
+	pthread_mutex_t lock; /* of those below; taken once for a chunk, never for a row */
+	struct queue_chunk *spare;
+	unsigned int spares, chunks; /* spare ones, and all */
 };
 
-/* `size` is rounded up to a power of two of at least 4 * QUEUE_ENTRY_MAX. `eventfd` is kept. */
+/* `size` is rounded up to whole chunks, at least two. `eventfd` is kept. Returns 0 or -ENOMEM. */
 int queue_init(struct queue *queue, size_t size, int eventfd);
 void queue_done(struct queue *queue);
 
@@ -97,13 +105,10 @@ bool queue_front(struct queue *queue, struct row *row);
 /* Removes the oldest entry: call only after queue_front() returned it. */
 void queue_pop(struct queue *queue);
 
-/* For the consumer: bytes in the queue. */
-size_t queue_waiting(const struct queue *queue);
+/* Whether so little waits that what has filled the queue is over. */
+bool queue_is_drained(const struct queue *queue);
 
-/*
- * The consumer is about to wait for the eventfd. False: there are entries, do not wait. After
- * true it may wait and do other things, but queue_front() finds nothing until queue_wake().
- */
+/* The consumer is about to wait for the eventfd. False: there are entries, do not wait. */
 bool queue_idle(struct queue *queue);
 
 /*

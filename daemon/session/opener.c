@@ -17,6 +17,12 @@
 #include "session/retry.h"
 #include "spec/definition.h"
 
+/*
+ * Rows wait in memory while the thread that writes them waits for a CPU, so it goes before what is traced; but after the
+ * thread that empties the rings (see consumer.c), whose memory is locked and smaller.
+ */
+#define WRITER_NICE (-8)
+
 /* The thread shares nothing with the session, which may be freed before the disk answers. */
 struct opening {
 	struct errand errand;
@@ -368,6 +374,7 @@ static void set_configs(struct opening *opening, const struct opening_sources *s
 		.rotate_size = spec->rotate_size,
 		.rotate_interval_ns = spec->rotate_interval_ns,
 		.notice = sources->errands->notice,
+		.nice = WRITER_NICE,
 	};
 	if (is_continuation(opening))
 		add_string(opening->config.definition, "resumes", opening->before.output);

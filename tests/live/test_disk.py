@@ -221,7 +221,7 @@ def stall(world):
         load.go(100)
         daemon.order('stall %s' % session.output)
         # The witness is to keep up.
-        wait_for('rows to be lost', lambda: load.go(LOAD // 3) or lost_on_disk(session), pause=0.2)
+        wait_for('rows to be lost', lambda: load.go(2 * LOAD) or lost_on_disk(session), pause=0.1)
         waiting = subprocess.Popen(client.command('rotate', session.name),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         wait_for('a rotation to be asked for', lambda: in_call(waiting.pid, RECVFROM))

@@ -67,6 +67,7 @@ static int open_writer(struct writer *writer, const struct writer_config *config
 	snprintf(writer->output, sizeof(writer->output), "%s", config->output);
 	writer->own_folder = config->own_folder;
 	writer->format = &formats[config->format];
+	writer->nice = config->nice;
 	writer->max_size = config->max_size;
 	writer->max_events = config->max_events;
 	writer->rotate_size = segment_limit(writer, config->rotate_size);

@@ -42,7 +42,8 @@ struct writer_config {
 	int output_fd;	    /* from output_create(); the writer keeps a copy of its own */
 	bool own_folder;    /* made for the session, and removed when the session is discarded */
 	uint32_t streams;   /* bit per enum iotr_stream */
-	size_t queue_size;  /* bytes, 0: 16 MiB; memory is used as the queue fills */
+	size_t queue_size;  /* bytes, 0: QUEUE_SIZE; memory is used as the queue fills */
+	int nice;	    /* of its thread; 0: that of the caller */
 	enum iotr_format format;
 	uint64_t max_size;	     /* bytes of all files; 0: no limit, as for the next three */
 	uint64_t max_events;	     /* rows of all streams */

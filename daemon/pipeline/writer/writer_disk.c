@@ -11,8 +11,7 @@
 #include "log.h"
 #include "schema.h"
 
-#define STALL_NS      1000000000ULL
-#define DRAINED_SHARE 4
+#define STALL_NS 1000000000ULL
 
 void writer_disk_init(struct writer_disk *disk)
 {
@@ -85,12 +84,6 @@ static void end_stall(struct writer *writer, uint64_t now)
 	writer->manifest_due = true;
 }
 
-/* A queue that a stall has filled loses rows until it is drained; these count as lost on the disk as well. */
-static bool is_drained(struct writer *writer)
-{
-	return queue_waiting(&writer->queue) < writer->queue.size / DRAINED_SHARE;
-}
-
 void writer_disk_progress(struct writer *writer, uint64_t now)
 {
 	uint64_t then = atomic_load_explicit(&writer->disk.progress_ns, memory_order_relaxed);
@@ -105,7 +98,8 @@ void writer_disk_progress(struct writer *writer, uint64_t now)
 	if (!stall->from_realtime_ns)
 		return;
 	stall->lost += lost;
-	if (is_drained(writer))
+	/* A queue that a stall has filled loses rows until it is drained; these count as lost on the disk as well. */
+	if (queue_is_drained(&writer->queue))
 		end_stall(writer, now);
 }
 

@@ -93,6 +93,7 @@ struct writer {
 	bool own_folder; /* removed with what it wrote, if the session is discarded */
 	struct rights rights;
 	int eventfd;
+	int nice; /* 0: that of the thread that made it */
 	pthread_t thread;
 	bool started;
 	bool stopping; /* main thread: asked to */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "clock.h"
@@ -106,6 +107,8 @@ void *writer_run(void *argument)
 {
 	struct writer *writer = argument;
 
+	if (writer->nice)
+		setpriority(PRIO_PROCESS, 0, writer->nice); /* on Linux this affects the calling thread alone */
 	rights_use(&writer->rights);
 	while (!writer->ended)
 		turn(writer);

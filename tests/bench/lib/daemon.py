@@ -78,6 +78,11 @@ class Daemon:
             session.stop()
             shutil.rmtree(session.output, ignore_errors=True)
 
+    def load(self):
+        """Has all programs loaded, which goes on behind a start otherwise, and would count as a cost of rows."""
+        with self.session('--all'):
+            pass
+
     # ---- what it uses ----
 
     def proc(self, *names):
@@ -149,13 +154,14 @@ class Session:
             self.final = self.daemon.json('stop', self.name)
         return self.account(self.final, stream) if stream in self.final['sessions'][0]['streams'] else None
 
+    def is_compressed(self):
+        """Whether the manifest of the session, which has ended, tells that all of its segments are compressed."""
+        with open(os.path.join(self.output, 'manifest.json'), encoding='ascii') as file:
+            return all(one['state'] == 'compressed' for one in json.load(file)['segments'])
+
     def await_compressed(self):
-        """Until the manifest of the session, which has ended, tells that all of its files are compressed."""
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with open(os.path.join(self.output, 'manifest.json'), encoding='ascii') as file:
-                if all(one['state'] == 'compressed' for one in json.load(file)['segments']):
-                    return
+        while time.monotonic() < end and not self.is_compressed():
             time.sleep(0.2)
 
     def await_written(self, stream='vfs'):

@@ -59,16 +59,10 @@ class Watch:
             time.sleep(0.5)
 
 
-def waiting(session):
-    """Closed segments that are not compressed yet."""
-    return sum(name.endswith('.csv') for folder, _, names in os.walk(session.output) for name in names
-               if os.path.basename(folder) != 'cgroups')
-
-
 def catch_up(watch, seconds):
-    """Until all closed segments are compressed; how long that took, or None when time is over."""
+    """Until all segments are compressed; how long that took, or None when time is over."""
     begin = time.monotonic()
-    while waiting(watch.session):
+    while not watch.session.is_compressed():
         if time.monotonic() > begin + seconds:
             return None
         watch.look()
@@ -103,7 +97,10 @@ def producers_on(world, cpus, seconds):
 
 def run(world, options, cpus, daemon_cpus):
     """Records producers on these CPUs, and waits for the compression of what they made."""
-    with Daemon(world, daemon_cpus) as daemon, default_session(daemon, *options) as session:
+    with contextlib.ExitStack() as stack:
+        daemon = stack.enter_context(Daemon(world, daemon_cpus))
+        daemon.load()
+        session = stack.enter_context(default_session(daemon, *options))
         watch = Watch(daemon, session)
         before = daemon.cpu_ns()
         with producers_on(world, cpus, world.pressure_seconds) as producers:

@@ -147,6 +147,7 @@ def show_memory(daemon, runs):
 
 def part(world):
     with Daemon(world) as daemon:
+        daemon.load()
         runs = [Run(world, daemon, world.seconds) for _ in range(world.repeats)]
         show_rows(runs)
         show_cpu(runs)
@@ -156,4 +157,5 @@ def part(world):
 
 def memory(world):
     with Daemon(world) as daemon:
+        daemon.load()
         show_memory(daemon, [Run(world, daemon, min(world.seconds, 5))])

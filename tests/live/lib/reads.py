@@ -7,7 +7,7 @@ import re
 from lib import account, rows
 from lib.registry import check, equal
 
-SIZE = 64 << 20  # asked for at the end of an empty file; no other read passes the filter
+SIZE = 512 << 20  # asked for at the end of an empty file; no other read passes the filter
 SPACE = bytearray(SIZE)  # never touched, so it costs nothing
 OPTIONS = ('--vfs', '--operation', 'READ', '--pid', os.getpid(), '--min-size', SIZE)
 CSV = re.compile(r'^\w+_(\d{6})\.(csv|jsonl)$')

@@ -105,6 +105,29 @@ def redis(world):
     equal(group['parts']['calls_sync']['operations'] >= count, True, 'synchronisations')
 
 
+# ---- MariaDB ----
+
+@test(host_only=True)
+def mariadb(world):
+    """Each INSERT is a transaction of InnoDB, whose log is on the disk before the reply; later its page is, twice."""
+    world.need('mariadbd', 'mariadb-install-db', 'mariadb')
+    folder, count = world.make('mariadb'), 100
+    data, end = os.path.join(folder, 'data'), os.path.join('/var/tmp', 'iotracer-mariadb-%d.sock' % os.getpid())
+    world.command('mariadb-install-db', '--no-defaults', '--user=root', '--datadir=' + data, '--skip-test-db',
+                  '--auth-root-authentication-method=normal')
+    sql = lambda text: world.command('mariadb', '--no-defaults', '-S', end, '-u', 'root', '-e', text)
+    with running('mariadbd', '--no-defaults', '--user=root', '--datadir=' + data, '--socket=' + end, '--skip-networking',
+                 '--pid-file=' + os.path.join(folder, 'pid'), '--innodb-flush-log-at-trx-commit=1'):
+        wait_for('MariaDB', lambda: succeeds('mariadb', '--no-defaults', '-S', end, '-u', 'root', '-e', 'select 1'))
+        sql('create database d; create table d.t (a int) engine=innodb;')
+        with Counting(world.ctl, '--lines', '200') as counting:
+            sql('insert into d.t values (1);' * count)
+            group = counting.until('MySQL/MariaDB', lambda one: operations(one, 'write', 'application') >= count and
+                                   size(one, 'write', 'device') >= count * PAGE)
+    judge(group, count * PAGE)
+    check(group['parts']['calls_sync']['operations'] >= count, 'synchronisations', group['parts']['calls_sync'])
+
+
 # ---- SQLite ----
 
 @test(host_only=True)

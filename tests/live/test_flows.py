@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Flows: which requests and pages rows of calls are joined to, and that no other ones are."""
-import ctypes
 import mmap
 import os
-import struct
 import threading
 
-from lib import uring
+from lib import aio, uring
 from lib.mapped import LIBC, PAGE, File, Mapping
 from lib.registry import Skip, check, equal, test
 from lib.uring_case import OLDEST
@@ -374,27 +372,17 @@ def io_uring_sync(world):
     check(is_number(sync) or OLDEST, 'flow', sync)
 
 
-IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = 206, 207, 208, 209
-CONTROL = struct.Struct('<QIIHhIQQq24x')  # struct iocb; operation 0 is PREAD
-
-
 @test
 def libaio(world):
     """All operations of an io_submit have its flow."""
     ground = Ground(world)
     file = ground.file('file')
     fd = ground.opened(file, os.O_RDONLY | os.O_DIRECT)
-    context = ctypes.c_ulong()
-    uring.call(IO_SETUP, 16, ctypes.addressof(context))
-    events = ctypes.create_string_buffer(32 * 16)
-    with world.session(*ALL) as session:
+    with aio.Context(16) as context, world.session(*ALL) as session:
         for count in (1, 2, 3):
-            blocks = [ctypes.create_string_buffer(CONTROL.pack(0, 0, 0, 0, 0, fd, ground.buffer.address, count * PAGE,
-                                                               16 * number * PAGE)) for number in range(count)]
-            pointers = (ctypes.c_uint64 * count)(*[ctypes.addressof(block) for block in blocks])
-            equal(uring.call(IO_SUBMIT, context.value, count, ctypes.addressof(pointers)), count, 'io_submit')
-            equal(uring.call(IO_GETEVENTS, context.value, count, count, ctypes.addressof(events), 0), count, 'events')
-    uring.call(IO_DESTROY, context.value)
+            results = context.run([aio.block(aio.PREAD, fd, ground.buffer.address, count * PAGE, 16 * number * PAGE)
+                                   for number in range(count)])
+            equal(results, [count * PAGE] * count, 'results')
     operations = file.of(own(session, 'vfs'), 'DIO_READ')
     check(all(is_number(row) for row in operations), 'flows')
     total = sizes(operations)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`iotr-layers`, which prints the counts of I/O by layer, beside known I/O on disks of our own."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+from lib import account
+from lib.registry import PATIENCE, Failure, Skip, check, equal
+from lib.world import device_number
+
+PAGE = 4096
+LAYERS = ('app_read', 'app_write', 'app_sync', 'device_read', 'device_write', 'device_flush', 'device_discard', 'map_read',
+          'map_write', 'cache_hit', 'cache_miss', 'cache_readahead', 'cache_dirtied', 'fs_read', 'fs_write',
+          'fs_metadata_read', 'fs_metadata_write', 'fs_journal_write')
+DEVICES = ('device_read', 'device_write', 'device_flush')
+# Words of /sys/block/DISK/stat: requests, and sectors where they are counted.
+STAT = {'device_read': (0, 2), 'device_write': (4, 6), 'device_flush': (15, None)}
+
+
+class Counting:
+    """The program that counts, which a test looks at between two readings."""
+
+    def __init__(self, world):
+        program = os.path.join(os.path.dirname(world.trigger.program), 'iotr-layers')
+        self.process = subprocess.Popen([program, '--level', world.level], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        if self.process.stdout.readline() != 'ready\n':
+            raise Failure('iotr-layers does not count')
+
+    def read(self):
+        self.process.stdin.write('\n')
+        self.process.stdin.flush()
+        self.last = json.loads(self.process.stdout.readline())
+        account.missed[0] += self.last['missed']
+        return self.last['accounts']
+
+    def of(self, **wanted):
+        """The sums of accounts with these members: of each layer, operations, bytes and errors."""
+        accounts = [one for one in self.read() if all(one[name] == value for name, value in wanted.items())]
+        return {layer: tuple(map(sum, zip((0, 0, 0), *(one[layer] for one in accounts)))) for layer in LAYERS}
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def counting(world):
+    one = Counting(world)
+    try:
+        yield one
+    finally:
+        one.end()
+
+
+def run(code, *arguments):
+    """Runs Python code as a process of its own, and returns its pid."""
+    with subprocess.Popen([sys.executable, '-I', '-S', '-B', '-c', 'import os, mmap, socket, sys\n' + code,
+                           *map(str, arguments)]) as process:
+        if process.wait(PATIENCE):
+            raise Failure('exit %d of' % process.returncode, code)
+        return process.pid
+
+
+def memory_disk(world, size=128 << 20):
+    """A loop device over a file in memory: what reaches it reaches no other disk."""
+    world.need('losetup')
+    image = os.path.join(world.tmpfs(size + (1 << 20)), 'image')
+    with open(image, 'wb') as file:
+        file.truncate(size)
+    done = world.command('losetup', '-f', '--show', image, check=False)
+    if done.returncode:
+        raise Skip('no loop device: %s' % done.stderr.strip())
+    world.later('losetup', '-d', done.stdout.strip())
+    world.command('sh', '-c', 'udevadm settle --timeout=30 2>/dev/null || :')
+    return done.stdout.strip()
+
+
+def mounted(world, device, kind, *make):
+    """A folder with a new file system of that kind."""
+    world.need(make[0])
+    world.command(*make, device)
+    folder = world.make(kind)
+    done = world.command('mount', '-t', kind, '-o', 'noatime', device, folder, check=False)
+    if done.returncode:
+        raise Skip('no %s: %s' % (kind, done.stderr.strip()))
+    world.later('umount', folder)
+    world.command('sync', '-f', folder)
+    return folder
+
+
+def ext4(world, device):
+    # Nothing is left for the kernel to initialise while a test counts.
+    return mounted(world, device, 'ext4', 'mkfs.ext4', '-q', '-F', '-b', PAGE, '-E', 'lazy_itable_init=0,lazy_journal_init=0')
+
+
+def disk_counts(device):
+    with open('/sys/block/%s/stat' % os.path.basename(device), encoding='ascii') as file:
+        words = [int(word) for word in file.read().split()]
+    return {layer: (words[at], words[sectors] * 512 if sectors else 0) for layer, (at, sectors) in STAT.items()
+            if at < len(words)}
+
+
+def as_the_disk(count, device, before, barriers=0):
+    """
+    What all accounts have of the device is what its driver counted meanwhile. Requests that only ask for a flush are writes
+    to the driver; there are at most `barriers`.
+    """
+    time.sleep(0.2)  # a request's end is told to the one before the other
+    after = disk_counts(device)
+    sums = count.of(device=device_number(device))
+    did = {layer: tuple(b - a for a, b in zip(before[layer], after[layer])) for layer in after}
+    empty = min(max(did['device_write'][0] - sums['device_write'][0], 0), barriers)
+    did['device_write'] = (did['device_write'][0] - empty, did['device_write'][1])
+    equal({layer: sums[layer][:2] for layer in after}, did, 'what the disk did')

@@ -13,6 +13,7 @@
 #include "kernel.h"
 
 #define RING_BYTES (512 * 1024)
+#define WAKE_BYTES (RING_BYTES / 8) /* from which on the daemon is woken; otherwise it looks once a second */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -36,6 +37,12 @@ static __always_inline void count_lost(void)
 		__sync_fetch_and_add(lost, 1);
 }
 
+/* To wake the daemon costs whoever makes a cgroup more than all else here. */
+static __always_inline __u64 wakes(void)
+{
+	return bpf_ringbuf_query(&cgroup_events, BPF_RB_AVAIL_DATA) < WAKE_BYTES ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP;
+}
+
 static __always_inline int tell(struct cgroup *cgroup, __u64 gone)
 {
 	struct cgroup_subsys_state *parent = cgroup->self.parent;
@@ -54,7 +61,7 @@ static __always_inline int tell(struct cgroup *cgroup, __u64 gone)
 	event->gone = gone;
 	event->name[0] = '\0';
 	bpf_probe_read_kernel_str(event->name, sizeof(event->name), cgroup->kn->name);
-	bpf_ringbuf_submit(event, 0);
+	bpf_ringbuf_submit(event, wakes());
 	return 0;
 }
 

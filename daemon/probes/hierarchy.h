@@ -24,7 +24,10 @@ typedef void (*hierarchy_handler)(const struct iotr_cgroup_event *event, void *u
 /* Loads the programs, which takes some tens of milliseconds. An error is that of the kernel, which refuses it. Any thread. */
 int hierarchy_load(struct hierarchy **ret);
 
-/* Attaches them. The handler is called on the event loop, and by hierarchy_drain(). Main thread, as all that follow. */
+/*
+ * Attaches them. The handler is called by hierarchy_drain(), and on the event loop where much waits for that. Main thread, as
+ * all that follow.
+ */
 int hierarchy_attach(struct hierarchy *hierarchy, sd_event *event, hierarchy_handler handler, void *userdata);
 
 /* Detaches them, after the handler was called for everything that came before. Does nothing if they are not attached. */

@@ -242,9 +242,12 @@ void groups_end(struct groups *groups)
 	groups_table_clear(&groups->table);
 }
 
-uint64_t groups_version(const struct groups *groups)
+uint64_t groups_version(struct groups *groups)
 {
-	return groups ? groups->table.version : 0;
+	if (!groups)
+		return 0;
+	look(groups);
+	return groups->table.version;
 }
 
 bool groups_path(struct groups *groups, uint64_t id, char *path, size_t size)

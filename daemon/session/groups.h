@@ -32,8 +32,8 @@ void groups_free(struct groups *groups); /* after errands_end(); takes NULL */
 void groups_begin(struct groups *groups);
 void groups_end(struct groups *groups);
 
-/* Changes whenever a list would. */
-uint64_t groups_version(const struct groups *groups);
+/* Changes whenever a list would. Takes what has come and gone by now, and has to be called every second or so. */
+uint64_t groups_version(struct groups *groups);
 
 /*
  * The cgroups that were there at some time since then (CLOCK_MONOTONIC), with all that happened by now. May wait some

@@ -98,7 +98,7 @@ def many(world):
             os.mkdir(folder)
             numbers[str(os.stat(folder).st_ino)] = name
             os.rmdir(folder)
-        for i in range(1000):
+        for i in range(10000):
             folder = os.path.join(top, 'n%d' % i)
             os.mkdir(folder)
             numbers[str(os.stat(folder).st_ino)] = b'n%d' % i

@@ -162,6 +162,17 @@ def kept(table, name, pairs):
     return median(shares)
 
 
+def transaction(daemon, work):
+    """What the kernel and the daemon say that a transaction takes of us, which does not depend on other work."""
+    with daemon.session('--block'), machine.bpf_statistics():
+        programs, process = daemon.bpf_ns(), daemon.cpu_ns()
+        count = work(PAIR_SECONDS) * PAIR_SECONDS
+        programs, process = daemon.bpf_ns() - programs, daemon.cpu_ns() - process
+    all_cpus = len(os.sched_getaffinity(0)) * PAIR_SECONDS * 1e9
+    note('a transaction takes %.1f us in our programs and %.1f us of the daemon: %.1f %% of the time of all CPUs, with the '
+         'counting of that' % (programs / count / 1e3, process / count / 1e3, 100 * (programs + process) / all_cpus))
+
+
 def cost(world, daemon, ground):
     tracers.require('fio')
     table = Table('Dirtier: a session with --block alone, %d pairs of runs' % (PAIRS * world.rounds), 'a second', 'untraced',
@@ -176,7 +187,8 @@ def cost(world, daemon, ground):
         work(PAIR_SECONDS)
         name = 'pgbench, transactions'
         shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, PAIR_SECONDS)))
-    table.show()
+        table.show()
+        transaction(daemon, work)
     for name, share in shares.items():
         bar(name + ', of untraced', share, '>=', KEPT_BAR, 'x')
 

@@ -5,272 +5,8 @@
  * is saved when its bio is queued, as later hooks run in any task or interrupt that drives the queue. What
  * is written of the page cache is of whoever made the pages dirty: see dirtied.bpf.h.
  */
-#include "aliases.bpf.h"
-#include "blockdev.bpf.h"
+#include "block_origin.bpf.h"
 #include "flow_bio.bpf.h"
-#include "subtree.bpf.h"
-#include "tally.bpf.h"
-
-/* What caused a request. */
-struct cause {
-	struct actor actor;
-	__u64 flow; /* of the call in which its bio was queued, 0: none is known */
-};
-
-struct block_io {
-	union {
-		struct cause cause;
-		struct { /* its members */
-			struct actor actor;
-			__u64 flow;
-		};
-	};
-	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
-	__u64 queued_ns; /* when the bio was queued; 0: not seen */
-	__u64 insert_ns; /* when the request was inserted; 0: issued without insertion */
-	__u64 issue_ns;
-	__u64 sector;
-	struct bio_file file;
-	__u64 name; /* of the open file, 0: none */
-	__u32 size;
-	__u32 device;
-	__u32 disk;
-	__u32 flags;
-	__u32 operation;
-	__u8 by_bio; /* this is a bio of a device without requests */
-	__u8 stacked; /* a request that carries such a bio itself, not a clone */
-	__u8 attribution; /* enum iotr_attribution */
-	__u8 dirtiers; /* processes that made its pages dirty; 0: not known */
-};
-
-#define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
-#define MERGED_MAX   256 /* the same, for their pages */
-#define SECTOR_SHIFT 9
-#define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
-
-HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
-HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
-HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
-HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
-
-/* Where an I/O is put together: each hook has a place of its own, which one program of a CPU uses at a time. */
-enum {
-	FRESH_BIO,
-	FRESH_STARTED,
-	FRESH_INSERTED,
-	FRESH_ISSUED,
-	FRESH_COUNT,
-};
-
-ARRAY_PER_CPU(fresh_ios, struct block_io, FRESH_COUNT);
-
-static __always_inline struct block_io *fresh_io(__u32 which)
-{
-	struct block_io *io = bpf_map_lookup_elem(&fresh_ios, &which);
-
-	if (io)
-		__builtin_memset(io, 0, sizeof(*io));
-	return io;
-}
-
-static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
-{
-	return page->operation[IOTR_BLOCK][operation & (IOTR_OPERATIONS_MAX - 1)];
-}
-
-/* Sessions whose path filter accepts an open file or, where that is 0, an inode. A global function. */
-__noinline __u64 file_within(__u64 open, __u64 inode)
-{
-	struct iotr_control *page = control_page();
-	struct place place = {};
-
-	if (open)
-		place = place_of_direct(open);
-	else if (inode)
-		place = place_of_alias(inode);
-	if (!page || !place.dentry)
-		return 0;
-	return subtree_sessions(page, subtree_find(place));
-}
-
-/* The name of an open file or, where that is 0, of an inode; 0: none is known. A global function. */
-__noinline __u64 name_of_io(__u64 open, __u64 inode)
-{
-	if (open)
-		return name_of_place(place_of_direct(open));
-	return inode ? name_of_place(place_of_alias(inode)) : 0;
-}
-
-/* A session's device filter may name the partition or the whole disk. */
-static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 sessions, __u32 device,
-					    __u32 disk)
-{
-	return filter_device(page, sessions, device) | filter_device(page, sessions, disk);
-}
-
-/* Applies the filters that are decided when the I/O begins. */
-static __always_inline __u64 filter_io(struct iotr_control *page, const struct block_io *io,
-					    __u64 sessions)
-{
-	sessions &= io->actor.accepted;
-	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
-		sessions = filter_devices(page, sessions, io->device, io->disk);
-	if (sessions & page->filtered[IOTR_FILTER_PATH])
-		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
-					   file_within(number_of(io->file.open),
-						       number_of(io->file.address)));
-	return sessions;
-}
-
-/* Sessions that record the operation and accept new events; filters are not applied. */
-static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operation)
-{
-	return wanted(page, operation) & page->open;
-}
-
-/*
- * Bios whose requests are in no session's sample, by a hash of the bio's address. An array costs less than
- * a hash map; a bio whose entry was overwritten gets a second draw, when its request is first seen.
- */
-#define BIOS_OUT 8192
-
-ARRAY_OF(bios_out, __u64, BIOS_OUT, 0);
-
-static __always_inline __u64 *bio_out_entry(__u64 bio)
-{
-	__u32 index = iotr_mix(0, low_half(bio)) & (BIOS_OUT - 1);
-
-	return bpf_map_lookup_elem(&bios_out, &index);
-}
-
-/* Sets or clears the entry of a bio in `bios_out`. */
-static __always_inline void bio_out_note(__u64 bio, bool out)
-{
-	__u64 *entry = bio_out_entry(bio);
-
-	if (entry && out != (*entry == bio))
-		*entry = out ? bio : 0;
-}
-
-/* Whether a request's bio is in `bios_out`; always false while a session records every request. */
-static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u64 wanted)
-{
-	__u64 *entry;
-
-	if (!bio || wanted & ~page->sampled[IOTR_BLOCK])
-		return false;
-	entry = bio_out_entry(bio);
-	return entry && *entry == bio;
-}
-
-static __always_inline void emit(struct iotr_control *page, const struct block_io *io, __u64 key,
-				 __u32 error)
-{
-	__u64 now = bpf_ktime_get_ns(), start = io->insert_ns ?: io->issue_ns, sessions;
-	struct iotr_block_record *row;
-
-	sessions = filter_begun(page, io->sessions & wanted(page, io->operation), start);
-	sessions = filter_end(page, sessions, now - io->issue_ns, io->size, error);
-	if (!sessions)
-		return;
-	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
-	if (!row)
-		return;
-	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, io->operation, sessions, start, now);
-	row->head.latency_ns = now - io->issue_ns;
-	actor_head(&row->head, &io->actor);
-	row->sector = io->sector;
-	row->size = io->size;
-	row->queue_latency_ns = io->insert_ns ? io->issue_ns - io->insert_ns :
-						     IOTR_UNKNOWN;
-	row->inode = io->file.inode;
-	row->name = io->name;
-	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector) >> REQUEST_ID_SHIFT;
-	row->flow = io->flow;
-	row->inode_device = io->file.device;
-	row->device = io->device;
-	row->disk = io->disk;
-	row->flags = io->flags;
-	row->error = error;
-	row->attribution = io->attribution;
-	row->dirtiers = io->dirtiers;
-	__builtin_memset(row->pad, 0, sizeof(row->pad));
-	row_commit(row);
-}
-
-/* ---- who caused it ---- */
-
-/* Takes the current task for it. */
-static __always_inline void origin_current(struct iotr_control *page, struct block_io *io)
-{
-	actor_judged(page, &io->actor);
-	io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
-}
-
-/* Whether the I/O writes data that may be dirty pages. */
-static __always_inline bool writes(const struct block_io *io)
-{
-	return io->size && (io->operation == IOTR_BLOCK_WRITE || io->operation == IOTR_BLOCK_ZONE_APPEND);
-}
-
-/*
- * Sets who made most of the tallied pages dirty, and the file, unless that is known by direct I/O. `submitter`: the thread
- * that issued it.
- */
-static __always_inline void origin_tallied(struct iotr_control *page, __u32 which, struct block_io *io, __u32 submitter)
-{
-	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
-	__u32 most = tally_most(which);
-	struct dirtier *dirtier;
-
-	io->attribution = IOTR_ATTRIBUTION_UNKNOWN;
-	if (!tally || most >= TALLIED_MAX)
-		return;
-	dirtier = dirtier_find(tally->of[most].dirtier);
-	if (!dirtier)
-		return;
-	io->actor = dirtier->actor;
-	io->actor.accepted = dirtier_accepted(page, dirtier);
-	io->dirtiers = tally->count;
-	if (tally->count > 1)
-		io->attribution = IOTR_ATTRIBUTION_SHARED;
-	else if (io->actor.known)
-		io->attribution = io->actor.tid == submitter ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_DIRTIER;
-	if (!io->file.open)
-		file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
-}
-
-/*
- * Whether a bio of the current task writes what a file system keeps for itself: IOTR_ATTRIBUTION_JOURNAL or _METADATA,
- * otherwise 0. `inode`: whose pages it carries, 0: no file's. A global function.
- */
-__noinline __u32 own_writes(__u64 bio, __u64 inode)
-{
-	__u32 meta = READ(struct bio, bio, bi_opf) >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
-
-	if (is_xfs_log((struct bio *)bio) || (!inode && is_jbd2()))
-		return IOTR_ATTRIBUTION_JOURNAL;
-	if (!meta && !inode)
-		meta = disk_is_held(inode_of_pages((struct bio *)bio));
-	return meta ? IOTR_ATTRIBUTION_METADATA : 0;
-}
-
-/* Sets who caused a bio that is queued by the current task, which is in `io`, and what file it is of. */
-static __always_inline void origin_bio(struct iotr_control *page, struct bio *bio, struct block_io *io)
-{
-	__u64 by = bio_carries(bio);
-
-	file_of_bio(bio, by, &io->file);
-	if (!writes(io))
-		return;
-	if (by == CARRIED_CACHE || !io->actor.known) {
-		tally_begin(TALLY_BIO);
-		tally_bio(TALLY_BIO, number_of((__u64)bio));
-		origin_tallied(page, TALLY_BIO, io, io->actor.tid);
-	}
-	if (by < CARRIED_LAST)
-		io->attribution = own_writes(number_of((__u64)bio), io->file.address) ?: io->attribution;
-}
 
 /* ---- bios ---- */
 
@@ -343,6 +79,8 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	if (flags & page->request_preflush)
 		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
 	origin_bio(page, bio, io);
+	origin_remapped(page, bio, io);
+	stacked_note(page, io);
 	if (io->by_bio)
 		bio_row_begins(page, io, key);
 	else
@@ -375,10 +113,10 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 /* ---- requests ---- */
 
 /*
- * What was saved of the bio that a request is made of, or of the rest of it; NULL: nothing. An entry may be
- * of an older bio at the same address: a bio split off a larger one is not queued, and so replaces none.
+ * What was saved of a bio whose data or the rest of it a request carries; NULL: nothing. What there is may be of an older bio
+ * at the same address, as one that was split off another is not queued itself, and so replaces none.
  */
-static __always_inline struct block_io *request_source(struct request *request, __u64 bio)
+static __always_inline struct block_io *bio_saved(struct request *request, __u64 bio)
 {
 	struct block_io *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
 	__u64 distance;
@@ -389,21 +127,15 @@ static __always_inline struct block_io *request_source(struct request *request, 
 	return !distance || distance < from->size >> SECTOR_SHIFT ? from : NULL;
 }
 
-/*
- * The flow of a request's bio. One that was split off another was not queued itself, so what was saved under its address
- * is of an older bio: it has the flow of the one that it was split off from.
- */
-static __always_inline __u64 request_flow(struct iotr_control *page, struct request *request, __u64 bio,
-					  const struct block_io *from)
+/* What was saved of the bio that a request is made of, or of the one that it was split off; NULL: nothing. */
+static __always_inline struct block_io *request_source(struct iotr_control *page, struct request *request, __u64 bio)
 {
-	const struct block_io *whole = NULL;
+	struct block_io *from = bio_saved(request, bio), *whole = NULL;
 	__u64 chained = page->bio_ends[IOTR_BIO_CHAIN];
 
 	if (bio && chained && ADDRESS(struct bio, bio, bi_end_io) == chained)
-		whole = request_source(request, ADDRESS(struct bio, bio, bi_private));
-	if (whole && (!from || whole->queued_ns > from->queued_ns))
-		return whole->flow;
-	return from ? from->flow : 0;
+		whole = bio_saved(request, ADDRESS(struct bio, bio, bi_private));
+	return whole && (!from || whole->queued_ns > from->queued_ns) ? whole : from;
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
@@ -418,6 +150,7 @@ static __always_inline void request_origin(struct iotr_control *page, struct blo
 		io->actor = from->actor;
 		io->attribution = from->attribution;
 		io->dirtiers = from->dirtiers;
+		io->alone = from->alone;
 		io->queued_ns = from->queued_ns;
 		io->file = from->file;
 		return;
@@ -434,14 +167,17 @@ static __always_inline void request_origin(struct iotr_control *page, struct blo
 		file_of_bio((struct bio *)bio, bio_carries((struct bio *)bio), &io->file);
 }
 
-/* Sets who caused a write of bios that were merged, or that were not seen being queued, by the pages of all of them. */
+/*
+ * Sets who caused a write of bios that were merged, that were not seen being queued, or of which this is a part, by the
+ * pages that it carries.
+ */
 static __always_inline void request_tally(struct iotr_control *page, struct request *request, struct block_io *io)
 {
 	__u32 submitter = io->attribution == IOTR_ATTRIBUTION_SUBMITTER ? io->actor.tid : 0;
 	struct bio *bio = READ(struct request, request, bio);
 
 	if (!bio || !writes(io) || io->attribution >= IOTR_ATTRIBUTION_JOURNAL ||
-	    (io->dirtiers && !READ(struct bio, bio, bi_next)) || bio_carries(bio) != CARRIED_CACHE)
+	    (io->alone && !READ(struct bio, bio, bi_next)) || bio_carries(bio) != CARRIED_CACHE)
 		return;
 	tally_begin(TALLY_ISSUE);
 	for (int i = 0; i < MERGED_MAX && bio; i++) {
@@ -455,6 +191,9 @@ static __always_inline void request_tally(struct iotr_control *page, struct requ
 static __always_inline void request_judge(struct iotr_control *page, struct request *request, struct block_io *io)
 {
 	request_tally(page, request, io);
+	if (io->disk >> MINOR_BITS == LOOP_MAJOR && io->actor.known && writes(io))
+		loop_note(ADDRESS(struct request, request, q), io->sector, io->size,
+			  dirtier_keep(page, KEEP_ISSUE, &io->actor, io->queued_ns ?: bpf_ktime_get_ns()));
 	io->sessions = filter_io(page, io, io->sessions);
 	if (io->sessions)
 		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
@@ -497,7 +236,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	others = wanted_now(page, operation);
 	if (bio_is_out(page, bio, others))
 		return 0;
-	from = request_source(request, bio);
+	from = request_source(page, request, bio);
 	if (from && from->sessions && !from->by_bio) { /* not drawn again */
 		fresh->sessions = from->sessions & wanted(page, operation);
 		others = 0;
@@ -509,7 +248,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 		request_read(page, request, fresh);
 		request_origin(page, fresh, bio, from);
 		if (bio)
-			fresh->flow = request_flow(page, request, bio, from);
+			fresh->flow = from ? from->flow : 0;
 		if (issued)
 			request_judge(page, request, fresh);
 	}

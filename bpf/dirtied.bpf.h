@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who made pages of the page cache dirty. It is noted whenever a clean page becomes dirty, which the kernel does in the
- * context of whom it charges in write_bytes of /proc/PID/io, and looked up when the page is written. Nothing is
- * removed: a page that becomes dirty again replaces its entry, and one that stays clean is not looked up.
+ * context of whom it charges in write_bytes of /proc/PID/io, and looked up when the page is written.
  *
- * The entries of one file's pages lie side by side, from a place that its address_space hashes to. So pages of one file
- * never share an entry, and those of two files that do replace each other; then the tag tells that the entry is of
- * another page, and the page's dirtier is not known. The daemon makes both tables when it attaches the programs (see
- * daemon/probes/dirtied.h), so nothing is told from a time in which nobody noted.
+ * A page has two entries to choose from. Those of one file's pages lie side by side, from two places that its address_space
+ * hashes to, so pages of one file do not displace each other. When a page is written, its entry is marked: it can
+ * still be looked up, as a request that was merged or cloned carries the page again, but gives way to any other page.
+ * Where both entries are of other pages that were not seen written, one of these is displaced, and counted as forgotten:
+ * its dirtier will not be known, unless the page was cut off or is not written. The daemon makes both tables when it
+ * attaches the programs (see daemon/probes/dirtied.h), so nothing is told from a time in which nobody noted.
  */
 #pragma once
 
-#include "actor.bpf.h"
+#include "blockdev.bpf.h"
+#include "dirtier.bpf.h"
 #include "folio.bpf.h"
+#include "journal.bpf.h"
 
 #define FOLIO_PAGES 512 /* maximum of pages of one folio that are noted */
+#define DIRTIED_WRITTEN 1U /* in the high half of an entry: the page was written since it was noted */
 
-/* A task that made pages dirty. */
-struct dirtier {
-	struct actor actor;
-	__u64 judged; /* session mask: those that actor.accepted is about */
-	__u64 judged_ns; /* when; sessions that began later have not been judged */
-};
-
-_Static_assert(sizeof(struct dirtier) == IOTR_DIRTIER_SIZE, "the daemon makes a table of other values");
-
-/* By page: its tag in the high half, the number of its dirtier in the low one. */
+/* By page: its tag in the high half, but for DIRTIED_WRITTEN, and the number of its dirtier in the low one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -39,124 +34,121 @@ struct {
 	});
 } dirtied SEC(".maps");
 
-/* struct dirtier, by number. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct {
-		__uint(type, BPF_MAP_TYPE_LRU_HASH);
-		__uint(max_entries, 1);
-		__uint(key_size, sizeof(__u32));
-		__uint(value_size, sizeof(struct dirtier));
-	});
-} dirtiers SEC(".maps");
+/* The high half of a page's entry. */
+static __always_inline __u32 dirtied_tag(__u64 mapping, __u64 index)
+{
+	return (__u32)(iotr_mix(iotr_mix(0, mapping), index) >> 32) & ~DIRTIED_WRITTEN;
+}
 
-/* The last task that made a page dirty on this CPU, which mostly is the next one, too. */
-struct dirtier_last {
-	__u64 task; /* address */
-	__u64 cgroup;
-	__u64 open; /* that of the control page, as begun_ns is its begun_last_ns: since then, no session has begun */
-	__u64 begun_ns;
-	struct iotr_command command;
-	__u32 tid, uid;
-	__u32 number;
-	__u32 pad;
+union dirtied {
+	__u64 both;
+	struct {
+		__u32 number; /* of the dirtier; never 0 */
+		__u32 tag;
+	};
 };
 
-ARRAY_PER_CPU(dirtier_last, struct dirtier_last, 1);
-
-static __always_inline struct dirtier *dirtier_find(__u32 number)
+/* One of the two entries of a page, by `second`; NULL: there is no table. */
+static __always_inline union dirtied *dirtied_entry(const struct iotr_control *page, __u64 mapping, __u64 index, bool second)
 {
-	__u32 zero = 0;
-	void *table = bpf_map_lookup_elem(&dirtiers, &zero);
-
-	return table ? bpf_map_lookup_elem(table, &number) : NULL;
-}
-
-/* A number for a task as it is now: the same as long as what rows say of it is the same. Never 0. */
-static __always_inline __u32 dirtier_number(const struct dirtier_last *as, __u64 start)
-{
-	const __u64 *words = (const __u64 *)as->command.text;
-	__u64 hash = iotr_mix(iotr_mix(start, words[0]), words[1]);
-
-	hash = iotr_mix(iotr_mix(hash, as->cgroup), (__u64)as->uid << 32 | as->tid);
-	return hash >> 32 ?: 1;
-}
-
-/* Notes the current task as a dirtier; 0: there is no table. A global function. */
-__noinline __u32 dirtier_note(void)
-{
-	__u32 zero = 0, number;
-	struct dirtier_last *last = bpf_map_lookup_elem(&dirtier_last, &zero);
-	void *table = bpf_map_lookup_elem(&dirtiers, &zero);
-	struct task_struct *task = current_task();
-	struct iotr_control *page = control_page();
-	struct dirtier dirtier = {};
-
-	if (!last || !table || !page)
-		return 0;
-	last->begun_ns = page->begun_last_ns; /* both are read before the filters are */
-	last->open = dirtier.judged = page->open;
-	dirtier.judged_ns = bpf_ktime_get_ns();
-	actor_judged(page, &dirtier.actor);
-	last->task = (__u64)task;
-	last->cgroup = dirtier.actor.cgroup_id;
-	last->command = dirtier.actor.command;
-	last->tid = dirtier.actor.tid;
-	last->uid = dirtier.actor.uid;
-	last->number = number = dirtier_number(last, READ(struct task_struct, task, start_time));
-	bpf_map_update_elem(table, &number, &dirtier, BPF_ANY);
-	return number;
-}
-
-static __always_inline __u32 dirtier_current(struct iotr_control *page)
-{
-	__u32 zero = 0;
-	struct dirtier_last *last = bpf_map_lookup_elem(&dirtier_last, &zero);
-	struct task_struct *task = current_task();
-	const __u64 *was, *is;
-	struct iotr_command command;
-
-	if (!last || last->task != (__u64)task || last->tid != task_tid(task) || last->uid != task_uid(task) ||
-	    last->cgroup != task_cgroup(task) || last->open != page->open || last->begun_ns != page->begun_last_ns)
-		return dirtier_note();
-	task_command(task, &command);
-	was = (const __u64 *)last->command.text;
-	is = (const __u64 *)command.text;
-	return was[0] == is[0] && was[1] == is[1] ? last->number : dirtier_note();
-}
-
-/* The high half of a page's entry. */
-static __always_inline __u64 dirtied_tag(__u64 mapping, __u64 index)
-{
-	return iotr_mix(iotr_mix(0, mapping), index) & ~0ULL << 32;
-}
-
-/* The entry that a page has to itself or shares with pages of other files; NULL: there is no table. */
-static __always_inline __u64 *dirtied_entry(const struct iotr_control *page, __u64 mapping, __u64 index)
-{
-	__u32 zero = 0, at = ((__u32)(iotr_mix(0, mapping) >> 32) + (__u32)index) & page->dirtied_mask;
+	__u64 hash = iotr_mix(0, mapping);
+	__u32 zero = 0, at;
 	void *table = bpf_map_lookup_elem(&dirtied, &zero);
+
+	if (second)
+		hash = iotr_mix(hash, 0);
+	at = ((__u32)(hash >> 32) + (__u32)index) & page->dirtied_mask;
 
 	return table ? bpf_map_lookup_elem(table, &at) : NULL;
 }
 
-/* Notes pages that the current task made dirty. A global function. */
+static __always_inline bool dirtied_is(const union dirtied *entry, __u32 tag)
+{
+	return (entry->tag & ~DIRTIED_WRITTEN) == tag && entry->number;
+}
+
+static __always_inline bool dirtied_is_free(const union dirtied *entry)
+{
+	return !entry->number || entry->tag & DIRTIED_WRITTEN;
+}
+
+/* The entry in which a page is noted; NULL: none. What it was of may be forgotten for that. */
+static __always_inline union dirtied *dirtied_take(struct iotr_control *page, __u64 mapping, __u64 index, __u32 tag)
+{
+	union dirtied *first = dirtied_entry(page, mapping, index, false), *second;
+
+	if (!first || dirtied_is(first, tag) || dirtied_is_free(first))
+		return first;
+	second = dirtied_entry(page, mapping, index, true);
+	if (!second || dirtied_is(second, tag) || dirtied_is_free(second))
+		return second;
+	__sync_fetch_and_add(&page->dirtied_forgotten, 1);
+	return tag & (DIRTIED_WRITTEN << 1) ? first : second;
+}
+
+/* The entry that a page was noted in last, or NULL. */
+static __always_inline union dirtied *dirtied_find(const struct iotr_control *page, __u64 mapping, __u64 index)
+{
+	__u32 tag = dirtied_tag(mapping, index);
+	union dirtied *entry = dirtied_entry(page, mapping, index, false);
+
+	if (!entry || dirtied_is(entry, tag))
+		return entry;
+	entry = dirtied_entry(page, mapping, index, true);
+	return entry && dirtied_is(entry, tag) ? entry : NULL;
+}
+
+/* Notes a page for who has a number. `written`: it may give way to any other page at once. */
+static __always_inline void dirtied_put(struct iotr_control *page, __u64 mapping, __u64 index, __u32 number, bool written)
+{
+	union dirtied value = { .number = number, .tag = dirtied_tag(mapping, index) };
+	union dirtied *entry = dirtied_take(page, mapping, index, value.tag);
+
+	if (written)
+		value.tag |= DIRTIED_WRITTEN;
+	if (entry)
+		*(volatile __u64 *)&entry->both = value.both;
+}
+
+/*
+ * Notes a page that the current task made dirty. What a kernel thread makes dirty again before it is written, as it
+ * cannot be written yet, stays that of who made it dirty.
+ */
+static __always_inline void dirtied_note_page(struct iotr_control *page, __u32 number, bool works_for_others,
+					      __u64 mapping, __u64 index)
+{
+	union dirtied *entry;
+
+	if (works_for_others) {
+		entry = dirtied_find(page, mapping, index);
+		if (entry && !(entry->tag & DIRTIED_WRITTEN))
+			return;
+	}
+	dirtied_put(page, mapping, index, number, false);
+}
+
+/*
+ * Notes pages that the current task made dirty. What the thread of a journal makes dirty is of who did most for the
+ * transaction: it hands over the metadata that it has written to its log. A global function.
+ */
 __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 {
 	struct iotr_control *page = control_page();
-	__u32 number;
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+	bool works_for_others;
+	__u32 number = 0;
 
-	if (!page)
+	if (!page || !by)
 		return 0;
-	number = dirtier_current(page);
-	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++) {
-		__u64 *entry = dirtied_entry(page, mapping, index + i);
-
-		if (entry)
-			*entry = dirtied_tag(mapping, index + i) | number;
-	}
+	works_for_others = by->works_for_others;
+	if (works_for_others && disk_is_held(ADDRESS(struct address_space, mapping, host)))
+		number = journal_cause();
+	if (number)
+		works_for_others = false;
+	else
+		number = by->number;
+	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++)
+		dirtied_note_page(page, number, works_for_others, mapping, index + i);
 	return 0;
 }
 
@@ -179,36 +171,17 @@ int BPF_PROG(dirty_page, void *page, void *mapping)
 	return dirtied_seen((__u64)page, (__u64)mapping);
 }
 
-/* The number of a page's dirtier, or 0. */
+/* The number of the dirtier of a page that is written, or 0. Only the mark changes: the page may become dirty meanwhile. */
 static __always_inline __u32 dirtied_by(const struct iotr_control *page, __u64 mapping, __u64 index)
 {
-	__u64 *entry = dirtied_entry(page, mapping, index);
-	__u64 value = entry ? *entry : 0;
+	union dirtied *entry = dirtied_find(page, mapping, index), value;
 
-	return (value & ~0ULL << 32) == dirtied_tag(mapping, index) ? (__u32)value : 0;
-}
-
-/* Sessions of the mask whose filters accept a task that may have ended: by what is kept of it. */
-static __always_inline __u64 actor_filter(struct iotr_control *page, __u64 sessions, const struct actor *actor)
-{
-	struct iotr_command command = actor->command;
-	__u32 pid = actor->pid, uid = actor->uid;
-	__u64 cgroup = actor->cgroup_id;
-
-	if (!sessions || is_own(page, pid))
+	if (!entry)
 		return 0;
-	sessions = FILTER_PID(page, sessions, pid);
-	sessions = FILTER_UID(page, sessions, uid);
-	sessions = FILTER_COMMAND(page, sessions, &command);
-	if (sessions & page->filtered[IOTR_FILTER_CGROUP])
-		sessions = filter_accepted(page, sessions, IOTR_FILTER_CGROUP, cgroup_known(page, cgroup));
-	return sessions;
-}
-
-/* Sessions that accept what a dirtier did, now that it is written: by what was judged then, or else by what is kept. */
-static __always_inline __u64 dirtier_accepted(struct iotr_control *page, const struct dirtier *dirtier)
-{
-	__u64 judged = filter_begun(page, dirtier->judged, dirtier->judged_ns), open = page->open;
-
-	return (dirtier->actor.accepted & judged) | actor_filter(page, open & ~judged, &dirtier->actor);
+	value.both = *(volatile __u64 *)&entry->both;
+	if (!dirtied_is(&value, dirtied_tag(mapping, index)))
+		return 0;
+	if (!(value.tag & DIRTIED_WRITTEN))
+		*(volatile __u32 *)&entry->tag = value.tag | DIRTIED_WRITTEN;
+	return value.number;
 }

@@ -100,6 +100,7 @@ struct path {
 struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 	unsigned int f_flags;
 	struct path f_path;
 	long long f_pos;
@@ -191,6 +192,7 @@ struct task_struct {
 	__u64 start_time;
 	__u64 start_boottime;
 	struct io_uring_task *io_uring; /* NULL: it never used io_uring */
+	void *journal_info; /* of a file system that changes something: of jbd2, its handle */
 	void *worker_private; /* of a worker of io_uring, struct io_worker */
 	unsigned int kasan_depth; /* exists only with CONFIG_KASAN */
 };
@@ -284,6 +286,7 @@ struct gendisk {
 struct request_queue {
 	const struct blk_mq_ops *mq_ops;
 	struct gendisk *disk;
+	void *queuedata; /* the driver's */
 };
 
 struct block_device {

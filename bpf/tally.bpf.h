@@ -140,7 +140,7 @@ __noinline int tally_apart(__u32 which, __u64 page, __u64 pages)
 /* Adds the pages from one to another, if they are as far apart in one file. */
 static __always_inline bool tally_between(__u32 which, __u64 first, __u64 last, __u64 pages)
 {
-	struct page_place from = place_of_page(first), to = place_of_page(last);
+	struct page_place from = place_of_page(first), to = first == last ? from : place_of_page(last);
 
 	if (!from.mapping || from.mapping != to.mapping || to.index - from.index != pages - 1)
 		return false;

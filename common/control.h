@@ -209,6 +209,14 @@ struct iotr_btrfs_bio {
 	__u32 unused;
 };
 
+/* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */
+struct iotr_loop_device {
+	__u32 file; /* lo_backing_file, which is not the first member */
+	__u32 offset;
+	__u32 flags;
+	__u32 unused;
+};
+
 /* At function level: which programs see system calls of VFS begin. Ends are seen by whichever is there. */
 enum iotr_functions {
 	IOTR_FUNCTIONS_NONE,  /* those on sys_enter, as not all functions have theirs yet */
@@ -244,10 +252,12 @@ struct iotr_control {
 	__u8 block_operation[256]; /* by the kernel's REQ_OP_*: enum iotr_block_operation */
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
 	struct iotr_btrfs_bio btrfs_bio; /* valid when bio_ends has an address for btrfs */
+	struct iotr_loop_device loop;
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of entries of the table of pages made dirty, a power of two, minus 1 */
 	__u32 pad;
+	__u64 dirtied_forgotten; /* pages displaced from that table before they were seen written */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */

@@ -154,7 +154,11 @@ static void print_missed(struct json_object *streams, FILE *out)
 		uint64_t missed = number_of(stream, "missed");
 
 		uint64_t unfollowed = number_of(stream, "unfollowed");
+		uint64_t forgotten = number_of(stream, "forgotten");
 
+		if (forgotten)
+			fprintf(out, "  %s: who made %s pages dirty was forgotten before they were seen written\n", flag,
+				format_count(count, sizeof(count), forgotten));
 		if (unfollowed)
 			fprintf(out, "  %s: there was no room to follow %s processes, whose rows are missing\n", flag,
 				format_count(count, sizeof(count), unfollowed));

@@ -93,6 +93,10 @@ static void tell_caveats(const struct verify_stream *stream, struct verify_repor
 			   "%s: the kernel skipped programs %" PRIu64
 			   " times, and what they would have recorded is unknown",
 			   stream->flag, stream->missed);
+	if (stream->forgotten)
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
+			   "%s: who made %" PRIu64 " pages dirty was forgotten before they were seen written",
+			   stream->flag, stream->forgotten);
 	if (stream->removed)
 		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
 			   "%s: to keep within limits, %" PRIu64 " rows were removed",

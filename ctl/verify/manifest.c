@@ -125,6 +125,7 @@ static bool take_stream(struct verify_stream *stream, const char *flag, struct j
 	       count(object, "removed", false, &stream->removed, report, flag) &&
 	       count(object, "missed", false, &stream->missed, report, flag) &&
 	       count(object, "unfollowed", false, &stream->unfollowed, report, flag) &&
+	       count(object, "forgotten", false, &stream->forgotten, report, flag) &&
 	       take_lost(stream, member_of(object, "lost"), report);
 }
 

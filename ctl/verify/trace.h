@@ -22,7 +22,7 @@ struct verify_stream {
 	const char **names;
 	char *header;
 	struct json_object *lost_by; /* number of lost rows by the cause of their loss */
-	uint64_t emitted, written, removed, missed, unfollowed;
+	uint64_t emitted, written, removed, missed, unfollowed, forgotten;
 	uint64_t lost;	/* rows lost for any cause */
 	uint64_t lost_names; /* rows that are present but whose file name was lost */
 	bool unknown;	/* a crash lost an unknown number of rows after the last one */

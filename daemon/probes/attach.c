@@ -171,7 +171,7 @@ static int program_attach(struct probes *probes, enum probes_group group,
 		link = bpf_program__attach(program);
 		r = link ? link_keep(probes, group, link) : -errno;
 	}
-	if (r >= 0)
+	if (r >= 0 || (r == -ENOENT && on_module(program))) /* without its module there is nothing to see */
 		return 0;
 	failure_add(probes, group, bpf_program__section_name(program), r)->program = program;
 	return r;

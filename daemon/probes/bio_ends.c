@@ -70,9 +70,39 @@ static int btrfs_find(const struct btf *kernel, struct iotr_btrfs_bio *ret)
 	return r;
 }
 
+static int loop_members_find(const struct btf *btf, struct iotr_loop_device *ret)
+{
+	int type = btf__find_by_name_kind(btf, "loop_device", BTF_KIND_STRUCT);
+	int file = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_backing_file", NULL);
+	int offset = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_offset", NULL);
+	int flags = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_flags", NULL);
+
+	if (file < 0 || offset < 0 || flags < 0)
+		return -ENOENT;
+	*ret = (struct iotr_loop_device){
+		.file = (uint32_t)file,
+		.offset = (uint32_t)offset,
+		.flags = (uint32_t)flags,
+	};
+	return 0;
+}
+
+/* The same, for loop devices. Where the module's BTF is not known, they stay unknown. */
+static void loop_find(const struct btf *kernel, struct iotr_loop_device *ret)
+{
+	struct btf *module;
+
+	if (ret->file || loop_members_find(kernel, ret) == 0)
+		return;
+	module = btf__load_module_btf("loop", (struct btf *)kernel);
+	if (module)
+		loop_members_find(module, ret);
+	btf__free(module);
+}
+
 uint64_t bio_ends_version(void)
 {
-	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs" };
+	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs", "/sys/module/loop" };
 	uint64_t version = 0;
 	struct stat about;
 
@@ -96,5 +126,6 @@ uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page)
 		ends[IOTR_BIO_BTRFS] = 0;
 	for (size_t i = 0; i < IOTR_BIO_ENDS; i++)
 		__atomic_store_n(&page->bio_ends[i], ends[i], __ATOMIC_SEQ_CST);
+	loop_find(kernel, &page->loop);
 	return version;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The addresses of the kernel's completion functions of bios. Main thread. */
+/* The addresses of the kernel's completion functions of bios, and members of structs of modules. Main thread. */
 #pragma once
 
 #include <bpf/btf.h>
@@ -8,9 +8,9 @@
 #include "control.h"
 
 /*
- * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs_bio from BTF. Returns a version
- * to compare with bio_ends_version(): btrfs and XFS are mostly modules, loaded with the first mount of one, after which
- * this is to be done again.
+ * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs_bio and page->loop from BTF.
+ * Returns a version to compare with bio_ends_version(): btrfs, XFS and loop are mostly modules, loaded when the first one is
+ * used, after which this is to be done again.
  */
 uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page);
 

@@ -297,6 +297,17 @@ uint64_t control_page_unfollowed(struct probes *probes, unsigned int session)
 	return probes_page(probes)->unfollowed[session];
 }
 
+bool control_page_loops_known(struct probes *probes)
+{
+	control_page_modules(probes);
+	return probes_page(probes)->loop.file;
+}
+
+uint64_t control_page_forgotten(struct probes *probes)
+{
+	return __atomic_load_n(&probes_page(probes)->dirtied_forgotten, __ATOMIC_RELAXED);
+}
+
 int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from)
 {
 	return filter_keys_inherit(probes_map(probes, filter_maps[IOTR_FILTER_PID].map), 1ULL << from,

@@ -39,6 +39,12 @@ void control_page_unfollow(struct probes *probes, unsigned int session, uint32_t
 /* Processes for which there was no room, since the daemon's start, for all sessions that the slot has had. */
 uint64_t control_page_unfollowed(struct probes *probes, unsigned int session);
 
+/* Whether the kernel's types tell which file a loop device has; not before its module is loaded. */
+bool control_page_loops_known(struct probes *probes);
+
+/* Pages whose dirtier was forgotten before they were seen written, since the daemon's start: see bpf/dirtied.bpf.h. */
+uint64_t control_page_forgotten(struct probes *probes);
+
 /* control_page_prepare() and control_page_open(). */
 int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
 		     const struct paths_found *paths, struct filter_error *error);

@@ -62,6 +62,12 @@ static const struct {
 
 /* ---- programs and maps of an object, before it is loaded ---- */
 
+/* Programs on raw tracepoints are for those of modules, and take from their arguments nothing that needs a type. */
+bool on_module(const struct bpf_program *program)
+{
+	return !strncmp(bpf_program__section_name(program), "raw_tp/", 7);
+}
+
 /*
  * Names of programs whose arguments differ between kernels end in __N, the number of arguments of the
  * hook that they are for. Programs without such a suffix fit every kernel that has the hook. Those on
@@ -73,7 +79,7 @@ static bool program_fits(const struct kernel *kernel, const struct bpf_program *
 	const char *suffix = strstr(bpf_program__name(program), "__");
 	int arity;
 
-	if (!strncmp(section, "tp/", 3))
+	if (!strncmp(section, "tp/", 3) || on_module(program))
 		return true;
 	if (!strcmp(section, "perf_event"))
 		arity = kernel_function(kernel, "bpf_find_vma") > 0;

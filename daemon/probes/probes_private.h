@@ -89,6 +89,9 @@ uint64_t map_memory(int fd);
 /* The same, and the object, whose BTF describes the map. */
 struct bpf_map *map_owner(const struct probes *probes, const char *name, const struct bpf_object **owner);
 
+/* Whether a program is on a tracepoint of a module, which may not be there. */
+bool on_module(const struct bpf_program *program);
+
 /* Whether the program is attached itself with the group: not if it is tail called, or copied. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program);
 

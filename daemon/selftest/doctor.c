@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "json_add.h"
+#include "probes/control_page.h"
 #include "probes/loading.h"
 #include "schema.h"
 
@@ -40,9 +41,10 @@ static struct json_object *check(struct json_object *checks, const char *name, b
 	return entry;
 }
 
-static void check_capabilities(const struct probes *probes, size_t attached, struct json_object *checks)
+static void check_capabilities(struct probes *probes, size_t attached, struct json_object *checks)
 {
 	const struct kernel *kernel = probes_kernel(probes);
+	bool loops = control_page_loops_known(probes);
 	char detail[256];
 	struct utsname host;
 
@@ -54,6 +56,9 @@ static void check_capabilities(const struct probes *probes, size_t attached, str
 	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
 	check(checks, "read kernel memory", kernel->read_kernel,
 	      kernel->read_kernel ? "bpf_probe_read_kernel" : "refused: no file names");
+	check(checks, "loop devices", loops,
+	      loops ? "what their threads write is of who wrote to them" :
+		      "the kernel's types do not tell their files: what their threads write to these is nobody's");
 	snprintf(detail, sizeof(detail), "%zu", attached);
 	check(checks, "programs attached", true, detail);
 	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(probes) / 1048576.0);
@@ -99,7 +104,7 @@ static void check_operations(const struct probes *probes, const struct selftest 
 /* `selftest` is NULL if there was none, for the reason given. */
 static void answer(struct engine_doctor *request, const struct selftest *selftest, const char *reason)
 {
-	const struct probes *probes = request->doctor->config.probes;
+	struct probes *probes = request->doctor->config.probes;
 	struct json_object *checks = json_object_new_array();
 
 	check_capabilities(probes, request->attached, checks);

@@ -2,6 +2,7 @@
 #include "session/counts.h"
 
 #include "log.h"
+#include "probes/control_page.h"
 
 uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 {
@@ -11,6 +12,14 @@ uint64_t session_missed(const struct session *session, enum iotr_stream stream)
 	if (!session->slots.taken)
 		return 0;
 	return probes_missed(probes, hookset_groups(probes, &wish)) - session->missed_before[stream];
+}
+
+/* Pages whose dirtier was forgotten, which only requests of the stream block tell of. */
+static uint64_t forgotten(const struct session *session, enum iotr_stream stream)
+{
+	if (stream != IOTR_BLOCK || !session->slots.taken)
+		return 0;
+	return control_page_forgotten(session->context->probes) - session->forgotten_before;
 }
 
 /* `losses`: the stream's counts in all slots; NULL: they are read. */
@@ -27,6 +36,7 @@ static void fill_probes(const struct session *session, enum iotr_stream stream, 
 		.unmatched = loss.unmatched,
 		.missed = missed,
 		.unfollowed = slot_unfollowed(slots, &session->slots),
+		.forgotten = forgotten(session, stream),
 	};
 }
 

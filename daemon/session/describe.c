@@ -55,6 +55,8 @@ static struct json_object *describe_stream(const struct session *session, enum i
 	describe_lost(object, &probes, &counts);
 	add_u64(object, "missed", probes.missed);
 	add_u64(object, "unfollowed", probes.unfollowed);
+	if (stream == IOTR_BLOCK)
+		add_u64(object, "forgotten", probes.forgotten);
 	add_u64(object, "pending", rows_pending(&counts, &probes));
 	return object;
 }

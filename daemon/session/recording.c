@@ -80,6 +80,7 @@ static int flow(struct session *session, struct engine_error *error)
 		session->missed_before[stream] =
 			probes_missed(context->probes, hookset_groups(context->probes, &wish));
 	}
+	session->forgotten_before = control_page_forgotten(context->probes);
 	r = slot_take(&context->slots, &session->slots);
 	if (r < 0)
 		return engine_fail(error, r, "", "cannot route rows to the session");

@@ -96,6 +96,7 @@ struct session {
 	struct json_object *missing; /* array: what this kernel cannot record of it */
 	struct json_object *gaps; /* array: when nothing was recorded; NULL: there was no such time */
 	uint64_t missed_before[IOTR_STREAM_COUNT]; /* probes_missed() when it began */
+	uint64_t forgotten_before; /* control_page_forgotten() when it began */
 	uint64_t missed_told[IOTR_STREAM_COUNT]; /* since then, as last reported to the sink */
 	bool unfollowed_told; /* a warning was logged */
 	bool left_behind;     /* its writer waits for a disk that does not answer */

@@ -58,8 +58,9 @@ def brief(rows):
 
 
 def own(session, *operations):
+    """Rows of this process, but for what file systems write for themselves because of what it did before."""
     return [row for row in session.rows('block') if row['pid'] == str(os.getpid()) and
-            row['operation'] in (operations or ('READ', 'WRITE'))]
+            row['operation'] in (operations or ('READ', 'WRITE')) and row['attribution'] not in ('journal', 'metadata')]
 
 
 def nearly(seen, done, what):

@@ -1,104 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Block requests that write the page cache back are of whoever made the pages dirty."""
 import contextlib
-import json
 import os
-import signal
 
 from lib import rows
 from lib.registry import Skip, check, equal, test
-from lib.world import device_number
-
-PAGE = 4096
-FORMATS = {'ext4': (64, 'mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0'),
-           'xfs': (320, 'mkfs.xfs', '-q', '-f'), 'btrfs': (320, 'mkfs.btrfs', '-q', '-f')}
-
-
-class Ground:
-    """A file system on a loop device of its own."""
-
-    def __init__(self, world, kind='ext4', options='noatime', device=None):
-        size, *make = FORMATS[kind]
-        world.need(make[0])
-        self.world, self.device = world, device or world.loop(size << 20)
-        self.folder = world.make(kind)
-        world.command(*make, self.device)
-        done = world.command('mount', '-t', kind, '-o', options, self.device, self.folder, check=False)
-        if done.returncode:
-            raise Skip('no %s: %s' % (kind, done.stderr.strip()))
-        world.later('umount', '-l', self.folder)
-        self.number = device_number(self.device)
-        self.sync()
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def sync(self):
-        self.world.command('sync', '-f', self.folder)
-
-    def writes(self, session, path=None):
-        """Rows of what is written to the device, of one file."""
-        inode = path and str(os.stat(path).st_ino)
-        return [row for row in session.rows('block') if row['operation'] == 'WRITE' and
-                row['device'] == self.number and (not path or row['inode'] == inode)]
-
-
-def size(found):
-    return sum(int(row['size']) for row in found)
-
-
-class Child:
-    """A process that does something and stays until the test ends, so that /proc has it."""
-
-    def __init__(self, world, action, name='iotr-child'):
-        hear, done = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            self.run(action, name, done)
-        world.undo.callback(self.end)
-        os.close(done)
-        answer = os.read(hear, PAGE).decode()
-        os.close(hear)
-        if not answer.startswith('{'):
-            raise Skip(answer or 'a process ended too soon')
-        self.io = json.loads(answer)
-
-    @staticmethod
-    def run(action, name, done):
-        try:
-            with open('/proc/self/comm', 'w', encoding='ascii') as file:
-                file.write(name)
-            action()
-            with open('/proc/self/io', encoding='ascii') as file:
-                io = dict(line.split(': ') for line in file.read().splitlines())
-            os.write(done, json.dumps(io).encode())
-            signal.pause()
-        except BaseException as error:  # pylint: disable=broad-exception-caught
-            os.write(done, str(error).encode())
-        os._exit(0)
-
-    def written(self):
-        """What the kernel charges it with, in bytes."""
-        return int(self.io['write_bytes']) - int(self.io['cancelled_write_bytes'])
-
-    def end(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-
-def write(path, pages, first=0, byte=b'd'):
-    """Writes pages of a file; `pages` is how many, or which ones."""
-    numbers = range(first, first + pages) if isinstance(pages, int) else pages
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-    for number in numbers:
-        os.pwrite(descriptor, byte * PAGE, number * PAGE)
-    os.close(descriptor)
-
-
-def charged(found, child, attribution, what):
-    """All rows are the process's."""
-    equal({(row['pid'], row['command'], row['attribution'], row['dirtiers']) for row in found},
-          {(str(child.pid), 'iotr-child', attribution, '1')}, what)
+from lib.world import device_number, find_key
+from lib.written import PAGE, Child, Ground, charged, size, write
 
 
 @test
@@ -198,6 +106,116 @@ def dirty_before(world):
 
 
 @test
+def forgotten(world):
+    """Pages that are cut off are never written: at last they displace each other, which is counted."""
+    entries = 131072
+    if os.sysconf('SC_PHYS_PAGES') // 4 > entries:
+        raise Skip('so much memory has a larger table')
+    ground = Ground(world, 'ext4')
+    path = ground.path('cut')
+    with world.session('--block') as session:
+        for _ in range(entries // 4096):
+            write(path, 4096)
+            os.unlink(path)
+        told = find_key(session.status(), 'forgotten')
+    check(told > 0, 'nothing was forgotten')
+    check(rows.manifest(session.output)['streams']['block']['forgotten'] >= told, 'the manifest has less')
+
+
+def loop_over(world, path, size):
+    """A loop device over a file, without which its number is of the machine's."""
+    with open(path, 'wb') as file:
+        file.truncate(size)
+    device = world.command('losetup', '-f', '--show', path).stdout.strip()
+    world.later('losetup', '-d', device)
+    return device
+
+
+@test
+def loop(world):
+    """A loop device's thread writes into the file below: for who wrote to the device, page by page."""
+    below = Ground(world, size=160)
+    image = below.path('image')
+    above = Ground(world, device=loop_over(world, image, 64 << 20))
+    known, = [one for one in world.ctl.json('doctor')['checks'] if one['check'] == 'loop devices']
+    if not known['ok']:
+        raise Skip(known['detail'])
+    path = above.path('file')
+    below.sync()
+    with world.session('--block') as session:
+        child = Child(world, lambda: write(path, 64))
+        world.command('sync', path)
+        world.command('sync', image)
+    for ground, name in ((above, path), (below, image)):
+        found = [row for row in ground.writes(session, name) if row['pid'] == str(child.pid)]
+        check(64 * PAGE <= size(found) <= 80 * PAGE, '%s: %d bytes' % (name, size(found)), *ground.writes(session, name))
+        charged([row for row in found if row['attribution'] != 'shared'], child, 'dirtier', 'rows of ' + name)
+
+
+@test
+def loop_in_memory(world):
+    """A loop device over a file of tmpfs: nothing is written below."""
+    ground = Ground(world, device=loop_over(world, os.path.join(world.tmpfs(80 << 20), 'image'), 64 << 20))
+    path = ground.path('file')
+    with world.session('--block') as session:
+        child = Child(world, lambda: write(path, 64))
+        world.command('sync', path)
+    found = ground.writes(session, path)
+    equal(size(found), 64 * PAGE, 'bytes')
+    charged(found, child, 'dirtier', 'rows')
+
+
+def stacked(world, device, below, shares):
+    """Each byte written to the stacked device is `shares` bytes of the devices below, all of them the process's."""
+    ground = Ground(world, device=device)
+    path = ground.path('file')
+    with world.session('--block') as session:
+        child = Child(world, lambda: write(path, 256))
+        world.command('sync', path)
+    found = ground.writes(session, path)
+    equal(size(found), 256 * PAGE, 'bytes of the stacked device')
+    charged(found, child, 'dirtier', 'rows of the stacked device')
+    numbers = [device_number(loop_device) for loop_device in below]
+    found = [row for row in session.rows('block') if row['operation'] == 'WRITE' and row['device'] in numbers]
+    of_child = [row for row in found if row['pid'] == str(child.pid) and row['attribution'] in ('dirtier', 'shared')]
+    check(size(of_child) >= 256 * PAGE * shares * 0.98, 'devices below: %d bytes' % size(of_child), *found[:8])
+    check(size(row for row in found if row['attribution'] == 'unknown') <= size(found) * 0.02, 'unknown', *found[:8])
+
+
+@test
+def encrypted(world):
+    """A kernel thread encrypts what is written, into pages of its own."""
+    world.need('dmsetup')
+    below, name = world.loop(), os.path.basename(world.path('iotracer-crypt'))
+    table = '0 %d crypt aes-xts-plain64 %s 0 %s 0' % ((64 << 20) // 512, '0123456789abcdef' * 4, below)
+    done = world.command('dmsetup', 'create', name, '--noudevsync', '--table', table, check=False)
+    if done.returncode:
+        raise Skip('no dm-crypt: %s' % (done.stderr.strip().splitlines() or ['?'])[-1])
+    world.later('dmsetup', 'remove', '--retry', '-f', name)
+    world.command('dmsetup', 'mknodes', name, check=False)
+    stacked(world, '/dev/mapper/' + name, [below], 1)
+
+
+def raid(world, level, count):
+    world.need('mdadm')
+    loops = [world.loop() for _ in range(count)]
+    number = next((n for n in range(120, 140) if not os.path.exists('/sys/block/md%d' % n)), None)
+    device = '/dev/md%s' % number
+    world.command('modprobe', 'raid%d' % level, check=False)
+    done = world.command('mdadm', '--create', device, '--run', '--force', '--assume-clean', '--metadata=1.0',
+                         '--level=%d' % level, '--raid-devices=%d' % count, *loops, check=False)
+    if done.returncode:
+        raise Skip('no raid%d: %s' % (level, (done.stderr.strip().splitlines() or ['?'])[-1]))
+    world.later('mdadm', '--stop', device)
+    return device, loops
+
+
+@test
+def mirrored(world):
+    stacked(world, *raid(world, 1, 2), 2)
+
+
+@test
 def ranges(world):
     """Two processes write different parts of one file."""
     ground = Ground(world)
@@ -287,6 +305,27 @@ def own_writes(world, kind, wanted):
 @test
 def own_writes_ext4(world):
     own_writes(world, 'ext4', {'journal', 'metadata'})
+
+
+@test
+def journal(world):
+    """What ext4 writes to its log is of the process that changed most, though another asks for it to be written."""
+    ground = Ground(world)
+    os.mkdir(ground.path('many'))
+    ground.sync()
+    with world.session('--block') as every, world.session('--block', '--command', 'iotr-child') as filtered:
+        most = Child(world, lambda: [os.mkdir(ground.path('many/%d' % number)) for number in range(100)])
+        Child(world, lambda: os.mkdir(ground.path('less')), 'iotr-less')
+        ground.sync()
+        world.command('mount', '-o', 'remount,ro', ground.folder)  # writes back what was in the journal
+    for kind in ('journal', 'metadata'):
+        found = [row for row in ground.writes(every) if row['attribution'] == kind and row['size'] != '0']
+        of_most = [row for row in found if row['pid'] == str(most.pid)]
+        check(size(of_most) > size(found) * 0.8, '%s: %d of %d bytes' % (kind, size(of_most), size(found)), *found[:5])
+        equal({(row['command'], row['filename'], row['inode'], row['dirtiers']) for row in of_most
+               if kind == 'journal'}, {('iotr-child', '', '', '')} if kind == 'journal' else set(), 'rows of ' + kind)
+        equal({row['request_id'] for row in of_most} - {row['request_id'] for row in ground.writes(filtered)}, set(),
+              'rows that the filter by command lacks')
 
 
 @test

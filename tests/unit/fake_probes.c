@@ -173,6 +173,18 @@ uint64_t control_page_unfollowed(struct probes *probes, unsigned int session)
 	return 0;
 }
 
+bool control_page_loops_known(struct probes *probes)
+{
+	(void)probes;
+	return true;
+}
+
+uint64_t control_page_forgotten(struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}
+
 void control_page_modules(struct probes *probes)
 {
 	(void)probes;

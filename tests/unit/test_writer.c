@@ -44,6 +44,7 @@ START_TEST(tells_its_manifest)
 	writer_report(writer, IOTR_VFS,
 		      &(struct writer_probes){ .emitted = 17, .ring = 4, .unmatched = 3, .missed = 5,
 						  .unfollowed = 6 });
+	writer_report(writer, IOTR_BLOCK, &(struct writer_probes){ .forgotten = 7 });
 	ck_assert_int_eq(writer_stop(writer, "duration", NULL), 0);
 	manifest = read_manifest();
 	ck_assert_uint_eq(number_at(manifest, "/schema_version"), 2);
@@ -67,6 +68,7 @@ START_TEST(tells_its_manifest)
 	ck_assert_uint_eq(number_at(manifest, "/streams/vfs/lost/unmatched"), 3);
 	ck_assert_uint_eq(number_at(manifest, "/streams/vfs/missed"), 5);
 	ck_assert_uint_eq(number_at(manifest, "/streams/vfs/unfollowed"), 6);
+	ck_assert_uint_eq(number_at(manifest, "/streams/block/forgotten"), 7);
 	ck_assert_uint_eq(number_at(manifest, "/streams/vfs/lost/queue"), 0);
 	ck_assert_uint_eq(number_at(manifest, "/streams/vfs/lost/disk"), 0);
 	ck_assert_str_eq(text_at(manifest, "/segments/0/stream"), "vfs");

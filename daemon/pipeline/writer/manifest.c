@@ -230,6 +230,8 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	add_u64(object, "emitted", stream->emitted);
 	add_u64(object, "missed", stream->missed);
 	add_u64(object, "unfollowed", stream->unfollowed);
+	if (stream->sink->stream == IOTR_BLOCK)
+		add_u64(object, "forgotten", stream->forgotten);
 	add_u64(object, "received", stream->received);
 	add_u64(object, "written", atomic_load(&stream->sink->written));
 	add_u64(object, "bytes", atomic_load(&stream->sink->bytes));

@@ -47,7 +47,7 @@ struct manifest_config {
 /* The members that change. The arrays are indexed by stream. */
 struct manifest_stream {
 	const struct sink *sink;
-	uint64_t emitted, received, missed, unfollowed;
+	uint64_t emitted, received, missed, unfollowed, forgotten;
 	const uint64_t *lost; /* rows, by enum loss_cause */
 	uint64_t lost_names; /* rows that lack a name, which are no lost rows: see struct row */
 };

@@ -131,6 +131,7 @@ struct writer_probes {
 	uint64_t ring, unmatched; /* lost rows */
 	uint64_t missed;	  /* programs that were left out: see probes_missed() */
 	uint64_t unfollowed;	  /* processes of the session for which there was no room to follow them */
+	uint64_t forgotten;	  /* of block: see control_page_forgotten() */
 };
 
 /* Sets counts for the manifest: call before a rotation and the stop. */

@@ -14,6 +14,7 @@ void writer_report(struct writer *writer, enum iotr_stream stream, const struct 
 	atomic_store(&of->lost_unmatched, probes->unmatched);
 	atomic_store(&of->missed, probes->missed);
 	atomic_store(&of->unfollowed, probes->unfollowed);
+	atomic_store(&of->forgotten, probes->forgotten);
 }
 
 uint64_t writer_refused(const struct writer *writer, enum iotr_stream stream)

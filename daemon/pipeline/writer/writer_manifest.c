@@ -26,6 +26,7 @@ static struct manifest_stream describe_stream(struct writer *writer, struct writ
 		.sink = &stream->sink,
 		.missed = atomic_load(&stream->missed),
 		.unfollowed = atomic_load(&stream->unfollowed),
+		.forgotten = atomic_load(&stream->forgotten),
 		.lost = lost,
 		.lost_names = atomic_load(&stream->lost_names),
 		.received = atomic_load(&stream->received) - atomic_load(&stream->dropped),

@@ -56,6 +56,7 @@ struct writer_stream {
 	_Atomic uint64_t lost_unmatched;
 	_Atomic uint64_t missed;
 	_Atomic uint64_t unfollowed;
+	_Atomic uint64_t forgotten;
 };
 
 /* A time in which the disk took no rows. */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A block request, or a bio of a device without requests: what is kept of it while it is in flight, filters, and its row. */
+#pragma once
+
+#include "aliases.bpf.h"
+#include "blockdev.bpf.h"
+#include "subtree.bpf.h"
+
+/* What caused a request. */
+struct cause {
+	struct actor actor;
+	__u64 flow; /* of the call in which its bio was queued, 0: none is known */
+};
+
+struct block_io {
+	union {
+		struct cause cause;
+		struct { /* its members */
+			struct actor actor;
+			__u64 flow;
+		};
+	};
+	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
+	__u64 queued_ns; /* when the bio was queued; 0: not seen */
+	__u64 insert_ns; /* when the request was inserted; 0: issued without insertion */
+	__u64 issue_ns;
+	__u64 sector;
+	struct bio_file file;
+	__u64 name; /* of the open file, 0: none */
+	__u32 size;
+	__u32 device;
+	__u32 disk;
+	__u32 flags;
+	__u32 operation;
+	__u8 by_bio : 1; /* this is a bio of a device without requests */
+	__u8 stacked : 1; /* a request that carries such a bio itself, not a clone */
+	__u8 alone : 1; /* one process made all of its pages dirty */
+	__u8 attribution; /* enum iotr_attribution */
+	__u8 dirtiers; /* processes that made its pages dirty; 0: not known */
+};
+
+#define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
+#define MERGED_MAX   256 /* the same, for their pages */
+#define SECTOR_SHIFT 9
+#define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
+
+HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
+HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
+HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
+HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
+
+/* Where an I/O is put together: each hook has a place of its own, which one program of a CPU uses at a time. */
+enum {
+	FRESH_BIO,
+	FRESH_STARTED,
+	FRESH_INSERTED,
+	FRESH_ISSUED,
+	FRESH_COUNT,
+};
+
+ARRAY_PER_CPU(fresh_ios, struct block_io, FRESH_COUNT);
+
+static __always_inline struct block_io *fresh_io(__u32 which)
+{
+	struct block_io *io = bpf_map_lookup_elem(&fresh_ios, &which);
+
+	if (io)
+		__builtin_memset(io, 0, sizeof(*io));
+	return io;
+}
+
+static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
+{
+	return page->operation[IOTR_BLOCK][operation & (IOTR_OPERATIONS_MAX - 1)];
+}
+
+/* Sessions whose path filter accepts an open file or, where that is 0, an inode. A global function. */
+__noinline __u64 file_within(__u64 open, __u64 inode)
+{
+	struct iotr_control *page = control_page();
+	struct place place = {};
+
+	if (open)
+		place = place_of_direct(open);
+	else if (inode)
+		place = place_of_alias(inode);
+	if (!page || !place.dentry)
+		return 0;
+	return subtree_sessions(page, subtree_find(place));
+}
+
+/* The name of an open file or, where that is 0, of an inode; 0: none is known. A global function. */
+__noinline __u64 name_of_io(__u64 open, __u64 inode)
+{
+	if (open)
+		return name_of_place(place_of_direct(open));
+	return inode ? name_of_place(place_of_alias(inode)) : 0;
+}
+
+/* A session's device filter may name the partition or the whole disk. */
+static __always_inline __u64 filter_devices(struct iotr_control *page, __u64 sessions, __u32 device,
+					    __u32 disk)
+{
+	return filter_device(page, sessions, device) | filter_device(page, sessions, disk);
+}
+
+/* Applies the filters that are decided when the I/O begins. */
+static __always_inline __u64 filter_io(struct iotr_control *page, const struct block_io *io,
+					    __u64 sessions)
+{
+	sessions &= io->actor.accepted;
+	if (sessions & page->filtered[IOTR_FILTER_DEVICE])
+		sessions = filter_devices(page, sessions, io->device, io->disk);
+	if (sessions & page->filtered[IOTR_FILTER_PATH])
+		sessions = filter_accepted(page, sessions, IOTR_FILTER_PATH,
+					   file_within(number_of(io->file.open),
+						       number_of(io->file.address)));
+	return sessions;
+}
+
+/* Sessions that record the operation and accept new events; filters are not applied. */
+static __always_inline __u64 wanted_now(struct iotr_control *page, __u32 operation)
+{
+	return wanted(page, operation) & page->open;
+}
+
+/*
+ * Bios whose requests are in no session's sample, by a hash of the bio's address. An array costs less than
+ * a hash map; a bio whose entry was overwritten gets a second draw, when its request is first seen.
+ */
+#define BIOS_OUT 8192
+
+ARRAY_OF(bios_out, __u64, BIOS_OUT, 0);
+
+static __always_inline __u64 *bio_out_entry(__u64 bio)
+{
+	__u32 index = iotr_mix(0, low_half(bio)) & (BIOS_OUT - 1);
+
+	return bpf_map_lookup_elem(&bios_out, &index);
+}
+
+/* Sets or clears the entry of a bio in `bios_out`. */
+static __always_inline void bio_out_note(__u64 bio, bool out)
+{
+	__u64 *entry = bio_out_entry(bio);
+
+	if (entry && out != (*entry == bio))
+		*entry = out ? bio : 0;
+}
+
+/* Whether a request's bio is in `bios_out`; always false while a session records every request. */
+static __always_inline bool bio_is_out(struct iotr_control *page, __u64 bio, __u64 wanted)
+{
+	__u64 *entry;
+
+	if (!bio || wanted & ~page->sampled[IOTR_BLOCK])
+		return false;
+	entry = bio_out_entry(bio);
+	return entry && *entry == bio;
+}
+
+static __always_inline void emit(struct iotr_control *page, const struct block_io *io, __u64 key,
+				 __u32 error)
+{
+	__u64 now = bpf_ktime_get_ns(), start = io->insert_ns ?: io->issue_ns, sessions;
+	struct iotr_block_record *row;
+
+	sessions = filter_begun(page, io->sessions & wanted(page, io->operation), start);
+	sessions = filter_end(page, sessions, now - io->issue_ns, io->size, error);
+	if (!sessions)
+		return;
+	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
+	if (!row)
+		return;
+	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, io->operation, sessions, start, now);
+	row->head.latency_ns = now - io->issue_ns;
+	actor_head(&row->head, &io->actor);
+	row->sector = io->sector;
+	row->size = io->size;
+	row->queue_latency_ns = io->insert_ns ? io->issue_ns - io->insert_ns :
+						     IOTR_UNKNOWN;
+	row->inode = io->file.inode;
+	row->name = io->name;
+	row->request_id = iotr_mix(iotr_mix(io->issue_ns, low_half(key)), io->sector) >> REQUEST_ID_SHIFT;
+	row->flow = io->flow;
+	row->inode_device = io->file.device;
+	row->device = io->device;
+	row->disk = io->disk;
+	row->flags = io->flags;
+	row->error = error;
+	row->attribution = io->attribution;
+	row->dirtiers = io->dirtiers;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
+	row_commit(row);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who caused what a kernel thread does for a stacked device, as disks that encrypt or have parity and loop devices leave
+ * their work to one. What is written to or read from such a device is noted by block in the table of pages made dirty, where
+ * its number stands for an address_space. When a thread passes a part on, the kernel tells (block_bio_remap) of which
+ * block that is. A loop device's thread writes into a file: there the pages are noted, whose address_space the request leads to.
+ */
+#pragma once
+
+#include "dirtied.bpf.h"
+
+#define BLOCK_SECTORS_SHIFT 3	 /* log2 of the sectors of a block of 4096 bytes */
+#define BLOCK_SHIFT	    12
+#define STACKED_BLOCKS	    512	 /* maximum of blocks of one bio or request that are noted */
+#define REMAPPED	    4096 /* entries, a power of two */
+#define LOOP_MAJOR	    7
+#define LOOP_DIRECT	    16 /* in lo_flags: it does direct I/O, with the pages that it was given */
+#define TMPFS_MAGIC	    0x01021994
+
+/* By a hash of its address: a bio that was passed on, and the number of who caused it. */
+struct remapped {
+	__u64 bio;
+	__u32 number;
+	__u32 pad;
+};
+
+ARRAY_OF(remapped, struct remapped, REMAPPED, 0);
+
+static __always_inline struct remapped *remapped_entry(__u64 bio)
+{
+	__u32 at = iotr_mix(0, low_half(bio)) >> 16 & (REMAPPED - 1);
+
+	return bpf_map_lookup_elem(&remapped, &at);
+}
+
+/* The number of who caused a bio that was passed on, or 0. */
+static __always_inline __u32 remapped_take(__u64 bio)
+{
+	struct remapped *entry = remapped_entry(bio);
+
+	if (!entry || entry->bio != bio)
+		return 0;
+	entry->bio = 0;
+	return entry->number;
+}
+
+/* A bio is passed on of what was at a sector of a device. A global function. */
+__noinline int bio_remapped(__u64 bio, __u32 device, __u64 sector)
+{
+	struct iotr_control *page = control_page();
+	struct remapped *entry = remapped_entry(bio);
+	struct task_struct *task = current_task();
+	__u32 number;
+
+	/* Parity is passed on as if it were of sector 0. */
+	if (!page || !entry || !sector || !(READ(struct task_struct, task, flags) & PF_KTHREAD))
+		return 0;
+	number = dirtied_by(page, device, sector >> BLOCK_SECTORS_SHIFT);
+	if (!number)
+		return 0;
+	entry->bio = bio;
+	entry->number = number;
+	return 0;
+}
+
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(bio_remap__3, struct bio *bio, __u32 device, __u64 sector)
+{
+	return bio_remapped(number_of((__u64)bio), device, sector);
+}
+
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(bio_remap__4, struct request_queue *queue, struct bio *bio, __u32 device, __u64 sector)
+{
+	return bio_remapped(number_of((__u64)bio), device, sector);
+}
+
+/* Notes who caused what is done with blocks of a device, or of an address_space. A global function. */
+__noinline int blocks_note(__u64 mapping, __u64 first, __u32 blocks, __u32 number, bool written)
+{
+	struct iotr_control *page = control_page();
+
+	if (!page)
+		return 0;
+	for (__u32 i = 0; i < STACKED_BLOCKS && i < blocks; i++)
+		dirtied_put(page, mapping, first + i, number, written);
+	return 0;
+}
+
+/* Blocks that bytes from a position on lie in. */
+static __always_inline __u32 blocks_of(__u64 position, __u32 bytes)
+{
+	return ((position + bytes + (1 << BLOCK_SHIFT) - 1) >> BLOCK_SHIFT) - (position >> BLOCK_SHIFT);
+}
+
+/* The address_space of the file that a loop device writes a request to, through the page cache; 0: none. Sets where. */
+static __always_inline __u64 loop_mapping(const struct iotr_control *page, __u64 queue, __u64 *offset)
+{
+	__u64 loop = ADDRESS(struct request_queue, queue, queuedata), file, mapping, inode;
+
+	if (!loop || !page->loop.file || (__u32)address_at(loop + page->loop.flags) & LOOP_DIRECT)
+		return 0;
+	file = address_at(loop + page->loop.file);
+	mapping = file ? ADDRESS(struct file, file, f_mapping) : 0;
+	inode = mapping ? ADDRESS(struct address_space, mapping, host) : 0;
+	if (!inode || READ(struct super_block, READ(struct inode, inode, i_sb), s_magic) == TMPFS_MAGIC)
+		return 0;
+	*offset = address_at(loop + page->loop.offset);
+	return mapping;
+}
+
+/* Notes who caused a write to a loop device, before its thread does it. A global function. */
+__noinline int loop_note(__u64 queue, __u64 sector, __u32 bytes, __u32 number)
+{
+	struct iotr_control *page = control_page();
+	__u64 offset = 0, mapping = page ? loop_mapping(page, queue, &offset) : 0;
+
+	if (!mapping)
+		return 0;
+	offset += sector << 9;
+	return blocks_note(mapping, offset >> BLOCK_SHIFT, blocks_of(offset, bytes), number, false);
+}

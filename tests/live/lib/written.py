@@ -12,6 +12,13 @@ FORMATS = {'ext4': (64, 'mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_
            'xfs': (320, 'mkfs.xfs', '-q', '-f'), 'btrfs': (320, 'mkfs.btrfs', '-q', '-f')}
 
 
+def since(*wanted):
+    """For what earlier kernels do not tell."""
+    release = tuple(int(part) for part in os.uname().release.split('-')[0].split('.')[:2])
+    if release < wanted:
+        raise Skip('kernels before %d.%d do not tell' % wanted)
+
+
 class Ground:
     """A file system on a loop device of its own."""
 

@@ -22,6 +22,7 @@
 #include "escape.h"
 #include "instance.h"
 #include "log.h"
+#include "privilege.h"
 #include "protocol.h"
 
 struct manager {
@@ -312,11 +313,30 @@ static void raise_descriptors(void)
 		log_warning("cannot raise the limit of open files, for lack of which sessions may be refused: %s", strerror(errno));
 }
 
+/* Kernels before 5.11 count maps as locked memory, and to raise its limit takes a right that is given up. */
+static void raise_locked_memory(void)
+{
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &all) < 0)
+		log_debug("the limit of locked memory stays: %s", strerror(errno));
+}
+
+static void give_up_privileges(void)
+{
+	int r = privilege_reduce();
+
+	if (r < 0)
+		log_warning("cannot give up the capabilities that are not needed: %s", strerror(-r));
+}
+
 static int start(struct manager *manager)
 {
 	int first = 0, inherited, r;
 
 	raise_descriptors();
+	raise_locked_memory();
+	give_up_privileges();
 	inherited = listener_inherit(&first);
 	if (inherited < 0) {
 		log_error("cannot use the socket from systemd: %s", strerror(-inherited));

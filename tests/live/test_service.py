@@ -9,6 +9,7 @@ from lib.registry import Failure, Skip, check, equal, test, wait_for
 
 DROP_IN = '/run/systemd/system/iotracerd.service.d'
 SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
+EXPOSURE = 5.1  # that of `systemd-analyze security`, at most
 
 
 def journal(world, lines):
@@ -104,6 +105,29 @@ def watched(world):
     running(world)
     equal(show(world, 'iotracerd', 'Type'), 'notify', 'type')
     check(show(world, 'iotracerd', 'WatchdogUSec') not in ('', '0', 'infinity'), 'no watchdog')
+
+
+def told_capabilities(pid):
+    """The sets of capabilities of a process, by name."""
+    with open('/proc/%s/status' % pid, encoding='ascii') as file:
+        lines = [line.split() for line in file if line.startswith('Cap')]
+    return {name.rstrip(':'): int(bits, 16) for name, bits in lines}
+
+
+@test
+def confined(world):
+    """What the daemon may do is what its unit names, and no protection of the unit was lost on the way."""
+    running(world)
+    sets = told_capabilities(show(world, 'iotracerd', 'MainPID'))
+    bound = sets['CapBnd']
+    equal((sets['CapPrm'], sets['CapEff'], sets['CapInh'], sets['CapAmb']), (bound, bound, 0, 0), 'capabilities')
+    named = show(world, 'iotracerd', 'CapabilityBoundingSet').split()
+    equal(bin(bound).count('1'), len(named), 'number of capabilities, of ' + ' '.join(named))
+    for name in ('cap_sys_module', 'cap_sys_rawio', 'cap_net_admin', 'cap_mknod', 'cap_setpcap'):
+        check(name not in named, 'the unit has ' + name)
+    told = world.command('systemd-analyze', 'security', '--no-pager', '--threshold=%d' % (EXPOSURE * 10), 'iotracerd',
+                         check=False)
+    check(not told.returncode, 'more exposed than %.1f' % EXPOSURE, *told.stdout.splitlines()[-3:], *told.stderr.splitlines())
 
 
 @test

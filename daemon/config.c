@@ -21,6 +21,7 @@
 
 #include "cleanup.h"
 #include "log.h"
+#include "nearest.h"
 #include "protocol.h"
 #include "settings.def"
 #include "units.h"
@@ -279,6 +280,17 @@ static void add_rule(struct reader *reader, enum system_rule_kind kind, const ch
 		     value, wrong);
 }
 
+static void tell_unknown(const struct reader *reader, const char *key)
+{
+	struct iotr_nearest near = { .word = key };
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!strcmp(settings[i].section, reader->section))
+			iotr_nearest_try(&near, settings[i].key);
+	tell(reader->audience, CONFIG_UNKNOWN, near.best ? "%s:%u: [%s] has no key %s (is it %s?)" : "%s:%u: [%s] has no key %s",
+	     reader->path, reader->line, reader->section, key, near.best);
+}
+
 static void set(struct reader *reader, const char *key, const char *value)
 {
 	const struct setting *setting = find_setting(reader->section, key);
@@ -289,8 +301,7 @@ static void set(struct reader *reader, const char *key, const char *value)
 	else if (kind >= 0)
 		add_rule(reader, kind, value);
 	else
-		tell(reader->audience, CONFIG_UNKNOWN, "%s:%u: [%s] has no key %s", reader->path, reader->line,
-		     reader->section, key);
+		tell_unknown(reader, key);
 }
 
 static void read_assignment(struct reader *reader, char *text)

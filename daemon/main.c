@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "config_check.h"
 #include "log.h"
 #include "manager.h"
 #include "protocol.h"
@@ -26,11 +28,12 @@ static const char help[] =
 	"      --log-dir DIR      folder of the traces [" CONFIG_LOG_DIR "]\n"
 	"      --state-dir DIR    folder of what is kept between runs [" CONFIG_STATE_DIR "]\n"
 	"      --config FILE      configuration, with drop-ins in FILE.d [" CONFIG_PATH "]\n"
+	"      --check-config     say what is wrong in the configuration, or in the file that follows, and end\n"
 	"      --level LEVEL      how system calls are seen: auto, function or tracepoint [auto]\n"
 	"  -h, --help             show this\n"
 	"      --version          show the version\n";
 
-enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_PATH };
+enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_CHECK, OPTION_PATH };
 
 /* Options whose value is a path, and the member that takes it. */
 static const struct {
@@ -48,6 +51,7 @@ static const struct option options[] = {
 	{ "log-dir", required_argument, NULL, OPTION_PATH + 1 },
 	{ "state-dir", required_argument, NULL, OPTION_PATH + 2 },
 	{ "config", required_argument, NULL, OPTION_PATH + 3 },
+	{ "check-config", no_argument, NULL, OPTION_CHECK },
 	{ "level", required_argument, NULL, OPTION_LEVEL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -65,6 +69,8 @@ static void show(const char *text)
 	fputs(text, stdout);
 	exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
+
+enum { CONFIG_OPTION = 3 }; /* its place in the table above */
 
 /* Makes the path absolute, as the daemon may change its working directory. */
 static void take_path(struct manager_options *chosen, int number, const char *path)
@@ -91,9 +97,14 @@ static const char *known_level(const char *level)
 	return NULL;
 }
 
+static bool checking; /* only the configuration is looked at */
+
 static void take_option(struct manager_options *chosen, int option)
 {
 	switch (option) {
+	case OPTION_CHECK:
+		checking = true;
+		break;
 	case OPTION_PATH ... OPTION_PATH + 3:
 		take_path(chosen, option - OPTION_PATH, optarg);
 		break;
@@ -124,8 +135,13 @@ int main(int argc, char **argv)
 		return snapshot_helper();
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
+	if (checking && optind + 1 == argc)
+		take_path(&chosen, CONFIG_OPTION, argv[optind++]);
 	if (optind < argc)
 		usage_error("only options are taken", argv[optind]);
+
+	if (checking)
+		return config_check(*chosen.config ? chosen.config : CONFIG_PATH, *chosen.config) ? EXIT_SUCCESS : EXIT_FAILURE;
 
 	log_open();
 	r = manager_new(&chosen, &manager);

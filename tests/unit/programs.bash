@@ -214,6 +214,29 @@ err "runs already: $socket"
 "$daemon" --config "$work/none" 2>"$work/err"
 [ $? = 1 ] || fail 'iotracerd with a configuration that is not there'
 
+said='iotracerd --check-config'
+check_config() { # STATUS [FILE]
+	"$daemon" --check-config "${@:2}" 2>"$work/err" >"$work/out"
+	[ $? = "$1" ] || fail "$said ${*:2}: not $1"
+	no_out
+}
+mkdir -p "$work/good.d"
+printf '[Storage]\nMaxUse=10G\n' >"$work/good"
+check_config 0 "$work/good"
+no_err
+"$daemon" --config "$work/good" --check-config || fail "$said with --config"
+printf '[Storage]\nMaxUsage=10G\n' >"$work/good.d/1.conf"
+check_config 0 "$work/good"
+err "^$work/good.d/1.conf:2: \\[Storage\\] has no key MaxUsage \\(is it MaxUse\\?\\), which is ignored$"
+printf '[Storage]\n\nKeepFree=10Q\033\n[Daemon]\nResume=perhaps\n' >"$work/good.d/1.conf"
+check_config 1 "$work/good"
+err "^$work/good.d/1.conf:3: KeepFree=10Q.*: it is no size"
+err "^$work/good.d/1.conf:5: Resume=perhaps: it is neither yes nor no$"
+grep -q $'\033' "$work/err" && fail 'a control character is printed'
+check_config 1 "$work/none"
+err "^$work/none: No such file"
+check_config 2 "$work/good" "$work/none"
+
 expect 0 version
 out '^iotracerd [0-9.]+$'
 expect 0 list

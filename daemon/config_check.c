@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "config.h"
+#include "escape.h"
+
+/* What a file says may contain any byte; it must not command the terminal. */
+static void on_finding(enum config_finding finding, const char *sentence, void *userdata)
+{
+	size_t length = strlen(sentence);
+	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1);
+	bool *usable = userdata;
+
+	if (finding != CONFIG_UNKNOWN)
+		*usable = false;
+	if (!escaped)
+		return;
+	length = escape_text(sentence, length, escaped);
+	fprintf(stderr, "%.*s%s\n", (int)length, escaped, finding == CONFIG_UNKNOWN ? ", which is ignored" : "");
+}
+
+bool config_check(const char *path, bool required)
+{
+	struct config config;
+	bool usable = true;
+	int r = config_examine(path, required, &config, on_finding, &usable);
+
+	return r >= 0 && usable;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `iotracerd --check-config`: what is wrong in a configuration, before it is one that a daemon has. Main thread only. */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Reads the file and its drop-ins as config_examine() does, and writes each finding to stderr as a line that
+ * begins with file and line. Whether the configuration can be used: a name that nobody knows is a warning, as
+ * it is for the daemon.
+ */
+bool config_check(const char *path, bool required);

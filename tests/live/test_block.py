@@ -280,7 +280,7 @@ def orphans():
             shell.kill()
 
 
-@test
+@test(host_only=True)  # the machines have no such kernel
 def ends_unseen(world):
     """A hardened kernel runs no BPF program in process 1, nor in its interrupts: requests that end there count as lost."""
     image = world.path('image')

@@ -43,7 +43,7 @@ def after_a_crash(world):
     daemon, client = world.own_daemon()
     world.session('--vfs', '--pid', os.getpid(), ctl=client).start()
     daemon.stop(signal.SIGKILL)
-    daemon.start()
+    daemon.start(loaded=False)
     with world.session('--vfs', '--command', 'iotr-trigger', ctl=client) as session:
         _, expected = world.trigger.run('read', world.path('work'))
     complete(world, expected, session.rows())

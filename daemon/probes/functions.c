@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -17,6 +19,15 @@
 #include "probes/clone.h"
 #include "probes/leave_behind.h"
 #include "thread.h"
+
+/*
+ * Seconds that hooks stay after the last session: each takes the kernel milliseconds to attach, and whoever ends a
+ * session often begins another one soon, which has them at once then.
+ */
+#define LINGER_S 5
+
+/* Of the thread while it detaches them, for which nobody waits: seconds of a CPU in all. */
+#define NICE 10
 
 /* In the order of attachment: an entry program without its exit program would leave a slot in use. */
 enum side {
@@ -194,6 +205,7 @@ static bool carry_out(struct functions *functions, uint32_t order, bool attached
 {
 	size_t count = functions->count;
 
+	setpriority(PRIO_PROCESS, 0, attached ? 0 : NICE); /* on Linux this affects the calling thread alone */
 	for (size_t i = 0; i < count; i++) {
 		if (atomic_load(&functions->quit) || atomic_load(&functions->order) != order)
 			return false;
@@ -202,6 +214,19 @@ static bool carry_out(struct functions *functions, uint32_t order, bool attached
 			reach(functions, order, i + 1);
 	}
 	return true;
+}
+
+/* Before hooks are detached, with the lock. False: they are not, as there is another order by now. */
+static bool linger(struct functions *functions, uint32_t order)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += LINGER_S;
+	while (!functions->quit && functions->order == order)
+		if (pthread_cond_timedwait(&functions->changed, &functions->lock, &until) == ETIMEDOUT)
+			return true;
+	return false;
 }
 
 static void *work(void *userdata)
@@ -217,6 +242,8 @@ static void *work(void *userdata)
 			pthread_cond_wait(&functions->changed, &functions->lock);
 			continue;
 		}
+		if (!attached && !linger(functions, order))
+			continue;
 		pthread_mutex_unlock(&functions->lock);
 		whole = carry_out(functions, order, attached);
 		pthread_mutex_lock(&functions->lock);
@@ -300,13 +327,17 @@ int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
 	size_t most = call_count + inodes_count(inodes);
 	struct functions *functions = calloc(1, sizeof(*functions) + most * sizeof(functions->all[0]));
 	struct bpf_program *program;
+	pthread_condattr_t clock;
 
 	if (!functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < most; i++)
 		functions->all[i] = (struct function){ .programs = { -1, -1 }, .links = { -1, -1 } };
 	pthread_mutex_init(&functions->lock, NULL);
-	pthread_cond_init(&functions->changed, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&functions->changed, &clock);
+	pthread_condattr_destroy(&clock);
 	functions->notice = notice;
 	if (inodes)
 		bpf_object__for_each_program(program, inodes)

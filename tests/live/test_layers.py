@@ -2,7 +2,7 @@
 """Counts of I/O by layer: known I/O on disks of our own, and the kernel's own counts beside them."""
 import os
 
-from lib.layers import PAGE, as_the_disk, counting, disk_counts, ext4, memory_disk, run
+from lib.layers import PAGE, as_the_disk, both_counts, counting, ext4, memory_disk, run
 from lib.registry import Skip, check, equal, test
 from lib.world import device_number
 
@@ -12,7 +12,7 @@ def fsync_of_each_byte(world):
     device = memory_disk(world)
     folder = ext4(world, device)
     with counting(world) as count:
-        before = disk_counts(device)
+        before = both_counts(count, device)
         pid = run('''
 file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 for at in range(100):
@@ -33,7 +33,7 @@ def direct(world):
     device = memory_disk(world)
     folder = ext4(world, device)
     with counting(world) as count:
-        before = disk_counts(device)
+        before = both_counts(count, device)
         pid = run('''
 file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_DIRECT)
 block = mmap.mmap(-1, 1 << 20)
@@ -86,7 +86,7 @@ for at in range(int(sys.argv[2]), 256, 2):
     os.pwrite(file, bytes(4096), at * 4096)
 '''
     with counting(world) as count:
-        before = disk_counts(device)
+        before = both_counts(count, device)
         pids = [run(code, os.path.join(folder, 'file'), first) for first in (0, 1)]
         world.command('sync', '-f', folder)
         for pid in pids:
@@ -123,7 +123,7 @@ def stacked_once(world):
     upper = '/dev/mapper/' + name
     folder = ext4(world, upper)
     with counting(world) as count:
-        before = disk_counts(device)
+        before = both_counts(count, device)
         pid = run('''
 file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_DIRECT)
 os.pwritev(file, [mmap.mmap(-1, 1 << 20)], 0)
@@ -238,11 +238,12 @@ for page in range(16):
 @test
 def short_lives(world):
     """Processes that have ended have their counts and their names."""
-    folder = ext4(world, memory_disk(world))
+    device = memory_disk(world)
+    folder = ext4(world, device)
     with counting(world) as count:
         for number in range(50):
             world.command('dd', 'if=/dev/zero', 'of=%s/%d' % (folder, number), 'bs=4096', 'count=1', 'status=none')
-        found = [one for one in count.read() if one['command'] == 'dd' and one['app_write'][1]]
+        found = [one for one in count.read() if one['device'] == device_number(device) and one['command'] == 'dd']
         equal([one['app_write'] for one in found], [[1, 4096, 0]] * 50, 'written by each')
         equal({one['executable'] for one in found}, {'dd'}, 'executables')
         check(all(one['exited_ns'] and one['cgroup_id'] for one in found), 'ends and cgroups', found[0])

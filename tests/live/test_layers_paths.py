@@ -4,7 +4,7 @@ import mmap
 import os
 
 from lib import aio, uring
-from lib.layers import PAGE, as_the_disk, counting, disk_counts, ext4, memory_disk, mounted, run
+from lib.layers import PAGE, as_the_disk, both_counts, counting, ext4, memory_disk, mounted, run
 from lib.mapped import Mapping
 from lib.registry import Skip, check, equal, test
 from lib.world import device_number
@@ -44,7 +44,7 @@ def io_uring(world):
     except OSError as error:
         raise Skip('io_uring: %s' % error) from None
     with ring, counting(world) as count:
-        before = disk_counts(one.device)
+        before = both_counts(count, one.device)
         for opcode in ('WRITE', 'READ'):
             for page in range(COUNT):
                 ring.push(opcode, one.fd, one.buffer.address, PAGE, off=page * PAGE)
@@ -57,7 +57,7 @@ def io_uring(world):
 def libaio(world):
     one = Asynchronous(world)
     with counting(world) as count, aio.Context(COUNT) as context:
-        before = disk_counts(one.device)
+        before = both_counts(count, one.device)
         for operation in (aio.PWRITE, aio.PREAD):
             results = context.run([aio.block(operation, one.fd, one.buffer.address, PAGE, page * PAGE)
                                    for page in range(COUNT)])
@@ -74,7 +74,7 @@ def other_file_system(world, own_layer, direct, kind, *make):
     device = memory_disk(world, 512 << 20)
     folder = mounted(world, device, kind, *make)
     with counting(world) as count:
-        before = disk_counts(device)
+        before = both_counts(count, device)
         pid = run('''
 path = sys.argv[1]
 file = os.open(path, os.O_RDWR | os.O_CREAT)

@@ -104,15 +104,23 @@ def disk_counts(device):
             if at < len(words)}
 
 
+def both_counts(count, device):
+    """What the disk has counted, and what all accounts have of it: at a time at which no request ended, whoever's it was."""
+    while True:
+        disk = disk_counts(device)
+        sums = count.of(device=device_number(device))
+        time.sleep(0.1)  # a request's end is told to the one before the other
+        if disk_counts(device) == disk:
+            return disk, {layer: sums[layer][:2] for layer in disk}
+
+
 def as_the_disk(count, device, before, barriers=0):
     """
-    What all accounts have of the device is what its driver counted meanwhile. Requests that only ask for a flush are writes
-    to the driver; there are at most `barriers`.
+    What all accounts have of the device is what its driver counted since both_counts() returned `before`. Requests that only
+    ask for a flush are writes to the driver; there are at most `barriers`.
     """
-    time.sleep(0.2)  # a request's end is told to the one before the other
-    after = disk_counts(device)
-    sums = count.of(device=device_number(device))
-    did = {layer: tuple(b - a for a, b in zip(before[layer], after[layer])) for layer in after}
-    empty = min(max(did['device_write'][0] - sums['device_write'][0], 0), barriers)
+    less = lambda now, then: {layer: tuple(b - a for a, b in zip(then[layer], now[layer])) for layer in now}
+    did, counted = map(less, both_counts(count, device), before)
+    empty = min(max(did['device_write'][0] - counted['device_write'][0], 0), barriers)
     did['device_write'] = (did['device_write'][0] - empty, did['device_write'][1])
-    equal({layer: sums[layer][:2] for layer in after}, did, 'what the disk did')
+    equal(counted, did, 'what the disk did')

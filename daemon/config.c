@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "config_parse.h"
 #include "log.h"
 #include "nearest.h"
 #include "protocol.h"
@@ -56,101 +57,15 @@ struct setting {
 	size_t size;
 };
 
-static const char *parse_log_level(const char *value, void *field)
-{
-	int level = log_level_find(value);
-
-	if (level < 0)
-		return "it is none of error, warning, notice, info, debug";
-	*(int *)field = level;
-	return NULL;
-}
-
-static const char *parse_directory(const char *value, void *field)
-{
-	if (*value != '/')
-		return "the path is not absolute";
-	if (strlen(value) >= PATH_MAX)
-		return "the path is too long";
-	strcpy(field, value);
-	return NULL;
-}
-
-/* The word "off" gives 0. */
-static const char *parse_interval(const char *value, void *field)
-{
-	uint64_t ns = 0;
-
-	if (strcmp(value, "off") && iotr_parse_duration(value, &ns) < 0)
-		return "it is neither a duration, as 5m, nor off";
-	if (strcmp(value, "off") && (ns < IOTR_SNAPSHOTS_INTERVAL_MIN || ns > INT64_MAX))
-		return "it is less than a second, or more than 64 bits hold";
-	*(uint64_t *)field = ns;
-	return NULL;
-}
-
-static const char *parse_depth(const char *value, void *field)
-{
-	uint64_t depth;
-
-	if (iotr_parse_number(value, IOTR_SNAPSHOTS_DEPTH_MAX, &depth) < 0)
-		return "it is not a number from 0 to 65535";
-	*(uint32_t *)field = (uint32_t)depth;
-	return NULL;
-}
-
-static const char *parse_country(const char *value, void *field)
-{
-	if (strlen(value) != 2 || !isupper((unsigned char)value[0]) || !isupper((unsigned char)value[1]))
-		return "it is not a country's two capital letters";
-	strcpy(field, value);
-	return NULL;
-}
-
-static const char *parse_flag(const char *value, void *field)
-{
-	bool yes = !strcasecmp(value, "yes") || !strcasecmp(value, "true") ||
-		   !strcasecmp(value, "on") || !strcmp(value, "1");
-	bool no = !strcasecmp(value, "no") || !strcasecmp(value, "false") ||
-		  !strcasecmp(value, "off") || !strcmp(value, "0");
-
-	if (yes == no)
-		return "it is neither yes nor no";
-	*(bool *)field = yes;
-	return NULL;
-}
-
-static const char *parse_share(const char *value, void *field)
-{
-	struct iotr_share share;
-	int r = iotr_parse_share(value, &share);
-
-	if (r < 0)
-		return r == -ERANGE ? "it is out of range"
-				    : "it is no size (10G), percentage (10%) or infinity";
-	*(struct iotr_share *)field = share;
-	return NULL;
-}
-
-static const char *parse_free(const char *value, void *field)
-{
-	struct iotr_share *share = field;
-
-	if (strcmp(value, "0"))
-		return strcmp(value, "infinity") ? parse_share(value, field)
-						 : "then nothing could be written";
-	*share = (struct iotr_share){ 0 };
-	return NULL;
-}
-
 #define SETTING(section, key, parse, field, ...) \
-	{ #section, #key, parse_##parse, offsetof(struct config, field), sizeof(defaults.field) },
+	{ #section, #key, config_parse_##parse, offsetof(struct config, field), sizeof(defaults.field) },
 
 static const struct setting settings[] = { IOTR_SETTINGS(SETTING) };
 
 /* The receiver of findings about what cannot be understood, with its argument. */
 struct audience {
 	config_critic critic;
+	config_listener listener; /* NULL: nobody wants to know where values come from */
 	void *userdata;
 };
 
@@ -183,6 +98,14 @@ struct reader {
 	bool skip; /* the section is unknown and its lines are ignored; one warning was given */
 	struct config *config;
 };
+
+/* Findings go before it; what is told here holds, unless another line takes it back. */
+static void tell_taken(const struct reader *reader, const char *key, const char *value)
+{
+	if (reader->audience->listener)
+		reader->audience->listener(reader->section, key, value, reader->path, reader->line,
+					   reader->audience->userdata);
+}
 
 static char *strip(char *text)
 {
@@ -255,6 +178,8 @@ static void apply(struct reader *reader, const struct setting *setting, const ch
 	if (wrong)
 		tell(reader->audience, CONFIG_WRONG, "%s:%u: %s=%s: %s", reader->path, reader->line,
 		     setting->key, value, wrong);
+	else
+		tell_taken(reader, setting->key, value);
 }
 
 static int find_kind(const char *key)
@@ -278,6 +203,8 @@ static void add_rule(struct reader *reader, enum system_rule_kind kind, const ch
 	if (wrong)
 		tell(reader->audience, CONFIG_WRONG, "%s:%u: %s=%s: %s", reader->path, reader->line, system_rule_key(kind),
 		     value, wrong);
+	else
+		tell_taken(reader, system_rule_key(kind), value);
 }
 
 static void tell_unknown(const struct reader *reader, const char *key)
@@ -463,21 +390,31 @@ static void read_drop_ins(const char *path, const struct audience *audience, str
 		tell(audience, CONFIG_WRONG, "%s: %s", folder, strerror(errno));
 }
 
-int config_examine(const char *path, bool required, struct config *config, config_critic critic,
-		   void *userdata)
+static int examine(const char *path, bool required, struct config *config, const struct audience *audience)
 {
-	const struct audience audience = { critic, userdata };
 	const char *why = NULL;
 	int r;
 
 	*config = defaults;
-	r = read_file(path, &audience, config, &why);
+	r = read_file(path, audience, config, &why);
 	if (r < 0 && (required || r != -ENOENT)) {
-		tell(&audience, CONFIG_REFUSED, "%s: %s", path, why ?: strerror(-r));
+		tell(audience, CONFIG_REFUSED, "%s: %s", path, why ?: strerror(-r));
 		return r;
 	}
-	read_drop_ins(path, &audience, config);
+	read_drop_ins(path, audience, config);
 	return 0;
+}
+
+int config_examine(const char *path, bool required, struct config *config, config_critic critic,
+		   void *userdata)
+{
+	return examine(path, required, config, &(struct audience){ critic, NULL, userdata });
+}
+
+int config_follow(const char *path, bool required, struct config *config, config_critic critic,
+		  config_listener listener, void *userdata)
+{
+	return examine(path, required, config, &(struct audience){ critic, listener, userdata });
 }
 
 static void log_finding(enum config_finding finding, const char *sentence, void *userdata)

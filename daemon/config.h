@@ -51,3 +51,13 @@ enum config_finding {
 typedef void (*config_critic)(enum config_finding finding, const char *sentence, void *userdata);
 int config_examine(const char *path, bool required, struct config *config, config_critic critic,
 		   void *userdata);
+
+/*
+ * The same, and each assignment that was understood goes to `listener`, in the order in which they apply: of a
+ * setting the last one holds, and an empty value stands for the default; rules of a storage system add up. The
+ * texts are the reader's, and valid during the call.
+ */
+typedef void (*config_listener)(const char *section, const char *key, const char *value, const char *path,
+				unsigned line, void *userdata);
+int config_follow(const char *path, bool required, struct config *config, config_critic critic,
+		  config_listener listener, void *userdata);

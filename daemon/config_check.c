@@ -10,18 +10,24 @@
 #include "escape.h"
 
 /* What a file says may contain any byte; it must not command the terminal. */
-static void on_finding(enum config_finding finding, const char *sentence, void *userdata)
+void config_finding_print(enum config_finding finding, const char *sentence)
 {
 	size_t length = strlen(sentence);
 	_cleanup_free_ char *escaped = malloc(ESCAPE_MAX(length) + 1);
-	bool *usable = userdata;
 
-	if (finding != CONFIG_UNKNOWN)
-		*usable = false;
 	if (!escaped)
 		return;
 	length = escape_text(sentence, length, escaped);
 	fprintf(stderr, "%.*s%s\n", (int)length, escaped, finding == CONFIG_UNKNOWN ? ", which is ignored" : "");
+}
+
+static void on_finding(enum config_finding finding, const char *sentence, void *userdata)
+{
+	bool *usable = userdata;
+
+	config_finding_print(finding, sentence);
+	if (finding != CONFIG_UNKNOWN)
+		*usable = false;
 }
 
 bool config_check(const char *path, bool required)

@@ -4,9 +4,14 @@
 
 #include <stdbool.h>
 
+#include "config.h"
+
 /*
  * Reads the file and its drop-ins as config_examine() does, and writes each finding to stderr as a line that
  * begins with file and line. Whether the configuration can be used: a name that nobody knows is a warning, as
  * it is for the daemon.
  */
 bool config_check(const char *path, bool required);
+
+/* Writes a finding to stderr, as a line of printable characters. */
+void config_finding_print(enum config_finding finding, const char *sentence);

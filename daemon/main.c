@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "config_check.h"
+#include "config_dump.h"
 #include "log.h"
 #include "manager.h"
 #include "protocol.h"
@@ -29,11 +30,12 @@ static const char help[] =
 	"      --state-dir DIR    folder of what is kept between runs [" CONFIG_STATE_DIR "]\n"
 	"      --config FILE      configuration, with drop-ins in FILE.d [" CONFIG_PATH "]\n"
 	"      --check-config     say what is wrong in the configuration, or in the file that follows, and end\n"
+	"      --dump-config      print all settings, each with the file that it is from, and end\n"
 	"      --level LEVEL      how system calls are seen: auto, function or tracepoint [auto]\n"
 	"  -h, --help             show this\n"
 	"      --version          show the version\n";
 
-enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_CHECK, OPTION_PATH };
+enum { OPTION_LEVEL = 256, OPTION_VERSION, OPTION_CHECK, OPTION_DUMP, OPTION_PATH };
 
 /* Options whose value is a path, and the member that takes it. */
 static const struct {
@@ -52,6 +54,7 @@ static const struct option options[] = {
 	{ "state-dir", required_argument, NULL, OPTION_PATH + 2 },
 	{ "config", required_argument, NULL, OPTION_PATH + 3 },
 	{ "check-config", no_argument, NULL, OPTION_CHECK },
+	{ "dump-config", no_argument, NULL, OPTION_DUMP },
 	{ "level", required_argument, NULL, OPTION_LEVEL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -97,13 +100,17 @@ static const char *known_level(const char *level)
 	return NULL;
 }
 
-static bool checking; /* only the configuration is looked at */
+/* What is done with the configuration in place of serving; NULL: the daemon serves. */
+static bool (*look_at_config)(const char *path, bool required);
 
 static void take_option(struct manager_options *chosen, int option)
 {
 	switch (option) {
 	case OPTION_CHECK:
-		checking = true;
+		look_at_config = config_check;
+		break;
+	case OPTION_DUMP:
+		look_at_config = config_dump;
 		break;
 	case OPTION_PATH ... OPTION_PATH + 3:
 		take_path(chosen, option - OPTION_PATH, optarg);
@@ -135,13 +142,13 @@ int main(int argc, char **argv)
 		return snapshot_helper();
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
-	if (checking && optind + 1 == argc)
+	if (look_at_config == config_check && optind + 1 == argc)
 		take_path(&chosen, CONFIG_OPTION, argv[optind++]);
 	if (optind < argc)
 		usage_error("only options are taken", argv[optind]);
 
-	if (checking)
-		return config_check(*chosen.config ? chosen.config : CONFIG_PATH, *chosen.config) ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (look_at_config)
+		return look_at_config(*chosen.config ? chosen.config : CONFIG_PATH, *chosen.config) ? EXIT_SUCCESS : EXIT_FAILURE;
 
 	log_open();
 	r = manager_new(&chosen, &manager);

@@ -237,6 +237,23 @@ check_config 1 "$work/none"
 err "^$work/none: No such file"
 check_config 2 "$work/good" "$work/none"
 
+said='iotracerd --dump-config'
+printf '[Storage]\nKeepFree=2G\nMaxUse=20G\n[Daemon]\nResume=no\n[Daemon]\nResume=\n[System S]\nCommand=s\n' >"$work/good.d/1.conf"
+"$daemon" --config "$work/good" --dump-config >"$work/out" 2>"$work/err" || fail "$said"
+no_err
+dumped() { # COMMENT LINE
+	grep -Fx -A1 "# $1" "$work/out" | grep -qFx -- "$2" || fail "$said: $2 is not of $1"
+}
+dumped "$work/good.d/1.conf:3" MaxUse=20G
+dumped "$work/good.d/1.conf:2" KeepFree=2G
+dumped "$work/good.d/1.conf:9" Command=s
+dumped 'the default' Resume=yes
+cp "$work/out" "$work/again"
+"$daemon" --config "$work/again" --dump-config | grep -v '^#' | cmp - <(grep -v '^#' "$work/out") || fail "$said of what it printed"
+printf 'MaxUse=1\n' >"$work/good.d/1.conf"
+"$daemon" --config "$work/good" --dump-config >"$work/out" 2>"$work/err" && fail "$said of what cannot be used"
+err "^$work/good.d/1.conf:1: 'MaxUse=1' stands before any section$"
+
 expect 0 version
 out '^iotracerd [0-9.]+$'
 expect 0 list

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config_parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "log.h"
+#include "session_spec.h"
+#include "units.h"
+
+const char *config_parse_log_level(const char *value, void *field)
+{
+	int level = log_level_find(value);
+
+	if (level < 0)
+		return "it is none of error, warning, notice, info, debug";
+	*(int *)field = level;
+	return NULL;
+}
+
+const char *config_parse_directory(const char *value, void *field)
+{
+	if (*value != '/')
+		return "the path is not absolute";
+	if (strlen(value) >= PATH_MAX)
+		return "the path is too long";
+	strcpy(field, value);
+	return NULL;
+}
+
+/* The word "off" gives 0. */
+const char *config_parse_interval(const char *value, void *field)
+{
+	uint64_t ns = 0;
+
+	if (strcmp(value, "off") && iotr_parse_duration(value, &ns) < 0)
+		return "it is neither a duration, as 5m, nor off";
+	if (strcmp(value, "off") && (ns < IOTR_SNAPSHOTS_INTERVAL_MIN || ns > INT64_MAX))
+		return "it is less than a second, or more than 64 bits hold";
+	*(uint64_t *)field = ns;
+	return NULL;
+}
+
+const char *config_parse_depth(const char *value, void *field)
+{
+	uint64_t depth;
+
+	if (iotr_parse_number(value, IOTR_SNAPSHOTS_DEPTH_MAX, &depth) < 0)
+		return "it is not a number from 0 to 65535";
+	*(uint32_t *)field = (uint32_t)depth;
+	return NULL;
+}
+
+const char *config_parse_country(const char *value, void *field)
+{
+	if (strlen(value) != 2 || !isupper((unsigned char)value[0]) || !isupper((unsigned char)value[1]))
+		return "it is not a country's two capital letters";
+	strcpy(field, value);
+	return NULL;
+}
+
+const char *config_parse_flag(const char *value, void *field)
+{
+	bool yes = !strcasecmp(value, "yes") || !strcasecmp(value, "true") ||
+		   !strcasecmp(value, "on") || !strcmp(value, "1");
+	bool no = !strcasecmp(value, "no") || !strcasecmp(value, "false") ||
+		  !strcasecmp(value, "off") || !strcmp(value, "0");
+
+	if (yes == no)
+		return "it is neither yes nor no";
+	*(bool *)field = yes;
+	return NULL;
+}
+
+const char *config_parse_share(const char *value, void *field)
+{
+	struct iotr_share share;
+	int r = iotr_parse_share(value, &share);
+
+	if (r < 0)
+		return r == -ERANGE ? "it is out of range"
+				    : "it is no size (10G), percentage (10%) or infinity";
+	*(struct iotr_share *)field = share;
+	return NULL;
+}
+
+const char *config_parse_free(const char *value, void *field)
+{
+	struct iotr_share *share = field;
+
+	if (strcmp(value, "0"))
+		return strcmp(value, "infinity") ? config_parse_share(value, field)
+						 : "then nothing could be written";
+	*share = (struct iotr_share){ 0 };
+	return NULL;
+}

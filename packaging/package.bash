@@ -47,11 +47,12 @@ require_program() { # NAME...
     done
 }
 
-# Without what was built, and without the folder that the copy is made in.
+# Without what was built, and without the folder that the copy is made in. Files that are installed as they are keep
+# their time in the package, which says when they were checked out, so all have the time of the package.
 copy_sources() { # FOLDER
     rm -rf "$1"
     mkdir -p "$1"
-    tar --create --directory="$project" --exclude-vcs --exclude='./build*' --exclude=__pycache__ \
+    tar --create --mtime="@$SOURCE_DATE_EPOCH" --directory="$project" --exclude-vcs --exclude='./build*' --exclude=__pycache__ \
         --anchored --exclude="./$(realpath --relative-to="$project" "$dir")" . | tar --extract --directory="$1"
 }
 

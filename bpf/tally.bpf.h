@@ -71,6 +71,16 @@ static __always_inline __u64 pages_of(__u32 offset, __u64 bytes)
 	return (offset + bytes + PAGE_SIZE - 1) / PAGE_SIZE;
 }
 
+/* Adds a page whose dirtier is not known. Of one that was noted, what is kept of the dirtier has been displaced. */
+static __always_inline void tally_unknown(struct tally *tally, __u32 which, __u32 number)
+{
+	struct iotr_control *page = control_page();
+
+	tally->unknown++;
+	if (page && number && which == TALLY_BIO)
+		__sync_fetch_and_add(&page->dirtied_forgotten, 1);
+}
+
 /* Adds a page of a dirtier that is not the last one. A global function. */
 __noinline int tally_add(__u32 which, __u32 number, __u64 mapping)
 {
@@ -81,7 +91,7 @@ __noinline int tally_add(__u32 which, __u32 number, __u64 mapping)
 	if (!tally)
 		return 0;
 	if (!dirtier) {
-		tally->unknown++;
+		tally_unknown(tally, which, number);
 		return 0;
 	}
 	for (at = 0; at < TALLIED_MAX && at < tally->count; at++)

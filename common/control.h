@@ -257,7 +257,7 @@ struct iotr_control {
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of entries of the table of pages made dirty, a power of two, minus 1 */
 	__u32 pad;
-	__u64 dirtied_forgotten; /* pages displaced from that table before they were seen written */
+	__u64 dirtied_forgotten; /* pages whose dirtier was displaced before they were seen written */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */

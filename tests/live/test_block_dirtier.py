@@ -9,6 +9,14 @@ from lib.world import device_number, find_key
 from lib.written import PAGE, Child, Ground, charged, since, size, write
 
 
+LEAST = 131072  # entries of the least table of pages made dirty, see daemon/probes/dirtied.c
+
+
+def need_least():
+    if os.sysconf('SC_PHYS_PAGES') // 4 > LEAST:
+        raise Skip('so much memory has a larger table')
+
+
 @test
 def written_back(world):
     """The process that dirtied pages has ended when sync writes them."""
@@ -108,18 +116,36 @@ def dirty_before(world):
 @test
 def forgotten(world):
     """Pages that are cut off are never written: at last they displace each other, which is counted."""
-    entries = 131072
-    if os.sysconf('SC_PHYS_PAGES') // 4 > entries:
-        raise Skip('so much memory has a larger table')
+    need_least()
     ground = Ground(world, 'ext4')
     with world.session('--block') as session:
-        for number in range(entries // 4096):
+        for number in range(LEAST // 4096):
             path = ground.path('cut-%d' % number)
             write(path, 4096)
             os.truncate(path, 0)  # its pages' entries stay its own, as its inode does
         told = find_key(session.status(), 'forgotten')
     check(told > 0, 'nothing was forgotten')
     check(rows.manifest(session.output)['streams']['block']['forgotten'] >= told, 'the manifest has less')
+
+
+@test
+def forgotten_tasks(world):
+    """More tasks than are kept, here one with many names: what those wrote of whom nothing is kept is counted."""
+    kept = LEAST // 64
+    need_least()
+    ground = Ground(world)
+
+    def act():
+        descriptor = os.open(ground.path('names'), os.O_WRONLY | os.O_CREAT, 0o644)
+        name = os.open('/proc/self/comm', os.O_WRONLY)
+        for page in range(kept * 2):
+            os.write(name, b'iotr-%d' % page)
+            os.pwrite(descriptor, b'n' * PAGE, page * PAGE)
+    with world.session('--block') as session:
+        Child(world, act)
+        world.command('sync', ground.path('names'))
+        told = find_key(session.status(), 'forgotten')
+    check(told > 0, 'nothing was forgotten')
 
 
 def loop_over(world, path, size):

@@ -114,10 +114,10 @@ def both_counts(count, device):
             return disk, {layer: sums[layer][:2] for layer in disk}
 
 
-def as_the_disk(count, device, before, barriers=0):
+def as_the_disk(count, device, before, barriers=1):
     """
     What all accounts have of the device is what its driver counted since both_counts() returned `before`. Requests that only
-    ask for a flush are writes to the driver; there are at most `barriers`.
+    ask for a flush are writes to the driver; there are at most `barriers`: sync(1) makes one if it finds all written.
     """
     less = lambda now, then: {layer: tuple(b - a for a, b in zip(then[layer], now[layer])) for layer in now}
     did, counted = map(less, both_counts(count, device), before)

@@ -48,6 +48,11 @@ def files(output, stream='vfs', part=False):
             if CSV.match(name[:-5] if part and name.endswith('.part') else name)]
 
 
+def being_written(output):
+    """Whether a segment is; the table of cgroups may be as long as the session runs."""
+    return len(files(output, part=True)) > len(files(output))
+
+
 def row_list(path):
     if '.jsonl' in path:
         return [json.loads(line) for line in rows.content(path).splitlines()]

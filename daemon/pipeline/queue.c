@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define DATA	      (QUEUE_CHUNK - sizeof(struct queue_chunk))
-#define KEEP	      8 /* spare chunks that an empty queue keeps: fresh memory costs more than what is in it */
+#define KEEP	      16 /* spare chunks that an empty queue keeps: fresh memory costs more than what is in it */
 #define DRAINED_SHARE 4
 
 _Static_assert(QUEUE_ENTRY_MAX <= DATA, "an entry fits a chunk");

@@ -180,10 +180,7 @@ static __always_inline void request_tally(struct iotr_control *page, struct requ
 	    (io->alone && !READ(struct bio, bio, bi_next)) || bio_carries(bio) != CARRIED_CACHE)
 		return;
 	tally_begin(TALLY_ISSUE);
-	for (int i = 0; i < MERGED_MAX && bio; i++) {
-		tally_bio(TALLY_ISSUE, number_of((__u64)bio));
-		bio = READ(struct bio, bio, bi_next);
-	}
+	tally_bios(TALLY_ISSUE, number_of((__u64)bio));
 	origin_tallied(page, TALLY_ISSUE, io, submitter);
 }
 

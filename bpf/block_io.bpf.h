@@ -40,7 +40,6 @@ struct block_io {
 };
 
 #define STACKED_MAX  64 /* maximum of bios of one request that are looked at */
-#define MERGED_MAX   256 /* the same, for their pages */
 #define SECTOR_SHIFT 9
 #define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 

@@ -4,12 +4,15 @@
 
 #include "maps.bpf.h"
 
-/* The members of struct iotr_counters. */
+/* The members of struct iotr_counters, in their order. */
 enum counter {
 	COUNT_EMITTED,
 	COUNT_RING,
 	COUNT_UNMATCHED,
+	COUNT_KINDS,
 };
+
+_Static_assert(sizeof(struct iotr_counters) == COUNT_KINDS * IOTR_SESSION_SLOTS * sizeof(__u64), "a member for each kind");
 
 /*
  * Whether no other program can interrupt this one on its CPU and count for the same stream. Programs in interrupts can,
@@ -23,14 +26,11 @@ enum counter {
 /* Adds to a counter of every session of the mask. A global function. */
 __noinline int count_several(__u32 stream, __u32 counter, __u64 sessions, __u64 events)
 {
-	struct iotr_counters *counts = bpf_map_lookup_elem(&counters, &stream);
-	__u64 *count;
+	__u64 *count = bpf_map_lookup_elem(&counters, &stream);
 
-	if (!counts)
+	if (!count || counter >= COUNT_KINDS)
 		return 0;
-	count = counter == COUNT_EMITTED ? counts->emitted :
-		counter == COUNT_RING	 ? counts->ring :
-					   counts->unmatched;
+	count += counter * IOTR_SESSION_SLOTS;
 	for (int bit = 0; bit < IOTR_SESSION_SLOTS && sessions; bit++) {
 		if (sessions & 1)
 			__sync_fetch_and_add(&count[bit], events);

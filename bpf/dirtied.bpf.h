@@ -98,38 +98,33 @@ static __always_inline union dirtied *dirtied_find(const struct iotr_control *pa
 	return entry && dirtied_is(entry, tag) ? entry : NULL;
 }
 
-/* Notes a page for who has a number. `written`: it may give way to any other page at once. */
-static __always_inline void dirtied_put(struct iotr_control *page, __u64 mapping, __u64 index, __u32 number, bool written)
+/* Notes a page for who has a number. `written`: it may give way to any other page at once. A global function. */
+__noinline int dirtied_put(__u64 mapping, __u64 index, __u32 number, bool written)
 {
 	union dirtied value = { .number = number, .tag = dirtied_tag(mapping, index) };
-	union dirtied *entry = dirtied_take(page, mapping, index, value.tag);
+	struct iotr_control *page = control_page();
+	union dirtied *entry = page ? dirtied_take(page, mapping, index, value.tag) : NULL;
 
 	if (written)
 		value.tag |= DIRTIED_WRITTEN;
 	if (entry)
 		*(volatile __u64 *)&entry->both = value.both;
+	return 0;
 }
 
-/*
- * Notes a page that the current task made dirty. What a kernel thread makes dirty again before it is written, as it
- * cannot be written yet, stays that of who made it dirty.
- */
-static __always_inline void dirtied_note_page(struct iotr_control *page, __u32 number, bool works_for_others,
-					      __u64 mapping, __u64 index)
+/* Whether a page is noted that was not seen written since. A global function. */
+__noinline int dirtied_is_noted(__u64 mapping, __u64 index)
 {
-	union dirtied *entry;
+	struct iotr_control *page = control_page();
+	union dirtied *entry = page ? dirtied_find(page, mapping, index) : NULL;
 
-	if (works_for_others) {
-		entry = dirtied_find(page, mapping, index);
-		if (entry && !(entry->tag & DIRTIED_WRITTEN))
-			return;
-	}
-	dirtied_put(page, mapping, index, number, false);
+	return entry && !(entry->tag & DIRTIED_WRITTEN);
 }
 
 /*
  * Notes pages that the current task made dirty. What the thread of a journal makes dirty is of who did most for the
- * transaction: it hands over the metadata that it has written to its log. A global function.
+ * transaction: it hands over the metadata that it has written to its log. What another kernel thread makes dirty again
+ * before it is written, as it cannot be written yet, stays that of who made it dirty. A global function.
  */
 __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 {
@@ -148,7 +143,8 @@ __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 	else
 		number = by->number;
 	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++)
-		dirtied_note_page(page, number, works_for_others, mapping, index + i);
+		if (!works_for_others || !dirtied_is_noted(mapping, index + i))
+			dirtied_put(mapping, index + i, number, false);
 	return 0;
 }
 

@@ -359,6 +359,12 @@ static __always_inline bool names_walk(struct place place, __u64 id, bool mark)
 	return true;
 }
 
+/* A global function. */
+__noinline int names_mark(__u64 dentry, __u64 mount, __u64 id)
+{
+	return names_walk((struct place){ dentry, mount }, id, true);
+}
+
 /*
  * The id of a place's name; sends the name first if it is not known. Names are marked only after all of the
  * path was sent, so that on every CPU a known name is one whose parents were sent. A global function.
@@ -373,7 +379,7 @@ __noinline __u64 name_at(__u64 dentry, __u64 mount)
 		if (name_known_at(id))
 			break;
 		if (names_walk(place, id, false)) {
-			names_walk(place, id, true);
+			names_mark(dentry, mount, id);
 			break;
 		}
 	}

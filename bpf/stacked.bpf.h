@@ -78,12 +78,8 @@ int BPF_PROG(bio_remap__4, struct request_queue *queue, struct bio *bio, __u32 d
 /* Notes who caused what is done with blocks of a device, or of an address_space. A global function. */
 __noinline int blocks_note(__u64 mapping, __u64 first, __u32 blocks, __u32 number, bool written)
 {
-	struct iotr_control *page = control_page();
-
-	if (!page)
-		return 0;
 	for (__u32 i = 0; i < STACKED_BLOCKS && i < blocks; i++)
-		dirtied_put(page, mapping, first + i, number, written);
+		dirtied_put(mapping, first + i, number, written);
 	return 0;
 }
 

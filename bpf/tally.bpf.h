@@ -13,6 +13,7 @@
 #define RUN_MAX	    1024 /* pages of one run that are looked at */
 #define VECTORS_MAX 256	 /* of a bio that are looked at: as many as one has */
 #define VECTOR_MAX  128	 /* pages of a vector that are looked at one by one */
+#define MERGED_MAX  256  /* bios of one request that are looked at */
 #define PAGE_SIZE   4096
 
 #define BIO_CLONED (1 << 1)
@@ -81,8 +82,8 @@ static __always_inline void tally_unknown(struct tally *tally, __u32 which, __u3
 		__sync_fetch_and_add(&page->dirtied_forgotten, 1);
 }
 
-/* Adds a page of a dirtier that is not the last one. A global function. */
-__noinline int tally_add(__u32 which, __u32 number, __u64 mapping)
+/* Adds a page of a dirtier that is not the last one. */
+static __always_inline int tally_add(__u32 which, __u32 number, __u64 mapping)
 {
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
 	struct dirtier *dirtier = number ? dirtier_find(number) : NULL;
@@ -136,14 +137,19 @@ __noinline int tally_run(__u32 which, __u64 mapping, __u64 index, __u64 pages)
 	return 0;
 }
 
+/* Adds a page of memory. A global function. */
+__noinline int tally_one(__u32 which, __u64 page)
+{
+	struct page_place place = place_of_page(page);
+
+	return tally_page(which, place.mapping, place.index);
+}
+
 /* Adds pages one by one. A global function. */
 __noinline int tally_apart(__u32 which, __u64 page, __u64 pages)
 {
-	for (__u32 i = 0; i < VECTOR_MAX && i < pages; i++) {
-		struct page_place place = place_of_page(page_at(page, (__u64)i * PAGE_SIZE));
-
-		tally_page(which, place.mapping, place.index);
-	}
+	for (__u32 i = 0; i < VECTOR_MAX && i < pages; i++)
+		tally_one(which, page_at(page, (__u64)i * PAGE_SIZE));
 	return 0;
 }
 
@@ -158,15 +164,14 @@ static __always_inline bool tally_between(__u32 which, __u64 first, __u64 last, 
 	return true;
 }
 
-/* Adds the pages of a part of memory, from an offset in a page on. A global function. */
-__noinline int tally_vector(__u32 which, __u64 page, __u64 offset, __u64 bytes)
+/* Adds the pages of a part of memory, from an offset in a page on. */
+static __always_inline void tally_memory(__u32 which, __u64 page, __u64 offset, __u64 bytes)
 {
 	__u64 pages = pages_of(offset & (PAGE_SIZE - 1), bytes);
 
 	page = page_at(page, offset);
 	if (!tally_between(which, page, page_at(page, (pages - 1) * PAGE_SIZE), pages))
 		tally_apart(which, page, pages);
-	return 0;
 }
 
 /* Whether a bio's pages, which no other bio shares, follow each other in one file; then they are added. */
@@ -186,6 +191,18 @@ static __always_inline bool tally_whole(__u32 which, __u64 bio, __u64 vectors, _
 	return tally_between(which, first, last, pages_of(offset & (PAGE_SIZE - 1), bytes));
 }
 
+/* Adds a vector of a bio from an offset on, but not more than `left` bytes. Returns how many bytes. A global function. */
+__noinline __u32 tally_vector(__u32 which, __u64 vector, __u32 from, __u32 left)
+{
+	__u32 part = READ(struct bio_vec, vector, bv_len) - from;
+
+	if (part > left)
+		part = left;
+	tally_memory(which, ADDRESS(struct bio_vec, vector, bv_page), (__u64)READ(struct bio_vec, vector, bv_offset) + from,
+		     part);
+	return part;
+}
+
 /* Adds what a bio carries. A global function. */
 __noinline int tally_bio(__u32 which, __u64 bio)
 {
@@ -197,15 +214,19 @@ __noinline int tally_bio(__u32 which, __u64 bio)
 	vectors += READ(struct bio, bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
 	done = READ(struct bio, bio, bi_iter.bi_bvec_done);
 	for (int i = 0; i < VECTORS_MAX && left; i++) {
-		__u32 part = READ(struct bio_vec, vectors, bv_len) - done;
-
-		if (part > left)
-			part = left;
-		tally_vector(which, ADDRESS(struct bio_vec, vectors, bv_page),
-			     (__u64)READ(struct bio_vec, vectors, bv_offset) + done, part);
-		left -= part;
+		left -= tally_vector(which, vectors, done, left);
 		done = 0;
 		vectors += bpf_core_type_size(struct bio_vec);
+	}
+	return 0;
+}
+
+/* Adds what a bio carries, and those merged with it. A global function. */
+__noinline int tally_bios(__u32 which, __u64 bio)
+{
+	for (int i = 0; i < MERGED_MAX && bio; i++) {
+		tally_bio(which, bio);
+		bio = ADDRESS(struct bio, bio, bi_next);
 	}
 	return 0;
 }

@@ -51,7 +51,7 @@ struct functions {
 	_Atomic uint32_t order;	 /* number of the last order, which is to attach or to detach */
 	_Atomic uint32_t done;	 /* number of the last one that was carried out */
 	_Atomic size_t reached;	 /* with the last order, if that is to attach: so many of `all` are done */
-	_Atomic bool attach, quit, loaded;
+	_Atomic bool attach, quit, loaded, refused; /* refused: those of system calls could not be loaded */
 	int notice; /* eventfd: an order was carried out, or the inodes' hooks are attached */
 	size_t inodes; /* the first of `all`, whose programs are not owned; then those of system calls */
 	_Atomic size_t count; /* of `all` */
@@ -283,6 +283,8 @@ enum functions_state functions_state(const struct functions *functions)
 {
 	bool all = true;
 
+	if (functions->refused)
+		return FUNCTIONS_FAILED;
 	if (functions->done != functions->order || (functions->attach && !functions->loaded))
 		return FUNCTIONS_BUSY;
 	if (!functions->attach || functions->reached < functions->count)
@@ -352,7 +354,7 @@ int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
 	return 0;
 }
 
-int functions_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object)
+static int copies_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object)
 {
 	_cleanup_(templates_done) struct templates templates = { 0 };
 	int r = templates_init(&templates, kernel, object);
@@ -364,6 +366,14 @@ int functions_load(struct functions *functions, const struct kernel *kernel, str
 	functions->count = functions->inodes + call_count;
 	functions->loaded = true;
 	return 0;
+}
+
+int functions_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object)
+{
+	int r = object ? copies_load(functions, kernel, object) : -EOPNOTSUPP;
+
+	functions->refused = r < 0;
+	return r;
 }
 
 /* The descriptors of all links, in ascending order, for the caller to free. */

@@ -27,7 +27,10 @@ enum functions_state {
  */
 int functions_new(struct bpf_object *inodes, int notice, struct functions **ret);
 
-/* Loads copies of the pair of programs that each call of the table needs, from the loaded object. Any one thread. */
+/*
+ * Loads copies of the pair of programs that each call of the table needs, from the loaded object; NULL: the kernel
+ * refused that. Without them the state is FUNCTIONS_FAILED. Any one thread.
+ */
 int functions_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object);
 
 /* What is attached then is left to a process that detaches it and ends: see leave_behind.h. Takes NULL. */

@@ -136,7 +136,7 @@ void handover_end(struct probes *probes)
 
 bool probes_have_inodes(const struct probes *probes)
 {
-	return !probes->functions || functions_have_inodes(probes->functions);
+	return !probes->functions || !object_of(probes, PROBES_CALLS) || functions_have_inodes(probes->functions);
 }
 
 const char *probes_stand_in(const struct probes *probes)

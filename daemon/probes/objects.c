@@ -325,7 +325,7 @@ static void load_functions(struct probes *probes)
 	int r = -EOPNOTSUPP;
 
 	load_and_plug(probes, OBJECT_FUNCTIONS);
-	if (probes->objects[OBJECT_FUNCTIONS] && probes->functions)
+	if (probes->functions)
 		r = functions_load(probes->functions, &probes->kernel, probes->objects[OBJECT_FUNCTIONS]);
 	if (r < 0)
 		log_warning("no hooks on the functions of system calls: %s", strerror(-r));

@@ -117,7 +117,8 @@ static int take_option(struct context *context, const struct option_group *const
 	word += strlen(dashes);
 	value = long_one ? strchr(word, '=') : NULL;
 	snprintf(name, sizeof(name), "%.*s", value ? (int)(value - word) : (int)strlen(word), word);
-	row = find_row(groups, long_one ? name : !strcmp(name, "h") ? "help" : "");
+	row = find_row(groups, long_one ? name : !strcmp(name, "h") ? "help" :
+				 !strcmp(name, "o") ? "output" : "");
 	if (!row)
 		return refuse_unknown(context, groups, dashes, name);
 	if (value && !row->value)

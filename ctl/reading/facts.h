@@ -14,7 +14,7 @@
 struct facts_columns {
 	enum iotr_stream stream;
 	int timestamp, operation, pid, tid, command, ppid, uid, cgroup_id, mono_ns;
-	int latency, asked, done, error, file, device, disk;
+	int latency, queue_latency, asked, done, error, file, device, disk;
 	int local_address, local_port, remote_address, remote_port; /* of net: source and destination */
 	bool latency_in_ms;
 	bool error_is_result; /* below zero: it failed */

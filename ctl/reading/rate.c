@@ -33,7 +33,7 @@ static void begin_at(struct rate *rate, uint64_t ns)
 	}
 }
 
-void rate_add(struct rate *rate, uint64_t ns)
+unsigned int rate_cover(struct rate *rate, uint64_t ns)
 {
 	uint64_t interval;
 
@@ -45,9 +45,35 @@ void rate_add(struct rate *rate, uint64_t ns)
 		begin_at(rate, ns);
 	while ((interval = (ns - rate->from_ns) / rate->width_ns) >= RATE_INTERVALS)
 		widen(rate);
-	rate->counts[interval]++;
 	if (interval >= rate->used)
 		rate->used = (unsigned int)interval + 1;
+	return (unsigned int)interval;
+}
+
+void rate_add(struct rate *rate, uint64_t ns)
+{
+	unsigned int interval = rate_cover(rate, ns);
+
+	rate->counts[interval]++;
+}
+
+void rate_add_span(struct rate *rate, uint64_t from_ns, uint64_t to_ns)
+{
+	unsigned int interval, last;
+
+	if (from_ns >= to_ns)
+		return;
+	/* Either may widen the intervals, so that numbers are taken when both are covered. */
+	rate_cover(rate, to_ns - 1);
+	interval = rate_cover(rate, from_ns);
+	last = rate_cover(rate, to_ns - 1);
+	for (uint64_t at = from_ns; interval < last; interval++) {
+		uint64_t next = rate->from_ns + (interval + 1) * rate->width_ns;
+
+		rate->counts[interval] += next - at;
+		from_ns = at = next;
+	}
+	rate->counts[last] += to_ns - from_ns;
 }
 
 void rate_narrow(struct rate *rate, unsigned int most)

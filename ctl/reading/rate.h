@@ -15,6 +15,12 @@ struct rate {
 	unsigned int used;	    /* number of intervals, up to the last with a count */
 };
 
+/* Makes the intervals reach that time, which may be earlier than others; returns the number of its interval. */
+unsigned int rate_cover(struct rate *rate, uint64_t ns);
+
+/* Adds the nanoseconds of that span of time to the intervals in which they lie; nothing unless `to_ns` is the later one. */
+void rate_add_span(struct rate *rate, uint64_t from_ns, uint64_t to_ns);
+
 /* Counts one more at that time, which may be earlier than others. */
 void rate_add(struct rate *rate, uint64_t ns);
 

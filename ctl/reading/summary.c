@@ -164,6 +164,7 @@ static int name_units(struct summary *summary)
 static int count_row(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows)
 {
 	struct summary_stream *stream = &summary->streams[columns->stream];
+	const struct summary_watcher *watcher = summary->watcher;
 	struct facts facts;
 
 	facts_read(columns, rows, &facts);
@@ -173,6 +174,8 @@ static int count_row(struct summary *summary, const struct facts_columns *column
 	if (facts.has_mono)
 		rate_add(&stream->rate, facts.mono_ns);
 	count_lists(summary, columns, rows, &facts);
+	if (watcher && watcher->row(watcher->watcher, columns, rows, &facts) < 0)
+		return -ENOMEM;
 	return count_operation(stream, facts_cell(rows, columns->operation), &facts);
 }
 
@@ -225,12 +228,13 @@ static uint64_t bytes_of(const struct verify_trace *trace)
 	return bytes;
 }
 
-int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report)
+int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report,
+		 const struct summary_watcher *watcher)
 {
 	struct reading_files files = { 0 };
 	int r = 0;
 
-	*summary = (struct summary){ 0 };
+	*summary = (struct summary){ .watcher = watcher };
 	for (size_t i = 0; i < SUMMARY_LISTS && r >= 0; i++)
 		r = top_init(&summary->lists[i]);
 	for (size_t i = 0; i < trace->stream_count; i++) {

@@ -55,6 +55,15 @@ struct summary {
 	size_t disk_count;
 	uint64_t rows, bad_rows, bytes;
 	size_t files;
+	const struct summary_watcher *watcher; /* borrowed while rows are read */
+};
+
+/* Who looks at the rows, too, so that they are read once for all. */
+struct summary_watcher {
+	/* A row that was summed up. -ENOMEM ends the reading. */
+	int (*row)(void *watcher, const struct facts_columns *columns, const struct trace_rows *rows,
+		   const struct facts *facts);
+	void *watcher;
 };
 
 /* Names of the lists in JSON. */
@@ -62,9 +71,10 @@ extern const char *const summary_list_names[SUMMARY_LISTS];
 
 /*
  * Reads all rows of the trace, whose manifest was read; what is wrong with them is said in the report, and what can be
- * read is. -ENOMEM. summary_done() must follow.
+ * read is. `watcher` may be NULL. -ENOMEM. summary_done() must follow.
  */
-int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report);
+int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report,
+		 const struct summary_watcher *watcher);
 
 /* Name of the disk with that number; "": rows do not say. */
 const char *summary_disk(const struct summary *summary, const char *device);

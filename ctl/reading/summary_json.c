@@ -138,10 +138,10 @@ static void add_findings(struct json_object *document, const struct verify_repor
 		json_object_object_add(document, names[i], json_object_get(report->lists[i]));
 }
 
-void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
-			const struct verify_report *report, size_t most)
+struct json_object *summary_document(const char *path, const struct summary *summary, const struct verify_trace *trace,
+				     const struct verify_report *report, size_t most)
 {
-	_cleanup_json_ struct json_object *document = json_object_new_object();
+	struct json_object *document = json_object_new_object();
 	static const char *const members[] = { "session", "state", "level", "started", "ended", "host" };
 
 	json_object_object_add(document, "path", json_escaped(path));
@@ -158,5 +158,13 @@ void summary_print_json(const char *path, const struct summary *summary, const s
 	add_u64(document, "bad_rows", summary->bad_rows);
 	add_u64(document, "bytes", summary->bytes);
 	json_object_object_add(document, "seconds", json_object_new_double(verify_seconds(report)));
+	return document;
+}
+
+void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
+			const struct verify_report *report, size_t most)
+{
+	_cleanup_json_ struct json_object *document = summary_document(path, summary, trace, report, most);
+
 	print_json(document);
 }

@@ -7,6 +7,9 @@
 /* `most`: so many of each list are shown. */
 void summary_print(const struct summary *summary, const struct verify_trace *trace, const struct verify_report *report,
 		   size_t most);
+/* The document, which the caller owns. */
+struct json_object *summary_document(const char *path, const struct summary *summary, const struct verify_trace *trace,
+				     const struct verify_report *report, size_t most);
 void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
 			const struct verify_report *report, size_t most);
 

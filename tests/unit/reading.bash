@@ -90,6 +90,57 @@ err 'No such file'
 expect 2 summary
 err 'an argument is missing'
 
+# document PAGE: what the page draws is then the last output. No name can end its script.
+document() {
+	[ "$(grep -c '</script>' "$work/$1")" = 3 ] || fail "$1: not three scripts"
+	LC_ALL=C sed -nE 's,.*<script type="application/json" id="document">(.*)</script>.*,\1,p' "$work/$1" >"$work/out"
+	! grep -q '<' "$work/out" || fail "$1: a '<' in the document"
+	! grep -qE '(src|href)="?(https?:)?//' "$work/$1" || fail "$1: it loads something"
+}
+
+# report: the same numbers as summary, and a page that is there already stays as it is.
+for trace in csv packed jsonl; do
+	expect 0 summary "$work/$trace" --json --top 10
+	cp "$work/out" "$work/summary"
+	expect 0 report "$work/$trace" --output "$work/$trace.html" --json
+	json 'd["rows"] == 128 and d["bytes"] > 200000'
+	document "$trace.html"
+	json 'all(d[key] == value for key, value in json.load(open("'"$work/summary"'")).items() if key != "seconds")'
+	json 'sum(map(sum, d["heat"]["vfs"]["rows"])) == 28 and d["depth"]["disks"][0]["disk"] == "sda"'
+	json 'd["amplification"]["all"]["call_read"]["operations"] == 4'
+done
+expect 0 report "$work/running" -o "$work/running.html"
+printf mine >"$work/mine.html"
+expect 1 report "$work/csv" --output "$work/mine.html"
+err 'mine.html exists'
+err '--force'
+grep -qx mine "$work/mine.html" || fail "$said: it is written over"
+ln -s nowhere "$work/link.html"
+expect 1 report "$work/csv" --output "$work/link.html"
+expect 0 report "$work/csv" --output "$work/mine.html" --force
+expect 1 report "$work/damaged" --output "$work/damaged.html"
+err 'ds/ds_000001.csv: it is missing'
+document damaged.html
+json 'len(d["problems"]) >= 2'
+expect 1 report "$work" --output "$work/none.html"
+err 'manifest.json: it does not exist'
+expect 1 report "$work/csv" --output "$work/nothing/none.html"
+err 'none.html: No such file'
+expect 1 report "$work/csv" --output "$work/csv" --force
+expect 2 report "$work/csv"
+err 'give the page'
+expect 2 summary "$work/csv" -o "$work/none.html"
+[ -z "$(find "$work" -name '*.html.*' -o -name none.html -o -name 'csv.*' ! -name '*.html')" ] || fail "report left files behind"
+
+# What names say is never HTML.
+cp -r "$work/csv" "$work/names"
+rm "$work/names/fs/fs_000002.csv"
+sed -i 's,/home/user/file,</script><script>alert(1)</script><!--,; s/,cat,/,\xff<b>\t,/' "$work/names/fs/fs_000001.csv"
+expect 1 report "$work/names" --output "$work/names.html"
+document names.html
+json 'any("</script><script>alert" in one["name"] for one in d["files"])'
+json 'any(one["command"] == "\ufffd<b>\t" for one in d["processes"])'
+
 # show: rows of all streams in the order of time, the same of every format.
 for trace in csv packed jsonl old; do
 	expect 0 show "$work/$trace"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reading/heat.h"
 #include "reading/histogram.h"
 #include "reading/rate.h"
 #include "reading/sparkline.h"
@@ -179,6 +180,62 @@ START_TEST(rates)
 }
 END_TEST
 
+/* Spans that begin anywhere: not a nanosecond is lost, however wide the intervals become. */
+START_TEST(spans)
+{
+	struct rate rate = { 0 };
+	uint64_t sum = 0, truth = 0;
+
+	rate_add_span(&rate, 5500000, 8250000);
+	ck_assert_uint_eq(rate.from_ns, 8249999 - 3000000);
+	ck_assert_uint_eq(rate.counts[0], 749999);
+	ck_assert_uint_eq(rate.counts[1], 1000000);
+	ck_assert_uint_eq(rate.counts[3], 1);
+	rate_add_span(&rate, 7, 7);
+	rate_add_span(&rate, 9, 8);
+	ck_assert_uint_eq(rate.used, 4);
+	truth = 2750000;
+	for (unsigned int i = 0; i < 10000; i++) {
+		uint64_t from = random_number() % 50000000000, to = from + random_number() % 3000000000;
+
+		rate_add_span(&rate, from, to);
+		truth += to - from;
+	}
+	for (unsigned int i = 0; i < rate.used; i++)
+		sum += rate.counts[i];
+	ck_assert_uint_eq(sum, truth);
+	rate_add_span(&rate, 0, UINT64_MAX);
+	ck_assert_uint_le(rate.used, RATE_INTERVALS);
+}
+END_TEST
+
+START_TEST(heats)
+{
+	static struct heat heat;
+	uint64_t sums[HEAT_BUCKETS] = { 0 };
+
+	heat_add(&heat, 1000, 255);
+	heat_add(&heat, 1000, 256);
+	heat_add(&heat, 1000, 511);
+	heat_add(&heat, 1000, UINT64_MAX);
+	ck_assert_uint_eq(heat.rates[0].counts[0], 1);
+	ck_assert_uint_eq(heat.rates[1].counts[0], 2);
+	ck_assert_uint_eq(heat.rates[HEAT_BUCKETS - 1].counts[0], 1);
+	for (unsigned int i = 0; i < 10000; i++)
+		heat_add(&heat, random_number() % 50000000000, 1024 << i % 4);
+	heat_narrow(&heat, 100);
+	for (unsigned int bucket = 0; bucket < HEAT_BUCKETS; bucket++) {
+		ck_assert_uint_eq(heat.rates[bucket].from_ns, heat.rates[0].from_ns);
+		ck_assert_uint_eq(heat.rates[bucket].width_ns, heat.rates[0].width_ns);
+		ck_assert_uint_eq(heat.rates[bucket].used, heat.rates[0].used);
+		for (unsigned int i = 0; i < heat.rates[bucket].used; i++)
+			sums[bucket] += heat.rates[bucket].counts[i];
+	}
+	for (unsigned int bucket = 3; bucket < 7; bucket++)
+		ck_assert_uint_eq(sums[bucket], 2500);
+}
+END_TEST
+
 START_TEST(sparklines)
 {
 	const uint64_t counts[] = { 0, 1, 50, 100 };
@@ -199,6 +256,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, top_bounded);
 	tcase_add_test(tests, top_long_keys);
 	tcase_add_test(tests, rates);
+	tcase_add_test(tests, spans);
+	tcase_add_test(tests, heats);
 	tcase_add_test(tests, sparklines);
 }
 

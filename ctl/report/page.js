@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Draws the document of a report. What comes from the trace is only ever set as text. */
+'use strict';
+(() => {
+	const report = JSON.parse(document.getElementById('document').textContent);
+	const streams = report.streams || {}, amplification = report.amplification;
+	const darkness = matchMedia('(prefers-color-scheme: dark)');
+	const drawings = []; /* a canvas each, and what makes its configuration */
+	const LABEL_LENGTH = 22, OPERATIONS_SHOWN = 12;
+
+	/* ---- words for numbers ---- */
+
+	const count = number => Number(number).toLocaleString('en-US');
+
+	function scaled(number, units, step) {
+		let at = 0;
+		while (Math.abs(number) >= step && at < units.length - 1) {
+			number /= step;
+			at++;
+		}
+		return (at && number < 100 ? Number(number.toPrecision(3)) : Math.round(number * 10) / 10) + ' ' + units[at];
+	}
+	const bytes = number => scaled(number, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
+	function time(ns) {
+		return ns >= 1e9 ? Number((ns / 1e9).toPrecision(4)) + ' s' : scaled(ns, ['ns', 'µs', 'ms'], 1000);
+	}
+	const factor = number => number === null ? '–' : number >= 100 ? number.toFixed(0) : number.toFixed(2);
+	const short = name => name.length > LABEL_LENGTH ? name.slice(0, LABEL_LENGTH - 1) + '…' : name;
+
+	/* ---- elements ---- */
+
+	function add(parent, tag, text, className) {
+		const element = document.createElement(tag);
+		if (text !== undefined)
+			element.textContent = text;
+		if (className)
+			element.className = className;
+		parent.append(element);
+		return element;
+	}
+
+	function section(id, title, note, wide) {
+		const element = add(document.getElementById('sections'), 'section', undefined, wide ? 'wide' : '');
+		element.id = id;
+		add(element, 'h2', title);
+		if (note)
+			add(element, 'p', note, 'note');
+		return element;
+	}
+
+	function table(parent, heads, rows, className) {
+		const element = add(add(parent, 'div', undefined, 'scroll'), 'table', undefined, className);
+		if (heads) {
+			const line = add(add(element, 'thead'), 'tr');
+			heads.forEach(head => add(line, 'th', head));
+		}
+		const body = add(element, 'tbody');
+		for (const row of rows) {
+			const line = add(body, 'tr');
+			row.forEach(cell => add(line, 'td', cell));
+		}
+	}
+
+	/* The numbers behind a chart, for those who cannot see it or want them exactly. */
+	function numbers(parent, heads, rows) {
+		const details = add(parent, 'details');
+		add(details, 'summary', 'Numbers');
+		table(details, heads, rows);
+	}
+
+	/* `why`: the reason for which there is nothing to draw. */
+	function chart(parent, name, height, why, make) {
+		if (why) {
+			add(parent, 'p', why, 'why');
+			return;
+		}
+		const box = add(parent, 'div', undefined, 'chart');
+		box.style.height = height + 'px';
+		const canvas = add(box, 'canvas');
+		canvas.id = 'chart-' + name;
+		canvas.setAttribute('role', 'img');
+		canvas.setAttribute('aria-label', parent.querySelector('h2').textContent);
+		drawings.push({ canvas, make });
+	}
+
+	/* ---- colours and axes ---- */
+
+	function theme() {
+		const dark = darkness.matches;
+		return {
+			read: dark ? '#6ea8ff' : '#2563eb', write: dark ? '#ffb454' : '#d97706',
+			diskRead: dark ? '#5eead4' : '#0d9488', diskWrite: dark ? '#f48fb1' : '#be185d',
+			heat: dark ? '110, 168, 255' : '29, 78, 216', text: dark ? '#c3ccd8' : '#3b4654',
+			grid: dark ? '#323b47' : '#e3e7ec',
+			series: dark ? ['#6ea8ff', '#ffb454', '#5eead4', '#f48fb1', '#c4b5fd', '#fde047', '#86efac', '#fca5a5'] :
+				['#2563eb', '#d97706', '#0d9488', '#be185d', '#7c3aed', '#a16207', '#15803d', '#b91c1c'],
+		};
+	}
+	const pick = (list, at) => list[at % list.length];
+
+	function axis(colours, title, options) {
+		return Object.assign({ title: { display: true, text: title, color: colours.text },
+			grid: { color: colours.grid, borderColor: colours.grid } }, options,
+			{ ticks: Object.assign({ color: colours.text, maxRotation: 40 }, (options || {}).ticks) });
+	}
+
+	/* A logarithmic axis says its powers of ten alone. */
+	function powers(say) {
+		return { callback: value => Math.abs(Math.log10(value) % 1) < 1e-9 ? say(value) : null };
+	}
+
+	function options(colours, x, y, label, more) {
+		return Object.assign({ responsive: true, maintainAspectRatio: false, animation: false, scales: { x, y },
+			plugins: { legend: { labels: { color: colours.text, boxWidth: 14, usePointStyle: Boolean(more && more.shapes) } },
+				tooltip: { callbacks: { label } } } }, more);
+	}
+
+	/* ---- what the charts of amplification show ---- */
+
+	const FLOWS = [['call_read', 'Reads of files', 'read'], ['call_write', 'Writes of files', 'write'],
+		['disk_read', 'Reads of disks', 'diskRead'], ['disk_write', 'Writes of disks', 'diskWrite']];
+	const DIRECTIONS = [['read', 'Reads'], ['write', 'Writes']];
+	const commands = amplification.commands.concat(amplification.others ? [amplification.others] : []);
+	const nameOf = command => command === amplification.all ? '(all)' : command.name === null ? '(others)' :
+		command.name || '(none)';
+
+	function byBytes(command, direction) {
+		const calls = command['call_' + direction].bytes;
+		return calls ? command['disk_' + direction].bytes / calls : null;
+	}
+
+	function byOperations(command, direction) {
+		const calls = command['call_' + direction].operations;
+		return calls ? (calls + command['disk_' + direction].operations) / calls : null;
+	}
+
+	function whyNoFactors() {
+		for (const stream of ['vfs', 'block'])
+			if (!amplification[stream])
+				return 'The trace has no stream ' + stream + ': without its rows, what reached the disks cannot be ' +
+					'compared with what was asked of files. Record with --vfs --block.';
+		if (!amplification.all.call_read.operations && !amplification.all.call_write.operations)
+			return 'The trace has no READ, WRITE, DIO_READ or DIO_WRITE of a file to compare with.';
+		return '';
+	}
+
+	function whyNoFlows() {
+		if (!amplification.vfs && !amplification.block)
+			return 'The trace has neither the stream vfs nor the stream block.';
+		return commands.length ? '' : 'The trace has no reads and writes of files or disks.';
+	}
+
+	const COMPUTED = 'Computed from the rows of this trace, by command: READ, WRITE, DIO_READ and DIO_WRITE of vfs, ' +
+		'READ and WRITE of block. ';
+
+	function factorAxis(colours, title, of) {
+		const all = commands.flatMap(command => DIRECTIONS.map(([direction]) => of(command, direction)));
+		const steep = Math.max(...all) > 50;
+		return axis(colours, title, steep ? { type: 'logarithmic', ticks: powers(value => '×' + value) } :
+			{ beginAtZero: true, ticks: { callback: value => '×' + value } });
+	}
+
+	function drawFactors(parent, name, title, of) {
+		chart(parent, name, 270, whyNoFactors(), colours => ({
+			type: 'bar',
+			data: { labels: commands.map(command => short(nameOf(command))),
+				datasets: DIRECTIONS.map(([direction, label]) => ({ label, backgroundColor: colours[direction],
+					data: commands.map(command => of(command, direction)) })) },
+			options: options(colours, axis(colours, 'command'), factorAxis(colours, title, of),
+				item => item.dataset.label + ': ×' + factor(item.raw)),
+		}));
+	}
+
+	function drawAmplification() {
+		const parent = section('amplification', 'Amplification compared', COMPUTED + 'By bytes: those of disks / those of ' +
+			'calls; below 1, the page cache served or kept the rest. By operations: (calls + requests) / calls. Writes ' +
+			'that were still in the cache when the trace ended are missing; what the session’s filters left out, too; ' +
+			'a request that passes several devices counts at each of them.', true);
+		if (whyNoFactors()) {
+			chart(parent, 'amplification-bytes', 0, whyNoFactors());
+			return;
+		}
+		drawFactors(parent, 'amplification-bytes', 'by bytes', byBytes);
+		drawFactors(parent, 'amplification-operations', 'by operations', byOperations);
+		numbers(parent, ['command', 'reads by bytes', 'writes by bytes', 'reads by operations', 'writes by operations'],
+			commands.concat([amplification.all]).map(command => [nameOf(command)].concat(
+				[byBytes, byOperations].flatMap(of => DIRECTIONS.map(([direction]) => factor(of(command, direction)))))));
+	}
+
+	function drawFlows(name, title, note, member, say, y) {
+		const parent = section(name, title, note);
+		chart(parent, name, 300, whyNoFlows(), colours => ({
+			type: 'bar',
+			data: { labels: commands.map(command => short(nameOf(command))),
+				datasets: FLOWS.map(([flow, label, colour]) => ({ label, backgroundColor: colours[colour],
+					data: commands.map(command => command[flow][member]) })) },
+			options: options(colours, axis(colours, 'command'), y(colours), item => item.dataset.label + ': ' + say(item.raw)),
+		}));
+		if (!whyNoFlows())
+			numbers(parent, ['command'].concat(FLOWS.map(([, label]) => label)),
+				commands.concat([amplification.all]).map(command =>
+					[nameOf(command)].concat(FLOWS.map(([flow]) => count(command[flow][member])))));
+	}
+
+	function drawOperations() {
+		drawFlows('operations', 'Operations breakdown', COMPUTED + 'The scale is logarithmic.', 'operations', count,
+			colours => axis(colours, 'operations', { type: 'logarithmic', min: 0.8, ticks: powers(count) }));
+	}
+
+	function drawTransfer() {
+		const most = Math.max(1, ...commands.flatMap(command => FLOWS.map(([flow]) => command[flow].bytes)));
+		const step = 2 ** Math.max(0, Math.ceil(Math.log2(most / 5)));
+		drawFlows('transfer', 'Data transfer', COMPUTED + 'What was transferred, failed requests not included.', 'bytes', bytes,
+			colours => axis(colours, 'bytes', { beginAtZero: true, ticks: { stepSize: step, callback: bytes } }));
+	}
+
+	function drawEfficiency() {
+		const parent = section('efficiency', 'Efficiency', COMPUTED + 'Each point is a command: how often it called, and ' +
+			'how many bytes of disks there were for each of its own.');
+		const points = direction => commands.map(command => ({ x: command['call_' + direction].operations,
+			y: byBytes(command, direction), name: nameOf(command) })).filter(point => point.y !== null);
+		const why = whyNoFactors() || (points('read').length + points('write').length ? '' :
+			'No command moved a byte to or from a file.');
+		chart(parent, 'efficiency', 300, why, colours => ({
+			type: 'scatter',
+			data: { datasets: DIRECTIONS.map(([direction, label]) => ({ label, data: points(direction), clip: false, pointRadius: 5,
+				pointHoverRadius: 7, pointStyle: direction === 'read' ? 'circle' : 'triangle',
+				backgroundColor: colours[direction], borderColor: colours[direction] })) },
+			options: options(colours, axis(colours, 'calls', { type: 'logarithmic', ticks: powers(count) }),
+				factorAxis(colours, 'bytes of disks / of calls', byBytes),
+				item => item.raw.name + ': ' + count(item.raw.x) + ' ' + item.dataset.label.toLowerCase() + ', ×' +
+					factor(item.raw.y), { shapes: true }),
+		}));
+	}
+
+	/* ---- latencies ---- */
+
+	const MARKS = [['p50_ns', 'half', 'circle'], ['p90_ns', '90 %', 'rect'], ['p99_ns', '99 %', 'triangle'],
+		['max_ns', 'longest', 'crossRot']];
+
+	function drawLatency() {
+		const timed = Object.entries(streams).flatMap(([stream, of]) => of.operations.filter(one => one.latency)
+			.map(one => Object.assign({ label: stream + ' ' + one.name }, one))).sort((a, b) => b.rows - a.rows);
+		const shown = timed.slice(0, OPERATIONS_SHOWN);
+		const parent = section('latency', 'Latency', 'How long operations took: half of the rows at most so long, 90 %, ' +
+			'99 %, and the longest; percentiles to ' + report.latency_error * 100 + ' %.' +
+			(timed.length > shown.length ? ' The ' + shown.length + ' with the most rows of ' + timed.length + '.' : ''));
+		chart(parent, 'latency', 90 + 26 * shown.length, shown.length ? '' :
+			'No row of this trace has a latency.', colours => ({
+			type: 'line',
+			data: { labels: shown.map(one => short(one.label)), datasets: MARKS.map(([mark, label, pointStyle], at) => ({ label,
+				pointStyle, showLine: false, pointRadius: 5, borderColor: pick(colours.series, at), borderWidth: 2,
+				backgroundColor: pick(colours.series, at), data: shown.map(one => one.latency[mark]) })) },
+			options: options(colours, axis(colours, 'latency', { type: 'logarithmic', ticks: powers(time) }),
+				axis(colours, '', { offset: true, title: { display: false }, ticks: { autoSkip: false, maxRotation: 0 } }),
+				item => item.dataset.label + ': ' + time(item.raw), { indexAxis: 'y', shapes: true }),
+		}));
+		if (timed.length)
+			numbers(parent, ['operation', 'rows', 'errors', 'half', '90 %', '99 %', 'longest'], timed.map(one =>
+				[one.label, count(one.rows), count(one.errors)].concat(MARKS.map(([mark]) => time(one.latency[mark])))));
+	}
+
+	/* ---- over time ---- */
+
+	/* All charts over time begin with the first row that has a time. */
+	const begin = Math.min(...Object.values(streams).filter(of => of.rate.interval_ns).map(of => of.rate.from_mono_ns));
+	const seconds = ns => (ns - begin) / 1e9;
+	const end = Math.max(...Object.values(streams).filter(of => of.rate.interval_ns).map(of =>
+		seconds(of.rate.from_mono_ns + of.rate.rows.length * of.rate.interval_ns)));
+
+	const cells = {
+		id: 'cells',
+		beforeDatasetsDraw(drawn, args, settings) {
+			if (!settings.colour)
+				return;
+			const { ctx, scales: { x, y }, chartArea: area } = drawn;
+			ctx.save();
+			ctx.beginPath();
+			ctx.rect(area.left, area.top, area.width, area.height);
+			ctx.clip();
+			for (const raw of drawn.data.datasets[0].data) {
+				const left = x.getPixelForValue(raw.from), top = y.getPixelForValue(raw.above);
+				ctx.fillStyle = 'rgba(' + settings.colour + ', ' + (0.15 + 0.85 * Math.log(raw.rows) /
+					Math.log(Math.max(2, settings.most))) + ')';
+				ctx.fillRect(left, top, Math.max(2, x.getPixelForValue(raw.to) - left),
+					Math.max(2, y.getPixelForValue(raw.least) - top));
+			}
+			ctx.restore();
+		},
+	};
+
+	/* The cells of a heat map in which there are rows. */
+	function cellsOf(heat) {
+		return heat.rows.flatMap((intervals, bucket) => intervals.map((rows, at) => {
+			const least = heat.first_ns * 2 ** (bucket - 1), from = seconds(heat.from_mono_ns + at * heat.interval_ns);
+			const to = from + heat.interval_ns / 1e9;
+			return { rows, from, to, least, above: 2 * least, x: (from + to) / 2, y: least * Math.SQRT2 };
+		})).filter(cell => cell.rows);
+	}
+
+	function drawHeat(parent, stream, heat) {
+		const data = cellsOf(heat), most = Math.max(...data.map(cell => cell.rows));
+		add(parent, 'p', stream + ': the darkest or brightest cell has ' + count(most) + (most === 1 ? ' row.' : ' rows.'), 'note');
+		chart(parent, 'heat-' + stream, 230, '', colours => ({
+			type: 'scatter', plugins: [cells],
+			data: { datasets: [{ label: stream, data, pointRadius: 0, pointHitRadius: 8, pointHoverRadius: 0 }] },
+			options: options(colours,
+				axis(colours, 'seconds', { min: 0, max: Math.max(...data.map(cell => cell.to)),
+					ticks: { maxTicksLimit: 8, includeBounds: false } }),
+				axis(colours, 'latency', { type: 'logarithmic', min: Math.min(...data.map(cell => cell.least)),
+					max: Math.max(...data.map(cell => cell.above)), ticks: powers(time) }),
+				() => '', {
+					interaction: { mode: 'nearest', intersect: false },
+					plugins: { cells: { colour: colours.heat, most }, legend: { display: false }, tooltip: { callbacks: {
+						label: ({ raw }) => count(raw.rows) + ' rows of ' + time(raw.least) + ' to ' + time(raw.above) +
+							' in ' + raw.from.toFixed(3) + ' s to ' + raw.to.toFixed(3) + ' s' } } },
+				}),
+		}));
+	}
+
+	function drawHeats() {
+		const parent = section('heat', 'Latency over time', 'Rows by when they began and how long they took; the colour is ' +
+			'their number, on a logarithmic scale.', true);
+		const heats = Object.entries(report.heat).sort((a, b) => streams[b[0]].rows - streams[a[0]].rows);
+		if (!heats.length)
+			chart(parent, 'heat', 0, 'No row of this trace has both a time and a latency.');
+		heats.forEach(([stream, heat]) => drawHeat(parent, stream, heat));
+	}
+
+	/* A line for each series: a value for each interval. */
+	function drawLines(parent, name, title, why, say, series) {
+		chart(parent, name, 240, why, colours => ({
+			type: 'line',
+			data: { datasets: series.map((one, at) => ({ label: one.label, stepped: true, pointRadius: 0, borderWidth: 2,
+				pointHitRadius: 6, borderColor: pick(colours.series, at), backgroundColor: pick(colours.series, at),
+				data: one.values.concat(one.values.slice(-1)).map((y, i) =>
+					({ x: seconds(one.from_mono_ns + i * one.interval_ns), y })) })) },
+			options: options(colours, axis(colours, 'seconds', { type: 'linear', min: 0, max: end, ticks: { includeBounds: false } }),
+				axis(colours, title, { beginAtZero: true }),
+				item => item.dataset.label + ': ' + say(item.raw.y), {
+					interaction: { mode: 'nearest', intersect: false } }),
+		}));
+	}
+
+	function drawDepth() {
+		const disks = report.depth.disks.filter(disk => disk.in_flight_ns.length);
+		const parent = section('depth', 'Block queue depth over time', 'Requests in each disk, from issue to completion: the ' +
+			'mean of each interval' + (report.depth.requests_left_out ? '; ' + count(report.depth.requests_left_out) +
+			' requests of further disks, or of none, are not shown' : '') + '.', true);
+		const why = !amplification.block ? 'The trace has no stream block: record with --block.' :
+			disks.length ? '' : 'The trace has no block request with a time and a latency.';
+		const series = disks.map(disk => ({ label: disk.disk, from_mono_ns: disk.from_mono_ns, interval_ns: disk.interval_ns,
+			values: disk.in_flight_ns.map(ns => ns / disk.interval_ns) }));
+		drawLines(parent, 'depth', 'requests in the disk', why, value => value.toFixed(2), series);
+		if (!why)
+			numbers(parent, ['disk', 'mean', 'greatest mean', 'interval'], series.map(one => [one.label,
+				(one.values.reduce((sum, value) => sum + value, 0) / one.values.length).toFixed(3),
+				Math.max(...one.values).toFixed(3), time(one.interval_ns)]));
+	}
+
+	function drawRates() {
+		const parent = section('rates', 'Rows over time', '', true);
+		const series = Object.entries(streams).filter(([, of]) => of.rate.rows.length).map(([label, of]) => ({ label,
+			from_mono_ns: of.rate.from_mono_ns, interval_ns: of.rate.interval_ns,
+			values: of.rate.rows.map(rows => rows * 1e9 / of.rate.interval_ns) }));
+		drawLines(parent, 'rates', 'rows a second', series.length ? '' : 'No row of this trace has a time.',
+			value => count(Math.round(value)), series);
+	}
+
+	/* ---- lists ---- */
+
+	function drawList(id, title, key, rows, none) {
+		const parent = section(id, title, rows.length ? 'Those that took most time.' : '', id === 'files');
+		if (!rows.length)
+			add(parent, 'p', none, 'why');
+		else
+			table(parent, [key, 'time', 'rows', 'errors', 'bytes'], rows.map(row => [row.label,
+				(row.exact ? '' : '≥ ') + time(row.time_ns), count(row.rows), count(row.errors), bytes(row.bytes)]));
+	}
+
+	function drawLists() {
+		const named = (list, label) => list.map(row => Object.assign({ label: label(row) }, row));
+		const name = row => row.name + (row.disk ? ' ' + row.disk : '');
+		drawList('files', 'Top files', 'file', named(report.files, name), 'No row of this trace names a file.');
+		drawList('processes', 'Top processes', 'process', named(report.processes, row => row.command === undefined ?
+			name(row) : row.pid + ' ' + row.command), 'No row of this trace is of a process.');
+		drawList('units', 'Top units', 'unit', named(report.units, name), 'No row of this trace has a cgroup.');
+		drawList('devices', 'Top devices', 'device', named(report.devices, name), 'No row of this trace names a device.');
+		if (report.peers.length)
+			drawList('peers', 'Top peers', 'peer', named(report.peers, name), '');
+	}
+
+	/* ---- losses, and what was traced ---- */
+
+	const lostRows = of => Object.entries(of.lost || {}).filter(([cause]) => cause !== 'names')
+		.reduce((sum, [, rows]) => sum + Number(rows), 0);
+
+	function drawLosses() {
+		const parent = section('losses', 'Losses', '', true);
+		const lost = Object.values(streams).reduce((sum, of) => sum + lostRows(of), 0);
+		add(parent, 'p', lost ? count(lost) + ' rows were lost.' : 'The manifest knows of no row that was lost.', lost ? 'bad' : '');
+		table(parent, ['stream', 'emitted', 'written', 'removed', 'lost', 'read here'], Object.entries(streams).map(([name, of]) =>
+			[name, count(of.emitted), count(of.written), count(of.removed), count(lostRows(of)) + causes(of), count(of.rows)]));
+		if ((report.loss_times || []).length)
+			table(parent, ['stream', 'cause', 'rows', 'from', 'to'], report.loss_times.map(one =>
+				['stream', 'cause', 'rows', 'from', 'to'].map(key => one[key] === undefined ? '' : String(one[key]))));
+		const findings = ['problems', 'losses', 'caveats', 'notes'].flatMap(kind => (report[kind] || []).map(one =>
+			[kind, (one.file ? one.file + ': ' : '') + (one.what || '')]));
+		for (const gap of report.gaps || [])
+			findings.push(['gap', JSON.stringify(gap)]);
+		if (report.bad_rows)
+			findings.push(['problems', count(report.bad_rows) + ' lines are no rows']);
+		if (findings.length)
+			table(parent, null, findings, 'facts');
+	}
+
+	function causes(of) {
+		const named = Object.entries(of.lost || {}).filter(([, rows]) => Number(rows));
+		return named.length ? ' (' + named.map(([cause, rows]) => cause + ' ' + count(rows)).join(', ') + ')' : '';
+	}
+
+	function drawTrace() {
+		const parent = section('trace', 'What was traced, and how', '', true);
+		const facts = [['folder', report.path]].concat(Object.entries(report.trace).map(([key, value]) =>
+			[key.replaceAll('_', ' '), typeof value === 'string' ? value : JSON.stringify(value, null, 1)]));
+		table(parent, null, facts.filter(([, value]) => value.length < 400), 'facts');
+		const long = facts.filter(([, value]) => value.length >= 400);
+		for (const [key, value] of long) {
+			const details = add(parent, 'details');
+			add(details, 'summary', key);
+			table(details, null, [[key, value]], 'facts');
+		}
+	}
+
+	function drawHead() {
+		const host = report.host || {};
+		document.title = 'iotracer report: ' + (report.session || '');
+		document.getElementById('title').textContent = 'I/O of session ' + (report.session || '(unnamed)');
+		document.getElementById('subtitle').textContent = [host.name, host.kernel && 'Linux ' + host.kernel, report.started &&
+			report.started + ' to ' + (report.ended || 'now (' + report.state + ')') + ' UTC'].filter(Boolean).join(' · ');
+		const lost = Object.values(streams).reduce((sum, of) => sum + lostRows(of), 0);
+		const figures = document.getElementById('figures');
+		for (const [number, label, className] of [[count(report.rows), 'rows'], [Object.keys(streams).length, 'streams'],
+			[count(Object.values(streams).reduce((sum, of) => sum + of.errors, 0)), 'errors'],
+			[count(lost), 'lost', lost ? 'bad' : '']]) {
+			const box = add(figures, 'div');
+			add(box, 'b', number, className);
+			add(box, 'span', label);
+		}
+		document.getElementById('footer').textContent = 'Written by iotracectl report; charts: Chart.js ' + Chart.version +
+			', MIT licence.';
+	}
+
+	function drawCharts() {
+		const colours = theme();
+		for (const drawing of drawings) {
+			if (drawing.chart)
+				drawing.chart.destroy();
+			drawing.chart = new Chart(drawing.canvas, drawing.make(colours));
+		}
+	}
+
+	drawHead();
+	drawAmplification();
+	drawOperations();
+	drawTransfer();
+	drawLatency();
+	drawEfficiency();
+	drawHeats();
+	drawDepth();
+	drawRates();
+	drawLists();
+	drawLosses();
+	drawTrace();
+	drawCharts();
+	darkness.addEventListener('change', drawCharts);
+	document.documentElement.dataset.ready = 'yes';
+})();

@@ -171,11 +171,27 @@
 		}));
 	}
 
+	/* The session's filters, and those that it had after a change; a sample above all makes quotients wrong. */
+	function filters() {
+		const trace = report.trace, found = new Set();
+		for (const one of [trace.definition].concat(trace.changes || []))
+			for (const [name, value] of Object.entries(((one && one.definition) || one || {}).filters || {}))
+				found.add(name + ' ' + (typeof value === 'string' ? value : JSON.stringify(value)));
+		return [...found];
+	}
+
+	function tellFilters(parent) {
+		if (filters().length)
+			add(parent, 'p', 'This session had filters, so that only what passed them is compared, of each stream for itself: ' +
+				filters().join('; '), 'bad');
+	}
+
 	function drawAmplification() {
 		const parent = section('amplification', 'Amplification compared', COMPUTED + 'By bytes: those of disks / those of ' +
 			'calls; below 1, the page cache served or kept the rest. By operations: (calls + requests) / calls. Writes ' +
 			'that were still in the cache when the trace ended are missing; what the session’s filters left out, too; ' +
 			'a request that passes several devices counts at each of them.', true);
+		tellFilters(parent);
 		if (whyNoFactors()) {
 			chart(parent, 'amplification-bytes', 0, whyNoFactors());
 			return;
@@ -345,7 +361,7 @@
 	function drawDepth() {
 		const disks = report.depth.disks.filter(disk => disk.in_flight_ns.length);
 		const parent = section('depth', 'Block queue depth over time', 'Requests in each disk, from issue to completion: the ' +
-			'mean of each interval' + (report.depth.requests_left_out ? '; ' + count(report.depth.requests_left_out) +
+			'mean of each interval. Those that had not ended with the trace have no row' + (report.depth.requests_left_out ? '; ' + count(report.depth.requests_left_out) +
 			' requests of further disks, or of none, are not shown' : '') + '.', true);
 		const why = !amplification.block ? 'The trace has no stream block: record with --block.' :
 			disks.length ? '' : 'The trace has no block request with a time and a latency.';
@@ -460,18 +476,16 @@
 		}
 	}
 
-	drawHead();
-	drawAmplification();
-	drawOperations();
-	drawTransfer();
-	drawLatency();
-	drawEfficiency();
-	drawHeats();
-	drawDepth();
-	drawRates();
-	drawLists();
-	drawLosses();
-	drawTrace();
+	/* What a manifest has in an unexpected shape costs its own section alone. */
+	for (const draw of [drawHead, drawAmplification, drawOperations, drawTransfer, drawLatency, drawEfficiency, drawHeats,
+		drawDepth, drawRates, drawLists, drawLosses, drawTrace])
+		try {
+			draw();
+		} catch (error) {
+			const sections = document.getElementById('sections');
+			add(sections.lastElementChild || sections, 'p', 'This cannot be shown, as the trace or its manifest has it in an ' +
+				'unexpected form: ' + error.message, 'why');
+		}
 	drawCharts();
 	darkness.addEventListener('change', drawCharts);
 	document.documentElement.dataset.ready = 'yes';

@@ -64,7 +64,7 @@ class Storage:
             if self.random.random() < from_disk:
                 self.request('READ', command, pid, begin, (size + 4095) // 4096 * 4096)
 
-    def write(self, folder):
+    def write(self, folder, **more):
         streams, segments = {}, []
         for stream, rows in self.rows.items():
             name = f'{FOLDERS[stream]}/{FOLDERS[stream]}_000001.csv'
@@ -82,6 +82,6 @@ class Storage:
                     'ended': '2026-11-20 10:00:20.000000000', 'streams': streams, 'segments': segments,
                     'definition': {'streams': list(streams), 'output': HOSTILE},
                     'losses': [{'stream': 'vfs', 'cause': 'ring', 'rows': 12, 'from': '2026-11-20 10:00:03.000000000',
-                                'to': '2026-11-20 10:00:04.000000000'}]}
+                                'to': '2026-11-20 10:00:04.000000000'}], **more}
         with open(os.path.join(folder, 'manifest.json'), 'w', encoding='utf-8') as file:
             json.dump(manifest, file)

@@ -147,6 +147,23 @@ class Report(unittest.TestCase):
             self.assertIn('The trace has no stream vfs', self.browser.value(f"document.getElementById('{section}').textContent"))
         self.assertEqual(data_of(self.browser, 'transfer')['sets'][2], self.sums('disk_read', 'bytes')[1])
 
+    def test_filters_are_told(self):
+        def sampled(folder):
+            storage_trace.Storage().write(folder, definition={'filters': {'sample': {'vfs': 10}}})
+        told = "document.getElementById('amplification').textContent"
+        self.show()
+        self.assertNotIn('had filters', self.browser.value(told))
+        self.show(page=self.make('sampled', sampled))
+        self.assertIn('had filters', self.browser.value(told))
+        self.assertIn('sample {"vfs":10}', self.browser.value(told))
+
+    def test_a_manifest_in_an_unexpected_form(self):
+        def lying(folder):
+            storage_trace.Storage().write(folder, definition=7, changes={'filters': None}, gaps='none', host=[], started=1,
+                                          session={'a': '<b>'}, level=[1, 2])
+        self.show(page=self.make('lying', lying))
+        self.assertEqual(data_of(self.browser, 'operations')['sets'][0], self.sums('call_read', 'operations')[1])
+
     def test_every_stream(self):
         def golden(folder):
             subprocess.run([sys.executable, os.path.join(UNIT, 'make_trace.py'), folder], check=True)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "block_io.bpf.h"
+#include "journal.bpf.h"
 #include "stacked.bpf.h"
 #include "tally.bpf.h"
 

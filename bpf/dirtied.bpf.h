@@ -12,27 +12,9 @@
  */
 #pragma once
 
-#include "blockdev.bpf.h"
 #include "dirtier.bpf.h"
-#include "folio.bpf.h"
-#include "journal.bpf.h"
 
-#define FOLIO_PAGES 512 /* maximum of pages of one folio that are noted */
 #define DIRTIED_WRITTEN 1U /* in the high half of an entry: the page was written since it was noted */
-
-/* By page: its tag in the high half, but for DIRTIED_WRITTEN, and the number of its dirtier in the low one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct {
-		__uint(type, BPF_MAP_TYPE_ARRAY);
-		__uint(map_flags, BPF_F_INNER_MAP);
-		__uint(max_entries, 1);
-		__type(key, __u32);
-		__type(value, __u64);
-	});
-} dirtied SEC(".maps");
 
 /* The high half of a page's entry. */
 static __always_inline __u32 dirtied_tag(__u64 mapping, __u64 index)
@@ -110,61 +92,6 @@ __noinline int dirtied_put(__u64 mapping, __u64 index, __u32 number, bool writte
 	if (entry)
 		*(volatile __u64 *)&entry->both = value.both;
 	return 0;
-}
-
-/* Whether a page is noted that was not seen written since. A global function. */
-__noinline int dirtied_is_noted(__u64 mapping, __u64 index)
-{
-	struct iotr_control *page = control_page();
-	union dirtied *entry = page ? dirtied_find(page, mapping, index) : NULL;
-
-	return entry && !(entry->tag & DIRTIED_WRITTEN);
-}
-
-/*
- * Notes pages that the current task made dirty. What the thread of a journal makes dirty is of who did most for the
- * transaction: it hands over the metadata that it has written to its log. What another kernel thread makes dirty again
- * before it is written, as it cannot be written yet, stays that of who made it dirty. A global function.
- */
-__noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
-{
-	struct iotr_control *page = control_page();
-	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
-	bool works_for_others;
-	__u32 number = 0;
-
-	if (!page || !by)
-		return 0;
-	works_for_others = by->works_for_others;
-	if (works_for_others && disk_is_held(ADDRESS(struct address_space, mapping, host)))
-		number = journal_cause();
-	if (number)
-		works_for_others = false;
-	else
-		number = by->number;
-	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++)
-		if (!works_for_others || !dirtied_is_noted(mapping, index + i))
-			dirtied_put(mapping, index + i, number, false);
-	return 0;
-}
-
-static __always_inline int dirtied_seen(__u64 folio, __u64 mapping)
-{
-	if (mapping)
-		dirtied_note(number_of(mapping), folio_index(folio), folio_pages(folio));
-	return 0;
-}
-
-SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(dirty_folio, void *folio, void *mapping)
-{
-	return dirtied_seen((__u64)folio, (__u64)mapping);
-}
-
-SEC("tp_btf/writeback_dirty_page")
-int BPF_PROG(dirty_page, void *page, void *mapping)
-{
-	return dirtied_seen((__u64)page, (__u64)mapping);
 }
 
 /* The number of the dirtier of a page that is written, or 0. Only the mark changes: the page may become dirty meanwhile. */

@@ -6,17 +6,15 @@
 #pragma once
 
 #include "blockdev.bpf.h"
-#include "layers_dirty.bpf.h"
+#include "layers_account.bpf.h"
+#include "tally.bpf.h"
 
 #define LAYER_BIOS     8192 /* that are queued, at most; LRU, as no hook removes merged ones */
 #define LAYER_REQUESTS 4096 /* that are in flight, at most */
 #define LAYER_FLUSHERS 64   /* disks whose last flush is known */
-#define LAYER_PAGES    512  /* pages of one bio whose dirtiers are looked for */
-#define LAYER_CHUNK    32   /* of these, at a time */
 #define LAYER_CHAIN    4    /* maximum of bios from a part of one to what it was split off */
 
-#define CLONED		(1 << 1) /* in bi_flags: by a device that is made of others */
-#define NO_LAYER	0xffffffffU
+#define NO_LAYER 0xffffffffU
 
 struct layer_bio {
 	struct layer_origin origin;
@@ -61,7 +59,7 @@ static __always_inline __u32 layer_of_bio(struct bio *bio, __u32 flags, __u64 by
 		return reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE;
 	if (!reads && !regular && (is_jbd2() || is_xfs_log(bio)))
 		return IOTR_LAYER_FS_JOURNAL_WRITE;
-	if (meta)
+	if (meta || (!reads && !regular && disk_is_held(inode)))
 		return reads ? IOTR_LAYER_FS_METADATA_READ : IOTR_LAYER_FS_METADATA_WRITE;
 	if (inode)
 		return reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE;
@@ -78,115 +76,126 @@ static __always_inline __u32 device_of_bio(struct bio *bio, __u64 by, __u64 inod
 	return bio_device(bio, bio_disk(bio));
 }
 
-/* Index of the account that counts a page: of the process that made it dirty, and the device of its file system. */
-static __always_inline __u32 account_of_page(__u32 dirtier, __u32 device)
+/* Who made pages dirty, by a number; the kernel, if that is not known. */
+static __always_inline struct layer_origin origin_of_dirtier(__u32 number)
 {
-	const struct iotr_layer_key *key = bpf_map_lookup_elem(&layer_keys, &dirtier);
+	const struct dirtier *dirtier = dirtier_find(number);
+	struct layer_origin origin = {};
 
-	if (dirtier == NO_DIRTIER)
-		return account_current(device);
-	if (dirtier < IOTR_LAYER_FIRST || !key)
-		return dirtier;
-	return account_find(key->start_ns, key->process, device);
+	if (!dirtier || !dirtier->start_ns)
+		return origin;
+	origin.start_ns = dirtier->start_ns;
+	origin.process = dirtier->actor.pid;
+	origin.own = dirtier->own;
+	return origin;
+}
+
+/* Counts what one of the tallied processes made dirty. A global function. */
+__noinline int tallied_count(__u32 at, __u32 device, __u32 operations, __u64 bytes)
+{
+	__u32 which = TALLY_LAYERS, index;
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
+	struct layer_origin origin;
+
+	if (!tally || at >= TALLIED_MAX)
+		return 0;
+	origin = origin_of_dirtier(tally->of[at].dirtier);
+	index = account_of(&origin, device);
+	COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, operations, bytes);
+	return 0;
 }
 
 /*
- * Counts `pages` pages of a file that are written back, from `first` on, for those who made them dirty. The first one
- * has the operation. A global function.
+ * Counts a bio of write-back of a file's data, which was tallied, for those who made its pages dirty: the operation for the
+ * first of them, and for the current process what nobody is known of. A global function.
  */
-__noinline int pages_count(__u64 mapping, __u64 first, __u32 pages, __u32 device, __u32 operations)
+__noinline int write_back_count(__u64 bytes, __u32 device)
 {
-	__u32 index;
+	__u32 which = TALLY_LAYERS, index, operations = 1;
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
 
-	for (__u32 i = 0; i < LAYER_CHUNK && i < pages; i++) {
-		index = account_of_page(dirtier_of(mapping, first + i), device);
-		COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, i ? 0 : operations, 1 << PAGE_SHIFT_DIRTY);
+	if (!tally)
+		return 0;
+	for (__u32 at = 0; at < TALLIED_MAX && at < tally->count; at++) {
+		__u64 part = tally->of[at].pages * PAGE_SIZE;
+
+		/* The last page may be in use in part, and of a large bio not all pages are looked at. */
+		if (part > bytes || (at + 1 == tally->count && !tally->unknown && !tally->others))
+			part = bytes;
+		tallied_count(at, device, operations, part);
+		bytes -= part;
+		operations = 0;
 	}
+	if (!bytes)
+		return 0;
+	index = tally->others && !tally->unknown ? IOTR_LAYER_OTHER : account_current(device);
+	COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, operations, bytes);
 	return 0;
 }
 
-/* Counts a bio of write-back of a file's data, page by page. A global function. */
-__noinline int write_back_count(__u64 mapping, __u64 first, __u32 bytes, __u32 device)
+/* The layer of a clone: those of devices that are made of others have none, but older btrfs clones what direct I/O does. */
+static __always_inline __u32 layer_of_clone(struct bio *bio, __u32 layer, __u64 inode, bool reads)
 {
-	__u32 pages = (bytes + (1 << PAGE_SHIFT_DIRTY) - 1) >> PAGE_SHIFT_DIRTY, index;
-	__u64 rest;
+	struct iotr_control *page = control_page();
+	__u64 end = ADDRESS(struct bio, bio, bi_end_io);
 
-	for (__u32 done = 0; done < LAYER_PAGES && done < pages; done += LAYER_CHUNK)
-		pages_count(mapping, first + done, pages - done, device, !done);
-	index = account_of_page(dirtier_of(mapping, first), device);
-	if (pages > LAYER_PAGES) {
-		rest = (__u64)(pages - LAYER_PAGES) << PAGE_SHIFT_DIRTY;
-		COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, 0, rest);
-	}
-	rest = ((__u64)pages << PAGE_SHIFT_DIRTY) - bytes; /* of a file system with smaller blocks */
-	if (rest)
-		COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, 0, minus(rest));
-	return 0;
+	if (!page || !end || (end != page->bio_ends[IOTR_BIO_BTRFS] && end != page->bio_ends[IOTR_BIO_BTRFS_OLD]))
+		return NO_LAYER;
+	return layer == NO_LAYER && !inode ? (reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE) : NO_LAYER;
 }
 
-/* The index in its file of the first page of a bio. */
-static __always_inline __u64 first_index(struct bio *bio)
-{
-	__u64 page = bio_first_page(bio), head = page_folio(page);
-
-	return folio_index(head) + (page - head) / bpf_core_type_size(struct page) +
-	       (READ(struct bio_vec, READ(struct bio, bio, bi_io_vec), bv_offset) >> PAGE_SHIFT_DIRTY);
-}
-
-/* Counts a bio that a file system submits. A global function. */
-__noinline int filesystem_count(__u64 address, __u32 flags)
+/*
+ * Counts a bio that a file system submits, for a process. If it writes data back, that was tallied. A global function.
+ */
+__noinline int filesystem_count(__u64 address, __u32 flags, __u64 start_ns, __u32 process, __u32 own)
 {
 	struct bio *bio = (struct bio *)address;
-	__u32 operation = flags & REQUEST_OPERATION, layer, index, device;
+	const struct layer_origin origin = { start_ns, process, own };
+	__u32 operation = flags & REQUEST_OPERATION, layer, device;
 	__u64 bytes = READ(struct bio, bio, bi_iter.bi_size), by, inode;
 
-	if (operation > 1 || !bytes || READ(struct bio, bio, bi_flags) & CLONED)
+	if (operation > 1 || !bytes)
 		return 0;
 	by = carried_by(address);
 	inode = cached_inode(bio, by, operation == REQUEST_READ);
 	layer = layer_of_bio(bio, flags, by, inode);
+	if (READ(struct bio, bio, bi_flags) & BIO_CLONED)
+		layer = layer_of_clone(bio, layer, inode, operation == REQUEST_READ);
 	if (layer >= IOTR_LAYER_COUNT)
 		return 0;
 	device = device_of_bio(bio, by, inode);
 	if (layer == IOTR_LAYER_FS_WRITE && inode)
-		return write_back_count(folio_mapping(page_folio(bio_first_page(bio))), first_index(bio), bytes, device);
-	index = account_current(device);
-	COUNT_LAYER(index, layer, 1, bytes);
+		return write_back_count(bytes, device);
+	COUNT_LAYER(account_of(&origin, device), layer, 1, bytes);
 	return 0;
 }
 
-/*
- * Who a bio is for: of data that is written back, who made its first page dirty, otherwise the current process. A global
- * function, which returns the index of an account, or NO_DIRTIER for the current process.
- */
-__noinline __u32 bio_dirtier(__u64 address, __u32 flags)
+/* Tallies whose pages a bio writes back; false: it does something else. A global function. */
+__noinline int bio_tallied(__u64 address, __u32 flags)
 {
 	struct bio *bio = (struct bio *)address;
-	__u64 inode;
 
-	if ((flags & REQUEST_OPERATION) != 1 || !READ(struct bio, bio, bi_iter.bi_size))
-		return NO_DIRTIER;
-	inode = cached_inode(bio, carried_by(address), false);
-	if (!inode)
-		return NO_DIRTIER;
-	return dirtier_of(folio_mapping(page_folio(bio_first_page(bio))), first_index(bio));
+	if ((flags & REQUEST_OPERATION) != 1 || !READ(struct bio, bio, bi_iter.bi_size) ||
+	    !cached_inode(bio, carried_by(address), false))
+		return false;
+	tally_begin(TALLY_LAYERS);
+	tally_bio(TALLY_LAYERS, address);
+	return true;
 }
 
+/* Who a bio is for: of data that is written back, who made most of it dirty, otherwise the current process. */
 static __always_inline struct layer_origin origin_of_bio(struct bio *bio, __u32 flags)
 {
-	__u32 dirtier = bio_dirtier(number_of((__u64)bio), flags);
-	const struct iotr_layer_key *key;
-	struct layer_origin origin = {};
+	__u32 which = TALLY_LAYERS, most;
+	struct tally *tally;
 
-	if (dirtier == NO_DIRTIER)
+	if (!bio_tallied(number_of((__u64)bio), flags))
 		return origin_current();
-	origin.own = dirtier == IOTR_LAYER_OWN;
-	key = dirtier < IOTR_LAYER_FIRST ? NULL : bpf_map_lookup_elem(&layer_keys, &dirtier);
-	if (key) {
-		origin.start_ns = key->start_ns;
-		origin.process = key->process;
-	}
-	return origin;
+	most = tally_most(TALLY_LAYERS);
+	tally = bpf_map_lookup_elem(&tallies, &which);
+	if (!tally || most >= TALLIED_MAX)
+		return origin_current();
+	return origin_of_dirtier(tally->of[most].dirtier);
 }
 
 static __always_inline int bio_begins(struct bio *bio)
@@ -196,9 +205,9 @@ static __always_inline int bio_begins(struct bio *bio)
 	struct layer_bio entry = { .origin = origin_of_bio(bio, flags) };
 	__u64 key = (__u64)bio;
 
-	filesystem_count(number_of((__u64)bio), flags);
 	disk = bio_disk(bio);
-	account_current(disk); /* so that the process is known when the request ends */
+	account_current(disk); /* so that the process is known */
+	filesystem_count(number_of((__u64)bio), flags, entry.origin.start_ns, entry.origin.process, entry.origin.own);
 	entry.begin_ns = bpf_ktime_get_ns();
 	entry.sector = READ(struct bio, bio, bi_iter.bi_sector);
 	entry.bytes = READ(struct bio, bio, bi_iter.bi_size);

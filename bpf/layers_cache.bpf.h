@@ -8,7 +8,6 @@
 #include "folio.bpf.h"
 #include "iovec.bpf.h"
 #include "layers_calls.bpf.h"
-#include "layers_dirty.bpf.h"
 
 #define NR_READAHEAD	  187
 #define NR_IO_URING_ENTER 426
@@ -186,7 +185,6 @@ __noinline int pages_dirtied(__u64 thread, __u64 folio)
 	index = account_at(slot, thread, task, inode);
 	if (index == NO_ACCOUNT)
 		return 0;
-	dirty_note(mapping, folio_index(folio), pages, index);
 	COUNT_LAYER(index, IOTR_LAYER_CACHE_DIRTIED, pages, pages << PAGE_SHIFT_COUNT);
 	if (!calls_nothing(READ(struct task_struct, task, flags)) && number_in_flight() < 0)
 		COUNT_LAYER(index, IOTR_LAYER_MAP_WRITE, 1, 1 << PAGE_SHIFT_COUNT);

@@ -17,6 +17,36 @@
 #define LOOP_DIRECT	    16 /* in lo_flags: it does direct I/O, with the pages that it was given */
 #define TMPFS_MAGIC	    0x01021994
 
+/* Where a dirtier is put together, as the stack has no room: each is used by one hook, and so by one program of a CPU at a time. */
+enum {
+	KEEP_BIO,
+	KEEP_ISSUE,
+	KEEP_COUNT,
+};
+
+ARRAY_PER_CPU(dirtiers_fresh, struct dirtier, KEEP_COUNT);
+
+/*
+ * Notes a task, of which sessions were judged at a time, as a dirtier, and returns its number; 0: there is no table. The
+ * number is the same as long as what rows say of it is.
+ */
+static __always_inline __u32 dirtier_keep(struct iotr_control *page, __u32 which, const struct actor *actor,
+					  __u64 judged_ns)
+{
+	struct dirtier *dirtier = bpf_map_lookup_elem(&dirtiers_fresh, &which);
+	__u32 zero = 0, number = dirtier_number(actor, actor->pid);
+	void *table = bpf_map_lookup_elem(&dirtiers, &zero);
+
+	if (!table || !dirtier)
+		return 0;
+	dirtier->actor = *actor;
+	dirtier->judged = page->open;
+	dirtier->judged_ns = judged_ns;
+	dirtier->start_ns = dirtier->own = 0;
+	bpf_map_update_elem(table, &number, dirtier, BPF_ANY);
+	return number;
+}
+
 /* By a hash of its address: a bio that was passed on, and the number of who caused it. */
 struct remapped {
 	__u64 bio;

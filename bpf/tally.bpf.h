@@ -29,6 +29,7 @@ struct tallied {
 struct tally {
 	struct tallied of[TALLIED_MAX];
 	__u64 unknown; /* pages whose dirtier is not known */
+	__u64 others; /* pages of further processes, for which there is no room */
 	__u32 count;
 	__u32 last; /* index of the one that bytes were added to last */
 	__u32 last_dirtier;
@@ -39,6 +40,7 @@ struct tally {
 enum {
 	TALLY_BIO,
 	TALLY_ISSUE,
+	TALLY_LAYERS,
 	TALLY_COUNT,
 };
 
@@ -98,8 +100,10 @@ static __always_inline int tally_add(__u32 which, __u32 number, __u64 mapping)
 	for (at = 0; at < TALLIED_MAX && at < tally->count; at++)
 		if (tally->of[at].pid == dirtier->actor.pid)
 			break;
-	if (at >= TALLIED_MAX)
+	if (at >= TALLIED_MAX) {
+		tally->others++;
 		return 0;
+	}
 	if (at == tally->count) {
 		tally->of[at].pid = dirtier->actor.pid;
 		tally->of[at].dirtier = number;

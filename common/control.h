@@ -34,7 +34,7 @@
 #define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
 #define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
-#define IOTR_DIRTIER_SIZE  72 /* bytes of what is kept of a task that made pages dirty */
+#define IOTR_DIRTIER_SIZE  88 /* bytes of what is kept of a task that made pages dirty */
 #define IOTR_OWN	   128 /* processes of iotracer itself */
 
 enum iotr_abi {
@@ -196,6 +196,7 @@ enum iotr_bio_end {
 	IOTR_BIO_DIO,	  /* direct I/O of file systems that do not use iomap */
 	IOTR_BIO_DIO_ASYNC,
 	IOTR_BIO_BTRFS,	  /* any bio of btrfs */
+	IOTR_BIO_BTRFS_OLD, /* the same, up to 5.19 */
 	IOTR_BIO_BTRFS_DIRECT, /* btrfs's own function for direct I/O, stored in struct btrfs_bio */
 	IOTR_BIO_XFS_LOG, /* a write of the log of xfs */
 	IOTR_BIO_ENDS,

@@ -177,6 +177,7 @@ static int open_counting(struct session_context *context)
 		.event = context->event,
 		.errands = &context->errands,
 		.probes = context->probes,
+		.hookset = context->hookset,
 		.groups = context->groups,
 		.rules = context->config.systems,
 	};
@@ -304,9 +305,9 @@ bool engine_free(struct engine *engine)
 	tick_done(&engine->tick);
 	registry_free(engine->registry);
 	bpf_cost_free(context->bpf_cost);
-	hookset_free(context->hookset);
 	orders_free(context->orders);
 	counting_free(context->counting);
+	hookset_free(context->hookset);
 	groups_free(context->groups);
 	consumer_free(context->consumer);
 	probes_free(context->probes);

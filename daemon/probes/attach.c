@@ -241,7 +241,7 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	probes->attached[group] = true;
 	empty_in_flight(probes, group);
 	failures_forget(probes, group);
-	if (group == PROBES_BLOCK)
+	if (group == PROBES_DIRTIED)
 		dirtied_begin(probes);
 	bpf_object__for_each_program(program, object) {
 		if (!program_attaches(group, program))
@@ -268,7 +268,7 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	probes->links[group] = NULL;
 	if (group == PROBES_PAGEFAULT)
 		events_close(probes);
-	if (group == PROBES_BLOCK)
+	if (group == PROBES_DIRTIED)
 		dirtied_end(probes);
 	failures_forget(probes, group);
 	probes->attached[group] = false;

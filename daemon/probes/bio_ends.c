@@ -20,6 +20,7 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_DIO] = "dio_bio_end_io",
 	[IOTR_BIO_DIO_ASYNC] = "dio_bio_end_aio",
 	[IOTR_BIO_BTRFS] = "btrfs_simple_end_io",
+	[IOTR_BIO_BTRFS_OLD] = "btrfs_end_bio",
 	[IOTR_BIO_BTRFS_DIRECT] = "btrfs_dio_end_io",
 	[IOTR_BIO_XFS_LOG] = "xlog_bio_end_io",
 };

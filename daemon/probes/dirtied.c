@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,17 +64,31 @@ void dirtied_end(struct probes *probes)
 	}
 }
 
+/* The number of the last one is of a table that has gone. */
+static void last_forget(const struct probes *probes)
+{
+	const struct bpf_map *map = map_find(probes, "dirtier_last");
+	_cleanup_free_ void *values = NULL;
+	uint32_t zero = 0;
+
+	if (map)
+		values = calloc(libbpf_num_possible_cpus(), (bpf_map__value_size(map) + 7) / 8 * 8);
+	if (values)
+		bpf_map_update_elem(bpf_map__fd(map), &zero, values, BPF_ANY);
+}
+
 void dirtied_begin(struct probes *probes)
 {
 	uint32_t count = entries();
 	int r;
 
 	dirtied_end(probes);
+	last_forget(probes);
 	probes->page->dirtied_mask = count - 1;
 	r = table_add(probes, 0, BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), count, BPF_F_INNER_MAP);
 	if (r >= 0)
 		r = table_add(probes, 1, BPF_MAP_TYPE_LRU_HASH, IOTR_DIRTIER_SIZE, count / PAGES_PER_DIRTIER, 0);
 	if (r < 0)
-		log_warning("who made pages dirty is not recorded, so block requests that write them back are of unknown "
-			    "processes: %s", strerror(-r));
+		log_warning("who made pages dirty is not recorded, so what is written back is of unknown processes: "
+			    "%s", strerror(-r));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables of who made pages dirty (see bpf/dirtied.bpf.h), which are there while block requests are recorded. Main
- * thread.
+ * The tables of who made pages dirty (see bpf/dirtied.bpf.h), which are there while the programs that fill
+ * them are attached: while block requests are recorded, or I/O is counted by layer. Main thread.
  */
 #pragma once
 

@@ -9,6 +9,7 @@
 struct hookset {
 	struct probes *probes;
 	sd_event_source *release;		/* timer */
+	bool dirtied_held;
 	unsigned int wishes[PROBES_GROUP_COUNT]; /* number of wishes that need the group */
 };
 
@@ -20,6 +21,11 @@ uint32_t hookset_groups(const struct probes *probes, const struct hookset_wish *
 		if (wish->streams >> stream & 1)
 			groups |= probes_stream_groups(stream);
 	return probes_groups(probes, groups);
+}
+
+static bool is_needed(const struct hookset *hookset, enum probes_group group)
+{
+	return hookset->wishes[group] || (group == PROBES_DIRTIED && hookset->dirtied_held);
 }
 
 static int release_due(sd_event_source *source, uint64_t now, void *userdata)
@@ -71,7 +77,7 @@ void hookset_want(struct hookset *hookset, const struct hookset_wish *wish)
 
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++) {
 		hookset->wishes[group] += groups >> group & 1;
-		if (hookset->wishes[group])
+		if (is_needed(hookset, group))
 			probes_attach(hookset->probes, group);
 	}
 }
@@ -89,6 +95,19 @@ void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish)
 void hookset_release(struct hookset *hookset)
 {
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
-		if (!hookset->wishes[group])
+		if (!is_needed(hookset, group))
 			probes_detach(hookset->probes, group);
+}
+
+void hookset_hold_dirtied(struct hookset *hookset)
+{
+	hookset->dirtied_held = true;
+	probes_attach(hookset->probes, PROBES_DIRTIED);
+}
+
+void hookset_drop_dirtied(struct hookset *hookset)
+{
+	hookset->dirtied_held = false;
+	if (!hookset->wishes[PROBES_DIRTIED])
+		probes_detach(hookset->probes, PROBES_DIRTIED);
 }

@@ -31,6 +31,13 @@ void hookset_want(struct hookset *hookset, const struct hookset_wish *wish);
 void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish);
 void hookset_release(struct hookset *hookset);
 
+/*
+ * The programs that note who makes pages dirty are needed for more than sessions. They stay attached from when they are
+ * held until they are let go, which does not count as a wish.
+ */
+void hookset_hold_dirtied(struct hookset *hookset);
+void hookset_drop_dirtied(struct hookset *hookset);
+
 /* Whether there are any wishes. */
 bool hookset_wanted(const struct hookset *hookset);
 

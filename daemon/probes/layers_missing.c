@@ -85,7 +85,7 @@ size_t missing_find(const struct bpf_object *object, bool (*attached)(const stru
 	};
 	missing[count++] = (struct layers_missing){
 		BIT(DEVICE_WRITE), true, "block_bio_queue",
-		"a request with pages that several processes made dirty counts for the one that did so with its first page"
+		"a request with pages that several processes made dirty counts for the one that did so with most of them"
 	};
 	return count;
 }

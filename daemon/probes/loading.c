@@ -116,6 +116,14 @@ bool loading_free(struct probes *probes)
 	return true;
 }
 
+void loading_now(struct probes *probes, uint32_t groups)
+{
+	uint32_t left = objects_of(groups) & ~atomic_load(&probes->settled);
+
+	for (; left; left &= left - 1)
+		object_settle(probes, (enum object)__builtin_ctz(left));
+}
+
 bool loading_done(const struct probes *probes, uint32_t groups)
 {
 	return !(objects_of(groups) & ~atomic_load(&probes->settled));

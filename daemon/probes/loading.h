@@ -24,6 +24,9 @@ struct loading_wait {
 /* Starts the thread, after probes_new(). 0 or a negative errno. */
 int loading_begin(struct probes *probes, sd_event *event);
 
+/* Loads the programs of the groups before the return, where the thread is not started. */
+void loading_now(struct probes *probes, uint32_t groups);
+
 /* Whether all programs of the groups are loaded, or known to be refused by the kernel. */
 bool loading_done(const struct probes *probes, uint32_t groups);
 

@@ -15,7 +15,9 @@
 #include "json_add.h"
 #include "log.h"
 #include "pipeline/clocks.h"
+#include "probes/hookset.h"
 #include "probes/layers.h"
+#include "probes/loading.h"
 #include "session/json_time.h"
 
 #define READ_US 500000 /* between two readings: processes are found, and accounts of ended ones are free, only then */
@@ -37,7 +39,8 @@ struct counting {
 	struct counting_watch *watches;
 	struct counting_watch *permanent; /* one of those, or NULL */
 	sd_event_source *timer;
-	bool attached;
+	struct loading_wait dirtied; /* for the programs that note who makes pages dirty */
+	bool waiting, attached;
 	size_t count; /* of the watches, but for the permanent one */
 };
 
@@ -167,23 +170,46 @@ static void load_drop(struct errand *errand)
 
 static void stop(struct counting *counting)
 {
-	if (counting->attached)
+	if (counting->waiting)
+		loading_leave(counting->config.probes, &counting->dirtied);
+	if (counting->attached) {
 		groups_end(counting->config.groups);
-	counting->attached = false;
+		hookset_drop_dirtied(counting->config.hookset);
+	}
+	counting->waiting = counting->attached = false;
 	layers_free(TAKE(counting->layers));
 	sd_event_source_disable_unref(TAKE(counting->timer));
 }
 
 static int attach(struct counting *counting, struct engine_error *error)
 {
-	int r = layers_attach(counting->layers);
+	int r;
 
-	if (r < 0)
+	hookset_hold_dirtied(counting->config.hookset);
+	r = layers_attach(counting->layers);
+	if (r < 0) {
+		hookset_drop_dirtied(counting->config.hookset);
 		return engine_fail(error, r, "", "the kernel does not let the programs that count by layer be attached");
+	}
 	groups_begin(counting->config.groups);
 	counting->attached = true;
 	return sd_event_add_time_relative(counting->config.event, &counting->timer, CLOCK_MONOTONIC, READ_US, READ_US / 10,
 					  on_timer, counting);
+}
+
+/* All that is needed is loaded. */
+static void on_loaded(struct loading_wait *wait)
+{
+	struct counting *counting = (struct counting *)((char *)wait - offsetof(struct counting, dirtied));
+	struct engine_error error = { 0 };
+
+	counting->waiting = false;
+	if (attach(counting, &error) >= 0) {
+		begin(counting);
+		return;
+	}
+	stop(counting);
+	fail(counting, &error);
 }
 
 static void load_done(struct errand *errand)
@@ -199,13 +225,14 @@ static void load_done(struct errand *errand)
 	}
 	if (r >= 0) {
 		counting->layers = TAKE(load->layers);
-		r = attach(counting, &load->error);
-	}
-	if (r < 0) {
-		stop(counting);
-		fail(counting, &load->error);
+		counting->waiting = true;
+		counting->dirtied = (struct loading_wait){ .groups = 1U << PROBES_DIRTIED, .loaded = on_loaded };
+		if (loading_done(counting->config.probes, counting->dirtied.groups))
+			on_loaded(&counting->dirtied);
+		else
+			loading_await(counting->config.probes, &counting->dirtied);
 	} else {
-		begin(counting);
+		fail(counting, &load->error);
 	}
 	free(load);
 }
@@ -229,7 +256,7 @@ static int load_begin(struct counting *counting)
 
 static int start(struct counting *counting)
 {
-	if (counting->layers)
+	if (counting->attached)
 		begin(counting);
 	return counting->layers || counting->loading ? 0 : load_begin(counting);
 }
@@ -397,7 +424,7 @@ int counting_look(struct counting_watch *watch, const struct group_wish *wish, s
 	size_t missing_count;
 	int r;
 
-	if (!seen || !counting->layers)
+	if (!seen || !counting->attached)
 		return -ENOENT;
 	r = read_all(counting);
 	if (r >= 0)

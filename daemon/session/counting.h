@@ -26,6 +26,7 @@ struct counting_config {
 	sd_event *event;
 	struct errands *errands;
 	struct probes *probes;
+	struct hookset *hookset;
 	struct groups *groups; /* may be NULL */
 	const struct system_rules *rules; /* may change */
 };

@@ -13,6 +13,7 @@
 
 #include "probes/control_page.h"
 #include "probes/layers.h"
+#include "probes/loading.h"
 #include "probes/own.h"
 
 static const char *const names[IOTR_LAYER_COUNT] = {
@@ -172,6 +173,9 @@ int main(int count_of_arguments, char **arguments)
 	if (verbose)
 		libbpf_set_print(libbpf_print);
 	control_page_block(probes, flags);
+	loading_now(probes, 1U << PROBES_DIRTIED);
+	if (probes_attach(probes, PROBES_DIRTIED) < 0)
+		fprintf(stderr, "iotr-layers: nobody notes who makes pages dirty\n");
 	own_add(probes, getpid());
 	for (arguments++; arguments[0] && arguments[1] && !strcmp(arguments[0], "--own"); arguments += 2)
 		own_add(probes, atoi(arguments[1]));

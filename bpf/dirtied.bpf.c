@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who makes pages dirty, and who changes metadata that a journal writes: noted for block and for the counts by layer, and
+ * attached while either is on.
+ */
+#include "blockdev.bpf.h"
+#include "dirtied.bpf.h"
+#include "folio.bpf.h"
+#include "journal.bpf.h"
+
+#define FOLIO_PAGES 512 /* maximum of pages of one folio that are noted */
+
+/* ---- the current task ---- */
+
+/* The last task that made a page dirty on this CPU, which mostly is the next one, too. */
+struct dirtier_last {
+	__u64 task; /* address */
+	__u64 cgroup;
+	__u64 open; /* that of the control page, as begun_ns is its begun_last_ns: since then, no session has begun */
+	__u64 begun_ns;
+	struct iotr_command command;
+	__u32 tid, uid;
+	__u32 number;
+	__u32 works_for_others; /* it is a kernel thread */
+};
+
+ARRAY_PER_CPU(dirtier_last, struct dirtier_last, 1);
+
+/* Notes the current task as a dirtier; 0: there is no table. A global function. */
+__noinline __u32 dirtier_note(void)
+{
+	__u32 zero = 0, number;
+	struct dirtier_last *last = bpf_map_lookup_elem(&dirtier_last, &zero);
+	void *table = bpf_map_lookup_elem(&dirtiers, &zero);
+	struct task_struct *task = current_task();
+	struct iotr_control *page = control_page();
+	struct dirtier dirtier = {};
+
+	if (!last || !table || !page)
+		return 0;
+	last->begun_ns = page->begun_last_ns; /* both are read before the filters are */
+	last->open = dirtier.judged = page->open;
+	dirtier.judged_ns = bpf_ktime_get_ns();
+	actor_judged(page, &dirtier.actor);
+	last->task = (__u64)task;
+	last->cgroup = dirtier.actor.cgroup_id;
+	last->command = dirtier.actor.command;
+	last->tid = dirtier.actor.tid;
+	last->uid = dirtier.actor.uid;
+	last->works_for_others = !dirtier.actor.known;
+	dirtier.own = is_own(page, dirtier.actor.pid);
+	if (dirtier.actor.known)
+		dirtier.start_ns = READ(struct task_struct, READ(struct task_struct, task, group_leader), start_boottime);
+	last->number = number = dirtier_number(&dirtier.actor, READ(struct task_struct, task, start_time));
+	bpf_map_update_elem(table, &number, &dirtier, BPF_ANY);
+	return number;
+}
+
+/* The current task as a dirtier, noted if it was not before; NULL: it cannot be noted. */
+static __always_inline const struct dirtier_last *dirtier_current(struct iotr_control *page)
+{
+	__u32 zero = 0;
+	struct dirtier_last *last = bpf_map_lookup_elem(&dirtier_last, &zero);
+	struct task_struct *task = current_task();
+	const __u64 *was, *is;
+	struct iotr_command command;
+
+	if (!last)
+		return NULL;
+	if (last->task != (__u64)task || last->tid != task_tid(task) || last->uid != task_uid(task) ||
+	    last->cgroup != task_cgroup(task) || last->open != page->open || last->begun_ns != page->begun_last_ns)
+		return dirtier_note() ? last : NULL;
+	task_command(task, &command);
+	was = (const __u64 *)last->command.text;
+	is = (const __u64 *)command.text;
+	return (was[0] == is[0] && was[1] == is[1]) || dirtier_note() ? last : NULL;
+}
+
+/* ---- transactions of a journal ---- */
+
+/* Adds blocks for the process of a dirtier; if there is no room, it takes the place and the sum of who has fewest. */
+static __always_inline void transaction_add(struct transaction *transaction, __u32 dirtier, __u32 pid, __u32 blocks)
+{
+	__u32 least = 0, at;
+
+	for (at = 0; at < TRANSACTION_TASKS; at++) {
+		if (transaction->of[at].pid == pid)
+			break;
+		if (transaction->of[at].blocks < transaction->of[least & (TRANSACTION_TASKS - 1)].blocks)
+			least = at;
+	}
+	at = (at < TRANSACTION_TASKS ? at : least) & (TRANSACTION_TASKS - 1);
+	transaction->of[at].dirtier = dirtier;
+	transaction->of[at].pid = pid;
+	transaction->of[at].blocks += blocks;
+}
+
+/* The current task ends a handle. A global function. */
+__noinline int handle_ends(__u32 number, __u32 blocks)
+{
+	struct iotr_control *page = control_page();
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+	struct task_struct *task = current_task();
+	struct transaction *transaction, fresh = {};
+	__u64 handle, address;
+
+	if (!by || by->works_for_others || !blocks)
+		return 0;
+	handle = ADDRESS(struct task_struct, task, journal_info);
+	address = handle ? address_at(handle) : 0;
+	if (!address || transaction_number(address) != number)
+		return 0;
+	transaction = bpf_map_lookup_elem(&transactions, &address);
+	if (!transaction || transaction->number != number) {
+		fresh.number = number;
+		bpf_map_update_elem(&transactions, &address, &fresh, BPF_ANY);
+		transaction = bpf_map_lookup_elem(&transactions, &address);
+	}
+	if (transaction)
+		transaction_add(transaction, by->number, task_tgid(task), blocks);
+	return 0;
+}
+
+/* An argument of a raw tracepoint. */
+#define RAW_ARGUMENT(ctx, index) (((const __u64 *)(ctx))[index])
+
+SEC("raw_tp/jbd2_handle_stats")
+int journal_handle(void *ctx)
+{
+	return handle_ends(RAW_ARGUMENT(ctx, 1), RAW_ARGUMENT(ctx, 7));
+}
+
+/* A journal's thread begins to commit a transaction, of which some handles may not have ended. */
+SEC("raw_tp/jbd2_start_commit")
+int journal_commit(void *ctx)
+{
+	__u64 address = RAW_ARGUMENT(ctx, 1);
+	struct committed committed = { .address = address, .number = transaction_number(address) };
+	__u32 tid = task_tid(current_task());
+
+	bpf_map_update_elem(&commits, &tid, &committed, BPF_ANY);
+	return 0;
+}
+
+/* ---- pages ---- */
+
+/* Whether a page is noted that was not seen written since. A global function. */
+__noinline int dirtied_is_noted(__u64 mapping, __u64 index)
+{
+	struct iotr_control *page = control_page();
+	union dirtied *entry = page ? dirtied_find(page, mapping, index) : NULL;
+
+	return entry && !(entry->tag & DIRTIED_WRITTEN);
+}
+
+/*
+ * Notes pages that the current task made dirty. What the thread of a journal makes dirty is of who did most for the
+ * transaction: it hands over the metadata that it has written to its log. What another kernel thread makes dirty again
+ * before it is written, as it cannot be written yet, stays that of who made it dirty. A global function.
+ */
+__noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
+{
+	struct iotr_control *page = control_page();
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+	bool works_for_others;
+	__u32 number = 0;
+
+	if (!page || !by)
+		return 0;
+	works_for_others = by->works_for_others;
+	if (works_for_others && disk_is_held(ADDRESS(struct address_space, mapping, host)))
+		number = journal_cause();
+	if (number)
+		works_for_others = false;
+	else
+		number = by->number;
+	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++)
+		if (!works_for_others || !dirtied_is_noted(mapping, index + i))
+			dirtied_put(mapping, index + i, number, false);
+	return 0;
+}
+
+static __always_inline int dirtied_seen(__u64 folio, __u64 mapping)
+{
+	if (mapping)
+		dirtied_note(number_of(mapping), folio_index(folio), folio_pages(folio));
+	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(dirty_folio, void *folio, void *mapping)
+{
+	return dirtied_seen((__u64)folio, (__u64)mapping);
+}
+
+SEC("tp_btf/writeback_dirty_page")
+int BPF_PROG(dirty_page, void *page, void *mapping)
+{
+	return dirtied_seen((__u64)page, (__u64)mapping);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -22,9 +22,11 @@ DEVICE_SIZE = 2048 * MIB
 SECTOR = 512
 READ_SECTORS, WRITTEN_SECTORS = 2, 6  # words of /sys/block/DISK/stat
 SECONDS = 8  # of a workload whose coverage is looked at
-PAIR_SECONDS = 5  # of a run with pgbench
-PAIRS = 3  # for each of the rounds
-FILE_SIZE = 768 * MIB  # whose pages each become dirty once
+RUN_SECONDS = 2  # of a run with pgbench
+STATISTICS_SECONDS = 5  # the same, while the kernel counts how long programs run
+QUADS = 4  # for each of the rounds
+FILE_SIZE = 256 * MIB  # whose pages each become dirty once
+PAGE = 4096
 KTHREADD = '2'  # parent of all kernel threads
 COVERAGE_BAR, EXACT_BAR, KEPT_BAR = 95.0, 2.0, 0.97
 
@@ -142,14 +144,17 @@ def fio_writes(world, ground, synced, words):
 
 
 def paired(world, daemon, work):
-    """Figures without and with a session, in turn: pairs, each of which begins with the one that the last ended with."""
+    """
+    Figures without and with a session: pairs of sums of two short runs each, as A B B A and B A A B in turn, so that what
+    the machine does beside it, and what drifts, weighs on both alike.
+    """
     found = []
-    for number in range(PAIRS * world.rounds):
-        pair = {}
-        for traced in (False, True)[::-1 if number % 2 else 1]:
+    for number in range(QUADS * world.rounds):
+        sums = {False: 0, True: 0}
+        for traced in (False, True, True, False) if number % 2 else (True, False, False, True):
             with contextlib.nullcontext() if not traced else daemon.session('--block'):
-                pair[traced] = work()
-        found.append((pair[False], pair[True]))
+                sums[traced] += work()
+        found.append((sums[False] / 2, sums[True] / 2))
     return found
 
 
@@ -166,27 +171,39 @@ def transaction(daemon, work):
     """What the kernel and the daemon say that a transaction takes of us, which does not depend on other work."""
     with daemon.session('--block'), machine.bpf_statistics():
         programs, process = daemon.bpf_ns(), daemon.cpu_ns()
-        count = work(PAIR_SECONDS) * PAIR_SECONDS
+        count = work(STATISTICS_SECONDS) * STATISTICS_SECONDS
         programs, process = daemon.bpf_ns() - programs, daemon.cpu_ns() - process
-    all_cpus = len(os.sched_getaffinity(0)) * PAIR_SECONDS * 1e9
+    all_cpus = len(os.sched_getaffinity(0)) * STATISTICS_SECONDS * 1e9
     note('a transaction takes %.1f us in our programs and %.1f us of the daemon: %.1f %% of the time of all CPUs, with the '
          'counting of that' % (programs / count / 1e3, process / count / 1e3, 100 * (programs + process) / all_cpus))
 
 
+def page(daemon, work):
+    """The same, of a page that is written into the cache and from there to the disk."""
+    with daemon.session('--block'), machine.bpf_statistics():
+        programs, process = daemon.bpf_ns(), daemon.cpu_ns()
+        work()
+        programs, process = daemon.bpf_ns() - programs, daemon.cpu_ns() - process
+    count = FILE_SIZE / PAGE
+    note('a page takes %.0f ns in our programs and %.0f ns of the daemon, with the counting of that' %
+         (programs / count, process / count))
+
+
 def cost(world, daemon, ground):
     tracers.require('fio')
-    table = Table('Dirtier: a session with --block alone, %d pairs of runs' % (PAIRS * world.rounds), 'a second', 'untraced',
+    table = Table('Dirtier: a session with --block alone, %d pairs of two runs' % (QUADS * world.rounds), 'a second', 'untraced',
                   'traced', 'kept, median', 'half of the pairs')
     shares = {}
     fio_writes(world, ground, True, [])  # lays the file out
     for name, synced in (('fio, 4 KiB buffered random writes', False), ('the same with fsync() at its end', True)):
         pairs = paired(world, daemon, functools.partial(fio_writes, world, ground, synced, []))
         shares[name] = kept(table, name, pairs)
+    page(daemon, functools.partial(fio_writes, world, ground, True, []))
     os.unlink(os.path.join(ground.folder, 'fio'))
     with workloads.pgbench(ground.folder) as work:
-        work(PAIR_SECONDS)
+        work(RUN_SECONDS)
         name = 'pgbench, transactions'
-        shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, PAIR_SECONDS)))
+        shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, RUN_SECONDS)))
         table.show()
         transaction(daemon, work)
     for name, share in shares.items():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From words to a verb and its parameters, and from what it returns to the exit code. */
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,5 +106,7 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
+	/* What is printed is UTF-8, whatever the user's locale; this tells how many columns it takes. */
+	setlocale(LC_CTYPE, "C.UTF-8");
 	return finish_output(run(argc - 1, argv + 1));
 }

@@ -400,6 +400,11 @@ const char *engine_look_order(const char *name)
 	return look_order(name);
 }
 
+const char *engine_look_by(const char *name)
+{
+	return look_by(name);
+}
+
 int engine_tail_new(struct engine *engine, const char *name, uint32_t stream_mask, engine_tail_handler handler,
 		    void *userdata, struct engine_tail **ret)
 {

@@ -155,6 +155,7 @@ void engine_dump_forget(struct engine_dump *dump);
  */
 struct engine_look {
 	const char *order; /* from engine_look_order() */
+	const char *by;	   /* from engine_look_by(); NULL: by process, operation and file */
 	uint64_t count;	   /* how many entries the result has at most */
 };
 
@@ -163,6 +164,9 @@ int engine_look(struct engine *engine, const char *name, const struct engine_loo
 
 /* Returns "rows", "bytes" or "latency" as a constant, or NULL if there is no such order. */
 const char *engine_look_order(const char *name);
+
+/* Likewise "process", "file", "directory", "device", "unit", "container" or "operation". */
+const char *engine_look_by(const char *name);
 
 /*
  * Counts I/O by layer from when `begun` is called: on the main loop, or before the return. Its error is NULL, or why

@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "output/json.h"
+#include "output/screen.h"
 #include "output/text.h"
 #include "protocol.h"
 
@@ -19,6 +20,7 @@ void complain(const char *hint, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
+	screen_close(); /* so that it stays to be read */
 	fflush(stdout);
 	fputs("iotracectl: ", stderr);
 	put_text(stderr, complaint);

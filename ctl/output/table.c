@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COLUMNS_MAX = 16 };
 
@@ -29,27 +30,57 @@ void table_add(struct table *table, enum style style, const char *format, ...)
 		table->cells[table->count++] = cell;
 }
 
-/* The number of characters, not bytes, of UTF-8. */
-static int width_of(const char *text)
+/* The end of the text, as what tells names of one folder apart stands there, in so many columns. */
+static const char *end_of(const char *text, int room)
 {
-	int width = 0;
+	size_t left = strlen(text);
+	wchar_t character;
 
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
+	while (left && text_width(text) > room) {
+		size_t length = text_character(text, left, &character);
+
+		text += length;
+		left -= length;
+	}
+	return text;
+}
+
+static void print_short(const char *text, int room, FILE *stream)
+{
+	static const char cut[] = "...";
+
+	if (text_width(text) > room) {
+		fputs(room > (int)strlen(cut) ? cut : "", stream);
+		room -= room > (int)strlen(cut) ? (int)strlen(cut) : 0;
+		text = end_of(text, room);
+	}
+	put_text(stream, text);
+}
+
+/* Columns that are left for the last one. */
+static int last_room(const struct table *table, const int *widths)
+{
+	int room = table->width - table->indent;
+
+	for (size_t i = 0; i + 1 < table->columns; i++)
+		room -= widths[i] + 2;
+	return room > 0 ? room : 0;
 }
 
 static void print_cell(const struct table *table, const struct table_cell *cell, size_t column,
 		       int width, FILE *stream)
 {
-	int padding = width - width_of(cell->text);
+	int padding = width - text_width(cell->text);
 	bool right = table->right & 1u << column, last = column + 1 == table->columns;
 
-	if (right)
+	if (right && padding > 0)
 		fprintf(stream, "%*s", padding, "");
 	if (cell->style)
 		fputs(style(stream, cell->style), stream);
-	put_text(stream, cell->text);
+	if (last && table->width)
+		print_short(cell->text, width, stream);
+	else
+		put_text(stream, cell->text);
 	if (cell->style)
 		fputs(style(stream, STYLE_PLAIN), stream);
 	if (!last)
@@ -61,12 +92,14 @@ void table_print(const struct table *table, FILE *stream)
 	int widths[COLUMNS_MAX] = { 0 };
 
 	for (size_t i = 0; i < table->count; i++) {
-		int width = width_of(table->cells[i].text);
+		int width = text_width(table->cells[i].text);
 		int *widest = &widths[i % table->columns];
 
 		if (width > *widest)
 			*widest = width;
 	}
+	if (table->width && table->columns)
+		widths[table->columns - 1] = last_room(table, widths);
 	for (size_t i = 0; i < table->count; i++) {
 		size_t column = i % table->columns;
 

@@ -8,11 +8,12 @@
 
 #include "output/text.h"
 
-/* All-zero but for `columns`, `right` and `indent`, which the caller sets. */
+/* All-zero but for the first ones, up to `width`, which the caller sets. */
 struct table {
 	size_t columns; /* 16 at most */
 	uint32_t right; /* bit per column: numbers, aligned to the right */
 	int indent;
+	int width; /* columns of the screen, to which the last one is shortened, by its begin; 0: no limit */
 	struct table_cell {
 		char *text;
 		enum style style;

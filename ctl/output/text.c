@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "cleanup.h"
 #include "escape.h"
 
-const char *style(FILE *stream, enum style style)
+static FILE *picture; /* is drawn on a screen, which understands the sequences */
+
+const char *style_sequence(enum style style)
 {
 	static const char *const sequences[] = {
 		[STYLE_PLAIN] = "\033[0m",
@@ -18,11 +21,22 @@ const char *style(FILE *stream, enum style style)
 		[STYLE_GOOD] = "\033[32m",
 		[STYLE_BAD] = "\033[31m",
 	};
+
+	return sequences[style];
+}
+
+void style_picture(FILE *stream)
+{
+	picture = stream;
+}
+
+const char *style(FILE *stream, enum style style)
+{
 	const char *terminal = getenv("TERM");
 	bool colour = isatty(fileno(stream)) && !getenv("NO_COLOR") &&
 		      !(terminal && !strcmp(terminal, "dumb"));
 
-	return colour ? sequences[style] : "";
+	return colour || stream == picture ? style_sequence(style) : "";
 }
 
 char *format_count(char *text, size_t size, uint64_t count)
@@ -69,20 +83,35 @@ void put_line(FILE *stream, const char *format, ...)
 	putc('\n', stream);
 }
 
-void pictures_begin(void)
+size_t text_character(const char *text, size_t length, wchar_t *ret)
 {
-	static char picture[1 << 16];
+	mbstate_t state = { 0 };
+	size_t size = mbrtowc(ret, text, length, &state);
 
-	setvbuf(stdout, picture, _IOFBF, sizeof(picture));
+	if (size && size <= length)
+		return size;
+	*ret = L'\0';
+	return 1;
 }
 
-void picture_next(void)
+int text_columns(wchar_t character)
 {
-	static bool again;
+	/* These change the direction of what follows, beyond the end of the name that they are in. */
+	if ((character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069))
+		return -1;
+	return character ? wcwidth(character) : -1;
+}
 
-	if (isatty(STDOUT_FILENO))
-		fputs("\033[H\033[J", stdout);
-	else if (again)
-		putchar('\n');
-	again = true;
+int text_width(const char *text)
+{
+	size_t left = strlen(text), length;
+	int width = 0, columns;
+	wchar_t character;
+
+	for (; left; text += length, left -= length) {
+		length = text_character(text, left, &character);
+		columns = text_columns(character);
+		width += columns < 0 ? 1 : columns;
+	}
+	return width;
 }

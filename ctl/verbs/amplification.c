@@ -11,10 +11,10 @@
 #include "output/amplification.h"
 #include "output/complain.h"
 #include "output/json.h"
-#include "output/text.h"
 #include "request/request.h"
 #include "units.h"
 #include "verbs/interrupt.h"
+#include "verbs/live.h"
 
 #define DURATION_NS 5000000000ULL /* for which is counted if nothing is said of it */
 #define PROGRESS_NS 1000000000ULL
@@ -24,21 +24,41 @@ struct view {
 	struct json_object *parameters;
 	bool csv;
 	bool watch;	      /* each reply is shown, not only the last one */
+	struct live live;     /* if it is watched */
+	struct json_object *shown; /* the last picture's reply */
 	uint64_t duration_ns; /* 0: until it is interrupted */
 };
 
+static void print(const struct view *view, struct json_object *reply, FILE *stream)
+{
+	if (view->csv)
+		print_amplification_csv(reply, stream);
+	else
+		print_amplification(reply, stream);
+}
+
 static void show(const struct view *view, struct json_object *reply)
 {
-	if (view->context->json) {
+	if (view->context->json)
 		print_json(reply);
-		return;
-	}
-	if (view->watch)
-		picture_next();
-	if (view->csv)
-		print_amplification_csv(reply, stdout);
 	else
-		print_amplification(reply, stdout);
+		print(view, reply, stdout);
+}
+
+/* Returns whether it could be shown. */
+static bool draw(struct view *view)
+{
+	FILE *picture;
+
+	if (view->context->json) {
+		print_json(view->shown);
+		return !fflush(stdout) && !ferror(stdout);
+	}
+	picture = live_picture(&view->live);
+	if (!picture)
+		return false;
+	print(view, view->shown, picture);
+	return live_show(&view->live, 0);
 }
 
 /* On a terminal, in a line that is overwritten each time. */
@@ -76,7 +96,39 @@ static int receive(const struct view *view, struct connection *connection, struc
 	return code;
 }
 
-/* Shows what was counted when it is over, or again and again. */
+/* Shows each reply, until the user or the daemon ends it. */
+static int watch(struct view *view)
+{
+	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	int code = request_more(view->context, &connection, "Amplification", view->parameters);
+	bool last = false;
+
+	live_begin(&view->live, !view->context->json && !view->csv);
+	while (code == EXIT_DONE && !last) {
+		enum live_event event = live_wait(&view->live, &connection, 0);
+		struct json_object *reply = NULL;
+
+		if (event == LIVE_END)
+			break;
+		if (event == LIVE_REPLY)
+			code = receive(view, &connection, &reply, &last);
+		if (view->live.paused && !last) {
+			json_object_put(reply);
+			reply = NULL;
+		}
+		if (reply) {
+			json_object_put(view->shown);
+			view->shown = reply;
+		}
+		if (code == EXIT_DONE && view->shown && (reply || event == LIVE_DRAW))
+			last |= !draw(view);
+	}
+	live_end(&view->live);
+	json_object_put(view->shown);
+	return code;
+}
+
+/* Shows what was counted when it is over. */
 static int follow(const struct view *view)
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
@@ -93,15 +145,11 @@ static int follow(const struct view *view)
 			break;
 		json_object_put(latest);
 		latest = reply;
-		if (view->watch)
-			show(view, reply);
-		else if (!last)
+		if (!last)
 			show_progress(view, reply);
-		if (view->watch && (fflush(stdout) || ferror(stdout)))
-			break;
 	}
 	clear_progress();
-	if (code != EXIT_DONE || view->watch)
+	if (code != EXIT_DONE)
 		return code;
 	if (!latest) {
 		complain(NULL, "nothing was counted yet");
@@ -163,9 +211,8 @@ static int run(struct context *context, struct json_object *parameters, int argc
 		return complain_usage(context, "--csv and --json exclude each other");
 	json_object_object_del(parameters, "csv");
 	if (view.watch) {
-		pictures_begin();
 		set_time(parameters, "interval_ns", context->interval_ns);
-		return follow(&view);
+		return watch(&view);
 	}
 	if (!view.duration_ns)
 		code = show_so_far(&view, &counted);

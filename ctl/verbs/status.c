@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "command_line/options.h"
 #include "output/json.h"
 #include "output/sessions.h"
@@ -12,51 +13,54 @@
 #include "request/request.h"
 #include "units.h"
 #include "verbs/interrupt.h"
+#include "verbs/live.h"
 
-static void print_bpf(struct json_object *bpf)
+static void print_bpf(struct json_object *bpf, FILE *stream)
 {
 	const char *reason = text_of(bpf, "reason", NULL);
 	char runs[32];
 
-	if (member_of(bpf, "ns_per_s"))
-		printf(", BPF programs %.2f %% (%s runs a second of %lluns)",
+	if (member_of(bpf, "ns_per_s")) {
+		fprintf(stream, ", BPF programs %.2f %% (%s runs a second of %lluns)",
 		       (double)number_of(bpf, "ns_per_s") / 1e7,
 		       format_count(runs, sizeof(runs), number_of(bpf, "runs_per_s")),
 		       (unsigned long long)number_of(bpf, "ns_per_run"));
-	else if (reason)
-		printf(", BPF programs unknown: %s", reason);
+	} else if (reason) {
+		fputs(", BPF programs unknown: ", stream);
+		put_text(stream, reason);
+	}
 }
 
-static void print_daemon(struct json_object *reply)
+static void print_daemon(struct json_object *reply, FILE *stream)
 {
 	struct json_object *cost = member_of(reply, "cost");
 	char uptime[32], cpu[32];
 
-	printf("iotracerd %s, process %llu, up %s\n", text_of(reply, "version", "?"),
+	fprintf(stream, "iotracerd %s, process %llu, up %s\n", text_of(reply, "version", "?"),
 	       (unsigned long long)number_of(reply, "pid"),
 	       iotr_format_duration(uptime, sizeof(uptime),
 				    number_of(reply, "uptime") * 1000000000));
 	if (!cost)
 		return;
-	printf("cost of a CPU: daemon %.2f %% (%s so far)",
+	fprintf(stream, "cost of a CPU: daemon %.2f %% (%s so far)",
 	       (double)number_of(cost, "cpu_ns_per_s") / 1e7,
 	       iotr_format_duration(cpu, sizeof(cpu), number_of(cost, "cpu_ns")));
-	print_bpf(member_of(cost, "bpf"));
-	putchar('\n');
+	print_bpf(member_of(cost, "bpf"), stream);
+	putc('\n', stream);
 }
 
-static void print_status(struct json_object *reply, bool of_one)
+static void print_status(struct json_object *reply, bool of_one, FILE *stream)
 {
 	struct json_object *sessions = member_of(reply, "sessions");
 
 	if (!of_one)
-		print_daemon(reply);
+		print_daemon(reply, stream);
 	if (!count_of(sessions))
-		puts("No session is running.");
+		fputs("No session is running.\n", stream);
 	for (size_t i = 0; i < count_of(sessions); i++) {
 		if (i || !of_one)
-			putchar('\n');
-		print_session(json_object_array_get_idx(sessions, i), stdout);
+			putc('\n', stream);
+		print_session(json_object_array_get_idx(sessions, i), stream);
 	}
 }
 
@@ -65,7 +69,8 @@ struct watch {
 	struct json_object *parameters;
 	struct connection connection;
 	const char *name; /* of the session that is watched, or NULL: all sessions */
-	bool drawn;	  /* something was shown before */
+	struct json_object *shown; /* the last reply; NULL: nothing was shown yet */
+	struct live live;
 };
 
 /* Whether the one session that is watched has ended. */
@@ -77,15 +82,20 @@ static bool has_ended(const struct watch *watch, struct json_object *reply)
 	       !strcmp(text_of(json_object_array_get_idx(sessions, 0), "state", ""), "ended");
 }
 
-static void draw(struct watch *watch, struct json_object *reply)
+/* Returns whether it could be shown. */
+static bool draw(struct watch *watch)
 {
-	watch->drawn = true;
+	FILE *picture;
+
 	if (watch->context->json) {
-		print_json(reply);
-		return;
+		print_json(watch->shown);
+		return !fflush(stdout) && !ferror(stdout);
 	}
-	picture_next();
-	print_status(reply, watch->name);
+	picture = live_picture(&watch->live);
+	if (!picture)
+		return false;
+	print_status(watch->shown, watch->name, picture);
+	return live_show(&watch->live, 0);
 }
 
 /* Whether the error is that a session shown before does not exist any more: somebody stopped it. */
@@ -93,7 +103,7 @@ static bool was_stopped(const struct watch *watch, struct json_object *message)
 {
 	const char *error = request_error(message);
 
-	return watch->drawn && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
+	return watch->shown && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
 }
 
 /* Shows one status. Returns EXIT_DONE and `*last`, or the exit code. */
@@ -111,17 +121,34 @@ static int show_next(struct watch *watch, bool *last)
 	if (r < 0)
 		return request_broken(r);
 	if (was_stopped(watch, message)) {
+		live_end(&watch->live);
 		if (!watch->context->json)
-			printf("%s: stopped\n", watch->name);
+			put_line(stdout, "%s: stopped", watch->name);
 		*last = true;
 		return EXIT_DONE;
 	}
 	code = request_open_reply(watch->context, message, &reply);
 	if (code != EXIT_DONE)
 		return code;
-	draw(watch, reply);
-	*last = has_ended(watch, reply) || fflush(stdout) || ferror(stdout);
+	json_object_put(watch->shown);
+	watch->shown = json_object_get(reply);
+	*last = !draw(watch) || has_ended(watch, reply);
 	return EXIT_DONE;
+}
+
+/* Until the next status is to be shown. Returns whether the user has ended it. */
+static bool pause_until_next(struct watch *watch)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + watch->context->interval_ns, now;
+
+	while ((now = clock_ns(CLOCK_MONOTONIC)) < end || watch->live.paused) {
+		enum live_event event =
+			live_wait(&watch->live, NULL, watch->live.paused ? 0 : end - now);
+
+		if (event == LIVE_END || (event == LIVE_DRAW && !draw(watch)))
+			return true;
+	}
+	return false;
 }
 
 static int watch_status(struct context *context, struct json_object *parameters, const char *name)
@@ -131,13 +158,14 @@ static int watch_status(struct context *context, struct json_object *parameters,
 	bool last = false;
 	int code = request_connect(context, &watch.connection);
 
-	pictures_begin();
-	interrupt_catch();
+	live_begin(&watch.live, !context->json);
 	while (code == EXIT_DONE && !last) {
 		code = show_next(&watch, &last);
 		if (code == EXIT_DONE && !last)
-			interrupt_sleep(context->interval_ns);
+			last = pause_until_next(&watch);
 	}
+	live_end(&watch.live);
+	json_object_put(watch.shown);
 	connection_close(&watch.connection);
 	return code;
 }
@@ -156,7 +184,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	if (context->json)
 		print_json(reply);
 	else
-		print_status(reply, argc);
+		print_status(reply, argc, stdout);
 	return EXIT_DONE;
 }
 

@@ -1,98 +1,139 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "verbs/verbs.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "command_line/session_options.h"
 #include "output/json.h"
-#include "output/table.h"
+#include "output/top_groups.h"
 #include "request/request.h"
-#include "units.h"
-#include "verbs/interrupt.h"
+#include "verbs/live.h"
 
-static uint64_t per_second(struct json_object *group, const char *key, uint64_t interval_ns)
+enum { LINES = 20, LINES_ON_SCREEN = 1000 /* can be scrolled */ };
+
+struct view {
+	struct context *context;
+	struct json_object *parameters;
+	struct connection connection;
+	struct top_view show;
+	struct json_object *shown; /* the last reply that is not passed over; NULL: there was none */
+	struct live live;
+};
+
+static void write_help(struct view *view)
 {
-	return (uint64_t)((double)number_of(group, key) * 1e9 / (double)(interval_ns ?: 1));
+	snprintf(view->live.help, sizeof(view->live.help), "s sort:%s  b by:%s  / filter", view->show.sort,
+		 view->show.by ?: "all");
 }
 
-static void add_duration(struct table *table, struct json_object *group, const char *key)
+static bool passes(const char *text, void *userdata)
 {
-	char text[32];
-
-	table_add(table, STYLE_PLAIN, "%s",
-		  iotr_format_duration(text, sizeof(text), number_of(group, key)));
+	return live_passes(userdata, text);
 }
 
-static void add_group(struct table *table, struct json_object *group, uint64_t interval_ns)
+/* Returns whether it could be shown. */
+static bool draw(struct view *view)
 {
-	char rows[32], bytes[32];
+	FILE *picture;
 
-	table_add(table, STYLE_PLAIN, "%s",
-		  format_count(rows, sizeof(rows), per_second(group, "rows", interval_ns)));
-	table_add(table, STYLE_PLAIN, "%s",
-		  iotr_format_size(bytes, sizeof(bytes), per_second(group, "bytes", interval_ns)));
-	add_duration(table, group, "latency_ns");
-	add_duration(table, group, "latency_max_ns");
-	table_add(table, STYLE_PLAIN, "%llu", (unsigned long long)number_of(group, "pid"));
-	table_add(table, STYLE_PLAIN, "%s", text_of(group, "command", ""));
-	table_add(table, STYLE_PLAIN, "%s.%s", text_of(group, "stream", ""),
-		  text_of(group, "operation", ""));
-	table_add(table, STYLE_PLAIN, "%s", text_of(group, "path", ""));
-}
-
-static void print_top(struct json_object *reply)
-{
-	static const char *const heads[] = { "ROWS/S",	"BYTES/S", "LATENCY",	"MAX",
-					     "PROCESS", "COMMAND", "OPERATION", "FILE" };
-	struct json_object *groups = member_of(reply, "top");
-	uint64_t interval_ns = number_of(reply, "interval_ns");
-	struct table table = { .columns = 8, .right = 0x1f };
-	char rows[32], shown[32];
-
-	printf("%s rows a second, %s processes, operations and files%s\n",
-	       format_count(rows, sizeof(rows), per_second(reply, "rows", interval_ns)),
-	       format_count(shown, sizeof(shown), number_of(reply, "groups")),
-	       json_object_get_boolean(member_of(reply, "whole")) ?
-		       "" :
-		       ": more rows came than fit into memory; use filters");
-	for (size_t i = 0; i < table.columns; i++)
-		table_add(&table, STYLE_BOLD, "%s", heads[i]);
-	for (size_t i = 0; i < count_of(groups); i++)
-		add_group(&table, json_object_array_get_idx(groups, i), interval_ns);
-	table_print(&table, stdout);
-	table_done(&table);
-}
-
-static void draw(const struct context *context, struct json_object *reply)
-{
-	if (context->json) {
-		print_json(reply);
-		return;
+	if (view->context->json) {
+		print_json(view->shown);
+		return !fflush(stdout) && !ferror(stdout);
 	}
-	picture_next();
-	print_top(reply);
+	write_help(view);
+	picture = live_picture(&view->live);
+	if (!picture)
+		return false;
+	view->show.width = live_width(&view->live);
+	view->show.lines = view->live.screen && !view->show.wanted_lines ? LINES_ON_SCREEN :
+									   view->show.wanted_lines ?: LINES;
+	return live_show(&view->live, print_top(&view->show, view->shown, picture));
 }
 
-/* Shows one reply. Returns EXIT_DONE and `*last`, or the exit code. */
-static int show_next(const struct context *context, struct connection *connection, bool *last)
+/* Receives one reply, and shows it. Returns EXIT_DONE and `*last`, or the exit code. */
+static int show_next(struct view *view, bool *last)
 {
 	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
-	int r = connection_receive(connection, &message), code;
+	int r = connection_receive(&view->connection, &message), code;
 
-	*last = interrupt_came();
+	*last = r == -EINTR;
 	if (*last)
 		return EXIT_DONE;
 	if (r < 0)
 		return request_broken(r);
-	code = request_open_reply(context, message, &reply);
+	code = request_open_reply(view->context, message, &reply);
 	if (code != EXIT_DONE)
 		return code;
-	if (member_of(reply, "top"))
-		draw(context, reply);
-	*last = !json_object_get_boolean(member_of(message, "continues")) || fflush(stdout) ||
-		ferror(stdout);
+	*last = !json_object_get_boolean(member_of(message, "continues"));
+	if (!member_of(reply, "top") || view->live.paused)
+		return EXIT_DONE;
+	json_object_put(view->shown);
+	view->shown = json_object_get(reply);
+	*last |= !draw(view);
 	return EXIT_DONE;
+}
+
+/* Asks anew, as what was asked for has changed; the daemon ends the session before. */
+static int ask(struct view *view)
+{
+	connection_close(&view->connection);
+	view->connection = CONNECTION_NONE;
+	return request_more(view->context, &view->connection, "Top", view->parameters);
+}
+
+static void set_parameter(struct view *view, const char *name, const char *value)
+{
+	if (value)
+		json_object_object_add(view->parameters, name, json_object_new_string(value));
+	else
+		json_object_object_del(view->parameters, name);
+}
+
+/* Of what is there, the greatest may not be all by another order: they are asked for again. */
+static int change_order(struct view *view)
+{
+	bool all = count_of(member_of(view->shown, "top")) >= number_of(view->shown, "groups");
+
+	view->show.sort = top_next_sort(view->show.sort);
+	set_parameter(view, "sort", view->show.sort);
+	return all || view->live.paused ? EXIT_DONE : ask(view);
+}
+
+static int change_groups(struct view *view)
+{
+	view->show.by = top_next_by(view->show.by);
+	set_parameter(view, "by", view->show.by);
+	view->live.paused = false;
+	view->live.skip = 0;
+	return ask(view);
+}
+
+/* Returns EXIT_DONE and `*last`, or the exit code. */
+static int step(struct view *view, bool *last)
+{
+	int code = EXIT_DONE;
+
+	switch (live_wait(&view->live, &view->connection, 0)) {
+	case LIVE_REPLY:
+		return show_next(view, last);
+	case LIVE_END:
+		*last = true;
+		return EXIT_DONE;
+	case LIVE_KEY:
+		if (view->live.key == 's')
+			code = change_order(view);
+		else if (view->live.key == 'b')
+			code = change_groups(view);
+		break;
+	default:
+		break;
+	}
+	if (code == EXIT_DONE && view->shown)
+		*last = !draw(view);
+	return code;
 }
 
 /* If no stream was chosen, selects vfs: what programs do to files. */
@@ -107,19 +148,35 @@ static void choose_streams(struct json_object *parameters)
 	json_object_object_add(parameters, "streams", streams);
 }
 
+/* A screen shows what there is room for, and scrolls the rest. */
+static void choose_lines(struct view *view)
+{
+	view->show.wanted_lines = number_of(view->parameters, "count");
+	if (!view->show.wanted_lines && !view->context->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		json_object_object_add(view->parameters, "count", json_object_new_int(LINES_ON_SCREEN));
+}
+
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	struct view view = { .context = context, .parameters = parameters, .connection = CONNECTION_NONE,
+			     .live = { .filters = true } };
 	bool last = false;
 	int code;
 
 	(void)argc, (void)argv;
 	choose_streams(parameters);
-	code = request_more(context, &connection, "Top", parameters);
-	pictures_begin();
-	interrupt_catch();
+	choose_lines(&view);
+	view.show.sort = top_sort_named(text_of(parameters, "sort", "bytes"));
+	view.show.by = top_by_named(text_of(parameters, "by", NULL));
+	view.show.passes = passes;
+	view.show.userdata = &view.live;
+	code = request_more(context, &view.connection, "Top", parameters);
+	live_begin(&view.live, !context->json);
 	while (code == EXIT_DONE && !last)
-		code = show_next(context, &connection, &last);
+		code = step(&view, &last);
+	live_end(&view.live);
+	json_object_put(view.shown);
+	connection_close(&view.connection);
 	return code;
 }
 
@@ -129,6 +186,11 @@ static const struct option_row own_rows[] = {
 	  .parameter = "interval_ns",
 	  .value = "TIME",
 	  .help = "time between updates [1s]" },
+	{ .name = "by",
+	  .kind = OPTION_CHOICE,
+	  .parameter = "by",
+	  .value = "process|file|directory|device|unit|container|operation",
+	  .help = "sum up by this [by process, operation and file]" },
 	{ .name = "sort",
 	  .kind = OPTION_CHOICE,
 	  .parameter = "sort",
@@ -138,7 +200,7 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_NUMBER,
 	  .parameter = "count",
 	  .value = "N",
-	  .help = "show at most this number of lines [20]" },
+	  .help = "show at most this number of lines [20; on a terminal all, which it scrolls]" },
 };
 static const struct option_group own_options = OPTION_GROUP("View", own_rows);
 static const struct option_group *const options[] = {
@@ -149,7 +211,7 @@ const struct verb verb_top = {
 	.name = "top",
 	.run = run,
 	.group = VERBS_LOOK,
-	.synopsis = "[STREAMS] [FILTERS]",
+	.synopsis = "[STREAMS] [FILTERS] [--by WHAT]",
 	.summary = "show which processes do what to which files, until Ctrl-C",
 	.options = options,
 };

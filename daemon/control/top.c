@@ -65,11 +65,27 @@ static int parse_sort(struct json_object *value, void *target, struct engine_err
 	return 0;
 }
 
+static int parse_by(struct json_object *value, void *target, struct engine_error *error)
+{
+	const char *name = NULL, *by;
+	int r = argument_string(value, &name, error);
+
+	if (r < 0)
+		return r;
+	by = engine_look_by(name);
+	if (!by)
+		return argument_refuse(error, "it is summed up by process, file, directory, device, unit, "
+					      "container or operation");
+	((struct top_arguments *)target)->look.by = by;
+	return 0;
+}
+
 /* Its own parameters, and those of Start that select rows. */
 static const struct argument top_rows[] = {
 	{ .name = "interval_ns", .parse = parse_interval },
 	{ .name = "count", .parse = parse_count },
 	{ .name = "sort", .parse = parse_sort },
+	{ .name = "by", .parse = parse_by },
 	STREAMS_ARGUMENT,
 	FILTER_ARGUMENTS
 	{ .name = NULL },

@@ -11,6 +11,9 @@
 #define FNV_PRIME 0x100000001b3ULL
 
 struct top {
+	unsigned int by;
+	top_namer namer;
+	void *userdata;
 	struct table table;
 	struct top_group *groups[TOP_GROUPS_MAX];
 	size_t count;
@@ -18,7 +21,7 @@ struct top {
 	uint64_t others;
 };
 
-int top_new(struct top **ret)
+int top_new(unsigned int by, top_namer namer, void *userdata, struct top **ret)
 {
 	struct top *top = calloc(1, sizeof(*top));
 
@@ -26,6 +29,9 @@ int top_new(struct top **ret)
 		free(top);
 		return -ENOMEM;
 	}
+	top->by = by;
+	top->namer = namer;
+	top->userdata = userdata;
 	*ret = top;
 	return 0;
 }
@@ -49,15 +55,41 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
+/* Up to the last slash, but "/" itself; a name without one is in no directory that is known. */
+static struct row_text directory_of(struct row_text path)
+{
+	while (path.length && path.text[path.length - 1] != '/')
+		path.length--;
+	if (path.length > 1)
+		path.length--;
+	return path;
+}
+
+/* What the row's group is called. */
+static struct row_text text_of(const struct top *top, const struct row *row)
+{
+	if (top->by & TOP_BY_FILE)
+		return row->path;
+	if (top->by & TOP_BY_DIRECTORY)
+		return directory_of(row->path);
+	if (top->by & TOP_BY_NAME)
+		return top->namer(row, top->userdata);
+	return (struct row_text){ .text = "" };
+}
+
 /* The key of the row's group. Two groups with one key are as good as impossible, and would be shown as one. */
-static uint64_t key_of(const struct row *row)
+static uint64_t key_of(const struct top *top, const struct row *row, const struct row_text *text)
 {
 	const struct iotr_record *record = row->record;
-	uint64_t hash = mix(FNV_BASIS, &record->pid, sizeof(record->pid));
+	uint64_t hash = FNV_BASIS;
 
-	hash = mix(hash, &record->stream, sizeof(record->stream));
-	hash = mix(hash, &record->operation, sizeof(record->operation));
-	return mix(hash, row->path.text, row->path.length);
+	if (top->by & TOP_BY_PROCESS)
+		hash = mix(hash, &record->pid, sizeof(record->pid));
+	if (top->by & TOP_BY_OPERATION) {
+		hash = mix(hash, &record->stream, sizeof(record->stream));
+		hash = mix(hash, &record->operation, sizeof(record->operation));
+	}
+	return mix(hash, text->text, text->length);
 }
 
 /* The path's length, at most TOP_PATH_MAX, not cut within a character. */
@@ -73,9 +105,10 @@ static uint32_t cut_length(const struct row_text *path)
 	return length;
 }
 
-static struct top_group *add_group(struct top *top, uint64_t key, const struct row *row)
+static struct top_group *add_group(struct top *top, uint64_t key, const struct row *row,
+				   const struct row_text *text)
 {
-	uint32_t length = cut_length(&row->path);
+	uint32_t length = cut_length(text);
 	struct top_group *group = NULL;
 
 	if (top->count < TOP_GROUPS_MAX)
@@ -90,7 +123,7 @@ static struct top_group *add_group(struct top *top, uint64_t key, const struct r
 	memcpy(group->command, row->record->command, sizeof(group->command));
 	group->path_length = length;
 	if (length)
-		memcpy(group->path, row->path.text, length);
+		memcpy(group->path, text->text, length);
 	top->groups[top->count++] = group;
 	return group;
 }
@@ -121,8 +154,9 @@ static uint64_t bytes_of(const struct iotr_record *record)
 
 void top_add(struct top *top, const struct row *row)
 {
-	uint64_t key = key_of(row), latency = row->record->latency_ns;
-	struct top_group *group = table_get(&top->table, key) ?: add_group(top, key, row);
+	struct row_text text = text_of(top, row);
+	uint64_t key = key_of(top, row, &text), latency = row->record->latency_ns;
+	struct top_group *group = table_get(&top->table, key) ?: add_group(top, key, row, &text);
 
 	top->rows++;
 	if (!group) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who does what, summed up: rows by process, operation and file. Bounded: rows for which there is
+ * Who does what, summed up: rows by process, operation and file, or by one of these, or by a name. Bounded: rows for which there is
  * no more room count as others. One thread at a time.
  */
 #pragma once
@@ -23,6 +23,19 @@ enum top_order {
 	TOP_ORDER_COUNT,
 };
 
+/* What all rows of a group have in common; bits. */
+enum top_by {
+	TOP_BY_PROCESS = 1,
+	TOP_BY_OPERATION = 2,
+	TOP_BY_FILE = 4,
+	TOP_BY_DIRECTORY = 8, /* of the file */
+	TOP_BY_NAME = 16,     /* that the caller gives them */
+};
+
+/* The name of a row, for TOP_BY_NAME: escaped, valid until the next call; length 0: it has none. */
+typedef struct row_text (*top_namer)(const struct row *row, void *userdata);
+
+/* Of what its rows do not have in common, it tells that of the first row. */
 struct top_group {
 	uint32_t pid;
 	uint8_t stream;
@@ -33,12 +46,13 @@ struct top_group {
 	uint64_t latency_ns; /* sum */
 	uint64_t latency_max_ns;
 	uint32_t path_length;
-	char path[]; /* escaped; its beginning where it is long */
+	char path[]; /* of the file or directory, or the name; escaped; its beginning where it is long */
 };
 
 struct top;
 
-int top_new(struct top **ret);
+/* `by`: bits of enum top_by, of which the last three exclude each other. Without TOP_BY_NAME there is no namer. */
+int top_new(unsigned int by, top_namer namer, void *userdata, struct top **ret);
 void top_free(struct top *top); /* takes NULL */
 
 void top_add(struct top *top, const struct row *row);

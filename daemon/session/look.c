@@ -11,13 +11,46 @@
 #include "pipeline/top.h"
 #include "schema.h"
 #include "session/memory_sink.h"
+#include "session/row_names.h"
 
 DEFINE_CLEANUP(struct recorder_view *, recorder_view_free);
+DEFINE_CLEANUP(struct row_names *, row_names_free);
 DEFINE_CLEANUP(struct top *, top_free);
 
-static struct json_object *group_describe(const struct top_group *group)
+/* What rows can be summed up by, and how the name of such a group is called in the reply. */
+static const struct by {
+	const char *name;
+	unsigned int by;
+	const char *text;
+	enum row_name kind;
+} bys[] = {
+	{ NULL, TOP_BY_PROCESS | TOP_BY_OPERATION | TOP_BY_FILE, "path", ROW_NAME_DEVICE },
+	{ "process", TOP_BY_PROCESS, "path", ROW_NAME_DEVICE },
+	{ "operation", TOP_BY_OPERATION, "path", ROW_NAME_DEVICE },
+	{ "file", TOP_BY_FILE, "path", ROW_NAME_DEVICE },
+	{ "directory", TOP_BY_DIRECTORY, "path", ROW_NAME_DEVICE },
+	{ "device", TOP_BY_NAME, "name", ROW_NAME_DEVICE },
+	{ "unit", TOP_BY_NAME, "name", ROW_NAME_UNIT },
+	{ "container", TOP_BY_NAME, "name", ROW_NAME_CONTAINER },
+};
+
+static const struct by *by_find(const char *name)
 {
-	struct json_object *object = json_object_new_object();
+	for (size_t i = 1; name && i < sizeof(bys) / sizeof(bys[0]); i++)
+		if (!strcmp(bys[i].name, name))
+			return &bys[i];
+	return name ? NULL : &bys[0];
+}
+
+const char *look_by(const char *name)
+{
+	const struct by *by = by_find(name);
+
+	return by ? by->name : NULL;
+}
+
+static void describe_process(struct json_object *object, const struct top_group *group)
+{
 	char command[ESCAPE_MAX(IOTR_COMMAND_SIZE)];
 	size_t length = escape_cell(group->command, strnlen(group->command, IOTR_COMMAND_SIZE),
 				    command);
@@ -25,10 +58,20 @@ static struct json_object *group_describe(const struct top_group *group)
 	add_u64(object, "pid", group->pid);
 	json_object_object_add(object, "command",
 			       json_object_new_string_len(command, (int)length));
-	add_string(object, "stream", iotr_schemas[group->stream].flag);
-	add_string(object, "operation", iotr_schemas[group->stream].operations[group->operation]);
+}
+
+static struct json_object *group_describe(const struct top_group *group, const struct by *by)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (by->by & TOP_BY_PROCESS)
+		describe_process(object, group);
+	if (by->by & TOP_BY_OPERATION) {
+		add_string(object, "stream", iotr_schemas[group->stream].flag);
+		add_string(object, "operation", iotr_schemas[group->stream].operations[group->operation]);
+	}
 	if (group->path_length)
-		json_object_object_add(object, "path",
+		json_object_object_add(object, by->text,
 				       json_object_new_string_len(group->path,
 								  (int)group->path_length));
 	add_u64(object, "rows", group->rows);
@@ -38,7 +81,7 @@ static struct json_object *group_describe(const struct top_group *group)
 	return object;
 }
 
-static struct json_object *describe(struct top *top, enum top_order order, size_t most)
+static struct json_object *describe(struct top *top, const struct by *by, enum top_order order, size_t most)
 {
 	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
 	const struct top_group *const *groups;
@@ -48,7 +91,7 @@ static struct json_object *describe(struct top *top, enum top_order order, size_
 	add_u64(object, "others", top_others(top));
 	add_u64(object, "groups", count);
 	for (size_t i = 0; i < count && i < most; i++)
-		json_object_array_add(array, group_describe(groups[i]));
+		json_object_array_add(array, group_describe(groups[i], by));
 	json_object_object_add(object, "top", array);
 	return object;
 }
@@ -76,7 +119,9 @@ int look_at(struct session *session, const struct engine_look *look, uint64_t *s
 {
 	_cleanup_(recorder_view_freep) struct recorder_view *view = NULL;
 	_cleanup_(top_freep) struct top *top = NULL;
+	_cleanup_(row_names_freep) struct row_names *names = NULL;
 	const struct memory_sink *sink = memory_sink_of(session->sink);
+	const struct by *by = by_find(look->by);
 	struct recorder_memory memory;
 	uint64_t now = clocks_mono_ns();
 	struct row row;
@@ -84,7 +129,9 @@ int look_at(struct session *session, const struct engine_look *look, uint64_t *s
 
 	if (!sink)
 		return -ENOENT;
-	r = top_new(&top);
+	r = row_names_new(by->kind, session->context->groups, &names);
+	if (r >= 0)
+		r = top_new(by->by, row_name, names, &top);
 	if (r < 0)
 		return r;
 	consumer_drain(session->context->consumer);
@@ -95,7 +142,7 @@ int look_at(struct session *session, const struct engine_look *look, uint64_t *s
 	while (recorder_view_next(view, &row))
 		if (recorder_end_ns(row.record) < now)
 			top_add(top, &row);
-	*ret = describe(top, order_find(look->order), look->count);
+	*ret = describe(top, by, order_find(look->order), look->count);
 	add_u64(*ret, "interval_ns", now - *since_ns);
 	add_flag(*ret, "whole", memory.reaches_ns <= *since_ns || !memory.overwritten);
 	*since_ns = now;

@@ -10,3 +10,6 @@ int look_at(struct session *session, const struct engine_look *look, uint64_t *s
 
 /* engine_look_order() */
 const char *look_order(const char *name);
+
+/* engine_look_by() */
+const char *look_by(const char *name);

@@ -2,7 +2,6 @@
 """What status says of sessions that run: rates, cost, limits; and --watch."""
 import json
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -146,25 +145,6 @@ def watch_ends(world):
                     '--output', world.path('trace'))
     done = world.ctl.exits(0, 'status', 'ends', '--watch=100ms')
     check('ends: ended' in done.stdout, 'the end is not told', done.stdout[-200:])
-
-
-@test(host_only=True)
-def watch_terminal(world):
-    """On a terminal each block overwrites the one before."""
-    ours, theirs = pty.openpty()
-    process = watch(world, '--watch=100ms', stdout=theirs)
-    os.close(theirs)
-    seen = b''
-    while seen.count(b'\033[H\033[J') < 3:
-        seen += os.read(ours, 4096)
-    process.send_signal(signal.SIGINT)
-    try:
-        while os.read(ours, 4096):
-            pass
-    except OSError:
-        pass  # the other end is closed
-    os.close(ours)
-    equal((process.wait(60), process.stderr.read()), (0, ''), 'exit code and stderr')
 
 
 @test(host_only=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`top`, against a process whose reads are counted."""
 import json
+import os
 import signal
 import subprocess
 
@@ -40,6 +41,37 @@ def sums(world):
     equal(sessions(world), [], 'sessions when the view is closed')
 
 
+@test
+def by_one(world):
+    """Reads summed up by each of what they can be summed up by: all of them are in one group of the right name."""
+    with Numbered(world) as reads:
+        status = os.stat(reads.file)
+        number = '%d:%d' % (os.major(status.st_dev), os.minor(status.st_dev))
+        device = os.path.basename(os.path.realpath('/sys/dev/block/' + number)) \
+            if os.path.exists('/sys/dev/block/' + number) else number
+        expected = {'process': ('pid', reads.pid), 'file': ('path', reads.file), 'operation': ('operation', 'READ'),
+                    'directory': ('path', os.path.dirname(reads.file)), 'device': ('name', device),
+                    'unit': ('rows', 1000), 'container': ('rows', 1000)}
+        views = {by: subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '100ms', '--json',
+                                                        '--by', by), stdout=subprocess.PIPE, text=True)
+                 for by in expected}
+        for view in views.values():
+            view.stdout.readline()  # it runs
+        reads.do(1000)
+        for by, view in views.items():
+            rows, names = 0, set()
+            while rows < 1000:
+                for one in json.loads(view.stdout.readline())['top']:
+                    rows += one['rows']
+                    names.add(one.get(expected[by][0]))
+                    check('bytes' in one and 'latency_ns' in one, 'sums', one)
+            if expected[by][0] != 'rows':
+                equal(names, {expected[by][1]}, 'groups by ' + by)
+            equal(rows, 1000, 'rows by ' + by)
+            view.send_signal(signal.SIGINT)
+            view.communicate()
+
+
 @test(host_only=True)
 def ends(world):
     """`top` ends when somebody stops its session; the output is a table without escape sequences."""
@@ -55,7 +87,7 @@ def ends(world):
 
 @test(host_only=True)
 def refused(world):
-    for args in (['--sort', 'size'], ['--lines', '0'], ['--interval', '1ms'], ['--operation', 'NONE'],
+    for args in (['--sort', 'size'], ['--by', 'inode'], ['--lines', '0'], ['--interval', '1ms'], ['--operation', 'NONE'],
                  ['--output', '/x'], ['name']):
         world.ctl.exits(2, 'top', '--vfs', *args)
     equal(sessions(world), [], 'sessions')

@@ -9,9 +9,14 @@
 
 static struct top *top;
 
+static void begin_by(unsigned int by, top_namer namer)
+{
+	ck_assert_int_eq(top_new(by, namer, NULL, &top), 0);
+}
+
 static void begin(void)
 {
-	ck_assert_int_eq(top_new(&top), 0);
+	begin_by(TOP_BY_PROCESS | TOP_BY_OPERATION | TOP_BY_FILE, NULL);
 }
 
 static void end(void)
@@ -141,8 +146,48 @@ START_TEST(cuts_paths)
 }
 END_TEST
 
+static struct row_text name_by_process(const struct row *row, void *userdata)
+{
+	(void)userdata;
+	return row->record->pid == 1 ? (struct row_text){ "one", 3, false } : (struct row_text){ "", 0, false };
+}
+
+static const struct {
+	unsigned int by;
+	top_namer namer;
+	size_t groups;
+	const char *first; /* the name of the one with the most rows */
+	uint64_t rows;	   /* that it has */
+} sums[] = {
+	{ TOP_BY_PROCESS, NULL, 2, "", 4 },
+	{ TOP_BY_OPERATION, NULL, 2, "", 5 },
+	{ TOP_BY_FILE, NULL, 4, "/a/b/c", 3 },
+	{ TOP_BY_DIRECTORY, NULL, 3, "/a/b", 4 },
+	{ TOP_BY_NAME, name_by_process, 2, "one", 4 },
+};
+
+START_TEST(sums_up_by_one)
+{
+	const struct top_group *const *groups;
+
+	begin_by(sums[_i].by, sums[_i].namer);
+	put(1, 0, "/a/b/c", 1, 1);
+	put(1, 0, "/a/b/c", 1, 1);
+	put(1, 0, "/a/b/c", 1, 1);
+	put(1, 0, "/a/b/d", 1, 1);
+	put(2, 0, "/top", 1, 1);
+	put(2, 1, "", 1, 1);
+	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), sums[_i].groups);
+	ck_assert_uint_eq(groups[0]->rows, sums[_i].rows);
+	ck_assert_uint_eq(groups[0]->path_length, strlen(sums[_i].first));
+	ck_assert_int_eq(memcmp(groups[0]->path, sums[_i].first, groups[0]->path_length), 0);
+	end();
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+	tcase_add_loop_test(tests, sums_up_by_one, 0, sizeof(sums) / sizeof(sums[0]));
 	tcase_add_test(tests, sums_up);
 	tcase_add_test(tests, sorts);
 	tcase_add_test(tests, counts_bytes);

@@ -147,6 +147,7 @@ static const struct {
 	{ TOP("{\"streams\":[\"vfs\"],\"count\":1001}"), "count" },
 	{ TOP("{\"streams\":[\"vfs\"],\"sort\":\"size\"}"), "sort" },
 	{ TOP("{\"streams\":[\"vfs\"],\"sort\":1}"), "sort" },
+	{ TOP("{\"streams\":[\"vfs\"],\"by\":\"inode\"}"), "by" },
 	{ TOP("{\"streams\":[\"vfs\"],\"name\":\"a\"}"), "name" },
 	{ TOP("{\"streams\":[\"vfs\"],\"output\":\"/x\"}"), "output" },
 	{ TOP("{\"streams\":[\"vfs\"],\"flight_recorder\":1048576}"), "flight_recorder" },

@@ -23,8 +23,8 @@ static void put(FILE *stream, const char *from, const char *end)
 }
 
 /*
- * JSON in which no '<' stands, so that the script that it is in ends where it should. A '<' can only stand within a string,
- * as can the escape for it; and so can what is not valid UTF-8, in rows that others wrote.
+ * JSON in which no '<' stands, so that the script that it is in ends where it should. A '<' can only stand within a
+ * string, as can the escape for it; and so can what is not valid UTF-8, in rows that others wrote.
  */
 static void put_json(FILE *stream, struct json_object *document)
 {

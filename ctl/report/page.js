@@ -7,6 +7,7 @@
 	const darkness = matchMedia('(prefers-color-scheme: dark)');
 	const drawings = []; /* a canvas each, and what makes its configuration */
 	const LABEL_LENGTH = 22, OPERATIONS_SHOWN = 12;
+	const TO_MILLISECONDS = '2026-11-20 10:00:03.000'.length; /* losses are looked for once a second */
 
 	/* ---- words for numbers ---- */
 
@@ -183,7 +184,7 @@
 	function tellFilters(parent) {
 		if (filters().length)
 			add(parent, 'p', 'This session had filters, so that only what passed them is compared, of each stream for itself: ' +
-				filters().join('; '), 'bad');
+				filters().join('; '), filters().some(filter => filter.startsWith('sample ')) ? 'bad' : 'note');
 	}
 
 	function drawAmplification() {
@@ -226,7 +227,8 @@
 	function drawTransfer() {
 		const most = Math.max(1, ...commands.flatMap(command => FLOWS.map(([flow]) => command[flow].bytes)));
 		const step = 2 ** Math.max(0, Math.ceil(Math.log2(most / 5)));
-		drawFlows('transfer', 'Data transfer', COMPUTED + 'What was transferred, failed requests not included.', 'bytes', bytes,
+		drawFlows('transfer', 'Data transfer', COMPUTED + 'What was transferred, failed requests not included.',
+			'bytes', bytes,
 			colours => axis(colours, 'bytes', { beginAtZero: true, ticks: { stepSize: step, callback: bytes } }));
 	}
 
@@ -239,7 +241,8 @@
 			'No command moved a byte to or from a file.');
 		chart(parent, 'efficiency', 300, why, colours => ({
 			type: 'scatter',
-			data: { datasets: DIRECTIONS.map(([direction, label]) => ({ label, data: points(direction), clip: false, pointRadius: 5,
+			data: { datasets: DIRECTIONS.map(([direction, label]) => ({ label, data: points(direction), clip: false,
+				pointRadius: 5,
 				pointHoverRadius: 7, pointStyle: direction === 'read' ? 'circle' : 'triangle',
 				backgroundColor: colours[direction], borderColor: colours[direction] })) },
 			options: options(colours, axis(colours, 'calls', { type: 'logarithmic', ticks: powers(count) }),
@@ -316,12 +319,13 @@
 
 	function drawHeat(parent, stream, heat) {
 		const data = cellsOf(heat), most = Math.max(...data.map(cell => cell.rows));
-		add(parent, 'p', stream + ': the darkest or brightest cell has ' + count(most) + (most === 1 ? ' row.' : ' rows.'), 'note');
+		add(parent, 'p', stream + ': the darkest or brightest cell has ' + count(most) + (most === 1 ? ' row.' : ' rows.'),
+			'note');
 		chart(parent, 'heat-' + stream, 230, '', colours => ({
 			type: 'scatter', plugins: [cells],
 			data: { datasets: [{ label: stream, data, pointRadius: 0, pointHitRadius: 8, pointHoverRadius: 0 }] },
 			options: options(colours,
-				axis(colours, 'seconds', { min: 0, max: Math.max(...data.map(cell => cell.to)),
+				axis(colours, 'seconds', { min: 0, max: end,
 					ticks: { maxTicksLimit: 8, includeBounds: false } }),
 				axis(colours, 'latency', { type: 'logarithmic', min: Math.min(...data.map(cell => cell.least)),
 					max: Math.max(...data.map(cell => cell.above)), ticks: powers(time) }),
@@ -351,7 +355,8 @@
 				pointHitRadius: 6, borderColor: pick(colours.series, at), backgroundColor: pick(colours.series, at),
 				data: one.values.concat(one.values.slice(-1)).map((y, i) =>
 					({ x: seconds(one.from_mono_ns + i * one.interval_ns), y })) })) },
-			options: options(colours, axis(colours, 'seconds', { type: 'linear', min: 0, max: end, ticks: { includeBounds: false } }),
+			options: options(colours,
+				axis(colours, 'seconds', { type: 'linear', min: 0, max: end, ticks: { includeBounds: false } }),
 				axis(colours, title, { beginAtZero: true }),
 				item => item.dataset.label + ': ' + say(item.raw.y), {
 					interaction: { mode: 'nearest', intersect: false } }),
@@ -361,7 +366,8 @@
 	function drawDepth() {
 		const disks = report.depth.disks.filter(disk => disk.in_flight_ns.length);
 		const parent = section('depth', 'Block queue depth over time', 'Requests in each disk, from issue to completion: the ' +
-			'mean of each interval. Those that had not ended with the trace have no row' + (report.depth.requests_left_out ? '; ' + count(report.depth.requests_left_out) +
+			'mean of each interval. Those that had not ended with the trace have no row' +
+			(report.depth.requests_left_out ? '; ' + count(report.depth.requests_left_out) +
 			' requests of further disks, or of none, are not shown' : '') + '.', true);
 		const why = !amplification.block ? 'The trace has no stream block: record with --block.' :
 			disks.length ? '' : 'The trace has no block request with a time and a latency.';
@@ -414,12 +420,15 @@
 	function drawLosses() {
 		const parent = section('losses', 'Losses', '', true);
 		const lost = Object.values(streams).reduce((sum, of) => sum + lostRows(of), 0);
-		add(parent, 'p', lost ? count(lost) + ' rows were lost.' : 'The manifest knows of no row that was lost.', lost ? 'bad' : '');
-		table(parent, ['stream', 'emitted', 'written', 'removed', 'lost', 'read here'], Object.entries(streams).map(([name, of]) =>
-			[name, count(of.emitted), count(of.written), count(of.removed), count(lostRows(of)) + causes(of), count(of.rows)]));
+		add(parent, 'p', lost ? count(lost) + ' rows were lost.' : 'The manifest knows of no row that was lost.',
+			lost ? 'bad' : '');
+		table(parent, ['stream', 'lost', 'emitted', 'written', 'removed', 'read here'],
+			Object.entries(streams).map(([name, of]) => [name, count(lostRows(of)) + causes(of), count(of.emitted),
+				count(of.written), count(of.removed), count(of.rows)]));
 		if ((report.loss_times || []).length)
 			table(parent, ['stream', 'cause', 'rows', 'from', 'to'], report.loss_times.map(one =>
-				['stream', 'cause', 'rows', 'from', 'to'].map(key => one[key] === undefined ? '' : String(one[key]))));
+				['stream', 'cause', 'rows', 'from', 'to'].map(key => one[key] === undefined ? '' :
+					String(one[key]).slice(0, TO_MILLISECONDS))));
 		const findings = ['problems', 'losses', 'caveats', 'notes'].flatMap(kind => (report[kind] || []).map(one =>
 			[kind, (one.file ? one.file + ': ' : '') + (one.what || '')]));
 		for (const gap of report.gaps || [])
@@ -443,6 +452,7 @@
 		const long = facts.filter(([, value]) => value.length >= 400);
 		for (const [key, value] of long) {
 			const details = add(parent, 'details');
+			details.open = key === 'definition';
 			add(details, 'summary', key);
 			table(details, null, [[key, value]], 'facts');
 		}

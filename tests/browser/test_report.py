@@ -133,6 +133,8 @@ class Report(unittest.TestCase):
                     for name in CHARTS:
                         self.assertGreater(self.browser.value(f"{COLOURS}('{name}')"), 3, name)
                         self.assertGreater(self.browser.value(f"Chart.getChart('chart-{name}').chartArea.width"), width / 5, name)
+                    cut = "[...document.querySelectorAll('section > .scroll')].filter(one => one.scrollWidth > one.clientWidth).length"
+                    self.assertEqual(self.browser.value(cut), 0, 'tables that do not fit')
                     bright = sum(map(int, self.browser.value('getComputedStyle(document.body).backgroundColor')[4:-1].split(',')))
                     self.assertEqual(bright > 384, scheme == 'light')
                     if PICTURES:

@@ -15,6 +15,12 @@
 #include "log.h"
 #include "probes/mount_table.h"
 
+/*
+ * Seconds until the first hook is let go of, which keeps others from attaching theirs meanwhile: a daemon that is started
+ * again at once has its own by then. Programs that no session wants end after a few instructions.
+ */
+#define REST_S 10
+
 static int by_value(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -51,6 +57,7 @@ static void close_all(const int *fds, size_t count, int topmost)
 		from = (unsigned int)fds[i] + 1;
 	}
 	close_between(from, UINT_MAX);
+	sleep(REST_S);
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	_exit(0);

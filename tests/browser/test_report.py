@@ -149,6 +149,13 @@ class Report(unittest.TestCase):
             self.assertIn('The trace has no stream vfs', self.browser.value(f"document.getElementById('{section}').textContent"))
         self.assertEqual(data_of(self.browser, 'transfer')['sets'][2], self.sums('disk_read', 'bytes')[1])
 
+    def test_lesser_commands_are_one(self):
+        self.show(page=self.make('few', self.storage.write, '--top', '2'))
+        data = data_of(self.browser, 'transfer')
+        names, wanted = self.sums('disk_write', 'bytes')
+        self.assertEqual(data['labels'], names[:2] + ['(others)'])
+        self.assertEqual(data['sets'][3], wanted[:2] + [sum(wanted[2:])])
+
     def test_filters_are_told(self):
         def sampled(folder):
             storage_trace.Storage().write(folder, definition={'filters': {'sample': {'vfs': 10}}})

@@ -11,6 +11,7 @@
 #include "output/top_groups.h"
 #include "request/request.h"
 #include "verbs/live.h"
+#include "verbs/top_latency.h"
 
 enum { LINES = 20, LINES_ON_SCREEN = 1000 /* can be scrolled */ };
 
@@ -164,6 +165,8 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	int code;
 
 	(void)argc, (void)argv;
+	if (member_of(parameters, "latency"))
+		return top_latency(context, parameters);
 	choose_streams(parameters);
 	choose_lines(&view);
 	view.show.sort = top_sort_named(text_of(parameters, "sort", "bytes"));
@@ -196,6 +199,10 @@ static const struct option_row own_rows[] = {
 	  .parameter = "sort",
 	  .value = "rows|bytes|latency",
 	  .help = "sort by this, largest first [bytes]" },
+	{ .name = "latency",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "latency",
+	  .help = "show histograms of the latencies of all I/O since it began, counted in the kernel without rows" },
 	{ .name = "lines",
 	  .kind = OPTION_NUMBER,
 	  .parameter = "count",

@@ -44,6 +44,25 @@ static uint64_t percentile(const uint64_t *histogram, uint64_t whole, unsigned i
 	return bucket_begin(IOTR_LAYER_BUCKETS);
 }
 
+/* Buckets that are not empty. */
+static struct json_object *histogram_describe(const uint64_t *histogram)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++) {
+		struct json_object *object;
+
+		if (!histogram[bucket])
+			continue;
+		object = json_object_new_object();
+		add_u64(object, "from_ns", bucket_begin(bucket));
+		add_u64(object, "to_ns", bucket_begin(bucket + 1));
+		add_u64(object, "operations", histogram[bucket]);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 /* NULL: nothing was timed. */
 static struct json_object *latency_describe(const uint64_t *histogram, uint64_t sum_ns)
 {
@@ -59,6 +78,7 @@ static struct json_object *latency_describe(const uint64_t *histogram, uint64_t 
 	add_u64(object, "mean_ns", sum_ns / whole);
 	add_u64(object, "p50_ns", percentile(histogram, whole, 50));
 	add_u64(object, "p99_ns", percentile(histogram, whole, 99));
+	json_object_object_add(object, "histogram", histogram_describe(histogram));
 	return object;
 }
 

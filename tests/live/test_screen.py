@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Live views on terminals of several sizes, with names that are not fit for one."""
+import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -78,6 +80,28 @@ def top(world):
     for raw in (b'\x1b]0;title', b'\x9b31m', b'evil\x1b'):
         check(raw not in written, 'raw name', raw)
     check(b'evil' in written, 'the name that is shown', written[-2000:])
+
+
+@test(host_only=True)
+def latency(world):
+    """Histograms without rows: buckets add up to what was timed, and no session is there."""
+    with Reader(world, 'plain'):
+        view = subprocess.Popen(world.ctl.command('top', '--latency', '--interval', '200ms', '--json'),
+                                stdout=subprocess.PIPE, text=True)
+        timed = {}
+        while not timed:
+            timed = json.loads(view.stdout.readline())['all']['read']['application']['latency'] or {}
+        equal(world.ctl.json('list')['sessions'], [], 'sessions')
+        view.send_signal(signal.SIGINT)
+        view.communicate()
+        equal(sum(one['operations'] for one in timed['histogram']), timed['timed'], 'operations in buckets')
+        check(all(one['from_ns'] < one['to_ns'] for one in timed['histogram']), 'buckets', timed)
+        with Terminal(world, world.ctl.command('top', '--latency', '--interval', '200ms'), 80, 24) as terminal:
+            fits(terminal.shows('application read: ', ' #', 'q quit'), 80, 24)
+            terminal.resize(40, 10)
+            terminal.shows('application read: ', ' #', 'q quit')
+    for options in (['--vfs'], ['--errors'], ['--by', 'file']):
+        world.ctl.exits(2, 'top', '--latency', *options)
 
 
 @test(host_only=True)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `top --latency`: histograms that the kernel counts, of all calls that read or write, and all requests of disks. */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "verb.h"
+
+/* Shows them until the user ends it; `parameters` may have an interval alone. Returns the exit code. */
+int top_latency(struct context *context, struct json_object *parameters);

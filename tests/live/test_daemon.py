@@ -15,6 +15,8 @@ from lib.match import Matcher, brief_row
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 from lib.world import find_key
 
+VERIFIED_MAX = 120000  # instructions
+
 LINKS = ('anon_inode:bpf_link', 'anon_inode:bpf-link', 'anon_inode:bpf-raw-tracepoint',
          'anon_inode:[perf_event]')
 
@@ -122,8 +124,8 @@ def idle(world):
     settle(daemon, False)
 
 
-def tracepoints(daemon):
-    """Names of the raw tracepoints that its programs are attached to."""
+def told(daemon, key):
+    """What the kernel tells under a key of each of its descriptors that has one."""
     folder, found = '/proc/%d/fdinfo' % daemon.process.pid, []
     for name in os.listdir(folder):
         try:
@@ -131,8 +133,23 @@ def tracepoints(daemon):
                 lines = [line.split() for line in file]
         except FileNotFoundError:
             continue
-        found += [words[1] for words in lines if words[0] == 'tp_name:']
+        found += [words[1] for words in lines if words[0] == key]
     return found
+
+
+def tracepoints(daemon):
+    """Names of the raw tracepoints that its programs are attached to."""
+    return told(daemon, 'tp_name:')
+
+
+@test
+def verified_soon(world):
+    """Each program takes the verifier about a tenth of the million instructions that it allows, so that a start stays short."""
+    world.ctl.exits(0, 'streams') # waits until all are loaded
+    took = sorted((int(count) for count in told(world.daemon, 'verified_insns:')), reverse=True)
+    if not took and told(world.daemon, 'prog_id:'):
+        raise Skip('the kernel does not tell')
+    check(took and took[0] <= VERIFIED_MAX, 'verified instructions of the longest', took[:5])
 
 
 @test

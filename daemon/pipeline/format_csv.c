@@ -34,7 +34,7 @@ size_t format_csv_bound(const struct row *row, bool anonymized)
 {
 	if (anonymized)
 		return FIXED_MAX + cells_anonymized_bound(row);
-	return FIXED_MAX + 2 * ((size_t)row->path.length + row->path2.length);
+	return FIXED_MAX + (size_t)row->path.length + row->path2.length;
 }
 
 size_t format_csv_cells(struct csv *csv, const struct cell *cell, size_t count, char *out)

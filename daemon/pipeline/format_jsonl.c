@@ -32,9 +32,10 @@ void format_jsonl_init(struct format_jsonl *jsonl, enum iotr_stream stream, stru
 	}
 }
 
+/* Each backslash of a name is two in JSON. */
 size_t format_jsonl_bound(const struct row *row, bool anonymized)
 {
-	return format_csv_bound(row, anonymized) + EXTRA_MAX;
+	return format_csv_bound(row, anonymized) + row->path.length + row->path2.length + EXTRA_MAX;
 }
 
 /* Cells hold valid UTF-8 without control characters: see escape.h. */

@@ -42,7 +42,6 @@ struct names_path {
 	uint32_t length;
 	uint32_t device;     /* of the name record, 0: unknown */
 	const char *fs_type; /* "" when unknown; lives as long as the names */
-	bool quote;	     /* holds a comma or a quote */
 	bool complete;	     /* false: a parent is unknown, the path begins with ".../" */
 	bool transient;	     /* to be dropped after its row */
 };

@@ -11,7 +11,7 @@
 
 static void set_unknown(struct path *path)
 {
-	path_set(path, PATH_UNKNOWN, strlen(PATH_UNKNOWN), false);
+	path_set(path, PATH_UNKNOWN, strlen(PATH_UNKNOWN));
 }
 
 static bool build(struct names *names, struct name *name, unsigned int depth);
@@ -27,7 +27,7 @@ static bool build_parent(struct names *names, const struct name *name, unsigned 
 	}
 	parent->used = true;
 	if (parent->path_epoch == names->epoch) {
-		path_set(&names->path, parent->path, parent->base_length, parent->path_quote);
+		path_set(&names->path, parent->path, parent->base_length);
 		return true;
 	}
 	return build(names, parent, depth + 1);
@@ -127,7 +127,6 @@ static void cache(struct names *names, struct name *name, bool complete)
 	memcpy(copy + path->length, DELETED, mark);
 	keep_path(names, name, copy, path->length + mark);
 	name->base_length = path->length;
-	name->path_quote = path->quote;
 	name->path_epoch = complete ? names->epoch : 0;
 }
 
@@ -149,7 +148,6 @@ bool name_describe(struct names *names, struct name *name, struct names_path *pa
 	*path = (struct names_path){
 		.text = name->path,
 		.length = name->path_length,
-		.quote = name->path_quote,
 		.device = name->device,
 		.fs_type = name->fs_type,
 		.complete = complete,

@@ -24,7 +24,6 @@ struct name {
 	uint32_t device;
 	uint16_t flags;
 	uint16_t length;
-	bool path_quote;
 	bool used;	  /* used since the hand of the CLOCK algorithm last passed */
 	bool dying;	  /* evicted, but rows in the rings may still need it */
 	uint64_t died_in; /* cycle in which it was evicted */

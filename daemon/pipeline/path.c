@@ -7,16 +7,14 @@
 
 #define UNKNOWN_LENGTH (sizeof(PATH_UNKNOWN) - 1)
 
-void path_set(struct path *path, const char *escaped, size_t length, bool quote)
+void path_set(struct path *path, const char *escaped, size_t length)
 {
 	memcpy(path->text, escaped, length);
 	path->length = (uint32_t)length;
-	path->quote = quote;
 }
 
 void path_set_text(struct path *path, const char *text, size_t length)
 {
-	path->quote = false;
 	path->length = (uint32_t)escape_cell(text, length, path->text);
 }
 
@@ -28,7 +26,7 @@ static bool is_root(const struct path *path)
 void path_append(struct path *path, const char *text, size_t length)
 {
 	if (path->length + 1 + ESCAPE_MAX(length) > sizeof(path->text))
-		path_set(path, PATH_UNKNOWN, UNKNOWN_LENGTH, false);
+		path_set(path, PATH_UNKNOWN, UNKNOWN_LENGTH);
 	if (!is_root(path))
 		path->text[path->length++] = '/';
 	path->length +=

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,14 +14,13 @@
 
 struct path {
 	uint32_t length;
-	bool quote; /* holds a comma or a quote */
 	char text[NAMES_PATH_MAX];
 };
 
 #define PATH_UNKNOWN "..."
 
 /* Begins the path with a text that is escaped already, or that is still to be escaped. */
-void path_set(struct path *path, const char *escaped, size_t length, bool quote);
+void path_set(struct path *path, const char *escaped, size_t length);
 void path_set_text(struct path *path, const char *text, size_t length);
 
 /* Appends one component. */

@@ -202,7 +202,6 @@ void queue_entry_fill(struct queue_entry *entry, const struct row *row, size_t s
 
 	entry->size = (uint32_t)size;
 	entry->record_size = row->record->size;
-	entry->quote = (uint8_t)(row->path.quote | row->path2.quote << 1);
 	entry->name_lost = row->name_lost;
 	entry->path_length = row->path.length;
 	entry->path2_length = row->path2.length;
@@ -324,9 +323,8 @@ void queue_entry_read(const struct queue_entry *entry, struct row *row)
 	const char *texts = entry->data + entry->record_size;
 
 	row->record = (const struct iotr_record *)entry->data;
-	row->path = (struct row_text){ texts, entry->path_length, entry->quote & 1 };
-	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length,
-					entry->quote >> 1 & 1 };
+	row->path = (struct row_text){ texts, entry->path_length };
+	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length };
 	row->fs_type = entry->fs_type;
 	row->line = NULL;
 	row->block = NULL;

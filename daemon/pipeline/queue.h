@@ -38,7 +38,6 @@ struct queue_chunk {
 struct queue_entry {
 	uint32_t size; /* of the entry, a multiple of 8; 0: the next one is in the next chunk */
 	uint16_t record_size; /* of the record that follows; the texts follow it */
-	uint8_t quote;	      /* bit 0 of path, bit 1 of path2 */
 	uint8_t name_lost;
 	uint32_t path_length;
 	uint32_t path2_length;

@@ -174,7 +174,7 @@ static void count(_Atomic uint64_t *counter)
 
 static struct row_text text_of(const struct names_path *path)
 {
-	return (struct row_text){ path->text, path->length, path->quote };
+	return (struct row_text){ path->text, path->length };
 }
 
 /* Resolves a name that is unknown, or has a parent that is: it may still be in the ring of names. */

@@ -10,11 +10,10 @@
 
 #include "record.h"
 
-/* Escaped text; `quote` says that it holds a comma or a quote. length 0: unknown. */
+/* Escaped text, with neither a comma nor a quote. length 0: unknown. */
 struct row_text {
 	const char *text;
 	uint32_t length;
-	bool quote;
 };
 
 struct row {

@@ -74,7 +74,7 @@ static void stage_queue(void)
 {
 	struct queue *queue = aligned_alloc(64, sizeof(*queue));
 	struct row row = { .fs_type = "ext4",
-			   .path = { "/var/lib/database/segment-000123.dat", 36, false } };
+			   .path = { "/var/lib/database/segment-000123.dat", 36 } };
 	uint64_t push = 0, pop = 0, before;
 
 	queue_init(queue, QUEUE_SIZE, -1);
@@ -101,7 +101,7 @@ static void stage_format(void)
 {
 	struct cells *cells = malloc(sizeof(*cells));
 	struct row row = { .fs_type = "ext4",
-			   .path = { "/var/lib/database/segment-000123.dat", 36, false } };
+			   .path = { "/var/lib/database/segment-000123.dat", 36 } };
 	_cleanup_free_ char *line = NULL;
 	struct cell cell[CELLS_MAX];
 	struct csv csv;
@@ -151,7 +151,7 @@ static void stage_anonymize(void)
 	struct cells *cells = malloc(sizeof(*cells));
 	struct cells_anonymizer *anonymizer;
 	char path[] = "/var/lib/database/segment-00000123.dat", *number = strrchr(path, '-') + 1;
-	struct row row = { .fs_type = "ext4", .path = { path, sizeof(path) - 1, false } };
+	struct row row = { .fs_type = "ext4", .path = { path, sizeof(path) - 1 } };
 	uint64_t bytes = 0, spent[2];
 	_cleanup_free_ char *line = malloc(format_csv_bound(&row, true));
 	struct csv csv;

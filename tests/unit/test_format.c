@@ -32,8 +32,8 @@
 #define NOTHING .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .address = IOTR_UNKNOWN
 #define FILE_ID .file = { .inode = 4711, .device = 254 << 20 | 1, .flags = 0100000 }
 #define NO_FILE .file = { .inode = IOTR_UNKNOWN }
-#define PATH(bytes) .path = { bytes, sizeof(bytes) - 1, false }
-#define PATH2(bytes) .path2 = { bytes, sizeof(bytes) - 1, false }
+#define PATH(bytes) .path = { bytes, sizeof(bytes) - 1 }
+#define PATH2(bytes) .path2 = { bytes, sizeof(bytes) - 1 }
 
 /* A record, and the names that go with it. */
 struct named_row {
@@ -56,7 +56,7 @@ static const struct named_row vfs_rows[] = {
 	{ .record.vfs = { VFS(WRITE), FILE_ID, .result = -ENOSPC, .size = 1, .has_size = 1, .offset = 18446744073709551614ULL,
 	    .address = IOTR_UNKNOWN, .flags = 2, .flag_kind = IOTR_FLAGS_FILE, .fd = 0,
 	    .has_fd = 1, .counts_bytes = 1 },
-	  .path = { "/a, \"quoted\" name", 17, true }, .fs_type = "xfs" },
+	  PATH("/a\\x2c \\x22quoted\\x22 name"), .fs_type = "xfs" },
 	{ .record.vfs = { VFS(OPEN), NO_FILE, .result = -ENOENT, NOTHING,
 	    .flags = O_WRONLY | O_CREAT | O_CLOEXEC, .flag_kind = IOTR_FLAGS_OPEN },
 	  PATH("/missing\\x0aname"), .fs_type = "" },
@@ -74,7 +74,7 @@ static const struct named_row vfs_rows[] = {
 	  PATH("/old"), PATH2("/new"), .fs_type = "ext4" },
 	{ .record.vfs = { VFS(LINK), FILE_ID, NOTHING, .name2 = 1, .flags = AT_SYMLINK_FOLLOW,
 	    .flag_kind = IOTR_FLAGS_AT },
-	  PATH("/old"), .path2 = { "/b,c", 4, true }, .fs_type = "ext4" },
+	  PATH("/old"), PATH2("/b\\x2cc"), .fs_type = "ext4" },
 	{ .record.vfs = { VFS(SYMLINK), NO_FILE, NOTHING, .name2 = 1 }, PATH2("/new"), .fs_type = "" },
 	{ .record.vfs = { VFS(RENAME), NO_FILE, .result = -EACCES, NOTHING }, .fs_type = "" },
 	{ .record.vfs = { VFS(COPY_FILE_RANGE), FILE_ID, .result = 0, .size = 0, .has_size = 1, .offset = 0,
@@ -257,7 +257,7 @@ static void add_row_of_ones(enum iotr_stream stream)
 		struct iotr_record head;
 		char bytes[512];
 	} record;
-	struct row row = { .record = &record.head, .path = { "/ones", 5, false }, .path2 = { "/ones2", 6, false }, .fs_type = "ones" };
+	struct row row = { .record = &record.head, .path = { "/ones", 5 }, .path2 = { "/ones2", 6 }, .fs_type = "ones" };
 
 	ck_assert_uint_le(sizes[stream], sizeof(record));
 	memset(&record, 1, sizeof(record));
@@ -380,7 +380,7 @@ START_TEST(writes_conn_rows)
 }
 END_TEST
 
-/* Names of Unix sockets that grow the most when they are escaped or quoted. */
+/* Names of Unix sockets that grow the most when they are escaped. */
 START_TEST(bounds_unix_names)
 {
 	struct iotr_conn_record record = { CONN(BIND), KIND(-1, -1, INT32_MAX), .fd = INT32_MIN, .has_fd = 1,
@@ -409,12 +409,12 @@ START_TEST(bounds_rows)
 		.fd = INT32_MIN, .flag_kind = IOTR_FLAGS_FILE, .has_fd = 1, .has_mapping = 1,
 		.counts_bytes = 1,
 	};
-	struct row row = { .record = &record.head, .path = { path, sizeof(path), true },
-			   .path2 = { path, sizeof(path), true }, .fs_type = "0123456789abcdef" };
+	struct row row = { .record = &record.head, .path = { path, sizeof(path) },
+			   .path2 = { path, sizeof(path) }, .fs_type = "0123456789abcdef" };
 
 	format = (enum iotr_format)_i;
 	begin(IOTR_VFS);
-	memset(path, '"', sizeof(path));
+	memset(path, '\\', sizeof(path));
 	memset(record.head.command, 1, sizeof(record.head.command));
 	record.head.start_ns = 1ULL << 62;
 	record.head.latency_ns = record.head.cgroup_id = 1ULL << 63;
@@ -428,7 +428,7 @@ END_TEST
 START_TEST(writes_json_values)
 {
 	struct iotr_vfs_record record = vfs_rows[0].record.vfs;
-	struct row row = { .record = &record.head, .path = { "/a \"b\"\\x0a, \xc3\xa4", 14, true }, .fs_type = "" };
+	struct row row = { .record = &record.head, PATH("/a \\x22b\\x22\\x0a\\x2c \xc3\xa4"), .fs_type = "" };
 
 	format = IOTR_FORMAT_JSONL;
 	record.offset = 18446744073709551614ULL;
@@ -436,7 +436,7 @@ START_TEST(writes_json_values)
 	ck_assert_uint_eq(actual_size, 0);
 	add_row(&row);
 	actual[actual_size] = '\0';
-	ck_assert_ptr_nonnull(strstr(actual, "\"filename\":\"/a \\\"b\\\"\\\\x0a, \xc3\xa4\","));
+	ck_assert_ptr_nonnull(strstr(actual, "\"filename\":\"/a \\\\x22b\\\\x22\\\\x0a\\\\x2c \xc3\xa4\","));
 	ck_assert_ptr_nonnull(strstr(actual, "\"offset\":18446744073709551614,"));
 	ck_assert_ptr_nonnull(strstr(actual, "\"mmap_prot\":null,"));
 	ck_assert_ptr_nonnull(strstr(actual, "\"device\":\"254:1\","));

@@ -91,7 +91,7 @@ START_TEST(joins_parents)
 	check(4, "/home/user/notes.txt");
 	check(4, "/home/user/notes.txt");
 	ck_assert(names_resolve(names, 4, &path));
-	ck_assert(path.complete && !path.quote && !path.transient);
+	ck_assert(path.complete && !path.transient);
 	ck_assert_uint_eq(path.device, DEVICE);
 	ck_assert_str_eq(path.fs_type, "testfs");
 	ck_assert(!names_resolve(names, 5, &path));
@@ -156,7 +156,6 @@ START_TEST(escapes)
 	add_name(5, 4, "c\nd\xff", 0);
 	check(5, "/home/user/a\\x2cb/c\\x0ad\\xff");
 	ck_assert(names_resolve(names, 5, &path));
-	ck_assert(!path.quote);
 	names_free(names);
 }
 END_TEST

@@ -53,8 +53,8 @@ static bool push(uint64_t number)
 	};
 	struct row row = {
 		.record = number % 3 ? &vfs.head : &block.head,
-		.path = { text, length_of(number), number % 2 },
-		.path2 = { text + 1, number % 5 ? 0 : length_of(number + 1), number % 4 == 1 },
+		.path = { text, length_of(number) },
+		.path2 = { text + 1, number % 5 ? 0 : length_of(number + 1) },
 		.fs_type = text,
 		.name_lost = number % 7 == 3,
 	};
@@ -68,10 +68,8 @@ static void check(const struct row *row, uint64_t number)
 	ck_assert_uint_eq(row->record->stream, number % 3 ? IOTR_VFS : IOTR_BLOCK);
 	ck_assert_uint_eq(row->path.length, length_of(number));
 	ck_assert_mem_eq(row->path.text, text, row->path.length);
-	ck_assert_int_eq(row->path.quote, number % 2);
 	ck_assert_uint_eq(row->path2.length, number % 5 ? 0 : length_of(number + 1));
 	ck_assert_mem_eq(row->path2.text, text + 1, row->path2.length);
-	ck_assert_int_eq(row->path2.quote, number % 4 == 1);
 	ck_assert_ptr_eq(row->fs_type, text);
 	ck_assert_int_eq(row->name_lost, number % 7 == 3);
 }
@@ -136,8 +134,8 @@ START_TEST(takes_the_longest_paths)
 {
 	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs) } };
 	static char path[QUEUE_ENTRY_MAX];
-	struct row row = { .record = &vfs.head, .path = { path, 40000, false },
-			   .path2 = { path, 40000, false }, .fs_type = "" };
+	struct row row = { .record = &vfs.head, .path = { path, 40000 },
+			   .path2 = { path, 40000 }, .fs_type = "" };
 
 	begin();
 	ck_assert(queue_push(queue, &row));
@@ -326,7 +324,7 @@ static struct shared shared;
 static bool push_shared(struct queue *to, uint64_t number)
 {
 	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs), .start_ns = number } };
-	struct row row = { .record = &vfs.head, .path = { text, length_of(number), false }, .fs_type = text };
+	struct row row = { .record = &vfs.head, .path = { text, length_of(number) }, .fs_type = text };
 	size_t size = queue_entry_size(&row);
 	struct queue_entry *entry = shared_reserve(&shared);
 

@@ -31,7 +31,7 @@ static void put(uint32_t pid, uint8_t operation, const char *path, int64_t resul
 			  .pid = pid, .latency_ns = latency_ns, .command = "test" },
 		.result = result, .counts_bytes = 1,
 	};
-	struct row row = { .record = &record.head, .path = { path, (uint32_t)strlen(path), false } };
+	struct row row = { .record = &record.head, .path = { path, (uint32_t)strlen(path) } };
 
 	top_add(top, &row);
 }
@@ -82,7 +82,7 @@ END_TEST
 
 static struct row row_of(const struct iotr_record *record)
 {
-	return (struct row){ .record = record, .path = { "", 0, false } };
+	return (struct row){ .record = record, .path = { "", 0 } };
 }
 
 START_TEST(counts_bytes)
@@ -149,7 +149,7 @@ END_TEST
 static struct row_text name_by_process(const struct row *row, void *userdata)
 {
 	(void)userdata;
-	return row->record->pid == 1 ? (struct row_text){ "one", 3, false } : (struct row_text){ "", 0, false };
+	return row->record->pid == 1 ? (struct row_text){ "one", 3 } : (struct row_text){ "", 0 };
 }
 
 static const struct {

@@ -26,7 +26,6 @@ enum cell_kind {
 
 struct cell {
 	uint8_t kind;
-	bool quote;  /* the text holds a comma or a quote */
 	bool again; /* the number is likely one that the row has shown before: as a size, and what was done of it */
 	uint32_t length; /* of the text */
 	union {
@@ -78,10 +77,9 @@ static inline struct cell cell_device(uint32_t device)
 	return cell_number(device ? CELL_DEVICE : CELL_EMPTY, device);
 }
 
-static inline struct cell cell_bytes(const char *text, size_t length, bool quote)
+static inline struct cell cell_bytes(const char *text, size_t length)
 {
 	return (struct cell){ .kind = length ? CELL_TEXT : CELL_EMPTY,
-			      .quote = quote,
 			      .length = (uint32_t)length,
 			      .text = text };
 }

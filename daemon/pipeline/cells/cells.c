@@ -63,7 +63,7 @@ static struct cell cell_operation(const struct cells *cells, const struct iotr_r
 	if (head->operation >= schema->operation_count) /* not in the catalogue */
 		return cell_number(CELL_U64, head->operation);
 	return cell_bytes(schema->operations[head->operation],
-			  cells->operation_lengths[head->stream][head->operation], false);
+			  cells->operation_lengths[head->stream][head->operation]);
 }
 
 static void fill_first(const struct cells *cells, const struct iotr_record *head,
@@ -74,7 +74,7 @@ static void fill_first(const struct cells *cells, const struct iotr_record *head
 	cell[FIRST_operation] = cell_operation(cells, head);
 	cell[FIRST_pid] = cell_number(CELL_U64, head->pid);
 	cell[FIRST_tid] = cell_number(CELL_U64, head->tid);
-	cell[FIRST_command] = cell_bytes(task->text, task->length, false);
+	cell[FIRST_command] = cell_bytes(task->text, task->length);
 }
 
 static void fill_last(const struct iotr_record *head, struct cell *cell)

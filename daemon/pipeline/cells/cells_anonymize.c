@@ -75,7 +75,7 @@ static struct cell anonymize(struct cells_anonymizer *anonymizer, uint8_t privac
 	if (cell.kind != CELL_TEXT)
 		return cell;
 	*out += iotr_anonymize(anonymizer->hashes, privacy, cell.text, cell.length, text);
-	return cell_bytes(text, (size_t)(*out - text), false);
+	return cell_bytes(text, (size_t)(*out - text));
 }
 
 void cells_anonymize(struct cells_anonymizer *anonymizer, enum iotr_stream stream, struct cell *cell, size_t count)

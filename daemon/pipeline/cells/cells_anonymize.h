@@ -28,8 +28,7 @@ void cells_anonymizer_free(struct cells_anonymizer *anonymizer); /* takes NULL *
 size_t cells_anonymized_bound(const struct row *row);
 
 /*
- * Replaces the names in the cells of a row by hashes. The new texts are valid until the next call; none is
- * quoted.
+ * Replaces the names in the cells of a row by hashes. The new texts are valid until the next call.
  */
 void cells_anonymize(struct cells_anonymizer *anonymizer, enum iotr_stream stream, struct cell *cell, size_t count);
 

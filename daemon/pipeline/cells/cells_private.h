@@ -62,7 +62,7 @@ struct cell cell_string(const char *text);
 /* The path of the row's file. */
 static inline struct cell cell_path(const struct row *row)
 {
-	return cell_bytes(row->path.text, row->path.length, row->path.quote);
+	return cell_bytes(row->path.text, row->path.length);
 }
 
 /* old -> new; a side that is unknown is left empty, and so is the cell when both are. */

@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "csv.h"
 
-char *csv_quoted(char *out, const char *text, size_t length)
-{
-	*out++ = '"';
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '"')
-			*out++ = '"';
-		*out++ = text[i];
-	}
-	*out++ = '"';
-	return out;
-}
-
 char *csv_number(char *out, const struct cell *cell)
 {
 	return format_number(out, cell);

@@ -89,7 +89,6 @@ IOTR_STREAMS(CSV_WRITER)
 
 /* ---- csv.c: what is rare ---- */
 
-char *csv_quoted(char *out, const char *text, size_t length);
 char *csv_number(char *out, const struct cell *cell);
 void csv_device_new(struct csv_device *kept, const struct cell *cell);
 
@@ -99,8 +98,6 @@ CSV_INLINE char *csv_text(struct csv *csv, char *out, struct cell cell, size_t c
 {
 	if (__builtin_expect(!!csv->anonymizer, 0))
 		cell = cells_anonymize_one(csv->anonymizer, csv->stream, column, cell);
-	if (__builtin_expect(cell.quote, 0))
-		return csv_quoted(out, cell.text, cell.length);
 	return mempcpy(out, cell.text, cell.length);
 }
 

@@ -15,7 +15,7 @@ struct cell cell_named(struct cells *cells, const char *name, int32_t number)
 		return cell_string(name);
 	length = (size_t)sprintf(text, "%d", number);
 	cells->flags_used += length;
-	return cell_bytes(text, length, false);
+	return cell_bytes(text, length);
 }
 
 struct cell cell_protocol(struct cells *cells, int32_t domain, int32_t protocol)
@@ -52,7 +52,7 @@ struct cell cell_address(struct cells *cells, const struct iotr_socket *socket, 
 		return cell_empty();
 	length = address_text(socket, end, text);
 	cells->flags_used += length;
-	return cell_bytes(text, length, false);
+	return cell_bytes(text, length);
 }
 
 struct cell cell_port(const struct iotr_socket *socket, enum cells_end which)

@@ -4,7 +4,7 @@
 #include "cells_private.h"
 #include "socket.h"
 
-_Static_assert(2 * 2 * ADDRESS_UNIX_MAX <= 3 * FLAGS_TEXT_MAX, "room in a row for quotes, too");
+_Static_assert(2 * 2 * ADDRESS_UNIX_MAX <= 3 * FLAGS_TEXT_MAX, "room in a row of JSON, where backslashes are two, too");
 
 static struct cell unix_name(struct cells *cells, const char *name, size_t length)
 {
@@ -12,7 +12,7 @@ static struct cell unix_name(struct cells *cells, const char *name, size_t lengt
 
 	length = address_unix(name, length < IOTR_UNIX_NAME ? length : IOTR_UNIX_NAME, text);
 	cells->flags_used += length;
-	return cell_bytes(text, length, false);
+	return cell_bytes(text, length);
 }
 
 static struct cell shutdown_how(struct cells *cells, int32_t how)

@@ -13,7 +13,7 @@ static struct cell option_value(struct cells *cells, const struct iotr_sockopt_r
 {
 	size_t length = sockopts_value(record, cells->pair);
 
-	return cell_bytes(cells->pair, length, false);
+	return cell_bytes(cells->pair, length);
 }
 
 CELLS_RECORD(SOCKOPT, struct iotr_sockopt_record);

@@ -145,7 +145,7 @@ static struct cell fs_type(struct cells *cells, const char *type)
 		cells->fs_type = type;
 		cells->fs_type_length = strlen(type);
 	}
-	return cell_bytes(type, cells->fs_type_length, false);
+	return cell_bytes(type, cells->fs_type_length);
 }
 
 static struct cell mapping_flags(struct cells *cells, enum cells_flags_kind which,

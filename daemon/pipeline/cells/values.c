@@ -7,7 +7,7 @@
 
 struct cell cell_string(const char *text)
 {
-	return cell_bytes(text, strlen(text), false);
+	return cell_bytes(text, strlen(text));
 }
 
 static size_t decode(enum cells_flags_kind which, enum iotr_flag_kind kind, uint32_t file_flags,
@@ -55,7 +55,7 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 			keep_flags(slot, group, file_flags, flags, text, length);
 	}
 	cells->flags_used += length;
-	return cell_bytes(text, length, false);
+	return cell_bytes(text, length);
 }
 
 struct cell cell_pair(struct cells *cells, const struct row *row)
@@ -67,6 +67,5 @@ struct cell cell_pair(struct cells *cells, const struct row *row)
 	at = mempcpy(at, row->path.text ? row->path.text : "", row->path.length);
 	at = mempcpy(at, ARROW, ARROW_LENGTH);
 	at = mempcpy(at, row->path2.text ? row->path2.text : "", row->path2.length);
-	return cell_bytes(cells->pair, (size_t)(at - cells->pair),
-			  row->path.quote || row->path2.quote);
+	return cell_bytes(cells->pair, (size_t)(at - cells->pair));
 }

@@ -52,8 +52,8 @@ def by_one(world):
         expected = {'process': ('pid', reads.pid), 'file': ('path', reads.file), 'operation': ('operation', 'READ'),
                     'directory': ('path', os.path.dirname(reads.file)), 'device': ('name', device),
                     'unit': ('rows', 1000), 'container': ('rows', 1000)}
-        views = {by: subprocess.Popen(world.ctl.command('top', *reads.options(), '--interval', '100ms', '--json',
-                                                        '--by', by), stdout=subprocess.PIPE, text=True)
+        options = [*reads.options(), '--path', reads.file, '--interval', '100ms', '--json']
+        views = {by: subprocess.Popen(world.ctl.command('top', *options, '--by', by), stdout=subprocess.PIPE, text=True)
                  for by in expected}
         for view in views.values():
             view.stdout.readline()  # it runs

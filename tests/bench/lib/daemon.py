@@ -98,7 +98,8 @@ class Daemon:
         found = {}
         for tid in os.listdir(self.proc('task')):
             fields = read(self.proc('task', tid, 'stat')).rpartition(')')[2].split()
-            found[int(tid)] = (int(fields[11]) * TICK, int(fields[12]) * TICK)
+            if fields:  # it has not ended since
+                found[int(tid)] = (int(fields[11]) * TICK, int(fields[12]) * TICK)
         return found
 
     def resident(self):

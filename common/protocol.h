@@ -18,7 +18,8 @@
 
 /* Below it lie the traces, LOG/NAME/START, unless they are told to go elsewhere. */
 #define IOTR_LOG_DIR "/var/log/iotracer"
-#define IOTR_GROUP	  "iotracer"
+#define IOTR_GROUP	  "iotracer"	   /* its members control the daemon */
+#define IOTR_READ_GROUP	  "iotracer-read" /* its members list sessions and look at them */
 #define IOTR_INTERFACE	  "io.iotracer"
 #define IOTR_SESSION_NAME "default" /* used if no session name is given */
 

@@ -173,6 +173,7 @@ static int claim_instance(struct manager *manager, bool inherited)
 
 static int load_engine(struct manager *manager)
 {
+	const gid_t *control = &manager->control.groups[ROLE_CONTROL];
 	const struct engine_config config = {
 		.log_dir = manager->config.log_dir,
 		.state_dir = manager->config.state_dir,
@@ -180,7 +181,7 @@ static int load_engine(struct manager *manager)
 		.snapshots = &manager->config.snapshots,
 		.country = manager->config.country,
 		.resume = manager->config.resume,
-		.readers = manager->control.group == GROUP_NONE ? NULL : &manager->control.group,
+		.readers = *control == GROUP_NONE ? NULL : control,
 		.storage = { manager->config.max_use, manager->config.keep_free },
 		.systems = &manager->config.systems,
 		.counting = manager->config.counting,
@@ -194,20 +195,34 @@ static int load_engine(struct manager *manager)
 	return r;
 }
 
-static gid_t find_group(void)
+static void find_groups(struct control *control)
 {
-	const struct group *group = getgrnam(IOTR_GROUP);
+	for (enum role role = ROLE_NONE + 1; role < ROLE_COUNT; role++) {
+		const struct group *group = getgrnam(role_group(role));
 
-	if (!group)
-		log_notice("there is no group %s: only root may connect", IOTR_GROUP);
-	return group ? group->gr_gid : GROUP_NONE;
+		if (!group)
+			log_notice("there is no group %s: only root and other groups may have the role %s", role_group(role),
+				   role_name(role));
+		control->groups[role] = group ? group->gr_gid : GROUP_NONE;
+	}
+}
+
+/* Without it the daemon serves root and the group of the socket's file. */
+static void admit_readers(const struct manager *manager, int fd)
+{
+	int r = listener_admit(fd, manager->control.groups[ROLE_READ]);
+
+	if (r < 0)
+		log_warning("cannot let the group %s connect: %s", role_group(ROLE_READ), strerror(-r));
 }
 
 static int listen_inherited(struct manager *manager, int first, int count)
 {
 	for (int i = 0; i < count; i++) {
-		int r = server_listen(manager->server, first + i);
+		int r;
 
+		admit_readers(manager, first + i);
+		r = server_listen(manager->server, first + i);
 		if (r < 0) {
 			log_error("cannot listen on the socket from systemd: %s", strerror(-r));
 			return r;
@@ -219,13 +234,14 @@ static int listen_inherited(struct manager *manager, int first, int count)
 static int listen_own(struct manager *manager)
 {
 	_cleanup_close_ int fd = -1;
-	int r = listener_open(manager->socket, manager->control.group, &fd);
+	int r = listener_open(manager->socket, manager->control.groups[ROLE_CONTROL], &fd);
 
 	if (r < 0) {
 		log_error("cannot listen on %s: %s", manager->socket, strerror(-r));
 		return r;
 	}
 	manager->socket_ours = true;
+	admit_readers(manager, fd);
 	r = server_listen(manager->server, fd);
 	if (r >= 0)
 		take_fd(&fd);
@@ -236,15 +252,12 @@ static int serve(struct manager *manager, int first, int count)
 {
 	int r;
 
-	manager->control = (struct control){
-		.event = manager->event,
-		.engine = manager->engine,
-		.interfaces = interfaces,
-		.started_usec = now_usec(),
-		.reload = reload,
-		.userdata = manager,
-		.group = manager->control.group,
-	};
+	manager->control.event = manager->event;
+	manager->control.engine = manager->engine;
+	manager->control.interfaces = interfaces;
+	manager->control.started_usec = now_usec();
+	manager->control.reload = reload;
+	manager->control.userdata = manager;
 	r = server_new(&manager->control, &manager->server);
 	if (r < 0)
 		return r;
@@ -351,7 +364,7 @@ static int start(struct manager *manager)
 	r = set_up_loop(manager);
 	if (r < 0)
 		return r;
-	manager->control.group = find_group();
+	find_groups(&manager->control);
 	r = load_engine(manager);
 	if (r < 0)
 		return r;

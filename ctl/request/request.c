@@ -11,6 +11,9 @@
 #include "output/text.h"
 #include "request/explain.h"
 
+static const char who_may[] =
+	"Be root, or a member of the group " IOTR_GROUP ", or of " IOTR_READ_GROUP " to list and look.";
+
 /* Explanations of why there is no connection. */
 static const struct {
 	int error;
@@ -21,8 +24,8 @@ static const struct {
 	  "Is iotracerd running? 'systemctl start iotracerd' starts it; --socket names another." },
 	{ ECONNREFUSED, EXIT_UNREACHABLE,
 	  "iotracerd has ended: 'systemctl start iotracerd' starts it." },
-	{ EACCES, EXIT_DENIED, "Be root, or a member of the group " IOTR_GROUP "." },
-	{ EPERM, EXIT_DENIED, "Be root, or a member of the group " IOTR_GROUP "." },
+	{ EACCES, EXIT_DENIED, who_may },
+	{ EPERM, EXIT_DENIED, who_may },
 };
 
 void take_name(struct json_object *parameters, int argc, char **argv)

@@ -63,13 +63,14 @@ static void on_gone(void *userdata)
 
 static const struct connection_handler handler = { on_message, is_busy, on_gone };
 
-int client_new(struct control *control, int fd, const struct rights *caller, client_gone gone, void *userdata,
-	       struct client **ret)
+int client_new(struct control *control, int fd, const struct rights *caller, enum role role, client_gone gone,
+	       void *userdata, struct client **ret)
 {
 	_cleanup_(client_freep) struct client *client = calloc(1, sizeof(*client));
 	const struct connection_config config = {
 		.event = control->event,
 		.caller = caller,
+		.role = role,
 		.stall_usec = control->stall_usec,
 		.idle_usec = control->idle_usec,
 		.handler = &handler,

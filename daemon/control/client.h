@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "rights.h"
+#include "role.h"
 
 struct client;
 
@@ -16,8 +17,8 @@ struct client;
 typedef void (*client_gone)(struct client *client, void *userdata);
 
 /* Takes the descriptor on success; copies the caller. */
-int client_new(struct control *control, int fd, const struct rights *caller, client_gone gone, void *userdata,
-	       struct client **ret);
+int client_new(struct control *control, int fd, const struct rights *caller, enum role role, client_gone gone,
+	       void *userdata, struct client **ret);
 /* Ends an open call, writes as much output as the socket accepts at once, closes the connection. Takes NULL. */
 void client_free(struct client *client);
 

@@ -28,6 +28,7 @@ struct connection {
 	void *userdata;
 	int fd;
 	struct rights caller;
+	enum role role;
 	uint64_t stall_usec, idle_usec;
 
 	struct iotr_buffer in;
@@ -53,6 +54,11 @@ DEFINE_CLEANUP(struct connection *, connection_free);
 const struct rights *connection_caller(const struct connection *connection)
 {
 	return &connection->caller;
+}
+
+enum role connection_role(const struct connection *connection)
+{
+	return connection->role;
 }
 
 bool connection_behind(const struct connection *connection)
@@ -291,6 +297,7 @@ int connection_new(int fd, const struct connection_config *config, struct connec
 		.userdata = config->userdata,
 		.fd = fd,
 		.caller = *config->caller,
+		.role = config->role,
 		.stall_usec = config->stall_usec ?: STALL_USEC,
 		.idle_usec = config->idle_usec ?: IDLE_USEC,
 		.timer_mark = UINT64_MAX,

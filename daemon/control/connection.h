@@ -16,6 +16,7 @@
 #include <systemd/sd-event.h>
 
 #include "rights.h"
+#include "role.h"
 
 enum {
 	CONNECTION_OUTPUT_MAX = 4 << 20,
@@ -40,6 +41,7 @@ struct connection_handler {
 struct connection_config {
 	sd_event *event;
 	const struct rights *caller; /* the user at the other end, from the kernel; copied */
+	enum role role;		     /* his */
 	uint64_t stall_usec; /* a peer that does not read for so long is disconnected; 0: 10 s */
 	uint64_t idle_usec;  /* a peer whose message stays incomplete for so long is disconnected; 0: 30 s */
 	const struct connection_handler *handler; /* borrowed */
@@ -52,6 +54,7 @@ int connection_new(int fd, const struct connection_config *config, struct connec
 void connection_free(struct connection *connection);
 
 const struct rights *connection_caller(const struct connection *connection);
+enum role connection_role(const struct connection *connection);
 
 /* Time since which the connection is idle, CLOCK_MONOTONIC; UINT64_MAX: it is not idle. */
 uint64_t connection_idle_since(const struct connection *connection);

@@ -9,6 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "engine.h"
+#include "role.h"
 
 struct interface;
 
@@ -26,13 +27,8 @@ struct control {
 	int (*reload)(void *userdata, struct json_object *errors, struct json_object *warnings);
 	void *userdata;
 
-	/*
-	 * Group whose members may connect, beside root; GROUP_NONE: there is no such group on this machine.
-	 */
-	gid_t group;
+	gid_t groups[ROLE_COUNT]; /* by role, the group whose members have it; GROUP_NONE: there is none */
 
 	uint64_t stall_usec; /* a client that does not read for so long is disconnected; 0: 10 s */
 	uint64_t idle_usec;  /* a client whose message stays incomplete for so long is disconnected; 0: 30 s */
 };
-
-#define GROUP_NONE ((gid_t)-1)

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "connection.h"
 #include "interface.h"
+#include "log.h"
 #include "protocol.h"
 
 static const struct interface *find_interface(const struct interface *const *interfaces, const char *name,
@@ -34,6 +36,13 @@ static void refuse(struct call *call, const char *error, const char *key, const 
 	call_error(call, error, parameters);
 }
 
+static void deny(struct call *call, enum role needed)
+{
+	log_notice("uid %u may not call %s, which takes the role %s", call->caller->uid, call->method,
+		   role_name(needed));
+	call_error(call, IOTR_PERMISSION_DENIED, role_denied(needed));
+}
+
 static void run(struct call *call)
 {
 	const char *name = call->method, *dot = strrchr(name, '.');
@@ -53,6 +62,10 @@ static void run(struct call *call)
 	method = find_method(interface, dot + 1);
 	if (!method) {
 		refuse(call, VARLINK_METHOD_NOT_FOUND, "method", name, strlen(name));
+		return;
+	}
+	if (connection_role(call->connection) < method->needs) {
+		deny(call, method->needs);
 		return;
 	}
 	r = method->handler(call);

@@ -4,10 +4,13 @@
 
 #include <stddef.h>
 
+#include "role.h"
+
 struct call;
 
 struct method {
 	const char *name;
+	enum role needs; /* the least role that may call it; not ROLE_NONE */
 	int (*handler)(struct call *call); /* returns 0, or -errno if it has not replied itself */
 };
 

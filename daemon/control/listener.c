@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/acl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "cleanup.h"
-#include "context.h"
 #include "protocol.h"
+#include "role.h"
 
 enum { BACKLOG = 64 };
 
@@ -77,6 +78,61 @@ int listener_open(const char *path, gid_t group, int *ret)
 		return -errno;
 	*ret = take_fd(&fd);
 	return 0;
+}
+
+static int add_entry(acl_t *list, acl_tag_t tag, const void *qualifier, bool open)
+{
+	acl_entry_t entry;
+	acl_permset_t permissions;
+
+	if (acl_create_entry(list, &entry) < 0 || acl_set_tag_type(entry, tag) < 0 ||
+	    acl_get_permset(entry, &permissions) < 0)
+		return -errno;
+	if (qualifier && acl_set_qualifier(entry, qualifier) < 0)
+		return -errno;
+	if (open && (acl_add_perm(permissions, ACL_READ) < 0 || acl_add_perm(permissions, ACL_WRITE) < 0))
+		return -errno;
+	return 0;
+}
+
+static void free_list(acl_t *list)
+{
+	acl_free(*list);
+}
+
+/* What mode 0660 gives owner and group, and the same to one more group. */
+static int set_list(const char *path, gid_t group)
+{
+	static const struct {
+		acl_tag_t tag;
+		bool qualified, open;
+	} entries[] = {
+		{ ACL_USER_OBJ, false, true }, { ACL_GROUP_OBJ, false, true }, { ACL_GROUP, true, true },
+		{ ACL_MASK, false, true },     { ACL_OTHER, false, false },
+	};
+	_cleanup_(free_list) acl_t list = acl_init(sizeof(entries) / sizeof(entries[0]));
+
+	if (!list)
+		return -errno;
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		int r = add_entry(&list, entries[i].tag, entries[i].qualified ? &group : NULL, entries[i].open);
+
+		if (r < 0)
+			return r;
+	}
+	return acl_set_file(path, ACL_TYPE_ACCESS, list) < 0 ? -errno : 0;
+}
+
+int listener_admit(int fd, gid_t group)
+{
+	struct sockaddr_un address = { 0 };
+	socklen_t size = sizeof(address) - 1; /* a NUL stays behind the path */
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		return -errno;
+	if (group == GROUP_NONE || address.sun_family != AF_UNIX || address.sun_path[0] != '/')
+		return 0;
+	return set_list(address.sun_path, group);
 }
 
 static int check_inherited(int fd)

@@ -14,5 +14,12 @@ bool listener_is_served(const char *path);
  */
 int listener_open(const char *path, gid_t group, int *ret);
 
+/*
+ * Lets members of one more group connect, by an entry in the access control list of the socket's file, which then has
+ * no other such entry. Takes a socket of listener_open() or the service manager; GROUP_NONE, or a socket without a
+ * file: does nothing. -EOPNOTSUPP: the file system has no such lists.
+ */
+int listener_admit(int fd, gid_t group);
+
 /* Returns the number of listening sockets passed by the service manager: `*first` and following. */
 int listener_inherit(int *first);

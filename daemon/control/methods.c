@@ -158,21 +158,22 @@ static int reload(struct call *call)
 	return r;
 }
 
+/* Doctor, Top and Amplification attach hooks, which costs the whole machine: that is more than to look. */
 static const struct method methods[] = {
-	{ "Start", start_call },
-	{ "Stop", stop_call },
-	{ "List", list },
-	{ "Status", status },
-	{ "Rotate", rotate_call },
-	{ "Streams", streams },
-	{ "Doctor", doctor },
-	{ "Tail", tail_call },
-	{ "Reload", reload },
-	{ "Dump", dump_call },
-	{ "Top", top_call },
-	{ "Amplification", amplification_call },
-	{ "Set", set_call },
-	{ "Snapshot", snapshot_call },
+	{ "Start", ROLE_CONTROL, start_call },
+	{ "Stop", ROLE_CONTROL, stop_call },
+	{ "List", ROLE_READ, list },
+	{ "Status", ROLE_READ, status },
+	{ "Rotate", ROLE_CONTROL, rotate_call },
+	{ "Streams", ROLE_READ, streams },
+	{ "Doctor", ROLE_CONTROL, doctor },
+	{ "Tail", ROLE_READ, tail_call },
+	{ "Reload", ROLE_CONTROL, reload },
+	{ "Dump", ROLE_CONTROL, dump_call },
+	{ "Top", ROLE_CONTROL, top_call },
+	{ "Amplification", ROLE_CONTROL, amplification_call },
+	{ "Set", ROLE_CONTROL, set_call },
+	{ "Snapshot", ROLE_CONTROL, snapshot_call },
 };
 
 const struct interface iotracer_interface = {

@@ -6,8 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "context.h"
-
 /* The groups at the time of connect(), as for the user and the group. */
 static int take_groups(int fd, struct rights *caller)
 {
@@ -29,8 +27,16 @@ static bool is_in(const struct rights *caller, gid_t group)
 	return false;
 }
 
+static enum role find_role(const struct rights *caller, const gid_t *groups)
+{
+	for (enum role role = ROLE_COUNT - 1; role > ROLE_NONE; role--)
+		if (groups[role] != GROUP_NONE && is_in(caller, groups[role]))
+			return role;
+	return ROLE_NONE;
+}
+
 /* A daemon that is not root cannot give up rights, so files are made with its own. */
-int peer_check(int fd, gid_t group, struct rights *caller)
+int peer_check(int fd, const gid_t *groups, struct rights *caller, enum role *role)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -39,6 +45,7 @@ int peer_check(int fd, gid_t group, struct rights *caller)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -errno;
 	*caller = (struct rights){ .uid = peer.uid, .gid = getegid() };
+	*role = ROLE_CONTROL;
 	if (peer.uid == 0)
 		return 0;
 	caller->limited = geteuid() == 0;
@@ -46,7 +53,8 @@ int peer_check(int fd, gid_t group, struct rights *caller)
 	r = take_groups(fd, caller);
 	if (r < 0)
 		return r;
-	if (group == GROUP_NONE || !is_in(caller, group))
+	*role = find_role(caller, groups);
+	if (*role == ROLE_NONE)
 		return -EPERM;
 	if (!caller->limited)
 		caller->gid = getegid();

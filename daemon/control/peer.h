@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The user at the other end of a connection, from the kernel, and whether he may control the daemon: root may,
- * and members of one group. Any thread.
+ * The user at the other end of a connection, from the kernel, and the role that he has. Any thread.
  */
 #pragma once
 
 #include <sys/types.h>
 
 #include "rights.h"
+#include "role.h"
 
 /*
- * Returns 0, and the rights with which files are made for the user; -EPERM: the user is known but may not
- * control the daemon (`caller->uid` is set too); -E2BIG: he is in more than RIGHTS_GROUPS_MAX groups. `group`
- * may be GROUP_NONE.
+ * Returns 0, the user's role, and the rights with which files are made for him; -EPERM: the user is known and has
+ * no role (`caller->uid` is set too); -E2BIG: he is in more than RIGHTS_GROUPS_MAX groups. `groups`: by role,
+ * ROLE_COUNT of them.
  */
-int peer_check(int fd, gid_t group, struct rights *caller);
+int peer_check(int fd, const gid_t *groups, struct rights *caller, enum role *role);
 
 /* Returns the process that connected, or 0 if it is not known. */
 pid_t peer_process(int fd);

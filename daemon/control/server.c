@@ -99,14 +99,17 @@ static struct client **make_room(struct server *server, uid_t uid)
 	return find_slot(server, NULL);
 }
 
-/* Sends the reason before closing; if the peer does not read it in time, it is dropped. */
-static void turn_away(int fd, const char *error)
+/*
+ * Sends the reason before closing, with parameters, which it takes (NULL: none); if the peer does not read it in
+ * time, it is dropped.
+ */
+static void turn_away(int fd, const char *error, struct json_object *parameters)
 {
 	_cleanup_json_ struct json_object *message = json_object_new_object();
 	const char *text;
 
 	json_object_object_add(message, "error", json_object_new_string(error));
-	json_object_object_add(message, "parameters", json_object_new_object());
+	json_object_object_add(message, "parameters", parameters ?: json_object_new_object());
 	text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN);
 	if (send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		log_debug("cannot tell a peer why its connection is refused: %m");
@@ -117,24 +120,25 @@ void server_adopt(struct server *server, int owned_fd)
 	_cleanup_close_ int fd = owned_fd;
 	struct client **slot;
 	struct rights caller = { 0 };
+	enum role role = ROLE_NONE;
 	uid_t uid;
 	int r;
 
-	r = peer_check(fd, server->control->group, &caller);
+	r = peer_check(fd, server->control->groups, &caller, &role);
 	uid = caller.uid;
 	if (r < 0) {
 		log_warning("uid %u %s: connection refused", uid,
-			    r == -E2BIG ? "is in too many groups" : "may not control the daemon");
-		turn_away(fd, IOTR_PERMISSION_DENIED);
+			    r == -E2BIG ? "is in too many groups" : "has no role here");
+		turn_away(fd, IOTR_PERMISSION_DENIED, role_denied(ROLE_READ));
 		return;
 	}
 	slot = make_room(server, uid);
 	if (!slot) {
 		log_warning("no connection is idle: one more of uid %u is refused", uid);
-		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS);
+		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS, NULL);
 		return;
 	}
-	r = client_new(server->control, fd, &caller, on_gone, server, slot);
+	r = client_new(server->control, fd, &caller, role, on_gone, server, slot);
 	if (r < 0)
 		log_error("cannot serve a connection: %s", strerror(-r));
 	else

@@ -80,8 +80,8 @@ static int get_interface_description(struct call *call)
 }
 
 static const struct method methods[] = {
-	{ "GetInfo", get_info },
-	{ "GetInterfaceDescription", get_interface_description },
+	{ "GetInfo", ROLE_READ, get_info },
+	{ "GetInterfaceDescription", ROLE_READ, get_interface_description },
 };
 
 const struct interface service_interface = {

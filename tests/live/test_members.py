@@ -5,14 +5,17 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 
 from lib import rows
 from lib.member import Member, with_members
 from lib.registry import check, equal, test, wait_for
 
-READERS = 54400
+READERS = 54400  # of traces, who control the daemon
+LOOKERS = 54410
 ANN, BEN = Member(54401, groups=[READERS]), Member(54402, groups=[READERS])
 OTHER = Member(54403)
+LOOKER = Member(54411, groups=[LOOKERS])
 STREAM = ('--vfs', '--command', 'worker')
 
 
@@ -129,6 +132,51 @@ def log_folder(world):
     for path in [*everything(state)]:
         status = os.lstat(path)
         equal((status.st_uid, status.st_mode & 0o077), (0, 0), path)
+
+
+@test(host_only=True)
+def roles(world):
+    """Who may read lists and looks, is told which role all else takes, and changes nothing; others cannot connect."""
+    above, daemon, root, ann, looker, other = with_members(world, READERS, ANN, LOOKER, OTHER, read_gid=LOOKERS)
+    home = LOOKER.folder(above, 'home', 0o700)
+    ann.exits((0, 6), 'start', 's', *STREAM)
+    for verb in (['list'], ['status', 's'], ['streams'], ['version']):
+        looker.exits(0, *verb)
+    before = [json.loads(root.exits(0, 'status', '--json').stdout)['sessions'][0][key] for key in ('filters', 'output')]
+    control = (['start', 'own', '--vfs', '--output', os.path.join(home, 'own')], ['stop', 's'], ['stop', '--all'],
+               ['rotate', 's'], ['set', 's', '--errors'], ['dump', 's'], ['reload'], ['doctor'], ['amplification'],
+               ['snapshot', 'system', '--output', os.path.join(home, 'snap')], ['top', '--json'],
+               ['record', '--vfs', '--output', os.path.join(home, 'record'), '--', 'true'])
+    for verb in control:
+        done = looker.exits(4, *verb)
+        for told in ('\'control\'', 'group iotracer.'):
+            check(told in done.stderr, verb, done.stderr)
+    equal([json.loads(root.exits(0, 'status', '--json').stdout)['sessions'][0][key] for key in ('filters', 'output')],
+          before, 'the session that runs')
+    equal(os.listdir(home), [], 'what was made')
+    sees_rows(looker, above)
+    check(LOOKER.run('ls', before[1]).returncode == 2, 'the trace is the control group\'s alone')
+    for verb in (['list'], *control):
+        done = other.exits(4, *verb)
+        check('iotracer-read' in done.stderr, verb, done.stderr)
+    ann.exits(0, 'stop', 's')
+
+
+def sees_rows(looker, above):
+    """What is worked while the looker's tail runs is shown by it."""
+    command = [looker.program, '--socket', looker.socket, 'tail', 's']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd='/', **looker.member.options()) as tail:
+        try:
+            os.set_blocking(tail.stdout.fileno(), False)
+            seen = []
+
+            def shown():
+                work(above)
+                seen.append(tail.stdout.read() or '')
+                return 'made-' in ''.join(seen)
+            wait_for('rows', shown, pause=0.2)
+        finally:
+            tail.terminate()
 
 
 @test(host_only=True)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The real service of a machine where the packages are installed and systemd runs."""
+import grp
 import json
 import os
 
 from lib.ctl import Ctl, Session
 from lib.match import Matcher
+from lib.member import Member
 from lib.registry import Failure, Skip, check, equal, test, wait_for
 
 DROP_IN = '/run/systemd/system/iotracerd.service.d'
@@ -98,6 +100,9 @@ def activated(world):
     equal(show(world, 'iotracerd', 'ActiveState'), 'inactive', 'state of the service before anybody asks')
     record(world, ctl)
     equal(show(world, 'iotracerd', 'ActiveState'), 'active', 'state of the service')
+    for name, code in (('iotracer', 0), ('iotracer-read', 0), ('nogroup', 4)):
+        member = Member(54421, groups=[grp.getgrnam(name).gr_gid])
+        equal(member.run(world.ctl_program, 'list').returncode, code, 'list, as a member of ' + name)
 
 
 @test

@@ -29,7 +29,8 @@ void rig_init(struct rig *rig)
 	ck_assert_int_eq(engine_new(&config, rig->control.event, &rig->engine, &error), 0);
 	rig->control.engine = rig->engine;
 	rig->control.interfaces = interfaces;
-	rig->control.group = getgid(); /* so that this process may, whoever runs it */
+	rig->control.groups[ROLE_READ] = GROUP_NONE;
+	rig->control.groups[ROLE_CONTROL] = getgid(); /* so that this process may, whoever runs it */
 	ck_assert_int_eq(server_new(&rig->control, &rig->server), 0);
 }
 

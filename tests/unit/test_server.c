@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 
 #include "cleanup.h"
+#include "control/interface.h"
+#include "control/interfaces.h"
 #include "control/listener.h"
 #include "protocol.h"
 #include "rig.h"
@@ -29,7 +31,7 @@ static void set_up(void)
 	chmod(folder, 0755);
 	snprintf(path, sizeof(path), "%s/io.iotracer", folder);
 	rig_init(&rig);
-	ck_assert_int_eq(listener_open(path, rig.control.group, &fd), 0);
+	ck_assert_int_eq(listener_open(path, rig.control.groups[ROLE_CONTROL], &fd), 0);
 	ck_assert_int_eq(server_listen(rig.server, fd), 0);
 }
 
@@ -62,17 +64,22 @@ END_TEST
 
 #define TAIL "{\"method\":\"io.iotracer.Tail\",\"parameters\":{\"name\":\"one\"},\"more\":true}"
 
-static int dial_as(uid_t uid)
+static int dial_with(uid_t uid, gid_t gid)
 {
 	int fd;
 
-	ck_assert_int_eq(setegid(4242), 0);
+	ck_assert_int_eq(setegid(gid), 0);
 	ck_assert_int_eq(seteuid(uid), 0);
 	fd = dial();
 	ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(setegid(0), 0);
 	rig_settle(&rig);
 	return fd;
+}
+
+static int dial_as(uid_t uid)
+{
+	return dial_with(uid, 4242);
 }
 
 static bool is_open(int fd)
@@ -113,7 +120,7 @@ static int busy_as(uid_t uid)
 
 static bool can_be_others(void)
 {
-	rig.control.group = 4242;
+	rig.control.groups[ROLE_CONTROL] = 4242;
 	chmod(path, 0666);
 	return getuid() == 0;
 }
@@ -166,32 +173,37 @@ START_TEST(busy_ones_stay)
 }
 END_TEST
 
-/* What happens to a connection of a user in these groups: 0 served, 1 refused, 2 anything else. */
-static int ask_as(gid_t primary, gid_t supplementary)
-{
-	struct sockaddr_un address;
-	char reply[256] = "";
-	int fd;
+enum answer { SERVED, REFUSED, NOT_CONNECTED, ODD };
 
-	if (setgroups(1, &supplementary) < 0 || setgid(primary) < 0 || setuid(NOBODY) < 0)
-		return 2;
-	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+static enum answer ask(const char *text)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un address;
+	char reply[4096] = "";
+
 	iotr_socket_address(path, &address);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return 2;
-	send(fd, GET_INFO, sizeof(GET_INFO), MSG_NOSIGNAL);
+		return errno == EACCES ? NOT_CONNECTED : ODD;
+	send(fd, text, strlen(text) + 1, MSG_NOSIGNAL);
 	if (recv(fd, reply, sizeof(reply) - 1, 0) <= 0)
-		return 2;
-	return strstr(reply, IOTR_PERMISSION_DENIED) ? 1 : 0;
+		return ODD;
+	close(fd);
+	return strstr(reply, IOTR_PERMISSION_DENIED) ? REFUSED : SERVED;
 }
 
+static bool become(gid_t primary, gid_t supplementary)
+{
+	return setgroups(1, &supplementary) == 0 && setgid(primary) == 0 && setuid(NOBODY) == 0;
+}
+
+/* What happens to a connection of a user in these groups. */
 static int ask_in_child(gid_t primary, gid_t supplementary)
 {
 	pid_t child = fork();
 	int status;
 
 	if (!child)
-		_exit(ask_as(primary, supplementary));
+		_exit(become(primary, supplementary) ? ask(GET_INFO) : ODD);
 	while (!waitpid(child, &status, WNOHANG))
 		sd_event_run(rig.control.event, 10000);
 	ck_assert(WIFEXITED(status));
@@ -202,13 +214,88 @@ START_TEST(knows_who_may)
 {
 	if (getuid() != 0)
 		return; /* only root can become another user */
-	rig.control.group = 4242;
+	rig.control.groups[ROLE_CONTROL] = 4242;
 	chmod(path, 0666); /* so that the server decides, not the file mode */
-	ck_assert_int_eq(ask_in_child(4242, NOBODY), 0);
-	ck_assert_int_eq(ask_in_child(NOBODY, 4242), 0);
-	ck_assert_int_eq(ask_in_child(NOBODY, NOBODY), 1);
-	rig.control.group = GROUP_NONE;
-	ck_assert_int_eq(ask_in_child(4242, NOBODY), 1);
+	ck_assert_int_eq(ask_in_child(4242, NOBODY), SERVED);
+	ck_assert_int_eq(ask_in_child(NOBODY, 4242), SERVED);
+	ck_assert_int_eq(ask_in_child(4343, NOBODY), REFUSED);
+	rig.control.groups[ROLE_READ] = 4343;
+	ck_assert_int_eq(ask_in_child(4343, NOBODY), SERVED);
+	ck_assert_int_eq(ask_in_child(NOBODY, 4343), SERVED);
+	ck_assert_int_eq(ask_in_child(NOBODY, NOBODY), REFUSED);
+	rig.control.groups[ROLE_CONTROL] = GROUP_NONE;
+	ck_assert_int_eq(ask_in_child(4242, NOBODY), REFUSED);
+	ck_assert_int_eq(ask_in_child(4242, 4343), SERVED);
+	rig.control.groups[ROLE_READ] = GROUP_NONE;
+	ck_assert_int_eq(ask_in_child(GROUP_NONE - 1, NOBODY), REFUSED);
+}
+END_TEST
+
+/* Both groups get through the file's mode, and the kernel itself keeps out who is in neither. */
+START_TEST(admits_readers)
+{
+	_cleanup_close_ int pair = -1, fd = -1;
+	struct stat st;
+
+	if (getuid() != 0)
+		return;
+	rig_end_server(&rig);
+	rig.control.groups[ROLE_CONTROL] = 4242;
+	rig.control.groups[ROLE_READ] = 4343;
+	ck_assert_int_eq(server_new(&rig.control, &rig.server), 0);
+	ck_assert_int_eq(listener_open(path, 4242, &fd), 0);
+	ck_assert_int_eq(listener_admit(fd, GROUP_NONE), 0);
+	ck_assert_int_eq(server_listen(rig.server, fd), 0);
+	ck_assert_int_eq(ask_in_child(4343, NOBODY), NOT_CONNECTED);
+	ck_assert_int_eq(listener_admit(fd, 4343), 0);
+	take_fd(&fd);
+	ck_assert_int_eq(ask_in_child(4343, NOBODY), SERVED);
+	ck_assert_int_eq(ask_in_child(NOBODY, 4343), SERVED);
+	ck_assert_int_eq(ask_in_child(4242, NOBODY), SERVED);
+	ck_assert_int_eq(ask_in_child(NOBODY, NOBODY), NOT_CONNECTED);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0660);
+	pair = rig_connect(&rig);
+	ck_assert_int_eq(listener_admit(pair, 4343), 0); /* it has no file */
+}
+END_TEST
+
+/* Each method as a reader: those that need more are refused before they do anything, with what is missing. */
+START_TEST(serves_roles)
+{
+	int fds[2];
+	size_t refused = 0;
+
+	rig.control.groups[ROLE_CONTROL] = GROUP_NONE;
+	rig.control.groups[ROLE_READ] = 4343;
+	if (getuid() != 0)
+		return;
+	chmod(path, 0666);
+	rig_start(&rig, "one", "");
+	fds[0] = dial_with(NOBODY, 4343);
+	fds[1] = dial_with(0, 0);
+	for (size_t i = 0; interfaces[i]; i++)
+		for (size_t j = 0; j < interfaces[i]->method_count; j++) {
+			const struct method *method = &interfaces[i]->methods[j];
+			_cleanup_json_ struct json_object *reply = NULL;
+			char text[128];
+
+			ck_assert_int_gt(method->needs, ROLE_NONE);
+			snprintf(text, sizeof(text), "{\"method\":\"%s.%s\"}", interfaces[i]->name, method->name);
+			reply = rig_call(&rig, fds[0], text);
+			if (method->needs == ROLE_READ) {
+				ck_assert_str_ne(rig_error(reply), IOTR_PERMISSION_DENIED);
+				continue;
+			}
+			refused++;
+			ck_assert_str_eq(rig_error(reply), IOTR_PERMISSION_DENIED);
+			ck_assert_str_eq(rig_parameter(reply, "role"), "control");
+			ck_assert_str_eq(rig_parameter(reply, "group"), IOTR_GROUP);
+		}
+	ck_assert_uint_ge(refused, 10);
+	ck_assert_uint_eq(rig_count_sessions(&rig), 1);
+	expect_served(fds[1]);
+	close(fds[0]);
 }
 END_TEST
 
@@ -218,7 +305,7 @@ START_TEST(closes_the_door)
 
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0660);
-	ck_assert_uint_eq(st.st_gid, rig.control.group);
+	ck_assert_uint_eq(st.st_gid, rig.control.groups[ROLE_CONTROL]);
 }
 END_TEST
 
@@ -254,6 +341,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, idle_ones_go);
 	tcase_add_test(tests, busy_ones_stay);
 	tcase_add_test(tests, knows_who_may);
+	tcase_add_test(tests, admits_readers);
+	tcase_add_test(tests, serves_roles);
 	tcase_add_test(tests, closes_the_door);
 	tcase_add_test(tests, replaces_a_stale_socket);
 	tcase_add_test(tests, replaces_nothing_else);

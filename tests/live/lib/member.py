@@ -46,17 +46,17 @@ def open_folder(world):
 
 
 class GroupDaemon(Daemon):
-    """A daemon for which the group `iotracer` has this number, whatever groups the machine has."""
+    """A daemon for which the groups of the roles have these numbers, whatever groups the machine has."""
 
-    def __init__(self, world, above, gid):
+    def __init__(self, world, above, gid, read_gid):
         folder = os.path.join(above, 'daemon')
         os.mkdir(folder, 0o755)
         super().__init__(world.daemon_program, folder, 'tracepoint')
         self.groups = os.path.join(above, 'group')
         with open('/etc/group', encoding='utf-8') as file:
-            lines = [line for line in file if not line.startswith('iotracer:')]
+            lines = [line for line in file if not line.startswith(('iotracer:', 'iotracer-read:'))]
         with open(self.groups, 'w', encoding='utf-8') as file:
-            file.writelines(lines + ['iotracer:x:%d:\n' % gid])
+            file.writelines(lines + ['iotracer:x:%d:\n' % gid, 'iotracer-read:x:%d:\n' % read_gid])
 
     def command(self):
         return ['unshare', '-m', 'sh', '-c', 'umask 022; mount --bind "$0" /etc/group && exec "$@"', self.groups,
@@ -78,10 +78,13 @@ class MemberCtl:
         return done
 
 
-def with_members(world, gid, *members):
-    """An open folder, a daemon there that the members may control, its control as root and as each of them."""
+def with_members(world, gid, *members, read_gid=54499):
+    """
+    An open folder, a daemon there that the group may control and another one look at, its control as root and as each of
+    the members.
+    """
     above = open_folder(world)
-    daemon = GroupDaemon(world, above, gid).start()
+    daemon = GroupDaemon(world, above, gid, read_gid).start()
     world.undo.callback(daemon.stop)
     program = os.path.join(above, 'iotracectl')
     shutil.copy(world.ctl_program, program)

@@ -28,6 +28,10 @@ enum {
 #define IOTR_ROTATE_INTERVAL_MIN_NS  100000000ULL
 /* In bytes: room for the manifest, which grows with the streams, and some segments. */
 #define IOTR_KEEP_SIZE_MIN	     (1ULL << 20)
+/* Range of the memory in which a session's rows wait for its disk, in bytes. */
+#define IOTR_QUEUE_SIZE_MIN	     (1ULL << 20)
+#define IOTR_QUEUE_SIZE_MAX	     (256ULL << 20)
+#define IOTR_QUEUE_SIZE_DEFAULT	     (128ULL << 20)
 #define IOTR_ROTATE_SIZE_DEFAULT     (128ULL << 20)
 #define IOTR_ROTATE_INTERVAL_DEFAULT 86400000000000ULL /* one day in ns */
 
@@ -113,6 +117,7 @@ struct iotr_session_spec {
 	bool compress;             /* compress closed segments with gzip */
 	unsigned int keep_segments; /* number of closed segments kept of each stream; 0: all */
 	uint64_t keep_size;        /* bytes of all files together; 0: no limit */
+	uint64_t queue_size;       /* bytes of rows that wait for the disk; 0: as the daemon is configured */
 	char output[PATH_MAX];     /* absolute; "": the default folder */
 	bool anonymize;            /* replace names by keyed hashes */
 	bool anonymize_host;       /* use the host's key, not one of the session's own */

@@ -45,6 +45,7 @@ static const struct config defaults = {
 		.depth = 3,
 	},
 	.resume = true,
+	.queue_size = IOTR_QUEUE_SIZE_DEFAULT,
 	.keep_free = { .percent = 5, .bytes = 1ULL << 30 },
 };
 

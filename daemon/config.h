@@ -32,6 +32,8 @@ struct config {
 	bool resume; /* sessions continue after a restart of the daemon */
 	struct iotr_share max_use;   /* limit for all traces in the log folder together, of its file system */
 	struct iotr_share keep_free; /* bytes that stay free on that file system */
+	uint64_t ring_size;  /* bytes of each row ring, a power of two; 0: by the number of CPUs */
+	uint64_t queue_size; /* bytes of the rows of a session that wait for its disk */
 	bool counting; /* layers are counted all the time, not only while somebody asks for amplification */
 	struct system_rules systems; /* storage systems that are recognised besides those that are built in */
 };

@@ -13,6 +13,9 @@
 #include "session_spec.h"
 #include "units.h"
 
+#define RING_SIZE_MIN (1ULL << 20)
+#define RING_SIZE_MAX (1ULL << 30)
+
 const char *config_parse_log_level(const char *value, void *field)
 {
 	int level = log_level_find(value);
@@ -97,5 +100,30 @@ const char *config_parse_free(const char *value, void *field)
 		return strcmp(value, "infinity") ? config_parse_share(value, field)
 						 : "then nothing could be written";
 	*share = (struct iotr_share){ 0 };
+	return NULL;
+}
+
+/* The kernel takes no other ring than of a power of two. */
+const char *config_parse_ring_size(const char *value, void *field)
+{
+	uint64_t size;
+
+	if (iotr_parse_size(value, &size) < 0)
+		return "it is no size, as 16M";
+	if (size < RING_SIZE_MIN || size > RING_SIZE_MAX || size & (size - 1))
+		return "it is no power of two from 1M to 1G";
+	*(uint64_t *)field = size;
+	return NULL;
+}
+
+const char *config_parse_queue_size(const char *value, void *field)
+{
+	uint64_t size;
+
+	if (iotr_parse_size(value, &size) < 0)
+		return "it is no size, as 128M";
+	if (size < IOTR_QUEUE_SIZE_MIN || size > IOTR_QUEUE_SIZE_MAX)
+		return "it is not from 1M to 256M";
+	*(uint64_t *)field = size;
 	return NULL;
 }

@@ -13,4 +13,6 @@ const char *config_parse_depth(const char *value, void *field);
 const char *config_parse_country(const char *value, void *field);
 const char *config_parse_flag(const char *value, void *field);
 const char *config_parse_share(const char *value, void *field);
+const char *config_parse_ring_size(const char *value, void *field);
+const char *config_parse_queue_size(const char *value, void *field);
 const char *config_parse_free(const char *value, void *field);

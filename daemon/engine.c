@@ -137,7 +137,7 @@ static int open_probes(struct engine *engine, struct engine_error *error)
 
 	if (r < 0)
 		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
-	r = probes_new(level, &context->probes, error->message, sizeof(error->message));
+	r = probes_new(level, context->config.ring_size, &context->probes, error->message, sizeof(error->message));
 	if (r < 0)
 		return engine_fail(error, r, "", NULL);
 	control_page_block(context->probes, engine->block_flags);

@@ -37,6 +37,8 @@ struct engine_config {
 	struct engine_storage storage;
 	const struct system_rules *systems; /* by which storage systems are recognised; may change */
 	bool counting;			    /* I/O is counted by layer all the time */
+	uint32_t ring_size;	    /* bytes of each row ring, as for probes_new() */
+	const uint64_t *queue_size; /* of sessions that do not say; NULL: QUEUE_SIZE; may change */
 };
 
 /* Begins to load the programs that this kernel accepts. Fails only if nothing at all can be traced. */

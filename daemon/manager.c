@@ -123,6 +123,7 @@ static void apply_config(struct manager *manager, const struct config *fresh)
 			   &(struct engine_storage){ fresh->max_use, fresh->keep_free });
 	manager->config.systems = fresh->systems;
 	manager->config.counting = fresh->counting;
+	manager->config.queue_size = fresh->queue_size;
 	engine_set_counting(manager->engine, fresh->counting);
 	manager->config.snapshots = fresh->snapshots;
 	memcpy(manager->config.country, fresh->country, sizeof(fresh->country));
@@ -185,6 +186,8 @@ static int load_engine(struct manager *manager)
 		.storage = { manager->config.max_use, manager->config.keep_free },
 		.systems = &manager->config.systems,
 		.counting = manager->config.counting,
+		.ring_size = (uint32_t)manager->config.ring_size,
+		.queue_size = &manager->config.queue_size,
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);

@@ -52,6 +52,8 @@ static const struct option_row output_rows[] = {
 	  "keep only the last N closed files of each stream", NULL },
 	{ "keep-size", OPTION_SIZE, "keep_size", "SIZE",
 	  "keep only the last files, up to this size in all, such as 10G", NULL },
+	{ "queue-size", OPTION_SIZE, "queue_size", "SIZE",
+	  "memory for rows that wait for the disk, from 1M to 256M [as the daemon is configured]", NULL },
 };
 
 static const struct option_row memory_rows[] = {

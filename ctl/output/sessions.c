@@ -172,7 +172,7 @@ static void print_limits(struct json_object *session, FILE *stream)
 {
 	static const char *const names[] = { "duration_ns",	     "max_size",    "max_events",
 					     "rotate_interval_ns", "rotate_size", "keep_segments",
-					     "keep_size" };
+					     "keep_size",	     "queue_size" };
 	const char *before = "  limits   ";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -10,6 +10,7 @@
 #define KEEP	      16 /* spare chunks that an empty queue keeps: fresh memory costs more than what is in it */
 #define DRAINED_SHARE 4
 
+_Static_assert(IOTR_QUEUE_SIZE_MAX <= (uint64_t)QUEUE_SURE + QUEUES_MORE, "a queue can reach the size that it was given");
 _Static_assert(QUEUE_ENTRY_MAX <= DATA, "an entry fits a chunk");
 
 /* Chunks that queues have beyond those that each is sure of. */

@@ -20,10 +20,11 @@
 #include <stdint.h>
 
 #include "row.h"
+#include "session_spec.h"
 #include "shared.h"
 
 enum {
-	QUEUE_SIZE = 128 * 1024 * 1024, /* bytes; at a million rows a second, the rows of half a second */
+	QUEUE_SIZE = IOTR_QUEUE_SIZE_DEFAULT, /* bytes; at a million rows a second, the rows of half a second */
 	QUEUE_SURE = 16 * 1024 * 1024,	/* of which a queue has this much whatever others take */
 	QUEUES_MORE = 256 * 1024 * 1024, /* and all queues together have no more than this beyond it */
 	QUEUE_CHUNK = 256 * 1024,

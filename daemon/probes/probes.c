@@ -34,16 +34,23 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 
 /* ---- rings and pages ---- */
 
-static int rings_create(struct probes *probes)
+static uint32_t usual_ring_size(uint32_t count)
+{
+	uint32_t bytes = RING_BYTES;
+
+	while (bytes * count > RINGS_BYTES && bytes > 1U << 20)
+		bytes /= 2;
+	return bytes;
+}
+
+static int rings_create(struct probes *probes, uint32_t bytes)
 {
 	int outer = probes_map(probes, "rings"), cpus = libbpf_num_possible_cpus();
-	uint32_t bytes = RING_BYTES;
 
 	probes->ring_count = cpus > CPUS_PER_RING ? (cpus + CPUS_PER_RING - 1) / CPUS_PER_RING : 1;
 	if (probes->ring_count > RINGS_MAX)
 		probes->ring_count = RINGS_MAX;
-	while (bytes * probes->ring_count > RINGS_BYTES && bytes > 1U << 20)
-		bytes /= 2;
+	bytes = bytes ?: usual_ring_size(probes->ring_count);
 	for (uint32_t i = 0; i < probes->ring_count; i++) {
 		probes->rings[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "row_ring", 0, 0, bytes, NULL);
 		if (probes->rings[i] < 0)
@@ -97,12 +104,12 @@ static int level_choose(struct probes *probes, enum probes_level level, char *wh
 	return 0;
 }
 
-static int shared_load(struct probes *probes, char *why, size_t why_size)
+static int shared_load(struct probes *probes, uint32_t ring_size, char *why, size_t why_size)
 {
 	int r = objects_load_shared(probes);
 
 	if (r >= 0)
-		r = rings_create(probes);
+		r = rings_create(probes, ring_size);
 	if (r >= 0)
 		r = pages_map(probes);
 	if (r < 0)
@@ -111,7 +118,7 @@ static int shared_load(struct probes *probes, char *why, size_t why_size)
 	return r;
 }
 
-static int first_load(struct probes *probes, enum probes_level level, char *why, size_t why_size)
+static int first_load(struct probes *probes, enum probes_level level, uint32_t ring_size, char *why, size_t why_size)
 {
 	int r = kernel_open(&probes->kernel);
 
@@ -122,11 +129,11 @@ static int first_load(struct probes *probes, enum probes_level level, char *why,
 	}
 	r = level_choose(probes, level, why, why_size);
 	if (r >= 0)
-		r = shared_load(probes, why, why_size);
+		r = shared_load(probes, ring_size, why, why_size);
 	return r;
 }
 
-int probes_new(enum probes_level level, struct probes **ret, char *why, size_t why_size)
+int probes_new(enum probes_level level, uint32_t ring_size, struct probes **ret, char *why, size_t why_size)
 {
 	struct probes *probes = calloc(1, sizeof(*probes));
 	int r;
@@ -140,7 +147,7 @@ int probes_new(enum probes_level level, struct probes **ret, char *why, size_t w
 		probes->rings[i] = -1;
 	for (size_t i = 0; i < DIRTIED_TABLES; i++)
 		probes->dirtied[i] = -1;
-	r = probes->notice < 0 ? -errno : first_load(probes, level, why, why_size);
+	r = probes->notice < 0 ? -errno : first_load(probes, level, ring_size, why, why_size);
 	if (r < 0) {
 		probes_free(probes);
 		return r;

@@ -362,6 +362,7 @@ static void set_configs(struct opening *opening, const struct opening_sources *s
 	opening->config = (struct writer_config){
 		.output = opening->opened.output,
 		.streams = spec->streams,
+		.queue_size = spec->queue_size ?: sources->queue_size,
 		.session = opening->note.name,
 		.level = sources->level,
 		.definition = definition_describe(spec),

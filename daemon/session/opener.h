@@ -26,6 +26,7 @@ struct opening_sources {
 	const struct rights *rights; /* with which the session's files are made */
 	bool limited;		     /* there is a limit for all traces together */
 	const struct iotr_session_spec *spec;
+	uint64_t queue_size;	   /* of a session that does not say; 0: QUEUE_SIZE */
 	time_t started;		   /* for the name of the default folder */
 	const char *level;	   /* a constant */
 	struct json_object *hooks; /* for the manifest; taken over */

@@ -242,6 +242,7 @@ static void fill_sources(const struct session *session, struct opening_sources *
 		.rights = session_writes_as(session),
 		.limited = context->limited,
 		.spec = &session->spec,
+		.queue_size = context->config.queue_size ? *context->config.queue_size : 0,
 		.started = session->started.tv_sec,
 		.level = probes_level_name(probes_level(context->probes)),
 		.hooks = missing_hooks(context->probes, session->spec.streams),

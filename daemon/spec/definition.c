@@ -110,6 +110,7 @@ void definition_add_limits(struct json_object *object, const struct iotr_session
 		{ "max_events", spec->max_events, false },
 		{ "rotate_size", spec->rotate_size, true },
 		{ "rotate_interval_ns", spec->rotate_interval_ns, true },
+		{ "queue_size", spec->queue_size, false },
 	};
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)

@@ -157,6 +157,23 @@ static int parse_flight_recorder(struct json_object *value, void *target,
 	return 0;
 }
 
+static int parse_queue_size(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	char least[32], most[32];
+	uint64_t size = 0;
+	int r = argument_number(value, 0, INT64_MAX, &size, error);
+
+	if (r < 0)
+		return r;
+	if (size < IOTR_QUEUE_SIZE_MIN || size > IOTR_QUEUE_SIZE_MAX)
+		return argument_refuse(error, "the memory for rows that wait for the disk is from %s to %s",
+				       iotr_format_size(least, sizeof(least), IOTR_QUEUE_SIZE_MIN),
+				       iotr_format_size(most, sizeof(most), IOTR_QUEUE_SIZE_MAX));
+	spec->queue_size = size;
+	return 0;
+}
+
 /* Parameters of a session's files: not allowed for a flight recorder, which writes none. */
 #define FILE_ARGUMENTS                                                                          \
 	{ .name = "output", .parse = parse_output },                                            \
@@ -166,7 +183,8 @@ static int parse_flight_recorder(struct json_object *value, void *target,
 	{ .name = "rotate_interval_ns", .parse = parse_rotate_interval },                       \
 	{ .name = "compress", .parse = parse_compress },                                        \
 	{ .name = "keep_segments", .parse = parse_keep_segments },                              \
-	{ .name = "keep_size", .parse = parse_keep_size }
+	{ .name = "keep_size", .parse = parse_keep_size },                                      \
+	{ .name = "queue_size", .parse = parse_queue_size }
 
 static int refuse_files(struct json_object *parameters, struct engine_error *error)
 {

@@ -293,6 +293,8 @@ expect 2 start other --all --operation FLY
 err "'iotracectl streams' lists them"
 expect 2 start other --vfs --keep-size 100K
 err '--keep-size: 100 KiB is too small: the minimum is 1 MiB$'
+expect 2 start other --vfs --queue-size 257M
+err '--queue-size: the memory for rows that wait for the disk is from 1 MiB to 256 MiB$'
 expect 2 start other --vfs --rotate-size 1.5K
 err '--rotate-size: 1.5 KiB is too small: the minimum is 64 KiB, or 0 for never$'
 expect 2 start other --vfs --rotate-interval 5ms

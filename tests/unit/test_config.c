@@ -150,6 +150,37 @@ START_TEST(reads_limits_of_storage)
 }
 END_TEST
 
+START_TEST(reads_sizes_of_buffers)
+{
+	static const char *const wrong[][2] = {
+		{ "RingSize=24M", "it is no power of two from 1M to 1G" },
+		{ "RingSize=512K", "it is no power of two from 1M to 1G" },
+		{ "RingSize=2G", "it is no power of two from 1M to 1G" },
+		{ "RingSize=much", "it is no size, as 16M" },
+		{ "QueueSize=1023K", "it is not from 1M to 256M" },
+		{ "QueueSize=257M", "it is not from 1M to 256M" },
+		{ "QueueSize=10%", "it is no size, as 128M" },
+	};
+	char said[4096], text[256];
+	struct config config;
+
+	write_file("", "[Buffers]\nRingSize=1G\nQueueSize=256M\n");
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_str_eq(said, "");
+	ck_assert_uint_eq(config.ring_size, 1ULL << 30);
+	ck_assert_uint_eq(config.queue_size, 256ULL << 20);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(text, sizeof(text), "[Buffers]\n%s\n", wrong[i][0]);
+		write_file("", text);
+		ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+		snprintf(text, sizeof(text), "%s:2: %s: %s", path, wrong[i][0], wrong[i][1]);
+		ck_assert_msg(strstr(said, text), "%s, not: %s", said, text);
+		ck_assert_uint_eq(config.ring_size, 0);
+		ck_assert_uint_eq(config.queue_size, 128ULL << 20);
+	}
+}
+END_TEST
+
 START_TEST(drop_ins_come_later_in_order)
 {
 	struct config config;
@@ -412,6 +443,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, knows_defaults);
 	tcase_add_test(tests, reads_ini);
 	tcase_add_test(tests, reads_limits_of_storage);
+	tcase_add_test(tests, reads_sizes_of_buffers);
 	tcase_add_test(tests, drop_ins_come_later_in_order);
 	tcase_add_test(tests, reads_snapshots);
 	tcase_add_loop_test(tests, names_bad_snapshots, 0,

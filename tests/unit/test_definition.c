@@ -47,6 +47,7 @@ static const struct {
 	{ "compress", "\"none\"", PLAIN },
 	{ "keep_segments", "1", PLAIN },
 	{ "keep_size", "1048576", PLAIN },
+	{ "queue_size", "268435456", PLAIN },
 	{ "format", "\"jsonl\"", PLAIN },
 	{ "anonymize", "true", PLAIN },
 	{ "anonymize_host", "true", PLAIN },

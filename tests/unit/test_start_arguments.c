@@ -134,6 +134,10 @@ static const struct {
 	{ "{\"streams\":[\"vfs\"],\"max_size\":65535}", "max_size" },
 	{ "{\"streams\":[\"vfs\"],\"max_size\":0}", "max_size" },
 	{ "{\"streams\":[\"vfs\"],\"keep_size\":1048575}", "keep_size" },
+	{ "{\"streams\":[\"vfs\"],\"queue_size\":1048575}", "queue_size" },
+	{ "{\"streams\":[\"vfs\"],\"queue_size\":268435457}", "queue_size" },
+	{ "{\"streams\":[\"vfs\"],\"queue_size\":\"1M\"}", "queue_size" },
+	{ "{\"streams\":[\"vfs\"],\"queue_size\":1048576,\"flight_recorder\":1048576}", "queue_size" },
 	{ "{\"streams\":[\"vfs\"],\"keep_segments\":0}", "keep_segments" },
 	{ "{\"streams\":[\"vfs\"],\"keep_segments\":1000001}", "keep_segments" },
 	{ "{\"streams\":[\"vfs\"],\"compress\":\"xz\"}", "compress" },
@@ -192,7 +196,7 @@ START_TEST(reads_everything)
 			  "\"paths\":[\"/\",\"/a,b\"],\"pseudo_fs\":true,"
 			  "\"sample\":{\"vfs\":1000000000,\"block\":1},"
 			  "\"duration_ns\":30,\"output\":\"/tmp/x\",\"max_size\":65536,"
-			  "\"keep_size\":1048576,\"keep_segments\":3,\"compress\":\"none\","
+			  "\"keep_size\":1048576,\"queue_size\":1048576,\"keep_segments\":3,\"compress\":\"none\","
 			  "\"max_events\":1,\"rotate_size\":0,\"rotate_interval_ns\":100000000,"
 			  "\"format\":\"jsonl\",\"anonymize\":true,\"snapshots\":false,"
 			  "\"snapshot_process_ns\":1000000000,\"snapshot_root\":\"/srv\","
@@ -233,6 +237,7 @@ START_TEST(reads_everything)
 	ck_assert_str_eq(spec.output, "/tmp/x");
 	ck_assert_uint_eq(spec.max_size, 65536);
 	ck_assert_uint_eq(spec.keep_size, 1048576);
+	ck_assert_uint_eq(spec.queue_size, 1048576);
 	ck_assert_uint_eq(spec.keep_segments, 3);
 	ck_assert(!spec.compress);
 	ck_assert_uint_eq(spec.max_events, 1);
@@ -257,7 +262,7 @@ START_TEST(knows_defaults)
 		read_text("{\"streams\":[\"vfs\"],\"name\":null,\"pids\":null}", &spec, &error), 0);
 	ck_assert_str_eq(spec.name, "default");
 	ck_assert_uint_eq(spec.max_size + spec.max_events, 0);
-	ck_assert_uint_eq(spec.keep_size + spec.keep_segments, 0);
+	ck_assert_uint_eq(spec.keep_size + spec.keep_segments + spec.queue_size, 0);
 	ck_assert(spec.compress);
 	ck_assert_uint_eq(spec.rotate_size, 128 << 20);
 	ck_assert_uint_eq(spec.rotate_interval_ns, 86400000000000);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -267,7 +268,11 @@ static int open_now(struct session *session, const struct running_note *before, 
 	fill_sources(session, &sources);
 	note_describe(session, &sources.note);
 	r = opening_new(&sources, before, on_opened, session, &session->opening);
-	return r < 0 ? engine_fail(error, r, "", "cannot begin to open its files") : 0;
+	if (r >= 0)
+		return 0;
+	snprintf(error->message, sizeof(error->message), "cannot begin to open its files: %s%s", strerror(-r),
+		 r == -EAGAIN ? " (the limit of threads is reached, as TasksMax= of a service)" : "");
+	return engine_fail(error, r, "", NULL);
 }
 
 /* Whether rows would lack inodes, by which filters leave some out, in the moment until these are seen. */

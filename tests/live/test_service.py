@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The real service of a machine where the packages are installed and systemd runs."""
+import errno
 import grp
 import json
 import os
 
+from lib import rows
 from lib.ctl import Ctl, Session
 from lib.match import Matcher
 from lib.member import Member
@@ -11,7 +13,7 @@ from lib.registry import Failure, Skip, check, equal, test, wait_for
 
 DROP_IN = '/run/systemd/system/iotracerd.service.d'
 SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
-EXPOSURE = 5.1  # that of `systemd-analyze security`, at most
+EXPOSURE = 4.9  # that of `systemd-analyze security`, at most
 
 
 def journal(world, lines):
@@ -119,6 +121,13 @@ def told_capabilities(pid):
     return {name.rstrip(':'): int(bits, 16) for name, bits in lines}
 
 
+def nice_values(pid):
+    """Those of a process's threads."""
+    for task in os.listdir('/proc/%s/task' % pid):
+        with open('/proc/%s/task/%s/stat' % (pid, task), encoding='ascii') as file:
+            yield int(file.read().rpartition(')')[2].split()[16])
+
+
 @test
 def confined(world):
     """What the daemon may do is what its unit names, and no protection of the unit was lost on the way."""
@@ -126,6 +135,7 @@ def confined(world):
     sets = told_capabilities(show(world, 'iotracerd', 'MainPID'))
     bound = sets['CapBnd']
     equal((sets['CapPrm'], sets['CapEff'], sets['CapInh'], sets['CapAmb']), (bound, bound, 0, 0), 'capabilities')
+    equal(min(nice_values(show(world, 'iotracerd', 'MainPID'))), -10, 'nice value of the thread that takes up rows')
     named = show(world, 'iotracerd', 'CapabilityBoundingSet').split()
     equal(bin(bound).count('1'), len(named), 'number of capabilities, of ' + ' '.join(named))
     for name in ('cap_sys_module', 'cap_sys_rawio', 'cap_net_admin', 'cap_mknod', 'cap_setpcap'):
@@ -169,6 +179,63 @@ def unknown_unit(world):
         told = 'systemd knows no unit %s.service' % unit
         equal([one.split(':')[0] for one in json.loads(done.stdout)['warnings']], [] if known else [told], 'warnings')
         equal(told in done.stderr, not known, 'stderr')
+
+
+def cgroup_of(world):
+    return '/sys/fs/cgroup' + show(world, 'iotracerd', 'ControlGroup')
+
+
+def limit(world, name, value):
+    with open(os.path.join(cgroup_of(world), name), 'w', encoding='ascii') as file:
+        file.write(str(value))
+
+
+@test
+def few_tasks(world):
+    """Where TasksMax= strikes, a start fails with its reason, and what runs goes on; with room again all works."""
+    ctl = running(world)
+    equal(show(world, 'iotracerd', 'TasksMax'), '1024', 'TasksMax=')
+    going = Session(ctl, 'going', world.path('going'), ('--vfs', '--command', 'iotr-trigger', '--no-snapshots'))
+    with going:
+        with open(os.path.join(cgroup_of(world), 'pids.current'), encoding='ascii') as file:
+            tasks = int(file.read())
+        limit(world, 'pids.max', tasks)
+        try:
+            done = ctl.exits(1, 'start', 'more', '--vfs', '--output', world.path('more'), '--no-snapshots')
+        finally:
+            limit(world, 'pids.max', 1024)
+        check(os.strerror(errno.EAGAIN) in done.stderr, 'the reason is not told', done.stderr)
+        equal([one['name'] for one in ctl.json('list')['sessions'] if one['state'] == 'running'], ['going'], 'sessions')
+        _, expected = world.trigger.run('write', world.path('work'))
+    lines = Matcher(world.level).judge(expected.rows, expected.windows, going.rows())
+    check(not lines, *lines)
+    record(world, ctl)
+
+
+@test
+def little_memory(world):
+    """Where MemoryMax= strikes, the daemon alone is killed; systemd starts it anew, and sessions go on with a gap."""
+    ctl = running(world)
+    killed = show(world, 'iotracerd', 'MainPID')
+    with open('/proc/%s/oom_score_adj' % killed, encoding='ascii') as file:
+        equal(file.read().strip(), '200', 'OOMScoreAdjust=')
+    check(show(world, 'iotracerd', 'MemoryMax') not in ('', 'infinity'), 'no MemoryMax=')
+    first = ctl.json('start', 'kept', '--vfs', '--no-snapshots', code=(0, 6))['session']
+    try:
+        limit(world, 'memory.max', 1 << 20)
+        wait_for('another one', lambda: show(world, 'iotracerd', 'MainPID') not in ('0', killed), pause=0.2)
+        wait_for('it to be ready', lambda: show(world, 'iotracerd', 'ActiveState') == 'active', pause=0.2)
+        wait_for('the session to go on', lambda: ctl.json('status', 'kept')['sessions'][0]['state'] == 'running')
+        later = ctl.json('status', 'kept')['sessions'][0]
+        equal(rows.manifest(later['output'])['definition']['resumes'], first['output'], 'what it goes on with')
+        wait_for('the folder of the killed one to be set right', lambda: 'gaps' in rows.manifest(first['output']))
+        equal(rows.manifest(first['output'])['gaps'][0]['reason'], 'crash', 'reason')
+        told = journal(world, 40)
+        check(any('oom-kill' in line or 'OOM' in line for line in told), 'the journal does not tell', *told)
+    finally:
+        ctl.run('stop', 'kept')
+    with open(os.path.join(cgroup_of(world), 'memory.max'), encoding='ascii') as file:
+        check(file.read().strip() != str(1 << 20), 'the limit stays')
 
 
 @test

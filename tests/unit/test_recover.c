@@ -457,6 +457,27 @@ START_TEST(another_folder)
 }
 END_TEST
 
+/* A link where a folder was is not followed, neither at the end of the path nor above it. */
+START_TEST(not_through_links)
+{
+	char link[256], below[512];
+	struct recover_config config = config_now();
+
+	put("manifest.json", MANIFEST("", ""));
+	snprintf(link, sizeof(link), "%s-link", folder.path);
+	ck_assert_int_eq(symlink(folder.path, link), 0);
+	config.output = link;
+	ck_assert_int_eq(recover_folder(&config), -ENOTDIR);
+	snprintf(below, sizeof(below), "%s/fs", link);
+	config.output = below;
+	ck_assert_int_eq(recover_folder(&config), -ENOTDIR);
+	ck_assert_int_eq(recover_remove_empty(below), -ENOTDIR);
+	ck_assert(folder_has(&folder, "fs"));
+	ck_assert_int_eq(unlink(link), 0);
+	expect("manifest.json", MANIFEST("", ""));
+}
+END_TEST
+
 static void expect_extent(uint64_t rows, uint64_t bytes)
 {
 	struct recover_config config = config_now();
@@ -514,6 +535,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, manifest_not_read);
 	tcase_add_test(tests, cancelled);
 	tcase_add_test(tests, another_folder);
+	tcase_add_test(tests, not_through_links);
 	tcase_add_test(tests, extent);
 }
 

@@ -3,28 +3,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "recover_private.h"
 #include "storage/manifest_file.h"
 
+/*
+ * Opens the folder at an absolute path without following a symbolic link, one component after the other: openat2(2)
+ * would do that at once, but a service that may make no set-user-ID files (RestrictSUIDSGID=) is refused it.
+ */
+static int reach(const char *path, int flags)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	_cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *rest = NULL;
+	int found;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *name = strtok_r(copy, "/", &rest); name && fd >= 0; name = strtok_r(NULL, "/", &rest)) {
+		int below = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (below < 0)
+			return -errno;
+		close(fd);
+		fd = below;
+	}
+	if (fd < 0)
+		return -errno;
+	if (flags & O_PATH)
+		return take_fd(&fd);
+	found = openat(fd, ".", flags | O_DIRECTORY | O_CLOEXEC);
+	return found < 0 ? -errno : found;
+}
+
 static int open_folder(const struct recover_config *config)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS,
-	};
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, config->output, &how, sizeof(how));
+	int fd = reach(config->output, O_RDONLY);
 	struct stat status;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (!fstat(fd, &status) && status.st_ino == config->inode)
 		return fd;
 	close(fd);
@@ -52,7 +75,6 @@ static int recover(struct recovery *recovery)
 /* Like rmdir(2), but no symbolic link in the path is followed. */
 int recover_remove_empty(const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
 	_cleanup_free_ char *parent = strdup(path);
 	_cleanup_close_ int fd = -1;
 	char *slash = parent ? strrchr(parent, '/') : NULL;
@@ -60,8 +82,10 @@ int recover_remove_empty(const char *path)
 	if (!slash)
 		return parent ? -EINVAL : -ENOMEM;
 	*slash = '\0';
-	fd = (int)syscall(SYS_openat2, AT_FDCWD, *parent ? parent : "/", &how, sizeof(how));
-	if (fd < 0 || unlinkat(fd, slash + 1, AT_REMOVEDIR) < 0)
+	fd = reach(parent, O_PATH);
+	if (fd < 0)
+		return fd;
+	if (unlinkat(fd, slash + 1, AT_REMOVEDIR) < 0)
 		return -errno;
 	return 0;
 }

@@ -105,6 +105,20 @@ int request_more(const struct context *context, struct connection *connection, c
 	return r < 0 ? request_broken(r) : EXIT_DONE;
 }
 
+int request_next(const struct context *context, struct connection *connection, struct json_object **reply, bool *last)
+{
+	_cleanup_json_ struct json_object *message = NULL;
+	int r = connection_receive(connection, &message);
+
+	*last = r == -EINTR;
+	if (*last)
+		return EXIT_DONE;
+	if (r < 0)
+		return request_broken(r);
+	*last = !json_object_get_boolean(member_of(message, "continues"));
+	return request_open_reply(context, message, reply);
+}
+
 int request_call(const struct context *context, struct connection *connection, const char *method,
 		 struct json_object *parameters, struct json_object **reply)
 {

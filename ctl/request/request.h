@@ -34,6 +34,12 @@ int request(const struct context *context, const char *method, struct json_objec
 int request_more(const struct context *context, struct connection *connection, const char *method,
 		 struct json_object *parameters);
 
+/*
+ * Receives the next reply to such a call, and whether it is the last. Returns EXIT_DONE and its parameters in `*reply`, NULL and
+ * the last if a signal came instead; or the exit code after printing an error.
+ */
+int request_next(const struct context *context, struct connection *connection, struct json_object **reply, bool *last);
+
 /* Gets the parameters of a reply. If the reply is an error, prints it and returns the exit code. */
 int request_open_reply(const struct context *context, struct json_object *message,
 		       struct json_object **parameters);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "verbs/verbs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +23,6 @@ struct view {
 	struct json_object *parameters;
 	bool csv;
 	bool watch;	      /* each reply is shown, not only the last one */
-	struct live live;     /* if it is watched */
-	struct json_object *shown; /* the last picture's reply */
 	uint64_t duration_ns; /* 0: until it is interrupted */
 };
 
@@ -45,20 +42,10 @@ static void show(const struct view *view, struct json_object *reply)
 		print(view, reply, stdout);
 }
 
-/* Returns whether it could be shown. */
-static bool draw(struct view *view)
+static size_t print_picture(struct live *live, struct json_object *reply, FILE *picture)
 {
-	FILE *picture;
-
-	if (view->context->json) {
-		print_json(view->shown);
-		return !fflush(stdout) && !ferror(stdout);
-	}
-	picture = live_picture(&view->live);
-	if (!picture)
-		return false;
-	print(view, view->shown, picture);
-	return live_show(&view->live, 0);
+	print(live->userdata, reply, picture);
+	return 0;
 }
 
 /* On a terminal, in a line that is overwritten each time. */
@@ -80,51 +67,18 @@ static void clear_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
-/* Receives the next reply. Returns EXIT_DONE and `*ret`, which is NULL if the user has ended it, or the exit code. */
-static int receive(const struct view *view, struct connection *connection, struct json_object **ret, bool *last)
-{
-	_cleanup_json_ struct json_object *message = NULL;
-	int r = connection_receive(connection, &message), code;
-
-	*last = interrupt_came();
-	if (*last)
-		return EXIT_DONE;
-	if (r < 0)
-		return request_broken(r);
-	code = request_open_reply(view->context, message, ret);
-	*last = !json_object_get_boolean(member_of(message, "continues"));
-	return code;
-}
-
 /* Shows each reply, until the user or the daemon ends it. */
 static int watch(struct view *view)
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
+	struct live live = { .context = view->context, .print = print_picture, .userdata = view };
 	int code = request_more(view->context, &connection, "Amplification", view->parameters);
-	bool last = false;
 
-	live_begin(&view->live, !view->context->json && !view->csv);
-	while (code == EXIT_DONE && !last) {
-		enum live_event event = live_wait(&view->live, &connection, 0);
-		struct json_object *reply = NULL;
-
-		if (event == LIVE_END)
-			break;
-		if (event == LIVE_REPLY)
-			code = receive(view, &connection, &reply, &last);
-		if (view->live.paused && !last) {
-			json_object_put(reply);
-			reply = NULL;
-		}
-		if (reply) {
-			json_object_put(view->shown);
-			view->shown = reply;
-		}
-		if (code == EXIT_DONE && view->shown && (reply || event == LIVE_DRAW))
-			last |= !draw(view);
-	}
-	live_end(&view->live);
-	json_object_put(view->shown);
+	if (code != EXIT_DONE)
+		return code;
+	live_begin(&live, !view->context->json && !view->csv);
+	code = live_follow(&live, &connection);
+	live_end(&live);
 	return code;
 }
 
@@ -137,10 +91,10 @@ static int follow(const struct view *view)
 	int code = request_more(view->context, &connection, "Amplification", view->parameters);
 
 	interrupt_catch();
-	while (code == EXIT_DONE && !last) {
+	while (code == EXIT_DONE && !last && !interrupt_came()) {
 		struct json_object *reply = NULL;
 
-		code = receive(view, &connection, &reply, &last);
+		code = request_next(view->context, &connection, &reply, &last);
 		if (code != EXIT_DONE || !reply)
 			break;
 		json_object_put(latest);

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "cleanup.h"
+#include "output/json.h"
 #include "output/screen.h"
 #include "output/text.h"
-#include "request/connection.h"
+#include "request/request.h"
 #include "verbs/interrupt.h"
 
 enum { KEY_ESCAPE = 27, BORDERS = 1 /* lines that no picture has: the one with the keys */ };
@@ -33,6 +35,8 @@ void live_end(struct live *live)
 		screen_close();
 	free(live->text);
 	live->text = NULL;
+	json_object_put(live->shown);
+	live->shown = NULL;
 }
 
 int live_width(const struct live *live)
@@ -40,33 +44,18 @@ int live_width(const struct live *live)
 	return live->screen ? screen_width() : 0;
 }
 
-int live_height(const struct live *live)
-{
-	return live->screen ? screen_height() - BORDERS : 0;
-}
-
-FILE *live_picture(struct live *live)
-{
-	if (live->wanted)
-		take_screen(live);
-	free(live->text);
-	live->text = NULL;
-	live->picture = open_memstream(&live->text, &live->size);
-	style_picture(live->screen ? live->picture : NULL);
-	return live->picture;
-}
-
 /* Not beyond the last page. */
-static size_t limit(const struct live *live, size_t lines, size_t skip)
+static size_t limit(size_t lines, size_t skip)
 {
-	size_t room = (size_t)(live_height(live) > 0 ? live_height(live) : 0);
+	int height = screen_height() - BORDERS;
+	size_t room = height > 0 ? (size_t)height : 0;
 
 	if (lines <= room)
 		return 0;
 	return skip < lines - room ? skip : lines - room;
 }
 
-static void draw(struct live *live)
+static void draw_screen(struct live *live)
 {
 	char bottom[LIVE_HELP_MAX + LIVE_FILTER_MAX + 32];
 	size_t lines, skip;
@@ -77,21 +66,43 @@ static void draw(struct live *live)
 		snprintf(bottom, sizeof(bottom), "%sq quit  p %s  %s%s%s", live->paused ? "PAUSED  " : "",
 			 live->paused ? "go on" : "pause", live->help, *live->filter ? "  only: " : "", live->filter);
 	lines = screen_draw(live->text, live->fixed, live->skip, bottom);
-	skip = limit(live, lines, live->skip);
+	skip = limit(lines, live->skip);
 	if (skip != live->skip) {
 		live->skip = skip;
 		screen_draw(live->text, live->fixed, live->skip, bottom);
 	}
 }
 
-bool live_show(struct live *live, size_t fixed)
+/* Returns whether there was memory for it. */
+static bool make_picture(struct live *live)
 {
-	style_picture(NULL);
-	if (fclose(live->picture) || !live->text)
+	FILE *picture;
+
+	if (live->wanted)
+		take_screen(live);
+	free(live->text);
+	live->text = NULL;
+	picture = open_memstream(&live->text, &live->size);
+	if (!picture)
 		return false;
-	live->fixed = fixed;
+	style_picture(live->screen ? picture : NULL);
+	live->fixed = live->print(live, live->shown, picture);
+	style_picture(NULL);
+	return !fclose(picture) && live->text;
+}
+
+bool live_draw(struct live *live)
+{
+	if (!live->shown)
+		return true;
+	if (live->context->json) {
+		print_json(live->shown);
+		return !fflush(stdout) && !ferror(stdout);
+	}
+	if (!make_picture(live))
+		return false;
 	if (live->screen) {
-		draw(live);
+		draw_screen(live);
 		return true;
 	}
 	if (live->again)
@@ -99,6 +110,25 @@ bool live_show(struct live *live, size_t fixed)
 	live->again = true;
 	fputs(live->text, stdout);
 	return !fflush(stdout) && !ferror(stdout);
+}
+
+bool live_take(struct live *live, struct json_object *reply)
+{
+	if (live->paused || (live->member && !member_of(reply, live->member)))
+		return true;
+	json_object_put(live->shown);
+	live->shown = json_object_get(reply);
+	return live_draw(live);
+}
+
+int live_receive(struct live *live, struct connection *connection, bool *last)
+{
+	_cleanup_json_ struct json_object *reply = NULL;
+	int code = request_next(live->context, connection, &reply, last);
+
+	if (code == EXIT_DONE && reply)
+		*last |= !live_take(live, reply);
+	return code;
 }
 
 bool live_passes(const struct live *live, const char *text)
@@ -210,4 +240,24 @@ enum live_event live_wait(struct live *live, struct connection *connection, uint
 	default:
 		return LIVE_END;
 	}
+}
+
+int live_follow(struct live *live, struct connection *connection)
+{
+	int code = EXIT_DONE;
+	bool last = false;
+
+	while (code == EXIT_DONE && !last) {
+		switch (live_wait(live, connection, 0)) {
+		case LIVE_REPLY:
+			code = live_receive(live, connection, &last);
+			break;
+		case LIVE_END:
+			last = true;
+			break;
+		default:
+			last = !live_draw(live);
+		}
+	}
+	return code;
 }

@@ -65,11 +65,9 @@ static void print_status(struct json_object *reply, bool of_one, FILE *stream)
 }
 
 struct watch {
-	struct context *context;
 	struct json_object *parameters;
 	struct connection connection;
 	const char *name; /* of the session that is watched, or NULL: all sessions */
-	struct json_object *shown; /* the last reply; NULL: nothing was shown yet */
 	struct live live;
 };
 
@@ -82,20 +80,12 @@ static bool has_ended(const struct watch *watch, struct json_object *reply)
 	       !strcmp(text_of(json_object_array_get_idx(sessions, 0), "state", ""), "ended");
 }
 
-/* Returns whether it could be shown. */
-static bool draw(struct watch *watch)
+static size_t print(struct live *live, struct json_object *reply, FILE *picture)
 {
-	FILE *picture;
+	const struct watch *watch = live->userdata;
 
-	if (watch->context->json) {
-		print_json(watch->shown);
-		return !fflush(stdout) && !ferror(stdout);
-	}
-	picture = live_picture(&watch->live);
-	if (!picture)
-		return false;
-	print_status(watch->shown, watch->name, picture);
-	return live_show(&watch->live, 0);
+	print_status(reply, watch->name, picture);
+	return 0;
 }
 
 /* Whether the error is that a session shown before does not exist any more: somebody stopped it. */
@@ -103,7 +93,7 @@ static bool was_stopped(const struct watch *watch, struct json_object *message)
 {
 	const char *error = request_error(message);
 
-	return watch->shown && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
+	return watch->live.shown && error && !strcmp(error, IOTR_NO_SUCH_SESSION);
 }
 
 /* Shows one status. Returns EXIT_DONE and `*last`, or the exit code. */
@@ -122,30 +112,28 @@ static int show_next(struct watch *watch, bool *last)
 		return request_broken(r);
 	if (was_stopped(watch, message)) {
 		live_end(&watch->live);
-		if (!watch->context->json)
+		if (!watch->live.context->json)
 			put_line(stdout, "%s: stopped", watch->name);
 		*last = true;
 		return EXIT_DONE;
 	}
-	code = request_open_reply(watch->context, message, &reply);
+	code = request_open_reply(watch->live.context, message, &reply);
 	if (code != EXIT_DONE)
 		return code;
-	json_object_put(watch->shown);
-	watch->shown = json_object_get(reply);
-	*last = !draw(watch) || has_ended(watch, reply);
+	*last = !live_take(&watch->live, reply) || has_ended(watch, reply);
 	return EXIT_DONE;
 }
 
 /* Until the next status is to be shown. Returns whether the user has ended it. */
 static bool pause_until_next(struct watch *watch)
 {
-	uint64_t end = clock_ns(CLOCK_MONOTONIC) + watch->context->interval_ns, now;
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + watch->live.context->interval_ns, now;
 
 	while ((now = clock_ns(CLOCK_MONOTONIC)) < end || watch->live.paused) {
 		enum live_event event =
 			live_wait(&watch->live, NULL, watch->live.paused ? 0 : end - now);
 
-		if (event == LIVE_END || (event == LIVE_DRAW && !draw(watch)))
+		if (event == LIVE_END || (event == LIVE_DRAW && !live_draw(&watch->live)))
 			return true;
 	}
 	return false;
@@ -153,8 +141,8 @@ static bool pause_until_next(struct watch *watch)
 
 static int watch_status(struct context *context, struct json_object *parameters, const char *name)
 {
-	struct watch watch = { .context = context, .parameters = parameters, .name = name,
-			       .connection = CONNECTION_NONE };
+	struct watch watch = { .parameters = parameters, .name = name, .connection = CONNECTION_NONE,
+			       .live = { .context = context, .print = print, .userdata = &watch } };
 	bool last = false;
 	int code = request_connect(context, &watch.connection);
 
@@ -165,7 +153,6 @@ static int watch_status(struct context *context, struct json_object *parameters,
 			last = pause_until_next(&watch);
 	}
 	live_end(&watch.live);
-	json_object_put(watch.shown);
 	connection_close(&watch.connection);
 	return code;
 }

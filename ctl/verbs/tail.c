@@ -138,28 +138,17 @@ static void print_reply(const struct context *context, struct json_object *param
 /* Shows one reply. Returns EXIT_DONE and `*last`, or the exit code. */
 static int show_next(const struct context *context, struct connection *connection, bool *last)
 {
-	_cleanup_json_ struct json_object *message = NULL, *parameters = NULL;
-	int r, code;
+	_cleanup_json_ struct json_object *reply = NULL;
+	int code;
 
 	if (!connection_pending(connection) && (fflush(stdout) || ferror(stdout))) {
 		*last = true; /* nobody reads the output any more; main() distinguishes the causes */
 		return EXIT_DONE;
 	}
-	r = connection_receive(connection, &message);
-	if (r == -EINTR && interrupt_came()) {
-		*last = true;
-		return EXIT_DONE;
-	}
-	if (r == -EINTR)
-		return EXIT_DONE;
-	if (r < 0)
-		return request_broken(r);
-	code = request_open_reply(context, message, &parameters);
-	if (code != EXIT_DONE)
-		return code;
-	print_reply(context, parameters);
-	*last = !json_object_get_boolean(member_of(message, "continues"));
-	return EXIT_DONE;
+	code = request_next(context, connection, &reply, last);
+	if (code == EXIT_DONE && reply)
+		print_reply(context, reply);
+	return code;
 }
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "verbs/verbs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,11 +15,9 @@
 enum { LINES = 20, LINES_ON_SCREEN = 1000 /* can be scrolled */ };
 
 struct view {
-	struct context *context;
 	struct json_object *parameters;
 	struct connection connection;
 	struct top_view show;
-	struct json_object *shown; /* the last reply that is not passed over; NULL: there was none */
 	struct live live;
 };
 
@@ -35,46 +32,14 @@ static bool passes(const char *text, void *userdata)
 	return live_passes(userdata, text);
 }
 
-/* Returns whether it could be shown. */
-static bool draw(struct view *view)
+static size_t print(struct live *live, struct json_object *reply, FILE *picture)
 {
-	FILE *picture;
+	struct view *view = live->userdata;
 
-	if (view->context->json) {
-		print_json(view->shown);
-		return !fflush(stdout) && !ferror(stdout);
-	}
 	write_help(view);
-	picture = live_picture(&view->live);
-	if (!picture)
-		return false;
-	view->show.width = live_width(&view->live);
-	view->show.lines = view->live.screen && !view->show.wanted_lines ? LINES_ON_SCREEN :
-									   view->show.wanted_lines ?: LINES;
-	return live_show(&view->live, print_top(&view->show, view->shown, picture));
-}
-
-/* Receives one reply, and shows it. Returns EXIT_DONE and `*last`, or the exit code. */
-static int show_next(struct view *view, bool *last)
-{
-	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
-	int r = connection_receive(&view->connection, &message), code;
-
-	*last = r == -EINTR;
-	if (*last)
-		return EXIT_DONE;
-	if (r < 0)
-		return request_broken(r);
-	code = request_open_reply(view->context, message, &reply);
-	if (code != EXIT_DONE)
-		return code;
-	*last = !json_object_get_boolean(member_of(message, "continues"));
-	if (!member_of(reply, "top") || view->live.paused)
-		return EXIT_DONE;
-	json_object_put(view->shown);
-	view->shown = json_object_get(reply);
-	*last |= !draw(view);
-	return EXIT_DONE;
+	view->show.width = live_width(live);
+	view->show.lines = live->screen && !view->show.wanted_lines ? LINES_ON_SCREEN : view->show.wanted_lines ?: LINES;
+	return print_top(&view->show, reply, picture);
 }
 
 /* Asks anew, as what was asked for has changed; the daemon ends the session before. */
@@ -82,7 +47,7 @@ static int ask(struct view *view)
 {
 	connection_close(&view->connection);
 	view->connection = CONNECTION_NONE;
-	return request_more(view->context, &view->connection, "Top", view->parameters);
+	return request_more(view->live.context, &view->connection, "Top", view->parameters);
 }
 
 static void set_parameter(struct view *view, const char *name, const char *value)
@@ -96,7 +61,7 @@ static void set_parameter(struct view *view, const char *name, const char *value
 /* Of what is there, the greatest may not be all by another order: they are asked for again. */
 static int change_order(struct view *view)
 {
-	bool all = count_of(member_of(view->shown, "top")) >= number_of(view->shown, "groups");
+	bool all = count_of(member_of(view->live.shown, "top")) >= number_of(view->live.shown, "groups");
 
 	view->show.sort = top_next_sort(view->show.sort);
 	set_parameter(view, "sort", view->show.sort);
@@ -119,7 +84,7 @@ static int step(struct view *view, bool *last)
 
 	switch (live_wait(&view->live, &view->connection, 0)) {
 	case LIVE_REPLY:
-		return show_next(view, last);
+		return live_receive(&view->live, &view->connection, last);
 	case LIVE_END:
 		*last = true;
 		return EXIT_DONE;
@@ -132,8 +97,8 @@ static int step(struct view *view, bool *last)
 	default:
 		break;
 	}
-	if (code == EXIT_DONE && view->shown)
-		*last = !draw(view);
+	if (code == EXIT_DONE)
+		*last = !live_draw(&view->live);
 	return code;
 }
 
@@ -153,14 +118,15 @@ static void choose_streams(struct json_object *parameters)
 static void choose_lines(struct view *view)
 {
 	view->show.wanted_lines = number_of(view->parameters, "count");
-	if (!view->show.wanted_lines && !view->context->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (!view->show.wanted_lines && !view->live.context->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		json_object_object_add(view->parameters, "count", json_object_new_int(LINES_ON_SCREEN));
 }
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	struct view view = { .context = context, .parameters = parameters, .connection = CONNECTION_NONE,
-			     .live = { .filters = true } };
+	struct view view = { .parameters = parameters, .connection = CONNECTION_NONE,
+			     .live = { .context = context, .member = "top", .print = print, .userdata = &view,
+				       .filters = true } };
 	bool last = false;
 	int code;
 
@@ -178,7 +144,6 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	while (code == EXIT_DONE && !last)
 		code = step(&view, &last);
 	live_end(&view.live);
-	json_object_put(view.shown);
 	connection_close(&view.connection);
 	return code;
 }

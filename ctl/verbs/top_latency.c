@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "verbs/top_latency.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +13,6 @@
 #include "verbs/live.h"
 
 enum { WIDTH = 80 /* where there is no screen */, LABELS = 36 /* columns before the bars */, BAR_MIN = 4 };
-
-struct view {
-	struct context *context;
-	struct json_object *parameters;
-	struct json_object *shown; /* the last reply that is not passed over; NULL: there was none */
-	struct live live;
-};
 
 static uint64_t greatest(struct json_object *histogram)
 {
@@ -70,53 +62,20 @@ static void print_layer(struct json_object *all, const char *layer, const char *
 		print_bucket(json_object_array_get_idx(histogram, i), most, room, stream);
 }
 
-/* Returns whether it could be shown. */
-static bool draw(struct view *view)
+static size_t print(struct live *live, struct json_object *reply, FILE *picture)
 {
-	struct json_object *all = member_of(view->shown, "all");
+	struct json_object *all = member_of(reply, "all");
+	int room = (live_width(live) ?: WIDTH) - LABELS;
 	char time[32];
-	FILE *picture;
-	int room;
 
-	if (view->context->json) {
-		print_json(view->shown);
-		return !fflush(stdout) && !ferror(stdout);
-	}
-	picture = live_picture(&view->live);
-	if (!picture)
-		return false;
-	room = (live_width(&view->live) ?: WIDTH) - LABELS;
 	room = room < BAR_MIN ? BAR_MIN : room;
 	fprintf(picture, "Latencies of %s\n",
-		iotr_format_duration(time, sizeof(time), number_of(view->shown, "duration_ns")));
+		iotr_format_duration(time, sizeof(time), number_of(reply, "duration_ns")));
 	print_layer(all, "application", "read", room, picture);
 	print_layer(all, "application", "write", room, picture);
 	print_layer(all, "device", "read", room, picture);
 	print_layer(all, "device", "write", room, picture);
-	return live_show(&view->live, 1);
-}
-
-/* Receives one reply, and shows it. Returns EXIT_DONE and `*last`, or the exit code. */
-static int show_next(struct view *view, struct connection *connection, bool *last)
-{
-	_cleanup_json_ struct json_object *message = NULL, *reply = NULL;
-	int r = connection_receive(connection, &message), code;
-
-	*last = r == -EINTR;
-	if (*last)
-		return EXIT_DONE;
-	if (r < 0)
-		return request_broken(r);
-	code = request_open_reply(view->context, message, &reply);
-	if (code != EXIT_DONE)
-		return code;
-	*last = !json_object_get_boolean(member_of(message, "continues"));
-	if (view->live.paused || !member_of(reply, "all"))
-		return EXIT_DONE;
-	json_object_put(view->shown);
-	view->shown = json_object_get(reply);
-	*last |= !draw(view);
-	return EXIT_DONE;
+	return 1;
 }
 
 /* What the kernel counts is not chosen by streams or filters. */
@@ -137,26 +96,15 @@ static int refuse_others(const struct context *context, struct json_object *para
 int top_latency(struct context *context, struct json_object *parameters)
 {
 	_cleanup_(connection_close) struct connection connection = CONNECTION_NONE;
-	struct view view = { .context = context, .parameters = parameters };
+	struct live live = { .context = context, .member = "all", .print = print };
 	int code = refuse_others(context, parameters);
-	bool last = false;
 
 	if (code == EXIT_DONE)
 		code = request_more(context, &connection, "Amplification", parameters);
-	live_begin(&view.live, !context->json);
-	while (code == EXIT_DONE && !last) {
-		switch (live_wait(&view.live, &connection, 0)) {
-		case LIVE_REPLY:
-			code = show_next(&view, &connection, &last);
-			break;
-		case LIVE_END:
-			last = true;
-			break;
-		default:
-			last = view.shown && !draw(&view);
-		}
-	}
-	live_end(&view.live);
-	json_object_put(view.shown);
+	if (code != EXIT_DONE)
+		return code;
+	live_begin(&live, !context->json);
+	code = live_follow(&live, &connection);
+	live_end(&live);
 	return code;
 }

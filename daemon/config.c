@@ -422,9 +422,9 @@ static void log_finding(enum config_finding finding, const char *sentence, void 
 {
 	(void)userdata;
 	if (finding == CONFIG_REFUSED)
-		log_error("%s", sentence);
+		log_message(ABOUT(CONFIG_WRONG), "%s", sentence);
 	else
-		log_warning("%s, ignored", sentence);
+		log_message(ABOUT(CONFIG_UNKNOWN), "%s, ignored", sentence);
 }
 
 int config_load(const char *path, bool required, struct config *config)

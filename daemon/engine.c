@@ -313,7 +313,9 @@ bool engine_free(struct engine *engine)
 	probes_free(context->probes);
 	ended = context->abandoned ? storage_stop(context->storage) : storage_free(context->storage);
 	if (!ended)
-		log_error("compression waits for a disk that does not answer: the daemon ends without waiting for it");
+		log_message(ABOUT(LEFT_BEHIND),
+			    "compression waits for a disk that does not answer: the daemon ends without waiting for "
+			    "it");
 	ended &= !context->hung;
 	sd_event_source_disable_unref(engine->notices);
 	if (context->notice >= 0 && !context->abandoned)

@@ -99,9 +99,9 @@ static void on_finding(enum config_finding finding, const char *sentence, void *
 	bool ignored = finding == CONFIG_UNKNOWN;
 
 	if (ignored)
-		log_warning("%s, ignored", sentence);
+		log_message(ABOUT(CONFIG_UNKNOWN), "%s, ignored", sentence);
 	else
-		log_error("%s", sentence);
+		log_message(ABOUT(CONFIG_WRONG), "%s", sentence);
 	add_escaped(ignored ? findings->warnings : findings->errors, sentence);
 }
 
@@ -141,9 +141,11 @@ static int reload(void *userdata, struct json_object *errors, struct json_object
 	if (r >= 0)
 		apply_config(manager, &fresh);
 	if (r >= 0)
-		log_notice("configuration reloaded");
+		log_message(ABOUT(CONFIG_LOADED), "configuration reloaded");
 	else
-		log_error("configuration not reloaded, because of the errors above: all settings stay as they were");
+		log_message(ABOUT(CONFIG_WRONG),
+			    "configuration not reloaded, because of the errors above: all settings stay as they "
+			    "were");
 	sd_notify(false, "READY=1");
 	return r;
 }
@@ -158,17 +160,19 @@ static int claim_instance(struct manager *manager, bool inherited)
 	int r = instance_make_folder(folder);
 
 	if (r < 0)
-		log_error("cannot create %s: %s%s", folder, strerror(-r),
-			  r == -EACCES ? " (iotracerd needs to be root)" : "");
+		log_message(ABOUT(START_FAILED, .error = -r),
+			    "cannot create %s: %s%s", folder, strerror(-r),
+			    r == -EACCES ? " (iotracerd needs to be root)" : "");
 	if (r < 0)
 		return r;
 	r = !inherited && listener_is_served(manager->socket)
 		    ? -EADDRINUSE
 		    : instance_lock(folder, &manager->lock);
 	if (r == -EADDRINUSE)
-		log_error("another iotracerd runs already: %s is in use", manager->socket);
+		log_message(ABOUT(START_FAILED, .error = -r),
+			    "another iotracerd runs already: %s is in use", manager->socket);
 	else if (r < 0)
-		log_error("cannot lock %s: %s", folder, strerror(-r));
+		log_message(ABOUT(START_FAILED, .error = -r), "cannot lock %s: %s", folder, strerror(-r));
 	return r;
 }
 
@@ -193,8 +197,8 @@ static int load_engine(struct manager *manager)
 	int r = engine_new(&config, manager->event, &manager->engine, &error);
 
 	if (r < 0)
-		log_error("nothing can be traced: %s",
-			  *error.message ? error.message : strerror(-r));
+		log_message(ABOUT(START_FAILED, .error = -r),
+			    "nothing can be traced: %s", *error.message ? error.message : strerror(-r));
 	return r;
 }
 
@@ -227,7 +231,8 @@ static int listen_inherited(struct manager *manager, int first, int count)
 		admit_readers(manager, first + i);
 		r = server_listen(manager->server, first + i);
 		if (r < 0) {
-			log_error("cannot listen on the socket from systemd: %s", strerror(-r));
+			log_message(ABOUT(START_FAILED, .error = -r),
+				    "cannot listen on the socket from systemd: %s", strerror(-r));
 			return r;
 		}
 	}
@@ -240,7 +245,7 @@ static int listen_own(struct manager *manager)
 	int r = listener_open(manager->socket, manager->control.groups[ROLE_CONTROL], &fd);
 
 	if (r < 0) {
-		log_error("cannot listen on %s: %s", manager->socket, strerror(-r));
+		log_message(ABOUT(START_FAILED, .error = -r), "cannot listen on %s: %s", manager->socket, strerror(-r));
 		return r;
 	}
 	manager->socket_ours = true;
@@ -270,7 +275,7 @@ static int serve(struct manager *manager, int first, int count)
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
 	(void)userdata;
-	log_info("%s received: ending", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+	log_message(ABOUT(ENDING), "%s received: ending", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 	return sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
@@ -310,7 +315,7 @@ static int set_up_loop(struct manager *manager)
 		r = sd_event_add_signal(manager->event, NULL, signals[i].number, signals[i].handler,
 					manager);
 	if (r < 0)
-		log_error("cannot set up the event loop: %s", strerror(-r));
+		log_message(ABOUT(START_FAILED, .error = -r), "cannot set up the event loop: %s", strerror(-r));
 	return r;
 }
 
@@ -355,7 +360,8 @@ static int start(struct manager *manager)
 	give_up_privileges();
 	inherited = listener_inherit(&first);
 	if (inherited < 0) {
-		log_error("cannot use the socket from systemd: %s", strerror(-inherited));
+		log_message(ABOUT(START_FAILED, .error = -inherited),
+			    "cannot use the socket from systemd: %s", strerror(-inherited));
 		return inherited;
 	}
 	r = load_config(manager);
@@ -395,7 +401,7 @@ int manager_run(struct manager *manager)
 {
 	int r;
 
-	log_info("version %s, serving on %s", IOTRACER_VERSION, manager->socket);
+	log_message(ABOUT(SERVING), "version %s, serving on %s", IOTRACER_VERSION, manager->socket);
 	/* Not earlier: systemd expects regular signs of life after the first one. */
 	sd_event_set_watchdog(manager->event, true);
 	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);

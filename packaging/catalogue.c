@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * catalogue schema|client|settings|interface
+ * catalogue schema|client|settings|messages|interface
  *
  * Prints what the tables of the sources say: streams, operations and columns; verbs and options of the client; settings
- * of the daemon; each as one JSON document, of which manual pages, completions and the installed configuration are made.
+ * of the daemon; kinds of its messages; each as one JSON document, of which manual pages, completions, the journal's
+ * catalogue and the installed configuration are made.
  * `interface` is the Varlink interface as the daemon describes it.
  */
 #include <json-c/json.h>
@@ -15,6 +16,7 @@
 #include "command_line/options.h"
 #include "config.h"
 #include "control/methods.h"
+#include "messages.def"
 #include "protocol.h"
 #include "schema.h"
 #include "settings.def"
@@ -165,6 +167,28 @@ static struct json_object *settings(void)
 	return document;
 }
 
+#define MESSAGE(kind, priority, id, subject, text) { #kind, #priority, id, subject, text },
+
+static struct json_object *messages(void)
+{
+	static const struct {
+		const char *kind, *priority, *id, *subject, *text;
+	} rows[] = { IOTR_MESSAGES(MESSAGE) };
+	struct json_object *document = json_object_new_array();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct json_object *message = json_object_new_object();
+
+		add_text(message, "kind", rows[i].kind);
+		add_text(message, "priority", rows[i].priority);
+		add_text(message, "id", rows[i].id);
+		add_text(message, "subject", rows[i].subject);
+		add_text(message, "description", rows[i].text);
+		json_object_array_add(document, message);
+	}
+	return document;
+}
+
 static int print(struct json_object *document)
 {
 	int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
@@ -184,8 +208,10 @@ int main(int argc, char **argv)
 		return print(client());
 	if (!strcmp(what, "settings"))
 		return print(settings());
+	if (!strcmp(what, "messages"))
+		return print(messages());
 	if (!strcmp(what, "interface"))
 		return fputs(io_iotracer_varlink, stdout) < 0 || fflush(stdout);
-	fputs("usage: catalogue schema|client|settings|interface\n", stderr);
+	fputs("usage: catalogue schema|client|settings|messages|interface\n", stderr);
 	return EXIT_USAGE;
 }

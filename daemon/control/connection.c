@@ -77,8 +77,8 @@ void connection_send(struct connection *connection, struct json_object *message)
 		return;
 	if (iotr_buffer_append_json(&connection->out, message) < 0 ||
 	    connection->out.length > CONNECTION_OUTPUT_MAX) {
-		log_warning("a client of uid %u reads its replies too slowly: disconnected",
-			    connection->caller.uid);
+		log_message(ABOUT(CLIENT_CUT_OFF, .user = &connection->caller.uid),
+			    "a client of uid %u reads its replies too slowly: disconnected", connection->caller.uid);
 		connection->broken = true;
 	}
 	connection_wake(connection);
@@ -259,7 +259,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	struct connection *connection = userdata;
 
 	(void)source, (void)usec;
-	log_warning("a client of uid %u %s: disconnected", connection->caller.uid,
+	log_message(ABOUT(CLIENT_CUT_OFF, .user = &connection->caller.uid),
+		    "a client of uid %u %s: disconnected", connection->caller.uid,
 		    connection->out.length ? "does not read its replies" : "sent an incomplete message");
 	connection->broken = true;
 	proceed(connection);

@@ -38,8 +38,9 @@ static void refuse(struct call *call, const char *error, const char *key, const 
 
 static void deny(struct call *call, enum role needed)
 {
-	log_notice("uid %u may not call %s, which takes the role %s", call->caller->uid, call->method,
-		   role_name(needed));
+	log_message(ABOUT(CALL_REFUSED, .user = &call->caller->uid),
+		    "uid %u may not call %s, which takes the role %s", call->caller->uid, call->method,
+		    role_name(needed));
 	call_error(call, IOTR_PERMISSION_DENIED, role_denied(needed));
 }
 

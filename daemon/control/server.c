@@ -127,14 +127,16 @@ void server_adopt(struct server *server, int owned_fd)
 	r = peer_check(fd, server->control->groups, &caller, &role);
 	uid = caller.uid;
 	if (r < 0) {
-		log_warning("uid %u %s: connection refused", uid,
+		log_message(ABOUT(CALL_REFUSED, .user = &uid),
+			    "uid %u %s: connection refused", uid,
 			    r == -E2BIG ? "is in too many groups" : "has no role here");
 		turn_away(fd, IOTR_PERMISSION_DENIED, role_denied(ROLE_READ));
 		return;
 	}
 	slot = make_room(server, uid);
 	if (!slot) {
-		log_warning("no connection is idle: one more of uid %u is refused", uid);
+		log_message(ABOUT(CLIENT_CUT_OFF, .user = &uid),
+			    "no connection is idle: one more of uid %u is refused", uid);
 		turn_away(fd, IOTR_TOO_MANY_CONNECTIONS, NULL);
 		return;
 	}

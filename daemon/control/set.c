@@ -128,7 +128,8 @@ static void on_set(int result, struct json_object *session, const struct engine_
 
 	state->awaited = false;
 	if (result >= 0)
-		log_info("filters of session %s changed by uid %u", state->name, state->uid);
+		log_message(ABOUT(SESSION_CHANGED, .session = state->name, .user = &state->uid),
+			    "filters of session %s changed by uid %u", state->name, state->uid);
 	if (!state->call) {
 		json_object_put(session);
 		set_free(state);

@@ -43,7 +43,8 @@ static void on_started(int result, struct json_object *session, const struct eng
 		reply_start_failed(start->call, &start->spec, result, error);
 		return;
 	}
-	log_info("session %s started by uid %u", start->spec.name, start->call->caller->uid);
+	log_message(ABOUT(SESSION_STARTED, .session = start->spec.name, .user = &start->call->caller->uid),
+		    "session %s started by uid %u", start->spec.name, start->call->caller->uid);
 	reply_session(start->call, session, start->warnings);
 }
 

@@ -40,7 +40,8 @@ static int stop_one(struct call *call, const char *name, struct gathering *gathe
 	if (r < 0)
 		gathering_end(gathering, 0); /* the caller decides what this error means */
 	else
-		log_info("session %s stopped by uid %u", name, call->caller->uid);
+		log_message(ABOUT(SESSION_STOPPED, .session = name, .user = &call->caller->uid),
+			    "session %s stopped by uid %u", name, call->caller->uid);
 	return r;
 }
 

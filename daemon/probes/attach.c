@@ -42,7 +42,8 @@ static struct probes_failure *failure_add(struct probes *probes, enum probes_gro
 						       sizeof(*failures));
 	struct probes_failure *failure = failures ? &failures[probes->failure_count] : &unkept;
 
-	log_warning("cannot attach to %s: what it shows is not recorded until a session starts for which it can be "
+	log_message(ABOUT(HOOK_MISSING, .hook = hook, .error = -error),
+		    "cannot attach to %s: what it shows is not recorded until a session starts for which it can be "
 		    "attached: %s", hook, strerror(-error));
 	*failure = (struct probes_failure){ .group = group, .error = error };
 	snprintf(failure->hook, sizeof(failure->hook), "%s", hook);

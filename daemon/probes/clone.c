@@ -97,7 +97,8 @@ int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hoo
 
 	if (fd >= 0)
 		return fd;
-	log_warning("cannot load a BPF program for the function %s: %s", name, strerror(errno));
+	log_message(ABOUT(HOOK_MISSING, .hook = name, .error = errno),
+		    "cannot load a BPF program for the function %s: %s", name, strerror(errno));
 	log = calloc(1, VERIFIER_LOG_BYTES);
 	fd = log ? clone_program(origin, type, hook, log, VERIFIER_LOG_BYTES) : -ENOMEM;
 	if (log)

@@ -186,7 +186,8 @@ static void function_hook(struct functions *functions, size_t i, bool attached)
 			detach(&function->links[side]);
 	function->error = r;
 	if (r < 0 && !function->inode)
-		log_warning("cannot attach a hook on the function of %s: %s", calls[i - functions->inodes].name,
+		log_message(ABOUT(HOOK_MISSING, .hook = calls[i - functions->inodes].name, .error = -r),
+			    "cannot attach a hook on the function of %s: %s", calls[i - functions->inodes].name,
 			    strerror(-r));
 }
 

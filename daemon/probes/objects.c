@@ -296,7 +296,8 @@ static void load_and_plug(struct probes *probes, enum object which)
 	int r = object_load(probes, which, &object);
 
 	if (r < 0) {
-		log_warning("the kernel does not load the BPF programs of %s, so their rows cannot be recorded: %s",
+		log_message(ABOUT(HOOK_MISSING, .hook = objects[which].name, .error = -r),
+			    "the kernel does not load the BPF programs of %s, so their rows cannot be recorded: %s",
 			    objects[which].name, strerror(-r));
 		return;
 	}
@@ -305,7 +306,8 @@ static void load_and_plug(struct probes *probes, enum object which)
 		atomic_store(&probes->objects[which], object);
 		return;
 	}
-	log_warning("the kernel allows no tail calls to the BPF programs of %s, so their rows cannot be recorded: %s",
+	log_message(ABOUT(HOOK_MISSING, .hook = objects[which].name, .error = -r),
+		    "the kernel allows no tail calls to the BPF programs of %s, so their rows cannot be recorded: %s",
 		    objects[which].name, strerror(-r));
 	bpf_object__close(object);
 }

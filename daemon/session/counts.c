@@ -58,8 +58,9 @@ static void warn_unfollowed(struct session *session)
 	uint64_t unfollowed = slot_unfollowed(&session->context->slots, &session->slots);
 
 	if (unfollowed && !session->unfollowed_told)
-		log_warning("session %s: there is no room to follow more processes: descendants that are born from now on "
-			    "are not recorded", session->spec.name);
+		log_message(ABOUT(PROCESSES_LOST, .session = session->spec.name),
+			    "session %s: there is no room to follow more processes: descendants that are born from "
+			    "now on are not recorded", session->spec.name);
 	session->unfollowed_told |= unfollowed;
 }
 

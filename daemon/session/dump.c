@@ -260,9 +260,11 @@ static void dump_done(struct errand *errand)
 
 	dump_detach(dump);
 	if (dump->result < 0)
-		log_error("dump of session %s failed: %s", dump->name, dump->error.message);
+		log_message(ABOUT(DUMP_FAILED, .session = dump->name, .error = -dump->result),
+			    "dump of session %s failed: %s", dump->name, dump->error.message);
 	else
-		log_info("session %s dumped into %s", dump->name, dump->output);
+		log_message(ABOUT(DUMPED, .session = dump->name, .output = dump->output),
+			    "session %s dumped into %s", dump->name, dump->output);
 	if (dump->handler)
 		dump->handler(dump->result < 0 ? NULL : result(dump), &dump->error, dump->userdata);
 	dump_free(dump);
@@ -391,7 +393,9 @@ void dump_forget(struct engine_dump *dump)
 /* Everything that the dump has is left to its thread. */
 static void leave_behind(struct engine_dump *dump)
 {
-	log_error("dump of session %s: its disk does not answer, and the daemon ends without waiting for it", dump->name);
+	log_message(ABOUT(LEFT_BEHIND, .session = dump->name),
+		    "dump of session %s: its disk does not answer, and the daemon ends without waiting for it",
+		    dump->name);
 	dump_detach(dump);
 	errand_abandon(&dump->errand);
 }

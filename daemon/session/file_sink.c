@@ -76,7 +76,9 @@ static void log_names(struct row_sink *sink)
 		counts_of(own, stream, &counts);
 		own->names_told[stream] = counts.lost_names;
 		if (counts.lost_names > before)
-			log_warning("session %s, stream %s: the name of a file, or an argument, was lost in %" PRIu64
+			log_message(ABOUT(NAMES_LOST, .session = own->spec->name, .stream = iotr_schemas[stream].flag,
+					  .rows = counts.lost_names - before),
+				    "session %s, stream %s: the name of a file, or an argument, was lost in %" PRIu64
 				    " rows", own->spec->name, iotr_schemas[stream].flag, counts.lost_names - before);
 	}
 }

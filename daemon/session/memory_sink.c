@@ -58,16 +58,21 @@ static void read_losses(struct losses_counts *counts, void *userdata)
 	}
 }
 
-static void look(struct row_sink *sink)
+static void look_at(struct row_sink *sink, bool last)
 {
 	losses_look(memory(sink)->losses, read_losses, sink, NULL);
-	losses_log(memory(sink)->losses);
+	losses_log(memory(sink)->losses, clocks_mono_ns(), last);
+}
+
+static void look(struct row_sink *sink)
+{
+	look_at(sink, false);
 }
 
 static int end(struct row_sink *sink, const char *reason, row_sink_handler handler, void *userdata)
 {
 	(void)reason, (void)handler, (void)userdata;
-	look(sink);
+	look_at(sink, true);
 	return -ENOENT;
 }
 

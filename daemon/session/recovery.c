@@ -59,15 +59,18 @@ static int find_key(const char *state_dir, const struct running_note *note, stru
 	}
 	if (!iotr_anonymize_key_ensure(state_dir, key, message, sizeof(message)))
 		return 0;
-	log_warning("session %s: %s", note->name, message);
+	log_message(ABOUT(SESSION_NOT_RECOVERED, .session = note->name, .output = note->output),
+		    "session %s: %s", note->name, message);
 	return -EIO;
 }
 
 void recovery_failed(const struct running_note *note, int error)
 {
 	if (error != -ECANCELED)
-		log_warning("session %s was killed, and its files in %s cannot be recovered: %s", note->name, note->output,
-			    strerror(-error));
+		log_message(ABOUT(SESSION_NOT_RECOVERED, .session = note->name, .output = note->output,
+				  .error = -error),
+			    "session %s was killed, and its files in %s cannot be recovered: %s", note->name,
+			    note->output, strerror(-error));
 }
 
 int recovery_run(const char *state_dir, const struct rights *log, bool limited,
@@ -92,7 +95,9 @@ int recovery_run(const char *state_dir, const struct rights *log, bool limited,
 	r = recover_folder(&config);
 	explicit_bzero(key, sizeof(key));
 	if (r > 0)
-		log_notice("session %s was killed, and its files in %s have been recovered", note->name, note->output);
+		log_message(ABOUT(SESSION_RECOVERED, .session = note->name, .output = note->output),
+			    "session %s was killed, and its files in %s have been recovered", note->name,
+			    note->output);
 	return r < 0 || !extent ? r : recover_extent(&config, extent);
 }
 
@@ -255,8 +260,9 @@ bool recovery_end(struct recovery *recovery)
 	atomic_store(&recovery->cancel, true);
 	expect(recovery, 0);
 	if (recovery->started && !thread_ends(recovery, clocks_mono_ns() + END_NS)) {
-		log_error("the recovery of a killed session waits for a disk that does not answer: the daemon ends without "
-			  "waiting for it");
+		log_message(ABOUT(LEFT_BEHIND),
+			    "the recovery of a killed session waits for a disk that does not answer: the daemon ends "
+			    "without waiting for it");
 		return false;
 	}
 	recovery_free(recovery);

@@ -64,8 +64,9 @@ static void move_note(const char *state_dir, const char *id)
 
 static void refuse(const char *name, int r, const struct engine_error *error)
 {
-	log_error("session %s does not go on: %s%s%s", name, error->parameter,
-		  *error->parameter ? ": " : "", *error->message ? error->message : strerror(-r));
+	log_message(ABOUT(SESSION_NOT_RESUMED, .session = name, .error = -r),
+		    "session %s does not go on: %s%s%s", name, error->parameter, *error->parameter ? ": " : "",
+		    *error->message ? error->message : strerror(-r));
 }
 
 /* A session that is still starting when the daemon ends keeps its note and continues at the next start. */
@@ -73,11 +74,12 @@ static void on_started(int result, struct json_object *session, const struct eng
 		       void *userdata)
 {
 	_cleanup_json_ struct json_object *status = session;
+	const char *output = json_object_get_string(json_object_object_get(status, "output"));
 	struct resumption *resumption = userdata;
 
 	if (result >= 0)
-		log_notice("session %s goes on in %s", resumption->name,
-			   json_object_get_string(json_object_object_get(status, "output")) ?: "memory");
+		log_message(ABOUT(SESSION_RESUMED, .session = resumption->name, .output = output ?: "memory"),
+			    "session %s goes on in %s", resumption->name, output ?: "memory");
 	else if (result != -ESHUTDOWN)
 		refuse(resumption->name, result, error);
 	if (result != -ESHUTDOWN)
@@ -133,7 +135,8 @@ static void resume_session(const struct resuming *resuming, const struct running
 	int r;
 
 	if (refused) {
-		log_notice("session %s does not go on: %s", note->name, refused);
+		log_message(ABOUT(SESSION_NOT_RESUMED, .session = note->name),
+			    "session %s does not go on: %s", note->name, refused);
 		move_note(state_dir, note->id);
 		return;
 	}

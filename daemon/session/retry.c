@@ -43,7 +43,8 @@ static void tell(struct retry *retry, const struct retry_config *config, int r, 
 	pthread_mutex_lock(&retry->lock);
 	if (strcmp(retry->trouble, text) != 0) {
 		snprintf(retry->trouble, sizeof(retry->trouble), "%s", text);
-		log_warning("session %s does not go on yet, and tries again: %s", config->session, text);
+		log_message(ABOUT(SESSION_WAITS, .session = config->session, .error = -r),
+			    "session %s does not go on yet, and tries again: %s", config->session, text);
 	}
 	pthread_mutex_unlock(&retry->lock);
 }

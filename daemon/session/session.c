@@ -108,7 +108,8 @@ void session_end(struct session *session, const char *reason)
 	if (session->reason)
 		return;
 	if (strcmp(reason, SESSION_STOPPED) != 0)
-		log_info("session %s ends: %s", session->spec.name, reason);
+		log_message(ABOUT(SESSION_ENDED, .session = session->spec.name, .reason = reason),
+			    "session %s ends: %s", session->spec.name, reason);
 	session->reason = reason;
 	if (session->state == SESSION_STARTING) {
 		cancel(session);
@@ -137,8 +138,9 @@ void session_await_end(struct session *session, uint64_t until_ns)
 	const struct row_sink_ops *ops = session->sink->ops;
 
 	if (ops->await && !ops->await(session->sink, until_ns)) {
-		log_error("session %s: its disk does not answer, and the daemon ends without waiting for it; "
-			  "rows that were not written by now are missing in %s", session->spec.name, session->output);
+		log_message(ABOUT(LEFT_BEHIND, .session = session->spec.name, .output = session->output),
+			    "session %s: its disk does not answer, and the daemon ends without waiting for it; rows "
+			    "that were not written by now are missing in %s", session->spec.name, session->output);
 		session->context->hung = session->context->abandoned = true;
 		session->left_behind = true;
 	}
@@ -325,7 +327,8 @@ void session_await_opening(struct session *session, uint64_t until_ns)
 {
 	if (!session->opening || opening_wait(session->opening, until_ns))
 		return;
-	log_warning("session %s: its disk does not answer, so it ends before it has begun", session->spec.name);
+	log_message(ABOUT(LEFT_BEHIND, .session = session->spec.name),
+		    "session %s: its disk does not answer, so it ends before it has begun", session->spec.name);
 	opening_abandon(TAKE(session->opening));
 	session->context->abandoned = true;
 	enter(session, SESSION_FAILED);

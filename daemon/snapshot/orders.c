@@ -98,8 +98,9 @@ static void order_end(struct order *order, const struct snapshot_state *state)
 	void *userdata = order->userdata;
 
 	if (last.error && last.error != -ECANCELED)
-		log_warning("%s snapshot%s%s failed: %s", snapshot_kind_name(kind), order->session ? " of session " : "",
-			    order->session ?: "", last.message);
+		log_message(ABOUT(SNAPSHOT_FAILED, .session = order->session, .error = -last.error),
+			    "%s snapshot%s%s failed: %s", snapshot_kind_name(kind),
+			    order->session ? " of session " : "", order->session ?: "", last.message);
 	order_free(order);
 	handler(kind, &last, userdata);
 }

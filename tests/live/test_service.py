@@ -4,14 +4,17 @@ import errno
 import grp
 import json
 import os
+import re
 
-from lib import rows
+from lib import reads, rows
 from lib.ctl import Ctl, Session
 from lib.match import Matcher
 from lib.member import Member
 from lib.registry import Failure, Skip, check, equal, test, wait_for
+from lib.world import find_key
 
 DROP_IN = '/run/systemd/system/iotracerd.service.d'
+CATALOGUES = '/usr/lib/systemd/catalog'
 SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
 EXPOSURE = 4.9  # that of `systemd-analyze security`, at most
 
@@ -143,6 +146,55 @@ def confined(world):
     told = world.command('systemd-analyze', 'security', '--no-pager', '--threshold=%d' % (EXPOSURE * 10), 'iotracerd',
                          check=False)
     check(not told.returncode, 'more exposed than %.1f' % EXPOSURE, *told.stdout.splitlines()[-3:], *told.stderr.splitlines())
+
+
+def entries(world, session):
+    """What the journal has about a session, by the names of the kinds: each message with its fields."""
+    with open(os.path.join(CATALOGUES, 'iotracer.catalog'), encoding='utf-8') as file:
+        subjects = dict(re.findall(r'^-- ([0-9a-f]{32})\nSubject: (.*)$', file.read(), re.M))
+    found = {}
+    world.command('journalctl', '--sync')
+    for line in world.command('journalctl', '-u', 'iotracerd', '-o', 'json',
+                              'IOTRACER_SESSION=' + session).stdout.splitlines():
+        entry = json.loads(line)
+        found.setdefault(subjects[entry['MESSAGE_ID']].replace('@IOTRACER_SESSION@', 'S'), []).append(entry)
+    return found
+
+
+@test
+def messages(world):
+    """The journal has fields of what sessions do and lose, once for what goes on; its catalogue explains them."""
+    ctl = running(world)
+    mount = world.tmpfs(1 << 20)
+    name = os.path.basename(world.path('told'))
+    session = Session(ctl, name, os.path.join(mount, 'trace'), (*reads.OPTIONS, '--no-snapshots'), lossless=False)
+    with reads.Reads(reads.deep(world.path('deep'))) as load:
+        session.start()
+        world.undo.callback(ctl.run, 'stop', name)
+        for _ in range(3):
+            done = load.done
+            load.go(1000)
+            wait_for('rows to be lost', lambda: find_key(session.status(), 'lost')['disk'] > done)
+        final = session.stop()
+    lost = find_key(final, 'lost')['disk']
+    told = entries(world, name)
+    start, = told['Session S records']
+    equal((start['PRIORITY'], start['IOTRACER_UID'], start['SYSLOG_IDENTIFIER']), ('6', '0', 'iotracerd'), 'start')
+    equal(len(told['Session S was stopped']), 1, 'told of the stop')
+    losses = told['Session S lost @IOTRACER_ROWS@ rows of @IOTRACER_STREAM@: @IOTRACER_CAUSE@']
+    equal({(one['IOTRACER_STREAM'], one['IOTRACER_CAUSE'], one['PRIORITY']) for one in losses},
+          {('vfs', 'disk', '4')}, 'losses')
+    equal(sum(int(one['IOTRACER_ROWS']) for one in losses), lost, 'rows lost')
+    check(len(losses) <= 3, 'the journal is flooded', *losses)
+    check(all(one['IOTRACER_FROM'] < one['IOTRACER_TO'] for one in losses), 'times', *losses)
+    refused = json.loads(world.command('journalctl', '-u', 'iotracerd', '-o', 'json',
+                                       'IOTRACER_OUTPUT=' + session.output, 'ERRNO=%d' % errno.ENOSPC).stdout
+                         .splitlines()[0])
+    equal((refused['PRIORITY'], refused['IOTRACER_STREAM']), ('3', 'vfs'), 'a disk that is full')
+    world.command('journalctl', '--update-catalog')  # as a package does when it is installed
+    explained = world.command('journalctl', '-x', '--no-pager', '-u', 'iotracerd', 'IOTRACER_SESSION=' + name).stdout
+    check('Subject: Session %s lost ' % name in explained, 'journalctl -x does not explain',
+          *explained.splitlines()[-20:])
 
 
 @test

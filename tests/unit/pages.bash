@@ -34,4 +34,18 @@ for verb in $verbs; do
         grep -qE -- "^       $option(\$|[ =[])" <<<"$text" || fail "iotracectl(1) has no option $option of $verb"
     done
 done
+
+# The journal takes its catalogue, whole.
+if command -v journalctl >/dev/null; then
+    root=$(mktemp -d)
+    trap 'rm -r "$root"' EXIT
+    mkdir -p "$root/usr/lib/systemd/catalog" "$root/var/lib/systemd/catalog"
+    cp "$folder/iotracer.catalog" "$root/usr/lib/systemd/catalog/"
+    said=$(journalctl --root "$root" --update-catalog 2>&1) || fail "journalctl --update-catalog: $said"
+    known=$(journalctl --root "$root" --dump-catalog | grep -c '^-- ')
+    [[ $known -gt 20 && $known -eq $(grep -c '^-- ' "$folder/iotracer.catalog") ]] || fail "the journal knows $known messages"
+    for id in $(man -l "$folder/iotracerd.8" 2>/dev/null | grep -oE '^ +[0-9a-f]{32}'); do
+        journalctl --root "$root" --dump-catalog "$id" | grep -q '^Subject: .' || fail "the journal does not explain $id"
+    done
+fi
 [[ $failures -eq 0 ]]

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "writer/losses.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "clocks.h"
+#include "log.h"
 #include "suite.h"
 
 static struct losses *losses;
@@ -137,11 +139,60 @@ START_TEST(follows_a_cause_that_changes)
 }
 END_TEST
 
+static char told[8][512];
+static size_t told_count;
+
+void __wrap_log_message(const struct log_about *about, const char *format, ...);
+void __wrap_log_message(const struct log_about *about, const char *format, ...)
+{
+	(void)format;
+	ck_assert_int_eq(about->kind, LOG_ROWS_LOST);
+	ck_assert_str_eq(about->session, "session");
+	ck_assert_str_le(about->from, about->to);
+	snprintf(told[told_count++ % 8], sizeof(told[0]), "%s %s %d", about->stream, about->cause, (int)about->rows);
+}
+
+/* A stream and a cause at once, and then once within a minute, with all that was lost meanwhile; at the end all of it. */
+START_TEST(log_is_not_flooded)
+{
+	const uint64_t start = 1000, minute = LOSSES_LOG_EVERY_NS;
+
+	begin();
+	told_count = 0;
+	for (uint64_t second = 0; second < 59; second++) {
+		counts.rows[IOTR_VFS][LOSS_RING] += 2;
+		look();
+		losses_log(losses, start + second * 1000000000, false);
+	}
+	ck_assert_uint_eq(told_count, 1);
+	ck_assert_str_eq(told[0], "vfs ring 2");
+	counts.rows[IOTR_VFS][LOSS_DISK] += 5;
+	look();
+	losses_log(losses, start + minute - 1, false);
+	ck_assert_uint_eq(told_count, 2);
+	ck_assert_str_eq(told[1], "vfs disk 5");
+	losses_log(losses, start + minute, false);
+	ck_assert_uint_eq(told_count, 3);
+	ck_assert_str_eq(told[2], "vfs ring 116");
+	losses_log(losses, start + 3 * minute, true);
+	ck_assert_uint_eq(told_count, 3);
+	counts.rows[IOTR_VFS][LOSS_RING]++;
+	look();
+	losses_log(losses, start + minute + 1, false);
+	ck_assert_uint_eq(told_count, 3);
+	losses_log(losses, start + minute + 2, true);
+	ck_assert_uint_eq(told_count, 4);
+	ck_assert_str_eq(told[3], "vfs ring 1");
+	losses_free(losses);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, tells_when);
 	tcase_add_test(tests, is_bounded_and_adds_up);
 	tcase_add_test(tests, follows_a_cause_that_changes);
+	tcase_add_test(tests, log_is_not_flooded);
 }
 
 int main(void)

@@ -110,7 +110,8 @@ static int put_in_place(const struct pack *pack)
 				? -errno
 				: 0;
 		if (!error && unlinkat(pack->folder, kept->name, 0) < 0 && errno != ENOENT)
-			log_warning("%s: %s is compressed, and cannot be removed: %s", pack->trace->path, kept->name,
+			log_message(ABOUT(STORAGE_WAITS, .output = pack->trace->path, .error = errno),
+				    "%s: %s is compressed, and cannot be removed: %s", pack->trace->path, kept->name,
 				    strerror(errno));
 	}
 	pthread_mutex_lock(&storage->lock);
@@ -164,7 +165,8 @@ static int compress_segment(struct pack *pack, struct compressor *compressor)
 static void put_off(struct trace *trace, struct kept *kept, int error)
 {
 	if (keeper_is_strange(error)) {
-		log_warning("%s: %s stays uncompressed: %s", trace->path, kept->name, strerror(-error));
+		log_message(ABOUT(STORAGE_WAITS, .output = trace->path, .error = -error),
+			    "%s: %s stays uncompressed: %s", trace->path, kept->name, strerror(-error));
 		kept_set_state(trace, kept, KEPT_PLAIN);
 		return;
 	}

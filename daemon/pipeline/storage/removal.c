@@ -67,7 +67,8 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 	pthread_mutex_lock(&storage->lock);
 	trace->leaving -= bytes;
 	if (error && error != -ENOENT) {
-		log_warning("%s: %s cannot be removed, and is tried again: %s", trace->path, kept->name,
+		log_message(ABOUT(STORAGE_WAITS, .output = trace->path, .error = -error),
+			    "%s: %s cannot be removed, and is tried again: %s", trace->path, kept->name,
 			    strerror(-error));
 		kept_set_state(trace, kept, KEPT_PLAIN);
 		kept->stuck_ns = clocks_mono_ns() + RETRY_NS;

@@ -28,7 +28,8 @@ static void tell_later(struct trace *trace, int error)
 		    atomic_load(&trace->storage->stopping);
 
 	if (error != -ENOENT && (last || !trace->tell_tries))
-		log_warning("%s: the manifest cannot be written, and %s: %s", trace->path,
+		log_message(ABOUT(MANIFEST_NOT_WRITTEN, .output = trace->path, .error = -error),
+			    "%s: the manifest cannot be written, and %s: %s", trace->path,
 			    last ? "does not show the last files that were compressed or removed" : "is tried again",
 			    strerror(-error));
 	if (last || error == -ENOENT)

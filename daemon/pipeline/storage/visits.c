@@ -62,8 +62,8 @@ void visits_tell(struct storage *storage)
 		if (visit->kind == VISIT_REMOVAL || visit->told || !is_silent(visit, TELL_NS))
 			continue;
 		visit->told = true;
-		log_warning("%s: its disk does not answer: files there are neither compressed nor removed "
-			    "until it does",
-			    visit->trace->path);
+		log_message(ABOUT(STORAGE_WAITS, .output = visit->trace->path),
+			    "%s: its disk does not answer: files there are neither compressed nor removed until it "
+			    "does", visit->trace->path);
 	}
 }

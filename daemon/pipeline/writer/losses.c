@@ -2,6 +2,7 @@
 #include "losses.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct losses {
 	size_t count;
 	bool fresh; /* there are entries that losses_describe() has not returned yet */
 	struct entry unlogged[IOTR_STREAM_COUNT][LOSS_CAUSES]; /* not logged yet; rows 0: nothing */
+	uint64_t quiet_until_ns[IOTR_STREAM_COUNT][LOSS_CAUSES]; /* CLOCK_MONOTONIC: no line before; 0: there was none */
 };
 
 int losses_new(const char *session, struct losses **ret)
@@ -169,25 +171,46 @@ static const char *time_of(char text[CLOCKS_TEXT_MAX], uint64_t mono_ns)
 	return clocks_format(text, mono_ns + (uint64_t)clocks_at(mono_ns).offset_ns);
 }
 
-void losses_log(struct losses *losses)
+/* Whether `*ret` is to be logged: what of a stream and a cause was not yet, and is due. */
+static bool take_unlogged(struct losses *losses, enum iotr_stream stream, enum loss_cause cause, uint64_t now, bool last,
+			  struct entry *ret)
 {
-	struct entry unlogged[IOTR_STREAM_COUNT][LOSS_CAUSES];
-	char from[CLOCKS_TEXT_MAX], to[CLOCKS_TEXT_MAX];
+	struct entry *unlogged = &losses->unlogged[stream][cause];
+	uint64_t *quiet = &losses->quiet_until_ns[stream][cause];
+	bool due;
 
 	pthread_mutex_lock(&losses->lock);
-	memcpy(unlogged, losses->unlogged, sizeof(unlogged));
-	memset(losses->unlogged, 0, sizeof(losses->unlogged));
+	due = unlogged->rows && (last || now >= *quiet);
+	if (due) {
+		*ret = *unlogged;
+		*unlogged = (struct entry){ 0 };
+		*quiet = now + LOSSES_LOG_EVERY_NS;
+	}
 	pthread_mutex_unlock(&losses->lock);
-	for (enum iotr_stream stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++) {
-			const struct entry *entry = &unlogged[stream][cause];
+	return due;
+}
 
-			if (entry->rows)
-				log_warning("session %s: %llu rows of %s were lost between %s and %s, cause: %s",
-					    losses->session, (unsigned long long)entry->rows,
-					    iotr_schemas[stream].flag, time_of(from, entry->from_ns),
-					    time_of(to, entry->to_ns), loss_names[cause]);
-		}
+static void log_entry(const struct losses *losses, enum iotr_stream stream, enum loss_cause cause,
+		      const struct entry *entry)
+{
+	char from[CLOCKS_TEXT_MAX], to[CLOCKS_TEXT_MAX];
+
+	time_of(from, entry->from_ns);
+	time_of(to, entry->to_ns);
+	log_message(ABOUT(ROWS_LOST, .session = losses->session, .stream = iotr_schemas[stream].flag,
+			  .cause = loss_names[cause], .rows = entry->rows, .from = from, .to = to),
+		    "session %s: %" PRIu64 " rows of %s were lost between %s and %s, cause: %s", losses->session,
+		    entry->rows, iotr_schemas[stream].flag, from, to, loss_names[cause]);
+}
+
+void losses_log(struct losses *losses, uint64_t now, bool last)
+{
+	struct entry entry;
+
+	for (enum iotr_stream stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++)
+			if (take_unlogged(losses, stream, cause, now, last, &entry))
+				log_entry(losses, stream, cause, &entry);
 }
 
 static struct json_object *describe(const struct entry *entry)

@@ -48,8 +48,12 @@ void losses_free(struct losses *losses); /* takes NULL */
 typedef void (*losses_read)(struct losses_counts *counts, void *userdata);
 bool losses_look(struct losses *losses, losses_read read, void *userdata, struct losses_counts *ret);
 
-/* Logs a line for each stream and cause of which rows were lost since the last call. */
-void losses_log(struct losses *losses);
+/*
+ * Logs a line for each stream and cause of which rows were lost that no line has told of: at once, and then once within
+ * LOSSES_LOG_EVERY_NS. `last`: nothing waits for a later call. `now`: CLOCK_MONOTONIC.
+ */
+#define LOSSES_LOG_EVERY_NS (60 * 1000000000ULL)
+void losses_log(struct losses *losses, uint64_t now, bool last);
 
 /*
  * New array of the latest entries, oldest first, at most `most`: {stream, cause, rows, from, to,

@@ -41,7 +41,7 @@ void writer_look(struct writer *writer)
 {
 	bool fresh = losses_look(writer->losses, writer_read_losses, writer, NULL);
 
-	losses_log(writer->losses);
+	losses_log(writer->losses, clocks_mono_ns(), false);
 	if (!fresh || atomic_exchange(&writer->losses_due, true))
 		return;
 	eventfd_write(writer->eventfd, 1);

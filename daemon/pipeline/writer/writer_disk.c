@@ -77,8 +77,9 @@ static void end_stall(struct writer *writer, uint64_t now)
 
 	stall->to_realtime_ns = realtime(now);
 	seconds = (double)(stall->to_realtime_ns - stall->from_realtime_ns) / 1e9;
-	log_warning("%s: the disk did not answer for %.1f s; %llu rows were lost", writer->output,
-		    seconds, (unsigned long long)stall->lost);
+	log_message(ABOUT(DISK_STALLED, .output = writer->output, .rows = stall->lost),
+		    "%s: the disk did not answer for %.1f s; %llu rows were lost", writer->output, seconds,
+		    (unsigned long long)stall->lost);
 	add_error(writer, stall);
 	memset(stall, 0, sizeof(*stall));
 	writer->manifest_due = true;
@@ -136,16 +137,19 @@ static void note_stream(struct writer *writer, struct writer_stream *stream)
 {
 	const char *flag = iotr_schemas[stream->sink.stream].flag;
 	int error = atomic_load_explicit(&stream->sink.error, memory_order_relaxed);
+	uint64_t lost = atomic_load(&stream->sink.lost);
 
 	if (!error == !stream->failing)
 		return;
 	stream->failing = error;
 	if (error)
-		log_error("%s: rows of %s cannot be written, and are lost until they can: %s", writer->output, flag,
-			  strerror(-error));
+		log_message(ABOUT(DISK_REFUSES, .output = writer->output, .stream = flag, .error = -error),
+			    "%s: rows of %s cannot be written, and are lost until they can: %s", writer->output, flag,
+			    strerror(-error));
 	else
-		log_notice("%s: rows of %s are written again; %llu were lost", writer->output, flag,
-			   (unsigned long long)atomic_load(&stream->sink.lost));
+		log_message(ABOUT(DISK_TAKES, .output = writer->output, .stream = flag, .rows = lost),
+			    "%s: rows of %s are written again; %llu were lost", writer->output, flag,
+			    (unsigned long long)lost);
 }
 
 static void begin_error(struct writer *writer, int error)

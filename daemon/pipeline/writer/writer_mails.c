@@ -52,7 +52,7 @@ int writer_do_stop(void *owner, struct mail *mail)
 	writer->ended = true;
 	writer->flush_at = writer->rotate_at = 0; /* only the manifest is waited for from now on */
 	error = write_last_manifest(writer);
-	losses_log(writer->losses);
+	losses_log(writer->losses, clocks_mono_ns(), true);
 	FOR_EACH_STREAM (writer, stream)
 		writer->manifest_due |= stream->sink.unclosed != NULL;
 	return error;

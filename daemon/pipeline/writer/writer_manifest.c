@@ -75,10 +75,12 @@ int writer_write_manifest(struct writer *writer)
 	atomic_store(&writer->manifest_error, error);
 	writer->manifest_due = error < 0;
 	if (error && !before)
-		log_error("%s: the manifest cannot be written, and is tried again: %s", writer->output,
-			  strerror(-error));
+		log_message(ABOUT(MANIFEST_NOT_WRITTEN, .output = writer->output, .error = -error),
+			    "%s: the manifest cannot be written, and is tried again: %s", writer->output,
+			    strerror(-error));
 	else if (before && !error)
-		log_notice("%s: the manifest is written again", writer->output);
+		log_message(ABOUT(MANIFEST_WRITTEN, .output = writer->output),
+			    "%s: the manifest is written again", writer->output);
 	return error;
 }
 

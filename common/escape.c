@@ -110,3 +110,18 @@ size_t escape_cell(const char *text, size_t length, char *out)
 {
 	return escape(text, length, out, true);
 }
+
+static int digit_of(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+size_t escape_undo(const char *text, size_t length, unsigned char *byte)
+{
+	bool escape = length >= 4 && text[0] == '\\' && text[1] == 'x' && digit_of(text[2]) >= 0 && digit_of(text[3]) >= 0;
+
+	*byte = escape ? (unsigned char)(digit_of(text[2]) << 4 | digit_of(text[3])) : (unsigned char)*text;
+	return escape ? 4 : 1;
+}

@@ -21,3 +21,9 @@ size_t escape_text(const char *text, size_t length, char *out);
  * reads it need not find out from its first rows whether fields are.
  */
 size_t escape_cell(const char *text, size_t length, char *out);
+
+/*
+ * Undoes it for the character or the escape that such a text begins with; its length is at least 1. Returns how many bytes
+ * of the text `byte` stands for: 4 of an escape, else 1, of whatever byte.
+ */
+size_t escape_undo(const char *text, size_t length, unsigned char *byte);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "command_line/options.h"
 #include "output/complain.h"
 #include "output/json.h"
+#include "output/new_file.h"
 #include "output/text.h"
 #include "report/document.h"
 #include "report/page.h"
@@ -27,48 +27,22 @@ static int refuse_existing(const char *path)
 	return EXIT_FAILED;
 }
 
-/* Gives the finished file its name, under which there is nothing yet unless `force` is set. Returns 0 or an error. */
-static int take_name(const char *from, const char *path, bool force)
-{
-	if (force)
-		return rename(from, path) < 0 ? -errno : 0;
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
-		return 0;
-	/* Not every file system can; most of those have links. */
-	if (errno != EINVAL || link(from, path) < 0)
-		return -errno;
-	unlink(from);
-	return 0;
-}
-
 /* Writes the page beside what is there under that name, which stays as it is until the page is whole. */
 static int write_page(const char *path, struct json_object *document, bool force, uint64_t *size)
 {
-	char temporary[PATH_MAX];
-	_cleanup_fclose_ FILE *stream = NULL;
-	int fd = -1, r;
+	struct new_file file;
+	int r = new_file_open(&file, path, force);
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) < sizeof(temporary))
-		fd = mkostemp(temporary, O_CLOEXEC);
-	else
-		errno = ENAMETOOLONG;
-	stream = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!stream) {
-		complain(NULL, "%s: %s", path, strerror(errno));
-		return EXIT_FAILED;
+	if (r >= 0) {
+		page_write(file.stream, document);
+		r = new_file_keep(&file, size);
 	}
-	page_write(stream, document);
-	r = fflush(stream) || ferror(stream) ? -errno : 0;
-	*size = (uint64_t)ftello(stream);
-	if (r >= 0)
-		r = take_name(temporary, path, force);
-	if (r >= 0)
-		return EXIT_DONE;
-	unlink(temporary);
+	new_file_done(&file);
 	if (r == -EEXIST)
 		return refuse_existing(path);
-	complain(NULL, "%s: %s", path, strerror(-r));
-	return EXIT_FAILED;
+	if (r < 0)
+		complain(NULL, "%s: %s", path, strerror(-r));
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static void tell(const struct context *context, const char *path, const struct summary *summary, uint64_t size)

@@ -24,6 +24,7 @@ const struct verb *const verbs[] = {
 	&verb_show,
 	&verb_verify,
 	&verb_anonymize,
+	&verb_export,
 
 	&verb_streams,
 	&verb_doctor,

@@ -86,6 +86,33 @@ START_TEST(stays_within_its_length)
 }
 END_TEST
 
+START_TEST(undoes_each_byte)
+{
+	char byte = (char)_i, out[ESCAPE_MAX(1)];
+	size_t length = escape_cell(&byte, 1, out);
+	unsigned char undone;
+
+	ck_assert_uint_eq(escape_undo(out, length, &undone), length);
+	ck_assert_uint_eq(undone, (unsigned char)_i);
+}
+END_TEST
+
+/* What is no escape stands for itself. */
+START_TEST(undoes_nothing_else)
+{
+	static const char *const texts[] = { "\\", "\\x", "\\x4", "\\xg0", "\\x0G", "\\n41", "x41" };
+	unsigned char undone;
+
+	for (size_t i = 0; i < LENGTH(texts); i++) {
+		ck_assert_uint_eq(escape_undo(texts[i], strlen(texts[i]), &undone), 1);
+		ck_assert_int_eq(undone, texts[i][0]);
+	}
+	ck_assert_uint_eq(escape_undo("\\x41", 3, &undone), 1);
+	ck_assert_uint_eq(escape_undo("\\x41b", 5, &undone), 4);
+	ck_assert_int_eq(undone, 'A');
+}
+END_TEST
+
 /* What CSV gives a meaning to is escaped in cells alone. */
 START_TEST(cells_need_no_quotes)
 {
@@ -103,6 +130,8 @@ static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, escapes_each_byte, 0, 256);
 	tcase_add_test(tests, characters_are_whole);
+	tcase_add_loop_test(tests, undoes_each_byte, 0, 256);
+	tcase_add_test(tests, undoes_nothing_else);
 	tcase_add_loop_test(tests, escapes_sequences, 0, LENGTH(sequences));
 	tcase_add_test(tests, stays_within_its_length);
 	tcase_add_test(tests, cells_need_no_quotes);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "command_line/session_options.h"
+#include "export/fio.h"
+#include "output/complain.h"
+#include "output/json.h"
+#include "output/new_file.h"
+#include "output/text.h"
+#include "units.h"
+#include "verbs/chosen.h"
+
+#define BIT(stream) (1U << (stream))
+
+/* A format, by its option. */
+static const struct format {
+	const char *option;
+	const char *what;
+	uint32_t streams; /* that it can have */
+	bool one_stream;  /* of these one alone: both have the same bytes */
+	struct export_sink *(*begin)(FILE *stream);
+} formats[] = {
+	{ "fio", "a log that fio replays", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), true, fio_new },
+};
+
+enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
+
+static int take_format(const struct context *context, struct json_object *parameters, const struct format **ret)
+{
+	size_t given = 0;
+
+	for (size_t i = 0; i < FORMAT_COUNT; i++)
+		if (member_of(parameters, formats[i].option)) {
+			*ret = &formats[i];
+			given++;
+		}
+	if (given == 1)
+		return EXIT_DONE;
+	return complain_usage(context, given ? "give one format alone" : "give a format: --fio");
+}
+
+/* Whether the trace has the stream. */
+static bool has(const struct verify_trace *trace, enum iotr_stream stream)
+{
+	for (size_t i = 0; i < trace->stream_count; i++)
+		if (iotr_stream_find(trace->streams[i].flag) == (int)stream)
+			return true;
+	return false;
+}
+
+/* Leaves in the filter the streams that the trace and the format have. Of several where one can be, the first is taken. */
+static int take_streams(struct chosen *chosen, const struct format *format)
+{
+	uint32_t wanted = chosen->filter.streams & format->streams, found = 0;
+
+	if (format->one_stream && member_of(chosen->parameters, "streams") && wanted & (wanted - 1))
+		return complain_usage_of(chosen->context, "streams", "--%s: choose one of the streams: vfs or block",
+					 format->option);
+	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (wanted & BIT(stream) && has(&chosen->traces[0], (enum iotr_stream)stream) &&
+		    !(found && format->one_stream))
+			found |= BIT(stream);
+	chosen->filter.streams = found;
+	if (found)
+		return EXIT_DONE;
+	complain(NULL, "%s: it has none of the streams that --%s can have", chosen->names[0], format->option);
+	return EXIT_FAILED;
+}
+
+/* ---- rows ---- */
+
+static int put_rows(struct merge *merge, struct export_reader *reader, struct export_sink *sink, uint64_t *rows)
+{
+	struct merged_row *merged;
+	struct export_row row;
+	int r = 0;
+
+	while (!r && (merged = merge_next(merge, &r))) {
+		export_reader_read(reader, merged, &row);
+		r = sink->row(sink, &row);
+		free(merged);
+		++*rows;
+	}
+	return r ? r : sink->end(sink);
+}
+
+static int put_all(struct chosen *chosen, struct export_sink *sink, uint64_t *rows)
+{
+	struct merge *merge = merge_new(chosen->traces, chosen->count, &chosen->filter, &chosen->report);
+	struct export_reader *reader = export_reader_new();
+	int r = merge && reader ? put_rows(merge, reader, sink, rows) : -ENOMEM;
+
+	verify_progress_end(&chosen->report);
+	export_reader_free(reader);
+	if (merge)
+		merge_free(merge);
+	return r;
+}
+
+/* ---- what is said ---- */
+
+static void print_written(struct json_object *operations)
+{
+	json_object_object_foreach(operations, name, one) {
+		char rows[32], bytes[32];
+
+		if (number_of(one, "rows"))
+			printf("  %-8s  %s rows, %s\n", name, format_count(rows, sizeof(rows), number_of(one, "rows")),
+			       iotr_format_size(bytes, sizeof(bytes), number_of(one, "bytes")));
+	}
+}
+
+static void print_left_out(struct json_object *left_out)
+{
+	json_object_object_foreach(left_out, reason, count) {
+		char rows[32];
+
+		if (json_object_get_uint64(count))
+			put_line(stderr, "iotracectl: left out: %s rows, %s",
+				 format_count(rows, sizeof(rows), json_object_get_uint64(count)), reason);
+	}
+}
+
+static void tell(const struct chosen *chosen, const struct format *format, const char *path, uint64_t rows, uint64_t size,
+		 const struct export_sink *sink)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+	char count[32], bytes[32];
+
+	json_object_object_add(document, "output", json_escaped(path));
+	json_object_object_add(document, "format", json_object_new_string(format->option));
+	json_object_object_add(document, "rows", json_object_new_uint64(rows));
+	json_object_object_add(document, "bytes", json_object_new_uint64(size));
+	sink->tell(sink, document);
+	if (chosen->context->json) {
+		print_json(document);
+		return;
+	}
+	/* What was written to stdout is followed by nothing. */
+	if (strcmp(path, "-")) {
+		put_text(stdout, path);
+		printf(": %s rows read, %s of %s\n", format_count(count, sizeof(count), rows),
+		       iotr_format_size(bytes, sizeof(bytes), size), format->what);
+		print_written(member_of(document, "operations"));
+	}
+	print_left_out(member_of(document, "left_out"));
+}
+
+static int complain_of(const char *path, int error, const struct export_sink *sink)
+{
+	if (error == -EEXIST)
+		complain("Give another name.", "%s exists", path);
+	else if (sink && sink->message[0])
+		complain(NULL, "%s: %s", path, sink->message);
+	else
+		complain(NULL, "%s: %s", strcmp(path, "-") ? path : "standard output", strerror(-error));
+	/* It was told, so the end of the program need not try again. */
+	if (!strcmp(path, "-")) {
+		__fpurge(stdout);
+		clearerr(stdout);
+	}
+	return EXIT_FAILED;
+}
+
+static int export(struct chosen *chosen, const struct format *format, const char *path)
+{
+	struct export_sink *sink = NULL;
+	struct new_file file;
+	uint64_t rows = 0, size;
+	int r = new_file_open(&file, path, false), code;
+
+	if (r >= 0) {
+		sink = format->begin(file.stream);
+		r = sink ? put_all(chosen, sink, &rows) : -ENOMEM;
+	}
+	if (r >= 0)
+		r = new_file_keep(&file, &size);
+	new_file_done(&file);
+	code = r < 0 ? complain_of(path, r, sink) : chosen_tell_problems(chosen);
+	if (r >= 0)
+		tell(chosen, format, path, rows, size, sink);
+	if (sink)
+		sink->free(sink);
+	return code;
+}
+
+static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	const struct format *format;
+	struct chosen *chosen;
+	int code = take_format(context, parameters, &format);
+
+	(void)argc;
+	if (code != EXIT_DONE)
+		return code;
+	if (context->json && !strcmp(argv[1], "-"))
+		return complain_usage_of(context, "output", "with --json something else goes to stdout: name a file");
+	chosen = calloc(1, sizeof(*chosen));
+	if (!chosen)
+		return EXIT_FAILED;
+	/* A reader that goes away is told as an error. */
+	signal(SIGPIPE, SIG_IGN);
+	code = chosen_open(chosen, context, parameters, 1, argv);
+	if (code == EXIT_DONE)
+		code = take_streams(chosen, format);
+	if (code == EXIT_DONE)
+		code = export(chosen, format, argv[1]);
+	chosen_done(chosen);
+	free(chosen);
+	return code;
+}
+
+static const struct option_row own_rows[] = {
+	{ .name = "fio",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "fio",
+	  .help = "a log for fio --read_iolog: reads, writes and what is synchronised, of files, or of disks with --block" },
+};
+static const struct option_group own_options = OPTION_GROUP("Format", own_rows);
+static const struct option_group *const options[] = {
+	&own_options, &stream_options, &process_options, &filter_options, &span_options, NULL
+};
+
+const struct verb verb_export = {
+	.name = "export",
+	.run = run,
+	.group = VERBS_TRACES,
+	.synopsis = "DIR OUT --fio [STREAMS] [FILTERS] [SPAN]",
+	.summary = "write a trace as a file that other tools read; OUT is new, or - for stdout",
+	.options = options,
+	.arguments_min = 2,
+	.arguments_max = 2,
+};

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""iotracectl export: what it writes of given rows, what it refuses, and what it leaves behind.
+
+Usage: test_export.py IOTRACECTL"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+import export_trace  # noqa: E402
+from export_trace import MONO, make  # noqa: E402
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+FIO_HEAD, FIO_NAME_MAX, FIO_FILES_MAX, FIO_OPEN_MAX = 'fio version 3 iolog\n', 255, 1 << 18, 256
+
+
+def equal(got, wanted, what):
+    assert got == wanted, '%s: %r, and not %r' % (what, got, wanted)
+
+
+def fio_of(client, work, name, *options, **streams):
+    """The lines of a log, without its first, and the document."""
+    out = os.path.join(work, name + '.log')
+    document = client.json('export', make(os.path.join(work, name), **streams), out, '--fio', *options)
+    with open(out, encoding='utf-8') as file:
+        text = file.read()
+    assert text.startswith(FIO_HEAD), text[:100]
+    equal(document['bytes'], len(text.encode()), 'bytes')
+    return text[len(FIO_HEAD):].splitlines(), document
+
+
+def read(offset, size, **columns):
+    return {'offset': str(offset), 'size': '70000', 'bytes_completed': str(size), **columns}
+
+
+def fio_lines(client, work):
+    """Each operation with its time, in the order in which they began; what cannot be replayed is counted."""
+    rows = [read(4096, 100, mono_ns=str(MONO + 5_000_000)), read(0, 7, operation='WRITE', filename='/srv/b'),
+            read(8, 9, operation='DIO_WRITE', mono_ns=str(MONO + 2_500)),
+            read(8, 10, operation='DIO_READ', mono_ns=str(MONO + 3_999)),
+            {'operation': 'FSYNC', 'mono_ns': str(MONO + 4_000)}, {'operation': 'FDATASYNC', 'mono_ns': str(MONO + 6_000_000)},
+            {'operation': 'OPEN'}, {'operation': 'CLOSE'}, {'offset': '0', 'size': '5', 'errno': '5'}, read(0, 0),
+            read('', 5), read(0, 5, filename=''), read(0, 5, filename='pipe:[7]'), read(0, 1 << 32)]
+    lines, document = fio_of(client, work, 'lines', vfs=rows)
+    equal(lines, ['1 /srv/b add', '1 /srv/b open', '1 /srv/b write 0 7', '2 /srv/file add', '2 /srv/file open',
+                  '2 /srv/file write 8 9', '3 /srv/file read 8 10', '4 /srv/file sync 0 0', '5000 /srv/file read 4096 100',
+                  '6000 /srv/file datasync 0 0', '6000 /srv/b close', '6000 /srv/file close'], 'lines')
+    equal(document['operations'], {'read': {'rows': 2, 'bytes': 110}, 'write': {'rows': 2, 'bytes': 16},
+                                   'sync': {'rows': 1, 'bytes': 0}, 'datasync': {'rows': 1, 'bytes': 0},
+                                   'trim': {'rows': 0, 'bytes': 0}}, 'operations')
+    equal((document['rows'], document['files'], list(document['left_out'].values())), (14, 2, [2, 2, 4]), 'counts')
+
+
+def fio_disks(client, work):
+    rows = [{'sector': '8', 'size': '4096'}, {'operation': 'WRITE', 'sector': '0', 'size': '512', 'disk': 'cciss!c0d0'},
+            {'operation': 'DISCARD', 'sector': '16', 'size': '1024'}, {'operation': 'FLUSH', 'size': '0'},
+            {'sector': '0', 'size': '512', 'error': '5'}, {'sector': str(1 << 60), 'size': '512'},
+            {'sector': '0', 'size': '512', 'disk': '../etc/passwd'}, {'sector': '0', 'size': '512', 'disk': '..!etc!passwd'}]
+    lines, document = fio_of(client, work, 'disks', block=rows)
+    equal([line for line in lines if line.split()[2] not in ('add', 'open', 'close')],
+          ['1 /dev/sda read 4096 4096', '2 /dev/cciss/c0d0 write 0 512', '3 /dev/sda trim 8192 1024', '4 /dev/sda sync 0 0'],
+          'lines')
+    equal(list(document['left_out'].values()), [0, 1, 3], 'left out')
+    both = make(os.path.join(work, 'both'), vfs=[read(0, 5)], block=rows)
+    equal(client.json('export', both, os.path.join(work, 'v'), '--fio')['rows'], 1, 'rows of vfs, which is taken first')
+    equal(client.json('export', both, os.path.join(work, 'b'), '--fio', '--block')['rows'], 8, 'rows of block')
+    assert '--fio: choose one' in client.run(2, 'export', both, os.path.join(work, 'n'), '--fio', '--all')[1]
+
+
+def fio_names(client, work):
+    """No two names become one, and none ends a line or a word."""
+    names = {r'/a\x2cb': '/a,b', '/a b': r'/a\x20b', r'/a\x5cx20b': r'/a\x5cx20b', r'/a\x0a1\x20x': r'/a\x0a1\x20x',
+             '/\u00e9': '/\u00e9', r'/\x41': '/A', '/' + 'l' * (FIO_NAME_MAX - 1): '/' + 'l' * (FIO_NAME_MAX - 1),
+             '/a\x1b[31m': r'/a\x1b[31m'}
+    rows = [read(0, 1, filename=name) for name in [*names, '/' + 'l' * FIO_NAME_MAX, '/' + ' ' * 64]]
+    lines, document = fio_of(client, work, 'names', vfs=rows)
+    equal([line.split(' ')[1] for line in lines if line.endswith(' add')], list(names.values()), 'names')
+    equal(document['left_out']['no offset, or no path that fio takes'], 2, 'names that are too long')
+    rows = [read(0, 1, filename='/f%d' % (number % 300)) for number in range(1000)]
+    lines, _ = fio_of(client, work, 'many', vfs=rows)
+    is_open, most = set(), 0
+    for line in lines:
+        _, name, what = line.split(' ')[:3]
+        if what == 'open':
+            assert name not in is_open, line
+            is_open.add(name)
+        elif what == 'close':
+            is_open.remove(name)
+        elif what == 'read':
+            assert name in is_open, line
+        most = max(most, len(is_open))
+    equal((most, is_open, len(lines) > 2000), (FIO_OPEN_MAX, set(), True), 'files that are open at once')
+    rows = (read(0, 1, filename='/f%d' % number) for number in range(FIO_FILES_MAX + 1))
+    _, err = client.run(1, 'export', make(os.path.join(work, 'too-many'), vfs=rows), os.path.join(work, 'too-many.log'), '--fio')
+    assert 'more than %d files' % FIO_FILES_MAX in err, err
+
+
+def fio_runs(client, work):
+    """fio does what the rows say, as fast as it can."""
+    if not shutil.which('fio'):
+        return
+    files = os.path.join(work, 'files')
+    os.mkdir(files)
+    rows = [read(7 * number, 1 + 10 * number, operation='WRITE', filename=files + r'/a\x2c%d' % (number % 300))
+            for number in range(600)]
+    rows += [read(number, 1, filename=files + r'/a\x2c%d' % number) for number in range(300)]
+    rows += [{'operation': 'FSYNC', 'filename': files + r'/a\x2c0'}] * 3
+    _, document = fio_of(client, work, 'runs', vfs=rows)
+    done = subprocess.run(['fio', '--name=replay', '--read_iolog=' + os.path.join(work, 'runs.log'), '--ioengine=psync',
+                           '--replay_no_stall=1', '--output-format=json'], check=True, capture_output=True, text=True, cwd=work)
+    job = json.loads(done.stdout[done.stdout.index('{'):])['jobs'][0]
+    equal(job['error'], 0, 'error of fio')
+    for word in ('read', 'write', 'sync'):
+        equal((job[word]['total_ios'], job[word].get('io_bytes', 0)), tuple(document['operations'][word].values()), word)
+    equal((job['write']['total_ios'], job['write']['io_bytes']), (600, sum(1 + 10 * number for number in range(600))), 'writes')
+    equal(os.stat(files + '/a,299').st_size, 7 * 599 + 1 + 10 * 599, 'size of a file')
+
+
+def refused(client, work):
+    """What is there stays, and nothing is left behind by what failed."""
+    trace, out = make(os.path.join(work, 'trace'), vfs=[read(0, 5)] * 5000, cache=[{}]), os.path.join(work, 'mine')
+    other = make(os.path.join(work, 'other'), cache=[{'operation': 'HIT'}])
+    nothing = make(os.path.join(work, 'nothing'), vfs=[read(0, 0)])
+    with open(out, 'w', encoding='utf-8') as file:
+        file.write('mine')
+    os.symlink('nowhere', os.path.join(work, 'link'))
+    before = sorted(os.listdir(work))
+    for target in (out, os.path.join(work, 'link'), trace):
+        assert target + ' exists' in client.run(1, 'export', trace, target, '--fio')[1]
+    with open(out, encoding='utf-8') as file:
+        equal(file.read(), 'mine', 'what was there')
+    new = os.path.join(work, 'new')
+    for code, words, said in (
+            (2, (trace, new), 'give a format'), (2, (trace, '--fio'), 'an argument is missing'),
+            (2, (trace, '-', '--fio', '--json'), 'name a file'), (2, (trace, new, '--fio', '--since', 'never'), 'no time'),
+            (1, (work, new, '--fio'), 'manifest.json: it does not exist'), (1, (other, new, '--fio'), 'none of the streams'),
+            (1, (nothing, new, '--fio'), 'no row can be replayed'), (1, (trace, new + '/x', '--fio'), 'No such file')):
+        assert said in client.run(code, 'export', *words)[1], said
+    with open('/dev/full', 'w', encoding='utf-8') as full:
+        err = client.run(1, 'export', trace, '-', '--fio', stdout=full)[1]
+    equal(err, 'iotracectl: standard output: No space left on device\n', 'a full disk')
+    ours, theirs = os.pipe()
+    os.close(ours)
+    err = client.run(1, 'export', trace, '-', '--fio', stdout=theirs)[1]
+    os.close(theirs)
+    equal(err, 'iotracectl: standard output: Broken pipe\n', 'a reader that is gone')
+    equal(sorted(os.listdir(work)), before, 'files')
+
+
+def formats(client, work):
+    """The same of CSV and JSON lines, compressed or not, running or ended; and what is damaged is told."""
+    texts = set()
+    for name, options in (('csv', ()), ('gz', ('--gzip',)), ('jsonl', ('--format', 'jsonl')), ('running', ('--running',)),
+                          ('old', ('--schema', '1'))):
+        folder = os.path.join(work, name)
+        subprocess.run([sys.executable, os.path.join(HERE, 'make_trace.py'), folder, *options], check=True)
+        texts.add(client.run(0, 'export', folder, '-', '--fio')[0])
+    equal(len(texts), 1, 'different logs')
+    assert '/home/user/file read 0 4096\n' in texts.pop()
+    os.truncate(os.path.join(work, 'gz/fs/fs_000001.csv.gz'), 300)
+    out, err = client.run(1, 'export', os.path.join(work, 'gz'), '-', '--fio')
+    assert 'fs_000001.csv.gz' in err or 'gzip data end too early' in err, err
+    assert ' read 0 4096\n' in out, out
+
+
+def main():
+    client = export_trace.Client(sys.argv[1])
+    for test in (fio_lines, fio_disks, fio_names, fio_runs, refused, formats):
+        with tempfile.TemporaryDirectory() as work:
+            try:
+                test(client, work)
+            except AssertionError as error:
+                sys.exit('%s: %s' % (test.__name__, error))
+
+
+main()

@@ -156,11 +156,13 @@ static void print_missing(struct json_object *session, FILE *stream)
 
 	for (size_t i = 0; i < count_of(missing); i++) {
 		struct json_object *row = json_object_array_get_idx(missing, i);
+		const char *operation;
 
 		put_bad(stream, "missing");
 		put_text(stream, text_of(row, "stream", ""));
 		putc(' ', stream);
-		put_text(stream, text_of(row, "operation", ""));
+		operation = text_of(row, "operation", "");
+		put_text(stream, *operation ? operation : text_of(row, "hook", ""));
 		fputs(": ", stream);
 		put_text(stream, text_of(row, "reason", "no reason is known"));
 		putc('\n', stream);

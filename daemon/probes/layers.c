@@ -156,6 +156,22 @@ static bool is_attached(const struct bpf_program *program, const void *userdata)
 	return false;
 }
 
+/* What those programs would tell that note who made pages dirty, which are another object's. */
+static void dirtier_missing(struct layers *layers)
+{
+	struct dirtier_lack lacks[DIRTIER_LACKS];
+	size_t count = probes_dirtier_lacks(layers->probes, false, lacks);
+
+	for (size_t i = 0; i < count && layers->missing_count < LAYERS_MISSING; i++)
+		layers->missing[layers->missing_count++] = (struct layers_missing){
+			.layers = 1U << IOTR_LAYER_DEVICE_WRITE | 1U << IOTR_LAYER_FS_WRITE |
+				  1U << IOTR_LAYER_FS_METADATA_WRITE | 1U << IOTR_LAYER_FS_JOURNAL_WRITE,
+			.inexact = true,
+			.hook = lacks[i].hook,
+			.why = lacks[i].reason,
+		};
+}
+
 int layers_attach(struct layers *layers)
 {
 	struct bpf_program *program;
@@ -177,6 +193,7 @@ int layers_attach(struct layers *layers)
 		layers->links[layers->link_count++] = link;
 	}
 	layers->missing_count = missing_find(layers->object, is_attached, layers, layers->missing);
+	dirtier_missing(layers);
 	return layers->link_count ? 0 : failed;
 }
 

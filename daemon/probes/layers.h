@@ -35,6 +35,7 @@ int layers_load(struct probes *probes, struct layers **ret, char *why, size_t wh
 
 /*
  * Attaches the programs: from now on is counted. What cannot be attached is in layers_missing(). An error if nothing can.
+ * The programs of PROBES_DIRTIED have to be loaded before, as what they do not tell is there, too.
  * Main thread, as all that follow.
  */
 int layers_attach(struct layers *layers);

@@ -254,6 +254,11 @@ static bool program_loaded(const char *name, const void *userdata)
 	return false;
 }
 
+size_t probes_dirtier_lacks(const struct probes *probes, bool blocks, struct dirtier_lack lacks[DIRTIER_LACKS])
+{
+	return dirtier_lacks(program_loaded, probes, blocks, lacks);
+}
+
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason)
 {

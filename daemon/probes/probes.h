@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "control.h"
+#include "probes/dirtier_hooks.h"
 #include "probes/kernel.h"
 
 enum probes_level {
@@ -143,6 +144,9 @@ struct probes_runs {
 
 /* Sum over all programs since they were loaded. */
 void probes_runs(const struct probes *probes, struct probes_runs *runs);
+
+/* Hooks that tell who caused what is written later, and are lacking, when the programs are loaded: see dirtier_lacks(). */
+size_t probes_dirtier_lacks(const struct probes *probes, bool blocks, struct dirtier_lack lacks[DIRTIER_LACKS]);
 
 /* The hook that an operation is seen by, as it is shown to users; NULL: none, and `reason` says why. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,

@@ -65,6 +65,18 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 	check(checks, "memory of maps and rings", true, detail);
 }
 
+/* Whether it is known who caused what is written later. */
+static void check_dirtier(const struct probes *probes, struct json_object *checks)
+{
+	struct dirtier_lack lacks[DIRTIER_LACKS];
+	size_t count = probes_dirtier_lacks(probes, true, lacks);
+
+	for (size_t i = 0; i < count; i++)
+		check(checks, "dirtier", false, lacks[i].reason);
+	if (!count)
+		check(checks, "dirtier", true, "what is written back is of who made it dirty, and a journal's of who changed most");
+}
+
 static void add_verdict(struct json_object *entry, const struct selftest *selftest,
 			enum iotr_stream stream, size_t operation)
 {
@@ -108,6 +120,7 @@ static void answer(struct engine_doctor *request, const struct selftest *selftes
 	struct json_object *checks = json_object_new_array();
 
 	check_capabilities(probes, request->attached, checks);
+	check_dirtier(probes, checks);
 	check(checks, "self-test", !reason, reason ?: "the hooks were tried with I/O of its own");
 	check_operations(probes, selftest, checks);
 	request->handler(checks, request->userdata);

@@ -74,11 +74,30 @@ static void devices_missing(const struct probes *probes, const struct iotr_sessi
 	}
 }
 
+/* Without them there are rows of block requests, but not whose they are. */
+static void dirtier_missing(const struct probes *probes, struct json_object *missing)
+{
+	struct dirtier_lack lacks[DIRTIER_LACKS];
+	size_t count = probes_dirtier_lacks(probes, true, lacks);
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *entry = json_object_new_object();
+
+		add_string(entry, "stream", iotr_schemas[IOTR_BLOCK].flag);
+		add_string(entry, "operation", "");
+		add_string(entry, "hook", lacks[i].hook);
+		add_string(entry, "reason", lacks[i].reason);
+		json_object_array_add(missing, entry);
+	}
+}
+
 void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing)
 {
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		for (size_t i = 0; spec->streams >> stream & 1 && i < iotr_schemas[stream].operation_count; i++)
 			operation_missing(probes, stream, i, missing);
+	if (spec->streams & 1U << IOTR_BLOCK)
+		dirtier_missing(probes, missing);
 	devices_missing(probes, spec, missing);
 }
 

@@ -7,7 +7,10 @@
 #include "probes/hookset.h"
 #include "session_spec.h"
 
-/* Adds what a session cannot record to the array: {"stream", "operation", "reason"}. */
+/*
+ * Adds what a session cannot record to the array: {"stream", "operation", "reason"}; and with "hook" and an empty operation what
+ * its rows do not tell.
+ */
 void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing);
 
 /* Adds hooks that could not be attached, of those that are wished for. */

@@ -51,6 +51,7 @@ def every_hook(world):
         equal('test' in one, one['ok'] or one.get('test') == 'none', '%s: a hook, and a test' % name)
         equal(one.get('rows', 0) > 0, one.get('test') == 'rows', '%s: rows' % name)
     equal(found['block.SECURE_ERASE'], 'untried', 'what would destroy data')
+    equal([one['ok'] for one in checks if one['check'] == 'dirtier'], [True], 'hooks that tell whose is what is written back')
     equal(left(world), [], 'files that it left behind')
 
 

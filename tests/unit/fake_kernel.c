@@ -5,6 +5,7 @@
  *
  *   hookless=STREAM.OPERATION  there is no hook for it; without an operation, for none of the stream
  *   silent=STREAM.OPERATION    its hook gives no row
+ *   undirtied                  it does not tell who makes pages dirty
  *   loses=N                    for one row of N there is no room in the rings
  */
 #include <stdio.h>
@@ -42,12 +43,16 @@ static void take_operations(const char *word, struct iotr_operations operations[
 			iotr_operations_add(&operations[stream], i);
 }
 
+static const struct dirtier_lack undirtied = { "writeback_dirty_folio", "who made pages dirty is not known" };
+
 static void take_word(const char *word)
 {
 	if (!strncmp(word, "hookless=", 9))
 		take_operations(word, fake_probes.hookless);
 	else if (!strncmp(word, "silent=", 7))
 		take_operations(word, fake_ring.silent);
+	else if (!strcmp(word, "undirtied"))
+		fake_probes.lack = &undirtied;
 	else if (sscanf(word, "loses=%u", &fake_ring.loses) != 1)
 		refuse(word);
 }

@@ -325,6 +325,14 @@ enum probes_level probes_level(const struct probes *probes)
 	return PROBES_TRACEPOINT;
 }
 
+size_t probes_dirtier_lacks(const struct probes *probes, bool blocks, struct dirtier_lack lacks[DIRTIER_LACKS])
+{
+	(void)probes, (void)blocks;
+	if (fake_probes.lack)
+		lacks[0] = *fake_probes.lack;
+	return fake_probes.lack ? 1 : 0;
+}
+
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream, unsigned int operation,
 			const char **reason)
 {

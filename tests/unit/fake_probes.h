@@ -24,6 +24,7 @@ struct fake_probes {
 	const char *path_error;	   /* the error of looking for paths; NULL: it succeeds */
 	bool no_inodes;		   /* inodes are not seen yet, until fake_probes_loaded() */
 	bool loading;		   /* the programs are being loaded, until fake_probes_loaded() */
+	const struct dirtier_lack *lack; /* a hook of the dirtiers that there is none of; NULL: all are there */
 	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* operations without a hook */
 };
 

@@ -513,17 +513,20 @@ err 'the daemon has ended'
 expect 3 list
 
 # A kernel that lacks hooks and loses rows.
-FAKE_KERNEL='hookless=block.DISCARD hookless=drop silent=vfs.READ loses=10' start_daemon
+FAKE_KERNEL='undirtied hookless=block.DISCARD hookless=drop silent=vfs.READ loses=10' start_daemon
 expect 6 start partial --all
 err '^iotracectl: not recorded: block DISCARD: this kernel has no hook for it$'
 err '^iotracectl: not recorded: drop TCP_RETRANSMIT: '
+err '^iotracectl: not recorded: block: who made pages dirty is not known$'
 expect 1 start nohook --drop
 err '^iotracectl: this kernel has no hook for what was asked: the kernel refuses the hooks of these streams$'
 await 'losses' prints '^  vfs .* ([0-9,]+) \(ring \1\) ' status partial
 expect 0 status partial
 out '^  missing  block DISCARD: this kernel has no hook for it$'
+out '^  missing  block writeback_dirty_folio: who made pages dirty is not known$'
 expect 0 stop partial
 expect 6 doctor
+out '^no +dirtier +who made pages dirty is not known$'
 out '^no +vfs.READ +no row +fake$'
 out '^no +block.DISCARD +this kernel has no hook for it$'
 expect 6 doctor --json

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probes/dirtier_hooks.h"
+
+/* Two names in one row: either program will do, as kernels have the one hook or the other, or the same with other arguments. */
+static const struct {
+	const char *program, *or_program;
+	bool blocks;
+	struct dirtier_lack lack;
+} hooks[DIRTIER_LACKS] = {
+	{ "dirty_folio", "dirty_page", false,
+	  { "writeback_dirty_folio", "the kernel lacks or refuses writeback_dirty_folio, so who made pages dirty is not known, and what is "
+				     "written back is of unknown processes" } },
+	{ "journal_handle", NULL, false,
+	  { "jbd2_handle_stats", "the kernel refuses jbd2_handle_stats, so for whom a journal writes is not known" } },
+	{ "journal_commit", NULL, false,
+	  { "jbd2_start_commit", "the kernel refuses jbd2_start_commit, so for whom a journal writes is not known" } },
+	{ "bio_remap__3", "bio_remap__4", true,
+	  { "block_bio_remap", "the kernel lacks or refuses block_bio_remap, so what its threads pass on for stacked devices is of unknown "
+			       "processes" } },
+};
+
+size_t dirtier_lacks(bool (*loaded)(const char *program, const void *userdata), const void *userdata, bool blocks,
+		     struct dirtier_lack lacks[DIRTIER_LACKS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DIRTIER_LACKS; i++)
+		if ((blocks || !hooks[i].blocks) && !loaded(hooks[i].program, userdata) &&
+		    !(hooks[i].or_program && loaded(hooks[i].or_program, userdata)))
+			lacks[count++] = hooks[i].lack;
+	return count;
+}

@@ -125,6 +125,9 @@ int iotr_session_spec_copy(struct iotr_session_spec *to, const struct iotr_sessi
 	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
 		if (filters[filter].list)
 			list_set(to, filter, NULL, 0);
+	to->declared = from->declared ? strdup(from->declared) : NULL;
+	if (from->declared && !to->declared)
+		r = -ENOMEM;
 	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT && r >= 0; filter++)
 		if (filters[filter].list)
 			r = list_copy(to, from, filter);
@@ -136,6 +139,7 @@ void iotr_session_spec_done(struct iotr_session_spec *spec)
 	for (int filter = 0; filter < IOTR_SPEC_FILTER_COUNT; filter++)
 		if (filters[filter].list)
 			free(list_array(spec, filter));
+	free(spec->declared);
 	memset(spec, 0, sizeof(*spec));
 }
 

@@ -123,6 +123,7 @@ struct iotr_session_spec {
 	bool anonymize_host;       /* use the host's key, not one of the session's own */
 	uint64_t flight_recorder;  /* bytes of memory in which rows are kept; 0: they are written to files */
 	struct iotr_snapshots snapshots;
+	char *declared; /* definition as a file has it, as JSON without filters; NULL: a client started it */
 };
 
 /* Filters by the names of their parameters: the parts of a spec that can be copied separately. */

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The lines are read here and not by a library: of two bad lines inih tells one, an unknown section it does not tell,
- * an indented key it takes for more of the value before, and long values and those with a ';' it cuts.
- */
 #include "config.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "config_file.h"
 #include "config_parse.h"
 #include "log.h"
 #include "nearest.h"
@@ -27,10 +22,9 @@
 #include "settings.def"
 #include "units.h"
 
-#define OTHERS_WRITE 022
 #define SYSTEM	     "System " /* and a name: the section of a storage system's rules */
 
-enum { SECTION_MAX = 64, SIZE_MAX_FILE = 64 * 1024 };
+enum { SECTION_MAX = 64 };
 
 static const struct config defaults = {
 	.log_level = LOG_INFO,
@@ -106,18 +100,6 @@ static void tell_taken(const struct reader *reader, const char *key, const char 
 	if (reader->audience->listener)
 		reader->audience->listener(reader->section, key, value, reader->path, reader->line,
 					   reader->audience->userdata);
-}
-
-static char *strip(char *text)
-{
-	size_t length;
-
-	while (isspace((unsigned char)*text))
-		text++;
-	length = strlen(text);
-	while (length && isspace((unsigned char)text[length - 1]))
-		text[--length] = '\0';
-	return text;
 }
 
 static bool is_system(const char *section)
@@ -247,100 +229,18 @@ static void read_assignment(struct reader *reader, char *text)
 		return;
 	}
 	*equals = '\0';
-	set(reader, strip(text), strip(equals + 1));
+	set(reader, config_file_strip(text), config_file_strip(equals + 1));
 }
 
-static void read_line(struct reader *reader, char *line)
+static void read_line(unsigned number, char *text, void *userdata)
 {
-	char *text = strip(line);
+	struct reader *reader = userdata;
 
-	if (!*text || *text == '#' || *text == ';')
-		return;
+	reader->line = number;
 	if (*text == '[')
 		read_section(reader, text);
 	else if (!reader->skip)
 		read_assignment(reader, text);
-}
-
-/* A backslash at the end of a line stands for a space and the next line. */
-static bool continues(char *line)
-{
-	size_t length = strcspn(line, "\n");
-
-	line[length] = '\0';
-	if (!length || line[length - 1] != '\\')
-		return false;
-	line[length - 1] = ' ';
-	return true;
-}
-
-static int join(char **whole, const char *line)
-{
-	char *joined;
-
-	if (asprintf(&joined, "%s%s", *whole ?: "", line) < 0)
-		return -ENOMEM;
-	free(*whole);
-	*whole = joined;
-	return 0;
-}
-
-static int read_lines(struct reader *reader, FILE *file)
-{
-	_cleanup_free_ char *line = NULL, *whole = NULL;
-	unsigned number = 0;
-	size_t size = 0;
-
-	while (getline(&line, &size, file) >= 0) {
-		bool more = continues(line);
-
-		number++;
-		if (!whole)
-			reader->line = number;
-		if (join(&whole, line) < 0)
-			return -ENOMEM;
-		if (more)
-			continue;
-		read_line(reader, whole);
-		free(TAKE(whole));
-	}
-	if (whole)
-		read_line(reader, whole);
-	return ferror(file) ? -EIO : 0;
-}
-
-/* Returns NULL, or why the content of the file must not be trusted. */
-static const char *distrust(const struct stat *status)
-{
-	if (!S_ISREG(status->st_mode))
-		return "it is no regular file";
-	if (status->st_uid && status->st_uid != geteuid())
-		return "it belongs neither to root nor to the daemon's user";
-	if (status->st_mode & OTHERS_WRITE)
-		return "others than its owner may write it";
-	return status->st_size > SIZE_MAX_FILE ? "it is larger than 64 KiB" : NULL;
-}
-
-/*
- * The file decides what root does, hence distrust(). O_NONBLOCK, as opening a FIFO would wait for a writer.
- */
-static int open_file(const char *path, FILE **ret, const char **why)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) < 0)
-		return -errno;
-	if (S_ISDIR(status.st_mode))
-		return -EISDIR;
-	*why = distrust(&status);
-	if (*why)
-		return -EPERM;
-	*ret = fdopen(fd, "r");
-	if (!*ret)
-		return -ENOMEM;
-	take_fd(&fd);
-	return 0;
 }
 
 /* If `*why` is set, it explains the failure better than the error number. */
@@ -349,9 +249,9 @@ static int read_file(const char *path, const struct audience *audience, struct c
 {
 	struct reader reader = { .audience = audience, .path = path, .config = config };
 	_cleanup_fclose_ FILE *file = NULL;
-	int r = open_file(path, &file, why);
+	int r = config_file_open(AT_FDCWD, path, true, &file, why);
 
-	return r < 0 ? r : read_lines(&reader, file);
+	return r < 0 ? r : config_file_lines(file, read_line, &reader);
 }
 
 static void read_drop_in(const char *path, const struct audience *audience, struct config *config)

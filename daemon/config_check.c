@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "config.h"
 #include "escape.h"
+#include "session_file.h"
 
 /* What a file says may contain any byte; it must not command the terminal. */
 void config_finding_print(enum config_finding finding, const char *sentence)
@@ -30,11 +31,24 @@ static void on_finding(enum config_finding finding, const char *sentence, void *
 		*usable = false;
 }
 
+static void on_session(const char *name, struct iotr_session_spec *spec, void *userdata)
+{
+	(void)name, (void)spec, (void)userdata; /* what is wrong was told */
+}
+
 bool config_check(const char *path, bool required)
 {
+	char folder[PATH_MAX];
 	struct config config;
 	bool usable = true;
-	int r = config_examine(path, required, &config, on_finding, &usable);
+	int r = 0;
 
+	if (required && session_file_is(path)) {
+		session_file_check(path, on_finding, &usable);
+		return usable;
+	}
+	r = config_examine(path, required, &config, on_finding, &usable);
+	session_files_folder(path, folder);
+	session_files_read(folder, on_finding, on_session, &usable);
 	return r >= 0 && usable;
 }

@@ -7,9 +7,9 @@
 #include "config.h"
 
 /*
- * Reads the file and its drop-ins as config_examine() does, and writes each finding to stderr as a line that
- * begins with file and line. Whether the configuration can be used: a name that nobody knows is a warning, as
- * it is for the daemon.
+ * Reads the file and its drop-ins as config_examine() does, and the files of sessions beside it, or one of these, and
+ * writes each finding to stderr as a line that begins with file and line. Whether all of it can be used: a name that nobody
+ * knows in a configuration is a warning, as it is for the daemon.
  */
 bool config_check(const char *path, bool required);
 

@@ -34,6 +34,7 @@
 #include "session/set.h"
 #include "session/tail.h"
 #include "session/tick.h"
+#include "spec/definition.h"
 
 #define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands */
 
@@ -369,6 +370,16 @@ int engine_rotate(struct engine *engine, const char *name, engine_handler handle
 int engine_status(struct engine *engine, const char *name, struct json_object **ret)
 {
 	return registry_status(engine->registry, name, ret);
+}
+
+int engine_definition(struct engine *engine, const char *name, struct json_object **ret)
+{
+	const struct session *session = registry_find(engine->registry, name);
+
+	if (!session)
+		return -ENOENT;
+	*ret = definition_note(&session->spec);
+	return 0;
 }
 
 /* ---- rows of a session ---- */

@@ -86,6 +86,12 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, co
 		 engine_start_handler handler, void *userdata, struct engine_error *error);
 
 /*
+ * New object: the definition of a session that has not ended, as definition_note() has it, filters as they are now; its
+ * member "declared" is that of the spec. -ENOENT.
+ */
+int engine_definition(struct engine *engine, const char *name, struct json_object **ret);
+
+/*
  * The result of a request that waits for the disk and so may end after the call. The handler is called once:
  * on the main loop, in engine_free(), or before the call returns. It owns the value.
  */

@@ -18,6 +18,7 @@
 #include "control/interfaces.h"
 #include "control/listener.h"
 #include "control/server.h"
+#include "declared.h"
 #include "engine.h"
 #include "escape.h"
 #include "instance.h"
@@ -30,6 +31,7 @@ struct manager {
 	struct config config;
 	sd_event *event;
 	struct engine *engine;
+	struct declared *declared; /* sessions of files */
 	struct server *server;
 	struct control control;
 	int lock;
@@ -138,14 +140,16 @@ static int reload(void *userdata, struct json_object *errors, struct json_object
 
 	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_usec());
 	r = examine_config(manager->options, &fresh, &findings);
-	if (r >= 0)
+	if (r >= 0) {
 		apply_config(manager, &fresh);
-	if (r >= 0)
-		log_message(ABOUT(CONFIG_LOADED), "configuration reloaded");
-	else
+		declared_apply(manager->declared, on_finding, &findings);
+		log_message(ABOUT(CONFIG_LOADED), "configuration reloaded%s",
+			    json_object_array_length(errors) ? ", but for the sessions of the files above" : "");
+	}
+	if (r < 0)
 		log_message(ABOUT(CONFIG_WRONG),
-			    "configuration not reloaded, because of the errors above: all settings stay as they "
-			    "were");
+			    "configuration not reloaded, because of the errors above: all settings and sessions stay as "
+			    "they were");
 	sd_notify(false, "READY=1");
 	return r;
 }
@@ -199,6 +203,18 @@ static int load_engine(struct manager *manager)
 	if (r < 0)
 		log_message(ABOUT(START_FAILED, .error = -r),
 			    "nothing can be traced: %s", *error.message ? error.message : strerror(-r));
+	return r;
+}
+
+/* Those that went on are there already. */
+static int start_declared(struct manager *manager)
+{
+	_cleanup_json_ struct json_object *errors = json_object_new_array(), *warnings = json_object_new_array();
+	struct findings findings = { errors, warnings };
+	int r = declared_new(manager->engine, config_path(manager->options), &manager->declared);
+
+	if (r >= 0)
+		declared_apply(manager->declared, on_finding, &findings);
 	return r;
 }
 
@@ -375,6 +391,8 @@ static int start(struct manager *manager)
 		return r;
 	find_groups(&manager->control);
 	r = load_engine(manager);
+	if (r >= 0)
+		r = start_declared(manager);
 	if (r < 0)
 		return r;
 	return serve(manager, first, inherited);
@@ -422,7 +440,10 @@ bool manager_free(struct manager *manager)
 	server_free(manager->server);
 	if (manager->socket_ours)
 		unlink(manager->socket);
+	if (manager->declared)
+		declared_end(manager->declared);
 	ended = engine_free(manager->engine);
+	declared_free(manager->declared);
 	sd_event_unref(manager->event);
 	if (manager->lock >= 0)
 		close(manager->lock);

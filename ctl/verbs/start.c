@@ -12,6 +12,7 @@
 #include "output/text.h"
 #include "request/request.h"
 #include "request/unit_names.h"
+#include "verbs/declaration.h"
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
@@ -23,6 +24,8 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	take_name(parameters, argc, argv);
 	if (!member_of(parameters, "streams"))
 		return complain_usage(context, "no stream was given: use --vfs, --block or --all");
+	if (member_of(parameters, "print_session"))
+		return print_declaration(context, parameters);
 	code = request(context, "Start", parameters, &reply);
 	if (code != EXIT_DONE)
 		return code;
@@ -39,8 +42,15 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	return complain_missing(session) ? EXIT_PARTLY : EXIT_DONE;
 }
 
+static const struct option_row own_rows[] = {
+	{ .name = "print-session",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "print_session",
+	  .help = "start nothing, but print the file for /etc/iotracer/sessions.d/NAME.session that declares it" },
+};
+static const struct option_group own_options = OPTION_GROUP("Start", own_rows);
 static const struct option_group *const options[] = {
-	&stream_options, &process_options, &filter_options, &limit_options, &output_options,
+	&own_options, &stream_options, &process_options, &filter_options, &limit_options, &output_options,
 	&memory_options, &snapshot_options, NULL
 };
 

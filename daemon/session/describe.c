@@ -100,6 +100,8 @@ static void add_state(const struct session *session, struct json_object *status)
 	if (stand_in && session->wish.streams & 1U << IOTR_VFS)
 		add_string(status, "stand_in", stand_in);
 	add_u64(status, "owner_uid", session->owner.uid);
+	if (session->spec.declared)
+		add_flag(status, "declared", true);
 }
 
 static void add_definition(const struct session *session, struct json_object *status)

@@ -66,6 +66,12 @@ static bool is_continuation(const struct opening *opening)
 	return opening->before.output[0];
 }
 
+/* Whether it, or one like it, may have begun before: its folder may have files, and nobody waits for its start. */
+static bool comes_again(const struct opening *opening)
+{
+	return is_continuation(opening) || opening->spec.declared;
+}
+
 static bool is_cancelled(const struct opening *opening)
 {
 	return atomic_load(&opening->retry.cancelled);
@@ -94,8 +100,8 @@ static void on_folder(const char *path, void *userdata)
 }
 
 /*
- * A session that continues makes a new folder: inside the folder that the user named, which contains files by
- * now, otherwise in the default place. `parent` and `name` get the two parts of the folder that was named.
+ * A session that continues, or that a file declares, makes a new folder: inside the folder that the user named, which may
+ * contain files by now, otherwise in the default place. `parent` and `name` get the two parts of the folder that was named.
  */
 static int split_named(const struct opening *opening, char parent[PATH_MAX], const char **name)
 {
@@ -120,9 +126,9 @@ static int make_folder(struct opening *opening, struct engine_error *error)
 	char parent[PATH_MAX];
 	int r;
 
-	if (request.named[0] && is_continuation(opening)) {
+	if (request.named[0] && comes_again(opening)) {
 		const struct rights *own = rights_use(&opening->rights);
-		bool there = is_there(opening);
+		bool there = !is_continuation(opening) || is_there(opening);
 
 		rights_use(own);
 		if (!there)
@@ -290,14 +296,14 @@ static int find_paths(void *userdata, struct engine_error *error)
 	return r < 0 ? engine_fail(error, r, why.parameter, why.message) : 0;
 }
 
-/* Repeats the step until it succeeds, but only for a session that continues. */
+/* Repeats the step until it succeeds, but only for a session for whose start nobody waits. */
 static int try_step(struct opening *opening, retry_step step)
 {
 	const struct retry_config config = { .session = opening->note.name, .hide = opening->spec.anonymize,
 					     .ends_ns = opening->note.ends_ns };
 	struct engine_error *error = &opening->opened.error;
 
-	if (!is_continuation(opening))
+	if (!comes_again(opening))
 		return step(opening, error);
 	return retry_run(&opening->retry, &config, step, opening, error);
 }

@@ -92,6 +92,8 @@ static int read_note(const struct running_note *note, struct iotr_session_spec *
 		     struct engine_error *error)
 {
 	_cleanup_json_ struct json_object *arguments = NULL;
+	struct json_object *declared = NULL;
+	int r;
 
 	if (json_object_deep_copy(note->definition, &arguments, NULL) < 0)
 		return -ENOMEM;
@@ -99,7 +101,14 @@ static int read_note(const struct running_note *note, struct iotr_session_spec *
 	add_string(arguments, "name", note->name);
 	if (note->ends_ns)
 		add_u64(arguments, "duration_ns", note->ends_ns - clocks_realtime_ns());
-	return start_arguments_read(arguments, spec, error);
+	if (json_object_object_get_ex(arguments, "declared", &declared))
+		declared = json_object_get(declared);
+	json_object_object_del(arguments, "declared");
+	r = start_arguments_read(arguments, spec, error);
+	if (declared)
+		spec->declared = strdup(json_object_get_string(declared));
+	json_object_put(declared);
+	return r;
 }
 
 static int begin_again(const struct resuming *resuming, const struct running_note *note,

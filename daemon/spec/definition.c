@@ -176,6 +176,8 @@ struct json_object *definition_note(const struct iotr_session_spec *spec)
 
 	if (spec->output[0])
 		add_string(definition, "output", spec->output);
+	if (spec->declared)
+		add_string(definition, "declared", spec->declared);
 	return definition;
 }
 

@@ -17,7 +17,7 @@ for program in man mandoc; do
     command -v "$program" >/dev/null || { echo "there is no $program" && exit 77; }
 done
 
-for page in iotracectl.1 iotracerd.8 iotracerd.conf.5 iotracer-trace.5; do
+for page in iotracectl.1 iotracerd.8 iotracerd.conf.5 iotracer.session.5 iotracer-trace.5; do
     said=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$folder/$page" 2>&1 >/dev/null)
     [[ -z $said ]] || fail "man on $page: $said"
     said=$(mandoc -T lint -W warning "$folder/$page")

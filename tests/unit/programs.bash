@@ -237,6 +237,41 @@ check_config 1 "$work/none"
 err "^$work/none: No such file"
 check_config 2 "$work/good" "$work/none"
 
+# What --print-session prints is a session file with the same meaning; of each kind of option one.
+expect 0 start kept --vfs --cache --command 'a b,c' --min-latency 5ms --min-size 64K --errors --sample cache=10 --path '/srv/a,b' \
+	--operation READ,vfs.OPEN --duration 90s --max-size 2G --max-events 9 --format jsonl --anonymize=host --rotate-size off \
+	--compress none --no-snapshots --snapshot-system on --snapshot-process off --snapshot-depth 4 --print-session
+no_err
+cp "$work/out" "$work/kept"
+check_config 0 "$work/kept"
+no_err
+expect 0 start kept --vfs --print-session
+printf '# /etc/iotracer/sessions.d/kept.session\n[Session]\nvfs=yes\n' | cmp - "$work/out" || fail 'start --print-session'
+expect 2 start kept --vfs --pid 1 --print-session
+err '^iotracectl start: --pid: a file cannot declare it'
+expect 2 start kept --vfs --path "/a\\" --print-session
+err '^iotracectl start: --path: a line of a file cannot hold this value'
+mkdir "$work/sessions.d"
+sed 's/^duration=.*/duration=soon/' "$work/kept" >"$work/sessions.d/kept.session"
+said='iotracerd --check-config with a declared session'
+check_config 1 "$work/sessions.d/kept.session"
+err "^$work/sessions.d/kept.session:[0-9]+: duration=soon: write a time such as 30s"
+check_config 1 "$work/good"
+err "^$work/sessions.d/kept.session:[0-9]+: duration=soon: write a time such as 30s"
+expect 1 reload
+err "$work/sessions.d/kept.session:[0-9]+: duration=soon"
+printf '[Session]\nvfs=yes\n' >"$work/sessions.d/kept.session"
+expect 0 reload
+await 'the declared session runs' sh -c "'$client' --socket '$socket' list | grep -q '^kept  *running .* file '"
+expect 0 start other --vfs
+expect 0 list
+out '^other  *running .* client '
+rm "$work/sessions.d/kept.session"
+expect 0 reload
+await 'the declared session has ended' sh -c "! '$client' --socket '$socket' list | grep -q '^kept '"
+expect 0 stop other
+rm -r "$work/sessions.d"
+
 said='iotracerd --dump-config'
 printf '[Storage]\nKeepFree=2G\nMaxUse=20G\n[Daemon]\nResume=no\n[Daemon]\nResume=\n[System S]\nCommand=s\n' >"$work/good.d/1.conf"
 "$daemon" --config "$work/good" --dump-config >"$work/out" 2>"$work/err" || fail "$said"

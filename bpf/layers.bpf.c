@@ -114,12 +114,54 @@ int BPF_PROG(layers_rq_complete, struct request *request, int error, unsigned in
 
 /* ---- processes ---- */
 
+/* Of any task: task_tgid() may be that of the current one. */
+static __always_inline __u32 tgid_of(struct task_struct *task)
+{
+	return READ(struct task_struct, task, tgid);
+}
+
 static __always_inline bool is_known(struct task_struct *task)
 {
-	__u32 tgid = task_tgid(task);
+	__u32 tgid = tgid_of(task);
 	struct iotr_layer_process *known = bpf_map_lookup_elem(&layer_processes, &tgid);
 
 	return known && known->start_ns == started(task);
+}
+
+static __always_inline struct iotr_layer_family family_of(struct task_struct *task)
+{
+	return (struct iotr_layer_family){ tgid_of(task), (__u32)(started(task) / IOTR_LAYER_TICK_NS) };
+}
+
+/* A process that is begun is of the commands that its parent is of. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(layers_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct iotr_layer_family from = family_of(parent), to = family_of(child);
+	__u32 *commands = bpf_map_lookup_elem(&layer_families, &from), zero = 0, copy;
+	__u64 *unfollowed;
+
+	if (!commands || from.process == to.process)
+		return 0;
+	copy = *commands;
+	if (!bpf_map_update_elem(&layer_families, &to, &copy, BPF_ANY))
+		return 0;
+	unfollowed = bpf_map_lookup_elem(&layer_unfollowed, &zero);
+	if (unfollowed)
+		__sync_fetch_and_add(unfollowed, 1);
+	return 0;
+}
+
+/* One that has done nothing that is counted takes no room when it is gone. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(layers_free, struct task_struct *task)
+{
+	struct iotr_layer_family family = family_of(task);
+
+	if (family.process == (__u32)READ(struct task_struct, task, pid) && bpf_map_lookup_elem(&layer_families, &family) &&
+	    !is_known(task))
+		bpf_map_delete_elem(&layer_families, &family);
+	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")

@@ -11,6 +11,7 @@
 #include "layer_counts.h"
 
 #define LAYER_PROCESSES 4096 /* that are known, at most */
+#define LAYER_FAMILY 131072  /* processes of commands, at most */
 
 /* The daemon sets the sizes of those with one entry. */
 ARRAY_PER_CPU(layer_counts, struct iotr_layer_counts, 1);
@@ -23,6 +24,19 @@ struct {
 	__uint(max_entries, 1);
 	__type(value, __u32);
 } layer_free SEC(".maps");
+
+/*
+ * Processes of commands, with the commands as bits; see layers_follow() of the daemon. They stay when the process has ended, as
+ * what it wrote may reach the disk late.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* there are none but for a command */
+	__uint(max_entries, LAYER_FAMILY);
+	__type(key, struct iotr_layer_family);
+	__type(value, __u32);
+} layer_families SEC(".maps");
+ARRAY_OF(layer_unfollowed, __u64, 1, 0); /* processes for which there was no room there */
 
 /* A process: as in a key. Both 0: the kernel, or not known. */
 struct layer_origin {

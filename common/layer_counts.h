@@ -87,6 +87,17 @@ struct iotr_layer_process {
 	char executable[IOTR_LAYER_EXECUTABLE]; /* last component of its path, cut, NUL padded; empty: none is known */
 };
 
+/*
+ * A process of a command whose I/O is told apart, with all its descendants. A PID is not used again within so short a time, which
+ * is what procfs tells of when a process was started.
+ */
+struct iotr_layer_family {
+	__u32 process; /* as in struct iotr_layer_key */
+	__u32 started; /* start_ns there, in units of IOTR_LAYER_TICK_NS, as 32 bits */
+};
+
+#define IOTR_LAYER_TICK_NS 10000000 /* 1 / USER_HZ */
+
 /* Indices of accounts that have no key. */
 enum {
 	IOTR_LAYER_OTHER, /* what found no room */

@@ -38,14 +38,42 @@ static int check_count(const struct context *context, int count, char **words)
 	return EXIT_DONE;
 }
 
+/* Which word is "--"; `count` if none is. */
+static int find_dashes(int count, char **words)
+{
+	int at = 0;
+
+	while (at < count && strcmp(words[at], "--") != 0)
+		at++;
+	return at;
+}
+
+/* The command of a verb that takes one behind "--". `*count` is that of all words, and becomes that of those before it. */
+static int take_command(const struct context *context, int *count, char **words, int *command_count, char ***command)
+{
+	int dashes = find_dashes(*count, words);
+
+	*command_count = 0;
+	*command = NULL;
+	if (dashes == *count)
+		return EXIT_DONE;
+	*command_count = *count - dashes - 1;
+	*command = words + dashes + 1;
+	*count = dashes;
+	return *command_count ? EXIT_DONE : complain_usage(context, "a command is missing behind '--'");
+}
+
 static int run_verb(struct context *context, int count, char **words)
 {
 	_cleanup_json_ struct json_object *parameters = json_object_new_object();
 	const struct verb *verb = context->verb;
-	int code;
+	int code = EXIT_DONE, command_count = 0;
+	char **command = NULL;
 
-	code = options_parse(context, verb->options, verb->ends_options_early, &count, words,
-			     parameters);
+	if (verb->command_last)
+		code = take_command(context, &count, words, &command_count, &command);
+	if (code == EXIT_DONE)
+		code = options_parse(context, verb->options, verb->ends_options_early, &count, words, parameters);
 	if (code != EXIT_DONE)
 		return code;
 	if (context->help) {
@@ -55,7 +83,8 @@ static int run_verb(struct context *context, int count, char **words)
 	code = check_count(context, count, words);
 	if (code != EXIT_DONE)
 		return code;
-	code = verb->run(context, parameters, count, words);
+	code = verb->command_last ? verb->run(context, parameters, command_count, command)
+				  : verb->run(context, parameters, count, words);
 	if (context->json && code != EXIT_DONE && code != EXIT_PARTLY)
 		complain_in_json();
 	return code;
@@ -64,7 +93,9 @@ static int run_verb(struct context *context, int count, char **words)
 /* Whether --json is among the words: an error may come before it is parsed. */
 static bool asks_for_json(int count, char **words)
 {
-	for (int i = 0; i < count && strcmp(words[i], "--"); i++)
+	int dashes = find_dashes(count, words);
+
+	for (int i = 0; i < dashes; i++)
 		if (!strcmp(words[i], "--json"))
 			return true;
 	return false;

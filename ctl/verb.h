@@ -46,4 +46,5 @@ struct verb {
 	int arguments_min;
 	int arguments_max;	 /* -1: any number */
 	bool ends_options_early; /* words after the first argument are not options of the client */
+	bool command_last;	 /* it takes no argument but a command, which stands behind "--" and is optional */
 };

@@ -188,6 +188,7 @@ struct engine_amplification_wish {
 	size_t system_count;
 	uint64_t count;	  /* how many groups the result has at most */
 	bool since_start; /* what was counted since the daemon counts all the time */
+	uint32_t pid;	  /* what this process and its descendants do from now on is told apart; 0: nothing is */
 };
 typedef void (*engine_begun_handler)(const struct engine_error *error, void *userdata);
 int engine_amplification_new(struct engine *engine, const struct engine_amplification_wish *wish,

@@ -159,11 +159,18 @@ static void add_bytes(struct table *table, struct json_object *group, const char
 	}
 }
 
+/* What the rows are of: of a command there is one alone, unless it is summed up by something. */
+static const char *heading_of(struct json_object *reply)
+{
+	return member_of(reply, "command") && !member_of(reply, "groups") ? "command" : text_of(reply, "by", "system");
+}
+
 typedef void (*adder)(struct table *table, struct json_object *group, const char *name);
 
 static void add_all(struct table *table, struct json_object *reply, adder add)
 {
 	struct json_object *groups = member_of(reply, "groups"), *others = member_of(reply, "others");
+	struct json_object *command = member_of(reply, "command");
 	const char *by = text_of(reply, "by", "system");
 	char name[NAME_SIZE];
 
@@ -174,8 +181,12 @@ static void add_all(struct table *table, struct json_object *reply, adder add)
 	}
 	if (others)
 		add(table, others, "(more)");
-	if (count_of(groups) != 1)
+	if (command) {
+		add(table, command, count_of(groups) ? "(command)" : text_of(command, "name", "(command)"));
+		add(table, member_of(reply, "all"), "(machine)");
+	} else if (count_of(groups) != 1) {
 		add(table, member_of(reply, "all"), "(all)");
+	}
 }
 
 static void print_summary(struct json_object *reply, const char *by, FILE *stream)
@@ -212,6 +223,9 @@ static void print_missing(struct json_object *reply, FILE *stream)
 		put_line(stream, "%s: %s", json_object_get_boolean(member_of(one, "inexact")) ? "Not exact" : "Not known",
 			 text_of(one, "reason", "?"));
 	}
+	if (number_of(reply, "unfollowed"))
+		put_line(stream, "Not known: what %s processes of the command did, for which there was no room",
+			 text_of(reply, "unfollowed", "?"));
 	if (number_of(reply, "missed"))
 		put_line(stream, "Not known: what the kernel left out %s times", text_of(reply, "missed", "?"));
 	if (!json_object_get_boolean(member_of(reply, "whole")))
@@ -222,11 +236,11 @@ void print_amplification(struct json_object *reply, FILE *stream)
 {
 	char by[32], time[32];
 
-	snprintf(by, sizeof(by), "%s", text_of(reply, "by", "system"));
+	snprintf(by, sizeof(by), "%s", heading_of(reply));
 	capitals(by);
 	fprintf(stream, "=== I/O Amplification Summary ===\nCounted for %s, since %s\n",
 		iotr_format_duration(time, sizeof(time), number_of(reply, "duration_ns")), text_of(reply, "since", "?"));
-	if (!count_of(member_of(reply, "groups"))) {
+	if (!count_of(member_of(reply, "groups")) && !member_of(reply, "command")) {
 		fputs("There was no I/O of files or disks.\n", stream);
 		print_missing(reply, stream);
 		return;
@@ -325,6 +339,7 @@ static void put_group(FILE *stream, struct json_object *group, const char *name)
 void print_amplification_csv(struct json_object *reply, FILE *stream)
 {
 	struct json_object *groups = member_of(reply, "groups"), *others = member_of(reply, "others");
+	struct json_object *command = member_of(reply, "command");
 	const char *by = text_of(reply, "by", "system");
 	char name[NAME_SIZE];
 
@@ -333,7 +348,8 @@ void print_amplification_csv(struct json_object *reply, FILE *stream)
 			"cache_bytes_read,cache_bytes_written,filesystem_bytes_read,filesystem_bytes_written,"
 			"device_bytes_read,device_bytes_written,avg_syscall_read_us,avg_syscall_write_us,"
 			"avg_block_read_us,avg_block_write_us,total_operations,"
-			"read_amplification_bytes,write_amplification_bytes,from_cache_bytes,not_back_bytes\n", by);
+			"read_amplification_bytes,write_amplification_bytes,from_cache_bytes,not_back_bytes\n",
+		heading_of(reply));
 	for (size_t i = 0; i < count_of(groups); i++) {
 		struct json_object *group = json_object_array_get_idx(groups, i);
 
@@ -341,4 +357,8 @@ void print_amplification_csv(struct json_object *reply, FILE *stream)
 	}
 	if (others)
 		put_group(stream, others, "(more)");
+	if (command) {
+		put_group(stream, command, count_of(groups) ? "(command)" : text_of(command, "name", "(command)"));
+		put_group(stream, member_of(reply, "all"), "(machine)");
+	}
 }

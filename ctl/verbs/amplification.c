@@ -12,6 +12,7 @@
 #include "output/json.h"
 #include "request/request.h"
 #include "units.h"
+#include "verbs/amplification_command.h"
 #include "verbs/interrupt.h"
 #include "verbs/live.h"
 
@@ -151,6 +152,24 @@ static void set_time(struct json_object *parameters, const char *key, uint64_t n
 	json_object_object_add(parameters, key, json_object_new_int64((int64_t)ns));
 }
 
+static void show_command(struct json_object *reply, const void *userdata)
+{
+	show(userdata, reply);
+}
+
+/* What a command does, and the machine meanwhile. */
+static int run_command(const struct view *view, char **command)
+{
+	static const char *const excluded[] = { "duration", "watch", "system" };
+	const bool given[] = { view->duration_ns, view->watch, member_of(view->parameters, "systems") };
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i])
+			return complain_usage_of(view->context, excluded[i], "--%s and a command exclude each other",
+						 excluded[i]);
+	return amplification_command(view->context, view->parameters, command, show_command, view);
+}
+
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
 	struct view view = { .context = context, .parameters = parameters,
@@ -160,10 +179,13 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	bool counted = false;
 	int code = EXIT_DONE;
 
-	(void)argc, (void)argv;
 	if (view.csv && context->json)
 		return complain_usage(context, "--csv and --json exclude each other");
 	json_object_object_del(parameters, "csv");
+	if (argc)
+		return run_command(&view, argv);
+	if (context->settle_ns)
+		return complain_usage_of(context, "settle", "--settle needs a command: -- COMMAND [ARGUMENT...]");
 	if (view.watch) {
 		set_time(parameters, "interval_ns", context->interval_ns);
 		return watch(&view);
@@ -188,13 +210,17 @@ static const struct option_row count_rows[] = {
 	  .kind = OPTION_INTERVAL,
 	  .value = "TIME",
 	  .help = "show it again at this interval [1s], over all since the begin, until Ctrl-C or --duration" },
+	{ .name = "settle",
+	  .kind = OPTION_SETTLE,
+	  .value = "TIME",
+	  .help = "when the command has ended, wait until what is dirty is written, for 30s or this time at most" },
 };
 static const struct option_row own_rows[] = {
 	{ .name = "by",
 	  .kind = OPTION_CHOICE,
 	  .parameter = "by",
 	  .value = "system|process|unit|container|device",
-	  .help = "sum up by this [system]" },
+	  .help = "sum up by this [system; of a command all of it]" },
 	{ .name = "system",
 	  .kind = OPTION_TEXTS,
 	  .parameter = "systems",
@@ -215,7 +241,8 @@ const struct verb verb_amplification = {
 	.name = "amplification",
 	.run = run,
 	.group = VERBS_LOOK,
-	.synopsis = "[--duration TIME] [--by WHAT] [--system NAME,...]",
+	.synopsis = "[--by WHAT] [--duration TIME | -- COMMAND [ARGUMENT...]]",
 	.summary = "count how often I/O multiplies on its way down to the disks",
 	.options = options,
+	.command_last = true,
 };

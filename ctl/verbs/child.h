@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Exit codes for a command that cannot be run, as shells have them. */
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
 struct child {
 	pid_t pid;
 	int release; /* writing releases the child, closing ends it */

@@ -20,8 +20,6 @@
 #include "verbs/record_snapshots.h"
 #include "verbs/settle.h"
 
-enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
-
 struct recording {
 	const struct context *context;
 	struct context quiet; /* a copy that prints no JSON, as the only document is printed at the end */

@@ -97,7 +97,7 @@ void settle(struct child *child, uint64_t most_ns)
 	if (!pid)
 		sync_all();
 	if (pid < 0) {
-		complain("What is dirty is written later, without rows.", "cannot wait until all is written: %s", strerror(errno));
+		complain("What is dirty is written later, and not seen here.", "cannot wait until all is written: %s", strerror(errno));
 		return;
 	}
 	while (!(ended = has_ended(pid)) && !interrupted && now_ns() < until)
@@ -105,7 +105,7 @@ void settle(struct child *child, uint64_t most_ns)
 	if (ended)
 		return;
 	kill(pid, SIGKILL);
-	complain("Some of it may be the command's; it is written later, without rows.",
+	complain("Some of it may be the command's; it is written later, and not seen here.",
 		 "after %s, %s are still to be written on this machine%s",
 		 iotr_format_duration(most, sizeof(most), most_ns - (until > now_ns() ? until - now_ns() : 0)),
 		 iotr_format_size(left, sizeof(left), dirty_bytes()), interrupted ? ", when a signal came" : "");

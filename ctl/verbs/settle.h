@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record --settle: what a command wrote is on the disks before its session ends. One thread. */
+/* --settle: what a command wrote is on the disks before what looks at it ends. One thread. */
 #pragma once
 
 #include <stdint.h>

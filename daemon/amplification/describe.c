@@ -232,8 +232,8 @@ static struct json_object *sum_describe(const struct counts *counts, const struc
 	return object;
 }
 
-void describe_groups(const struct group_list *list, size_t count, const struct surroundings *surroundings,
-		     struct json_object *object)
+void describe_groups(const struct group_list *list, const struct group_wish *wish, size_t count,
+		     const struct surroundings *surroundings, struct json_object *object)
 {
 	struct json_object *groups = json_object_new_array();
 	struct counts others = { 0 };
@@ -246,4 +246,5 @@ void describe_groups(const struct group_list *list, size_t count, const struct s
 	json_object_object_add(object, "groups", groups);
 	json_object_object_add(object, "others", list->count > count ? sum_describe(&others, surroundings) : NULL);
 	json_object_object_add(object, "all", sum_describe(&list->all, surroundings));
+	json_object_object_add(object, "command", wish->command ? sum_describe(&list->command, surroundings) : NULL);
 }

@@ -10,7 +10,8 @@
 #include "amplification/group.h"
 
 /*
- * Adds "groups", the first `count` of them, "others", the sum of those that are left, or null, and "all".
+ * Adds "groups", the first `count` of them, "others", the sum of those that are left, or null, "all", and, if a command was
+ * wished for, "command".
  */
-void describe_groups(const struct group_list *list, size_t count, const struct surroundings *surroundings,
+void describe_groups(const struct group_list *list, const struct group_wish *wish, size_t count, const struct surroundings *surroundings,
 		     struct json_object *object);

@@ -159,13 +159,17 @@ static void on_account(const struct process *process, uint32_t device, const str
 
 	if (!wanted(sorting->wish, process))
 		return;
+	counts_add(&sorting->list.all, counts);
+	if (process->commands & sorting->wish->command)
+		counts_add(&sorting->list.command, counts);
+	else if (sorting->wish->command && process->kind != PROCESS_OTHERS)
+		return;
 	group = describe(sorting, process, device, &like) ? find_or_add(sorting, &like) : NULL;
 	if (!group) {
 		sorting->failed = true;
 		return;
 	}
 	counts_add(&group->counts, counts);
-	counts_add(&sorting->list.all, counts);
 }
 
 static uint64_t weight(const struct group *group)

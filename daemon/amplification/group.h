@@ -32,12 +32,14 @@ struct group_list {
 	struct group *groups; /* those with names first, then by bytes */
 	size_t count;
 	struct counts all;
+	struct counts command; /* of the command's processes, if one was wished for */
 };
 
 struct group_wish {
 	enum group_by by;
 	const char *const *systems; /* these alone, without regard to case; NULL: all there is */
 	size_t system_count;
+	uint32_t command; /* groups are of its processes alone, and of those for which there was no room; 0: of all */
 	const char *sys; /* where sysfs is mounted */
 };
 

@@ -58,6 +58,7 @@ static struct known *add(struct processes *processes, const struct process *proc
 static bool same(const struct process *one, const struct process *two)
 {
 	return one->kind == two->kind && one->id == two->id && one->start_ns == two->start_ns &&
+	       one->commands == two->commands &&
 	       !strcmp(one->system, two->system) && !strcmp(one->unit, two->unit) &&
 	       !strcmp(one->container_id, two->container_id);
 }
@@ -108,6 +109,18 @@ const struct process *processes_ended(struct processes *processes, const struct 
 	ended.start_ns = 0;
 	*ended.command = '\0';
 	return hold_kind(processes, &ended);
+}
+
+void process_set_commands(const struct process *process, uint32_t commands)
+{
+	known_of(process)->process.commands = commands;
+}
+
+void processes_forget_command(struct processes *processes, uint32_t command)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct known *known = processes->buckets[i]; known; known = known->next)
+			known->process.commands &= ~command;
 }
 
 /* ---- one process ---- */

@@ -18,7 +18,7 @@ enum process_kind {
 	PROCESS_USER,
 	PROCESS_KERNEL, /* what no process is known for */
 	PROCESS_OTHERS, /* processes for which there was no room */
-	PROCESS_ENDED,	/* several that have ended, and are of the same system, unit and container */
+	PROCESS_ENDED,	/* several that have ended, and are of the same system, unit, container and commands */
 };
 
 struct process {
@@ -29,6 +29,7 @@ struct process {
 	char system[SYSTEM_NAME_SIZE]; /* "": of none */
 	char unit[CGROUP_UNIT_SIZE];
 	char container_id[CGROUP_CONTAINER_SIZE];
+	uint32_t commands; /* that it is of, as bits; see layers_follow() */
 };
 
 struct processes;
@@ -61,6 +62,10 @@ const struct process *processes_ended(struct processes *processes, const struct 
 
 /* Holds it once more. */
 const struct process *process_hold(const struct process *process);
+
+/* Says which commands the process is of, and that a command is none any more. */
+void process_set_commands(const struct process *process, uint32_t commands);
+void processes_forget_command(struct processes *processes, uint32_t command);
 
 /* To be called after all processes that were there at one time: finds what is not known of them yet. */
 void processes_settle(struct processes *processes);

@@ -28,9 +28,11 @@ struct arguments {
 struct watch {
 	struct call *call;
 	struct engine_amplification *amplification;
-	uint64_t interval_ns;
+	uint64_t interval_ns; /* 0: there are no replies but the first and the last one */
 	uint64_t duration_ns; /* 0: until the caller hangs up, or there is one reply alone */
 	uint64_t end_ns;      /* CLOCK_MONOTONIC, 0: none */
+	bool command; /* what a process and its descendants do is told apart, until the caller sends no more */
+	bool begun, ended;
 	sd_event_source *timer;
 };
 
@@ -56,6 +58,15 @@ static int parse_by(struct json_object *value, void *target, struct engine_error
 	return argument_string(value, &((struct arguments *)target)->wish.by, error);
 }
 
+static int parse_pid(struct json_object *value, void *target, struct engine_error *error)
+{
+	uint64_t pid = 0;
+	int r = argument_number(value, 1, ARGUMENT_PID_MAX, &pid, error);
+
+	((struct arguments *)target)->wish.pid = (uint32_t)pid;
+	return r;
+}
+
 static int add_system(struct json_object *value, void *target, struct engine_error *error)
 {
 	struct arguments *arguments = target;
@@ -78,6 +89,7 @@ static const struct argument rows[] = {
 	{ .name = "duration_ns", .parse = parse_duration },
 	{ .name = "interval_ns", .parse = parse_interval },
 	{ .name = "count", .parse = parse_count },
+	{ .name = "pid", .parse = parse_pid },
 	{ .name = NULL },
 };
 
@@ -103,7 +115,7 @@ static int on_time(sd_event_source *source, uint64_t usec, void *userdata)
 	struct watch *watch = userdata;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	bool last = watch->end_ns && now >= watch->end_ns;
-	uint64_t wait_ns = watch->interval_ns;
+	uint64_t wait_ns = watch->interval_ns ?: UINT64_MAX;
 
 	(void)usec;
 	if (last || watch->call->more)
@@ -118,9 +130,11 @@ static int on_time(sd_event_source *source, uint64_t usec, void *userdata)
 
 static void wait_for(struct watch *watch)
 {
-	uint64_t wait_ns = watch->interval_ns;
+	uint64_t wait_ns = watch->interval_ns ?: UINT64_MAX;
 	int r;
 
+	if (!watch->interval_ns && !watch->duration_ns)
+		return;
 	if (watch->duration_ns) {
 		watch->end_ns = clock_ns(CLOCK_MONOTONIC) + watch->duration_ns;
 		wait_ns = watch->duration_ns < wait_ns ? watch->duration_ns : wait_ns;
@@ -135,11 +149,30 @@ static void on_begun(const struct engine_error *error, void *userdata)
 {
 	struct watch *watch = userdata;
 
-	if (error)
+	watch->begun = true;
+	if (!error && watch->command && !watch->ended)
+		reply(watch, false); /* now the command may begin */
+	if (watch->call->done)
+		return;
+	if (error && *error->parameter)
+		call_invalid(watch->call, error->parameter, error->message);
+	else if (error)
 		reply_error(watch->call, IOTR_NO_HOOK, "reason", error->message);
+	else if (watch->ended)
+		reply(watch, true);
 	else if (watch->duration_ns || watch->call->more)
 		wait_for(watch);
 	else
+		reply(watch, true);
+}
+
+/* The command is over. */
+static void on_end(struct call *call)
+{
+	struct watch *watch = call->state;
+
+	watch->ended = true;
+	if (watch->begun)
 		reply(watch, true);
 }
 
@@ -171,7 +204,7 @@ static int begin(struct watch *watch, struct arguments *arguments, struct engine
 	struct engine *engine = watch->call->control->engine;
 	int r;
 
-	arguments->wish.since_start = !arguments->duration_ns;
+	arguments->wish.since_start = !arguments->duration_ns && !arguments->wish.pid;
 	r = engine_amplification_new(engine, &arguments->wish, on_begun, watch, &watch->amplification, error);
 	if (r != -ENOENT || !watch->call->more)
 		return r;
@@ -188,12 +221,24 @@ int amplification_call(struct call *call)
 
 	if (call_arguments(call, rows, &arguments) < 0)
 		return 0;
+	if (arguments.wish.pid && !call->more) {
+		call_invalid(call, "pid", "it needs a call with more, which ends when the caller sends no more");
+		return 0;
+	}
+	if (arguments.wish.pid && arguments.wish.systems) {
+		call_invalid(call, "systems", "pid and systems exclude each other");
+		return 0;
+	}
 	watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return -ENOMEM;
-	*watch = (struct watch){ .call = call, .interval_ns = arguments.interval_ns ?: INTERVAL_NS,
-				 .duration_ns = arguments.duration_ns };
+	*watch = (struct watch){ .call = call, .interval_ns = arguments.interval_ns, .duration_ns = arguments.duration_ns,
+				 .command = arguments.wish.pid };
+	if (!watch->interval_ns && !watch->command)
+		watch->interval_ns = INTERVAL_NS;
 	call_keep(call, watch, watch_free);
+	if (watch->command)
+		call->on_end = on_end;
 	r = begin(watch, &arguments, &error);
 	if (r < 0)
 		refuse(call, r, &error);

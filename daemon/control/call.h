@@ -31,6 +31,7 @@ struct call {
 	bool done;   /* the last reply has been sent */
 	void *state; /* of a call that is kept open */
 	void (*free_state)(void *state);
+	void (*on_end)(struct call *call); /* the caller sends no more, but may still read; NULL: the call goes on */
 };
 
 /* Takes ownership of `parameters` only. */

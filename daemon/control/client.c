@@ -16,6 +16,7 @@ struct client {
 	void *userdata;
 	struct connection *connection;
 	struct call *call; /* the call that is under way, or NULL */
+	bool end;	   /* the peer sends no more */
 	pid_t process;	   /* the process that connected; 0: it is not known */
 };
 
@@ -37,6 +38,13 @@ void client_close(struct client *client)
 	client_free(client);
 }
 
+/* The method is told that its caller sends no more. */
+static void tell_end(const struct client *client)
+{
+	if (client->end && client->call && !client->call->done && client->call->on_end)
+		client->call->on_end(client->call);
+}
+
 static void on_message(struct connection *connection, const char *text, size_t length, void *userdata)
 {
 	struct client *client = userdata;
@@ -44,6 +52,7 @@ static void on_message(struct connection *connection, const char *text, size_t l
 
 	if (dispatch_message(connection, client->control, text, length, &client->call, &why) < 0)
 		connection_refuse(connection, why);
+	tell_end(client);
 }
 
 /* A call ends here, rather than with its last reply, as its method may still use it after that. */
@@ -56,12 +65,20 @@ static bool is_busy(void *userdata)
 	return client->call;
 }
 
+static void on_end(void *userdata)
+{
+	struct client *client = userdata;
+
+	client->end = true;
+	tell_end(client);
+}
+
 static void on_gone(void *userdata)
 {
 	client_close(userdata);
 }
 
-static const struct connection_handler handler = { on_message, is_busy, on_gone };
+static const struct connection_handler handler = { on_message, is_busy, on_end, on_gone };
 
 int client_new(struct control *control, int fd, const struct rights *caller, enum role role, client_gone gone,
 	       void *userdata, struct client **ret)

@@ -119,6 +119,12 @@ static bool input_full(const struct connection *connection)
 	return connection->in.length > IOTR_MESSAGE_MAX;
 }
 
+static void take_end(struct connection *connection)
+{
+	connection->end = true;
+	connection->handler->end(connection->userdata);
+}
+
 static void read_input(struct connection *connection)
 {
 	static char chunk[READ_CHUNK]; /* static, as there is only one thread */
@@ -131,7 +137,7 @@ static void read_input(struct connection *connection)
 	else if (n > 0)
 		connection->received += (uint64_t)n;
 	else if (n == 0)
-		connection->end = true;
+		take_end(connection);
 	else if (errno != EAGAIN && errno != EINTR)
 		connection->broken = true;
 }

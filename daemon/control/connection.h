@@ -34,6 +34,8 @@ struct connection_handler {
 	 * message, and at each turn of the loop after connection_wake().
 	 */
 	bool (*busy)(void *userdata);
+	/* The peer sends no more, and its last message may still be being answered. Called once. */
+	void (*end)(void *userdata);
 	/* Nothing is left to do: the owner frees the connection. */
 	void (*gone)(void *userdata);
 };

@@ -363,6 +363,31 @@ int layers_read(struct layers *layers, layers_handler handler, void *userdata)
 	return 0;
 }
 
+/* ---- commands ---- */
+
+int layers_follow(struct layers *layers, uint32_t process, uint32_t command)
+{
+	return families_add(map_of(layers, "layer_families"), process, command);
+}
+
+void layers_leave(struct layers *layers, uint32_t command)
+{
+	families_drop(map_of(layers, "layer_families"), command);
+}
+
+uint32_t layers_commands(const struct layers *layers, const struct iotr_layer_key *key)
+{
+	return families_find(map_of(layers, "layer_families"), key);
+}
+
+static uint64_t unfollowed(const struct layers *layers)
+{
+	uint32_t zero = 0;
+	uint64_t count;
+
+	return bpf_map_lookup_elem(map_of(layers, "layer_unfollowed"), &zero, &count) < 0 ? 0 : count;
+}
+
 /* ---- what is not counted, and what it costs ---- */
 
 size_t layers_missing(const struct layers *layers, const struct layers_missing **ret)
@@ -382,6 +407,7 @@ void layers_statistics(const struct layers *layers, struct layers_statistics *re
 		program_runs(bpf_program__fd(program), &runs);
 		ret->missed += program_missed(bpf_program__fd(program));
 	}
+	ret->unfollowed = unfollowed(layers);
 	ret->runs = runs.count;
 	ret->run_ns = runs.ns;
 	bpf_object__for_each_map(map, layers->object)

@@ -79,6 +79,22 @@ typedef void (*layers_handler)(const struct layers_account *account, void *userd
  */
 int layers_read(struct layers *layers, layers_handler handler, void *userdata);
 
+/* ---- commands ---- */
+
+enum { LAYERS_COMMANDS_MAX = 32 }; /* that are followed at once */
+
+/*
+ * The process, and all that it or they begin from now on, are of this command: one bit. -ESRCH: there is no such process; or a
+ * negative errno of the kernel's.
+ */
+int layers_follow(struct layers *layers, uint32_t process, uint32_t command);
+
+/* Forgets the command: its bit may be used again. */
+void layers_leave(struct layers *layers, uint32_t command);
+
+/* The commands that the process of an account is of, as bits. */
+uint32_t layers_commands(const struct layers *layers, const struct iotr_layer_key *key);
+
 /* ---- what is not counted ---- */
 
 struct layers_missing {
@@ -94,6 +110,7 @@ size_t layers_missing(const struct layers *layers, const struct layers_missing *
 struct layers_statistics {
 	uint32_t accounts;     /* in use, without IOTR_LAYER_OTHER */
 	uint32_t accounts_max;
+	uint64_t unfollowed;   /* processes of commands that could not be followed, since layers_load() */
 	uint64_t missed;       /* runs of programs that the kernel has left out: what they would have counted is unknown */
 	uint64_t memory;       /* bytes of the maps */
 	uint64_t runs, run_ns; /* of the programs, as struct probes_runs */

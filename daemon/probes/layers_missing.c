@@ -33,6 +33,7 @@ static const struct {
 	{ "block_rq_issue", NULL, DEVICE, true, "no process and no latency is known of requests" },
 	{ "block_rq_complete", NULL, DEVICE, false, "requests are not counted" },
 	{ "block_bio_complete", NULL, DEVICE, true, "disks without requests are not counted" },
+	{ "sched_process_fork", NULL, 0, true, "what children of a command do is not told apart" },
 };
 
 struct attachment {

@@ -28,6 +28,12 @@ void disks_look_again(struct layers_disks *disks);
  */
 bool disk_is_stacked(struct layers_disks *disks, uint32_t device);
 
+/* ---- layers_families.c: the map layer_families, by its descriptor; see layers_follow() and the like ---- */
+
+int families_add(int map, uint32_t process, uint32_t command);
+void families_drop(int map, uint32_t command);
+uint32_t families_find(int map, const struct iotr_layer_key *key);
+
 /* ---- layers_missing.c: what is not counted for want of a hook ---- */
 
 enum {

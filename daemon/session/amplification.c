@@ -86,6 +86,7 @@ int amplification_new(struct session_context *context, const struct engine_ampli
 		      struct engine_error *error)
 {
 	_cleanup_(amplification_freep) struct engine_amplification *amplification = calloc(1, sizeof(*amplification));
+	const struct counting_wish counting = { .since_start = wish->since_start, .process = wish->pid };
 	int by = group_by_find(wish->by), r;
 
 	if (!amplification)
@@ -101,7 +102,7 @@ int amplification_new(struct session_context *context, const struct engine_ampli
 	if (r < 0)
 		return r;
 	*ret = amplification; /* it may be looked at before the return */
-	r = counting_watch_new(context->counting, wish->since_start, on_begun, amplification, &amplification->watch);
+	r = counting_watch_new(context->counting, &counting, on_begun, amplification, &amplification->watch);
 	if (r < 0) {
 		*ret = NULL;
 		return r;

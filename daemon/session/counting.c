@@ -29,6 +29,9 @@ struct counting_watch {
 	counting_begun begun;  /* NULL: it was called */
 	void *userdata;
 	uint64_t since_ns; /* CLOCK_MONOTONIC: when it began */
+	uint32_t process;  /* with which a command begins; 0: there is none */
+	uint32_t command;  /* as a bit, from when it is followed */
+	uint64_t unfollowed; /* processes of commands that could not be followed before it began */
 };
 
 struct counting {
@@ -41,6 +44,7 @@ struct counting {
 	sd_event_source *timer;
 	struct loading_wait dirtied; /* for the programs that note who makes pages dirty */
 	bool waiting, attached;
+	uint32_t commands; /* that are followed, as bits */
 	size_t count; /* of the watches, but for the permanent one */
 };
 
@@ -72,6 +76,8 @@ static void on_account(const struct layers_account *account, void *userdata)
 
 	if (!process)
 		return;
+	if (account->kind == LAYERS_PROCESS && counting->commands & ~process->commands)
+		process_set_commands(process, process->commands | layers_commands(counting->layers, &account->key));
 	memcpy(counts.sums, account->sums, sizeof(counts.sums));
 	memcpy(counts.latency_ns, account->latency_ns, sizeof(counts.latency_ns));
 	memcpy(counts.latency, account->latency, sizeof(counts.latency));
@@ -109,14 +115,48 @@ static void tell(struct counting_watch *watch, const struct engine_error *error)
 	begun(error, watch->userdata);
 }
 
+/* Gives the command a bit that no other one has. There are more bits than watches. */
+static int follow(struct counting_watch *watch)
+{
+	struct counting *counting = watch->counting;
+	uint32_t command = ~counting->commands & -~counting->commands;
+	struct layers_statistics statistics;
+	int r = layers_follow(counting->layers, watch->process, command);
+
+	if (r < 0)
+		return r;
+	layers_statistics(counting->layers, &statistics);
+	watch->unfollowed = statistics.unfollowed;
+	watch->command = command;
+	counting->commands |= command;
+	return 0;
+}
+
+static void leave(struct counting_watch *watch)
+{
+	struct counting *counting = watch->counting;
+
+	if (!watch->command)
+		return;
+	counting->commands &= ~watch->command;
+	processes_forget_command(counting->processes, watch->command);
+	if (counting->watches)
+		layers_leave(counting->layers, watch->command); /* otherwise the layers go, with all that is in them */
+}
+
 /* What has been counted so far is read once, and is none of the window's. */
 static void begin(struct counting *counting)
 {
 	struct counting_watch *watch = counting->watches, *next;
+	struct engine_error error = { 0 };
 
-	for (; watch; watch = watch->next)
-		if (watch->begun && watch->window)
-			watch->since_ns = clocks_mono_ns();
+	for (; watch; watch = watch->next) {
+		if (!watch->begun || !watch->window)
+			continue;
+		watch->since_ns = clocks_mono_ns();
+		if (watch->process && follow(watch) < 0)
+			engine_fail(&error, -ESRCH, "pid", "there is no such process");
+	}
 	read_all(counting);
 	for (watch = counting->watches; watch; watch = next) {
 		next = watch->next;
@@ -124,7 +164,7 @@ static void begin(struct counting *counting)
 			continue;
 		if (watch->window)
 			window_begin(watch->window);
-		tell(watch, NULL);
+		tell(watch, watch->process && !watch->command ? &error : NULL);
 	}
 }
 
@@ -290,25 +330,27 @@ static void watch_drop(struct counting_watch *watch)
 	while (*at != watch)
 		at = &(*at)->next;
 	*at = watch->next;
+	leave(watch);
 	window_free(watch->window);
 	if (!watch->counting->watches)
 		stop(watch->counting);
 	free(watch);
 }
 
-int counting_watch_new(struct counting *counting, bool since_start, counting_begun begun, void *userdata,
+int counting_watch_new(struct counting *counting, const struct counting_wish *wish, counting_begun begun, void *userdata,
 		       struct counting_watch **ret)
 {
 	struct counting_watch *watch;
 	int r;
 
-	if (since_start && !counting->permanent)
+	if (wish->since_start && !counting->permanent)
 		return -ENOENT;
 	if (counting->count >= COUNTING_WATCHES_MAX)
 		return -EBUSY;
-	r = watch_new(counting, !since_start, begun, userdata, &watch);
+	r = watch_new(counting, !wish->since_start, begun, userdata, &watch);
 	if (r < 0)
 		return r;
+	watch->process = wish->process;
 	counting->count++;
 	*ret = watch;
 	r = start(counting);
@@ -404,17 +446,20 @@ static uint64_t dirty_bytes(void)
 	return found == 2 ? sum : UINT64_MAX;
 }
 
-static void add_statistics(struct json_object *object, const struct layers *layers)
+static void add_statistics(struct json_object *object, const struct counting_watch *watch)
 {
 	struct layers_statistics statistics;
 
-	layers_statistics(layers, &statistics);
+	layers_statistics(watch->counting->layers, &statistics);
+	if (watch->command)
+		add_u64(object, "unfollowed", statistics.unfollowed - watch->unfollowed);
 	add_u64(object, "timed_one_in", IOTR_LAYER_TIMED_ONE);
 	add_u64(object, "missed", statistics.missed);
 }
 
-int counting_look(struct counting_watch *watch, const struct group_wish *wish, size_t count, struct json_object **ret)
+int counting_look(struct counting_watch *watch, const struct group_wish *wished, size_t count, struct json_object **ret)
 {
+	struct group_wish wish = *wished;
 	struct counting *counting = watch->counting;
 	const struct counting_watch *seen = watch->window ? watch : counting->permanent;
 	struct surroundings surroundings = { .dirty_bytes = dirty_bytes() };
@@ -426,20 +471,21 @@ int counting_look(struct counting_watch *watch, const struct group_wish *wish, s
 
 	if (!seen || !counting->attached)
 		return -ENOENT;
+	wish.command = watch->command;
 	r = read_all(counting);
 	if (r >= 0)
-		r = group_window(seen->window, wish, &list);
+		r = group_window(seen->window, &wish, &list);
 	if (r < 0)
 		return r;
 	missing_count = layers_missing(counting->layers, &missing);
 	object = json_object_new_object();
 	add_mono_time(object, "since", seen->since_ns);
 	add_u64(object, "duration_ns", clocks_mono_ns() - seen->since_ns);
-	add_string(object, "by", group_by_name(wish->by));
+	add_string(object, "by", group_by_name(wish.by));
 	surroundings.missing = layers_of(missing, missing_count);
-	describe_groups(&list, count, &surroundings, object);
+	describe_groups(&list, &wish, count, &surroundings, object);
 	add_missing(object, missing, missing_count);
-	add_statistics(object, counting->layers);
+	add_statistics(object, watch);
 	add_flag(object, "whole", window_whole(seen->window));
 	group_list_done(&list);
 	*ret = object;

@@ -39,14 +39,18 @@ void counting_free(struct counting *counting);
 /* Whether it counts all the time. */
 void counting_set_permanent(struct counting *counting, bool permanent);
 
+struct counting_wish {
+	bool since_start; /* the window is that since it counts all the time; -ENOENT: it does not */
+	uint32_t process; /* what it and its descendants do from now on is told apart; 0: nothing is */
+};
+
 /*
  * Somebody watches: from when `begun` is called, which may be before the return. Its error is NULL, or why nothing can be
- * counted: then the watch is to be freed. `since_start`: the window is that since it counts all the time; -ENOENT: it does
- * not. -EBUSY: COUNTING_WATCHES_MAX watch already.
+ * counted: then the watch is to be freed. -EBUSY: COUNTING_WATCHES_MAX watch already.
  */
 struct counting_watch;
 typedef void (*counting_begun)(const struct engine_error *error, void *userdata);
-int counting_watch_new(struct counting *counting, bool since_start, counting_begun begun, void *userdata,
+int counting_watch_new(struct counting *counting, const struct counting_wish *wish, counting_begun begun, void *userdata,
 		       struct counting_watch **ret);
 void counting_watch_free(struct counting_watch *watch); /* takes NULL */
 

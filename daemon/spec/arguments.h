@@ -16,6 +16,8 @@
 
 #include "error.h"
 
+enum { ARGUMENT_PID_MAX = 1 << 22 }; /* the kernel's own limit */
+
 struct argument {
 	const char *name;
 	int (*parse)(struct json_object *value, void *target, struct engine_error *error);

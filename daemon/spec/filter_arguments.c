@@ -8,7 +8,6 @@
 #include "filter_fit.h"
 #include "filter_values.h"
 
-enum { PID_MAX = 1 << 22 }; /* the kernel's own limit */
 _Static_assert(sizeof(((struct engine_error *)0)->message) == FILTER_MESSAGE_SIZE, "messages are written in place");
 
 /* Allocates room for all elements of the array, and calls `add` for each. */
@@ -30,7 +29,7 @@ static int add_pid(struct json_object *value, void *target, struct engine_error 
 {
 	struct iotr_session_spec *spec = target;
 	uint64_t pid;
-	int r = argument_number(value, 1, PID_MAX, &pid, error);
+	int r = argument_number(value, 1, ARGUMENT_PID_MAX, &pid, error);
 
 	if (r >= 0)
 		spec->pids[spec->pid_count++] = (uint32_t)pid;

@@ -25,6 +25,15 @@ function __iotracectl_verb
     test "$argv[1]" = "$(__iotracectl_find_verb)"
 end
 
+# Where the command begins that stands behind "--".
+function __iotracectl_dashes
+    contains -i -- -- (commandline -opc)
+end
+
+function __iotracectl_command
+    __fish_complete_subcommand --fcs-skip=(__iotracectl_dashes)
+end
+
 # What the client says that is called, of the daemon whose socket the line names.
 function __iotracectl_list
     set -l line (commandline -opc)

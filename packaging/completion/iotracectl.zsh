@@ -26,13 +26,14 @@ _iotracectl_files() { _files }
 _iotracectl_disks() { _files }
 _iotracectl_users() { _sequence _users }
 _iotracectl_nothing() { true }
+_iotracectl_command() { if (( dashes )) _normal }
 
 @zsh_tables@
 
 _iotracectl() {
     local curcontext=$curcontext state client=$words[1]
     local -a socket line
-    integer at=${words[(I)--socket]}
+    integer at=${words[(I)--socket]} dashes=${words[1,CURRENT-1][(I)--]}
     if (( at && at < CURRENT )); then
         socket=(--socket $words[at+1])
     fi

@@ -2,8 +2,10 @@
 """`amplification`: I/O of which every byte is known, and who it is of."""
 import csv
 import io
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -159,6 +161,81 @@ def children(world):
         group = counting.until('etcd', lambda one: operations(one, 'write', 'application') >= 10)
     equal((operations(group, 'write', 'application'), size(group, 'write', 'application')), (10, 10 * PAGE),
           'writes of the children')
+
+
+def of_command(world, options, *command):
+    """What is counted of a command that prints nothing."""
+    return json.loads(world.ctl.exits(0, 'amplification', '--json', *options, '--', *command).stdout)
+
+
+# Writes by itself, by a child, and by one whose parent has ended before, past the cache: 3, 5 and 7 pages.
+FAMILY = '''
+dd if=/dev/zero of="$1/child" bs=4K count=5 oflag=direct status=none
+(sh -c 'dd if=/dev/zero of="$1/orphan" bs=4K count=7 oflag=direct status=none; mkdir "$1/done"' sh "$1" &)
+while [ ! -e "$1/done" ]; do sleep 0.02; done
+exec dd if=/dev/zero of="$1/itself" bs=4K count=3 oflag=direct status=none
+'''
+STRANGER = 'while :; do dd if=/dev/zero of="$1" bs=4K count=8 oflag=direct status=none; done'
+
+
+@test
+def command(world):
+    """A command's I/O with that of all its descendants, each byte and none of others'; the machine's is beside it."""
+    folder = world.make('family')
+    with subprocess.Popen(['sh', '-c', STRANGER, 'sh', os.path.join(world.make('strange'), 'file')],
+                          start_new_session=True) as stranger:
+        try:
+            reply = of_command(world, ['--by', 'process', '--lines', '200'], 'sh', '-c', FAMILY, 'sh', folder)
+        finally:
+            os.killpg(stranger.pid, signal.SIGKILL)
+    found = reply['command']
+    consistent(found)
+    equal((operations(found, 'write', 'application'), size(found, 'write', 'application')), (15, 15 * PAGE), 'writes')
+    check(size(found, 'write', 'device') >= 15 * PAGE, 'bytes on the disk', found['write'])
+    check(size(reply['all'], 'write', 'application') > 15 * PAGE, 'the machine has no more', reply['all']['write'])
+    pages = sorted(size(one, 'write', 'application') // PAGE for one in reply['groups'] if one['name'] == 'dd')
+    equal(pages, [3, 5, 7], 'pages of each dd')
+    equal({one['kind'] for one in reply['groups']} - {'no_room'}, {'named'}, 'kinds of groups')
+    equal((reply['exit_code'], reply['unfollowed'], found['name']), (0, 0, 'sh'), 'what else is told')
+
+
+@test
+def command_settled(world):
+    """What a command leaves dirty is written before the end, for whoever waits for it."""
+    path = os.path.join(world.make('settled'), 'file')
+    reply = of_command(world, ['--settle'], 'dd', 'if=/dev/zero', 'of=' + path, 'bs=64K', 'count=32', 'status=none')
+    found = reply['command']
+    consistent(found)
+    equal(size(found, 'write', 'application'), 2 << 20, 'bytes written')
+    check(size(found, 'write', 'device') >= 2 << 20, 'bytes on the disk', found['write'])
+
+
+@test(host_only=True)
+def command_shown(world):
+    """A table of the command and the machine, behind what the command prints; its exit code, and signals, are the command's."""
+    path = os.path.join(world.make('shown'), 'file')
+    done = world.ctl.exits(7, 'amplification', '--', 'sh', '-c',
+                           'dd if=/dev/zero of="$1" bs=4K count=2 oflag=direct status=none; echo done; exit 7', 'sh', path)
+    lines = done.stdout.splitlines()
+    equal(lines[0], 'done', 'the first line')
+    rows = [line.split() for line in lines if line.startswith(('COMMAND', 'sh ', '(machine) '))]
+    equal([row[0] for row in rows[:3]], ['COMMAND', 'sh', '(machine)'], 'the first table')
+    equal(rows[1][2], '2', 'writes of the command')
+    check(not any(line.startswith('(all)') for line in lines), 'rows of all', *lines)
+    table = list(csv.DictReader(io.StringIO(world.ctl.exits(
+        0, 'amplification', '--csv', '--by', 'process', '--', 'dd', 'if=/dev/zero', 'of=' + path, 'bs=4K', 'count=2',
+        'oflag=direct', 'status=none').stdout)))
+    equal([row['process'].split()[-1] for row in table], ['dd', '(command)', '(machine)'], 'rows of CSV')
+    equal([row['bytes_written'] for row in table[:2]], ['8192', '8192'], 'bytes in CSV')
+    world.ctl.exits(127, 'amplification', '--', '/nowhere/at/all')
+    world.ctl.exits(137, 'amplification', '--', 'sh', '-c', 'kill -9 $$')
+    with subprocess.Popen(world.ctl.command('amplification', '--', 'sh', '-c', 'echo; exec sleep 60'),
+                          stdout=subprocess.PIPE, text=True) as view:
+        view.stdout.readline()
+        view.terminate()
+        text = view.stdout.read()
+        equal(view.wait(), 143, 'exit code after a signal')
+        check('(machine)' in text, 'no table after a signal', text)
 
 
 @test(host_only=True)

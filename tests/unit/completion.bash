@@ -106,6 +106,10 @@ check_shell() { # SHELL
     check "$1" 'iotracectl verify /none/t' /none/t2 '/none/trace 1'
     check "$1" 'iotracectl snapshot ' process beta-2
     check "$1" 'iotracectl help ver' verify version
+    check "$1" 'iotracectl amplification --b' --by
+    check "$1" 'iotracectl amplification unlin' no:unlink
+    check "$1" 'iotracectl amplification --by process -- unlin' unlink
+    check "$1" 'iotracectl record --vfs -- unlin' unlink
 }
 
 checked=0

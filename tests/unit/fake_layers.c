@@ -59,6 +59,28 @@ int layers_read(struct layers *layers, layers_handler handler, void *userdata)
 	return 0;
 }
 
+int layers_follow(struct layers *layers, uint32_t process, uint32_t command)
+{
+	(void)layers;
+	if (fake_layers.gone)
+		return -ESRCH;
+	fake_layers.followed = process;
+	fake_layers.commands |= command;
+	return 0;
+}
+
+void layers_leave(struct layers *layers, uint32_t command)
+{
+	(void)layers;
+	fake_layers.commands &= ~command;
+}
+
+uint32_t layers_commands(const struct layers *layers, const struct iotr_layer_key *key)
+{
+	(void)layers;
+	return key->process == fake_layers.followed ? fake_layers.commands : 0;
+}
+
 size_t layers_missing(const struct layers *layers, const struct layers_missing **ret)
 {
 	(void)layers;

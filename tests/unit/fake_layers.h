@@ -14,6 +14,9 @@ struct fake_layers {
 	size_t count;
 	struct layers_missing missing; /* without a hook: nothing is missing */
 	const char *refused;	       /* why the programs cannot be loaded; NULL: they can */
+	uint32_t followed;	       /* a process of a command */
+	uint32_t commands;	       /* that it is of, as bits */
+	bool gone;		       /* there is no such process */
 	unsigned int loaded;	       /* how often they were */
 	bool attached;
 };

@@ -526,6 +526,38 @@ expect 0 record --vfs --name brief --duration 50ms -- sleep 0.5
 expect 0 list
 out 'No session'
 
+# Commands that are counted.
+expect 7 amplification -- sh -c 'echo hello; exit 7'
+out '^hello$'
+out '^COMMAND +SYS_R'
+out '^sh +0 '
+out '^\(machine\) +0 '
+expect 137 amplification -- sh -c 'kill -KILL $$'
+expect 127 amplification -- "$work/no-such-command"
+err 'cannot run .*/no-such-command: No such file'
+no_out
+expect 126 amplification -- "$work/conf"
+expect 0 amplification --json -- true
+json
+out '"exit_code":0'
+out '"command":\{"read"'
+expect 0 amplification --csv -- true
+out '^command,read_amplification'
+out '^true,'
+out '^\(machine\),'
+expect 2 amplification true
+expect 2 amplification true -- true
+err "'true' is one argument too many"
+expect 2 amplification --
+err "a command is missing behind '--'"
+expect 2 amplification --duration 1s -- true
+err '--duration and a command exclude each other'
+expect 2 amplification --watch -- true
+expect 2 amplification --system etcd -- true
+expect 2 amplification --settle
+err '--settle needs a command'
+expect 0 amplification --settle=1s -- true
+
 # A signal for the recorder is one for the command.
 "$client" --socket "$socket" record --vfs -- sh -c "touch '$work/begun'; exec sleep 30" 2>"$work/err" &
 recorder=$!

@@ -3,6 +3,7 @@
 #include "rig.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -185,6 +186,91 @@ START_TEST(limits_who_watches)
 }
 END_TEST
 
+/* Replies when counting begins, and when the caller sends no more; the machine is counted, too. */
+START_TEST(tells_a_command_apart)
+{
+	int fd = open_call(CALL("true", "{\"pid\":4000002,\"by\":\"process\"}"));
+	_cleanup_json_ struct json_object *begun = rig_receive(&rig, fd), *reply = NULL;
+
+	ck_assert_str_eq(rig_error(begun), "");
+	ck_assert(rig_continues(begun));
+	ck_assert_uint_eq(fake_layers.followed, 4000002);
+	put_account(4000001, "etcd", 100);
+	put_account(4000002, "minio", 10);
+	shutdown(fd, SHUT_WR);
+	reply = rig_receive(&rig, fd);
+	ck_assert(!rig_continues(reply));
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/groups/0/name"), "minio");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/command/write/application/bytes"), "10");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/write/application/bytes"), "110");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/unfollowed"), "0");
+	ck_assert_int_eq(json_object_array_length(json_object_object_get(
+		json_object_object_get(reply, "parameters"), "groups")), 1);
+	close(fd);
+	rig_settle(&rig);
+}
+END_TEST
+
+/* The bit of a command that is over is used again, and nothing is left of it. */
+START_TEST(forgets_a_command)
+{
+	int other = open_call(CALL("true", "{\"interval_ns\":100000000}")), fd;
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	json_object_put(rig_receive(&rig, other));
+	put_account(4000001, "etcd", 100);
+	fd = open_call(CALL("true", "{\"pid\":4000001}"));
+	json_object_put(rig_receive(&rig, fd));
+	ck_assert_uint_eq(fake_layers.commands, 1);
+	close(fd);
+	rig_settle(&rig);
+	ck_assert_uint_eq(fake_layers.commands, 0);
+	fd = open_call(CALL("true", "{\"pid\":4000002}"));
+	json_object_put(rig_receive(&rig, fd));
+	ck_assert_uint_eq(fake_layers.commands, 1);
+	fake_layers.accounts[0].sums[IOTR_LAYER_APP_WRITE].bytes += 4;
+	shutdown(fd, SHUT_WR);
+	reply = rig_receive(&rig, fd);
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/command/write/application/bytes"), "0");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/write/application/bytes"), "4");
+	close(fd);
+	close(other);
+	rig_settle(&rig);
+}
+END_TEST
+
+/* The caller shut its side down before counting has begun. */
+START_TEST(ends_a_command_at_once)
+{
+	int fd = open_call(CALL("true", "{\"pid\":4000002}"));
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	shutdown(fd, SHUT_WR);
+	reply = rig_receive(&rig, fd);
+	if (rig_continues(reply)) {
+		json_object_put(reply);
+		reply = rig_receive(&rig, fd);
+	}
+	ck_assert(!rig_continues(reply));
+	ck_assert_str_eq(rig_parameter(reply, "groups"), "[ ]");
+	close(fd);
+	rig_settle(&rig);
+}
+END_TEST
+
+START_TEST(says_that_a_command_is_gone)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	fake_layers.gone = true;
+	fd = open_call(CALL("true", "{\"pid\":4000002}"));
+	reply = rig_receive(&rig, fd);
+	ck_assert_str_eq(rig_error(reply), VARLINK_INVALID_PARAMETER);
+	ck_assert_str_eq(rig_parameter(reply, "parameter"), "pid");
+}
+END_TEST
+
 static const struct rig_case cases[] = {
 	{ CALL("false", "{}"), VARLINK_INVALID_PARAMETER, "parameter", "duration_ns" },
 	{ CALL("false", "{\"duration_ns\":1}"), VARLINK_INVALID_PARAMETER, "parameter", "duration_ns" },
@@ -195,6 +281,10 @@ static const struct rig_case cases[] = {
 	{ CALL("true", "{\"systems\":[]}"), VARLINK_INVALID_PARAMETER, "parameter", "systems" },
 	{ CALL("true", "{\"count\":0}"), VARLINK_INVALID_PARAMETER, "parameter", "count" },
 	{ CALL("true", "{\"count\":201}"), VARLINK_INVALID_PARAMETER, "parameter", "count" },
+	{ CALL("true", "{\"pid\":0}"), VARLINK_INVALID_PARAMETER, "parameter", "pid" },
+	{ CALL("true", "{\"pid\":4194305}"), VARLINK_INVALID_PARAMETER, "parameter", "pid" },
+	{ CALL("false", "{\"pid\":1}"), VARLINK_INVALID_PARAMETER, "parameter", "pid" },
+	{ CALL("true", "{\"pid\":1,\"systems\":[\"etcd\"]}"), VARLINK_INVALID_PARAMETER, "parameter", "systems" },
 	{ CALL("true", "{\"name\":\"x\"}"), VARLINK_INVALID_PARAMETER, "parameter", "name" },
 };
 
@@ -214,6 +304,10 @@ static void add(TCase *tests)
 	tcase_add_test(tests, says_why_it_cannot);
 	tcase_add_test(tests, says_what_is_missing);
 	tcase_add_test(tests, limits_who_watches);
+	tcase_add_test(tests, tells_a_command_apart);
+	tcase_add_test(tests, forgets_a_command);
+	tcase_add_test(tests, ends_a_command_at_once);
+	tcase_add_test(tests, says_that_a_command_is_gone);
 	tcase_add_loop_test(tests, refuses, 0, sizeof(cases) / sizeof(cases[0]));
 }
 

@@ -15,6 +15,7 @@ static int peer;
 static char received[256]; /* the messages received, each with a space behind it */
 static bool slow; /* messages are not answered at once */
 static bool busy, refusing;
+static int ends; /* how often it was told that the peer sends no more */
 
 static void on_message(struct connection *from, const char *text, size_t length, void *userdata)
 {
@@ -34,6 +35,12 @@ static bool is_busy(void *userdata)
 	return busy;
 }
 
+static void on_end(void *userdata)
+{
+	(void)userdata;
+	ends++;
+}
+
 static void on_gone(void *userdata)
 {
 	(void)userdata;
@@ -42,7 +49,7 @@ static void on_gone(void *userdata)
 
 static void set_up(void)
 {
-	static const struct connection_handler handler = { on_message, is_busy, on_gone };
+	static const struct connection_handler handler = { on_message, is_busy, on_end, on_gone };
 	const struct rights caller = { .uid = 77 };
 	struct connection_config config = { .caller = &caller, .handler = &handler, .userdata = &received };
 	int fds[2];
@@ -55,6 +62,7 @@ static void set_up(void)
 	peer = fds[0];
 	slow = busy = refusing = false;
 	*received = '\0';
+	ends = 0;
 }
 
 static void tear_down(void)
@@ -115,6 +123,7 @@ START_TEST(ends_when_nothing_is_left)
 	shutdown(peer, SHUT_WR);
 	settle();
 	ck_assert_ptr_nonnull(connection);
+	ck_assert_int_eq(ends, 1);
 	busy = false;
 	connection_send(connection, answer);
 	settle();

@@ -68,6 +68,7 @@ void export_reader_read(struct export_reader *reader, const struct merged_row *m
 	facts_read(columns, &view->rows, &facts);
 	*row = (struct export_row){
 		.stream = merged->stream,
+		.time = facts_cell(&view->rows, columns->timestamp),
 		.operation = facts_cell(&view->rows, columns->operation),
 		.command = facts_cell(&view->rows, columns->command),
 		.file = facts_cell(&view->rows, columns->file),

@@ -12,14 +12,24 @@
 #include "cleanup.h"
 #include "command_line/session_options.h"
 #include "export/fio.h"
+#include "export/otf2.h"
 #include "output/complain.h"
 #include "output/json.h"
 #include "output/new_file.h"
+#include "output/new_folder.h"
 #include "output/text.h"
 #include "units.h"
 #include "verbs/chosen.h"
+#include "verbs/interrupt.h"
 
 #define BIT(stream) (1U << (stream))
+
+/* The library is optional when it is built. */
+#ifdef HAVE_OTF2
+#define OTF2_NEW otf2_new
+#else
+#define OTF2_NEW NULL
+#endif
 
 /* A format, by its option. */
 static const struct format {
@@ -27,9 +37,12 @@ static const struct format {
 	const char *what;
 	uint32_t streams; /* that it can have */
 	bool one_stream;  /* of these one alone: both have the same bytes */
+	/* It is a file, or a folder. */
 	struct export_sink *(*begin)(FILE *stream);
+	struct export_sink *(*begin_in)(const char *folder, struct json_object *manifest);
 } formats[] = {
-	{ "fio", "a log that fio replays", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), true, fio_new },
+	{ "fio", "a log that fio replays", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), true, fio_new, NULL },
+	{ "otf2", "an archive of OTF2", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), false, NULL, OTF2_NEW },
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -43,9 +56,13 @@ static int take_format(const struct context *context, struct json_object *parame
 			*ret = &formats[i];
 			given++;
 		}
-	if (given == 1)
+	if (given != 1)
+		return complain_usage(context, given ? "give one format alone" : "give a format: --fio or --otf2");
+	if ((*ret)->begin || (*ret)->begin_in)
 		return EXIT_DONE;
-	return complain_usage(context, given ? "give one format alone" : "give a format: --fio");
+	complain("Build it where that library is installed.", "this iotracectl was built without the library for --%s",
+		 (*ret)->option);
+	return EXIT_FAILED;
 }
 
 /* Whether the trace has the stream. */
@@ -86,7 +103,7 @@ static int put_rows(struct merge *merge, struct export_reader *reader, struct ex
 
 	while (!r && (merged = merge_next(merge, &r))) {
 		export_reader_read(reader, merged, &row);
-		r = sink->row(sink, &row);
+		r = interrupt_came() ? -EINTR : sink->row(sink, &row);
 		free(merged);
 		++*rows;
 	}
@@ -159,6 +176,8 @@ static int complain_of(const char *path, int error, const struct export_sink *si
 {
 	if (error == -EEXIST)
 		complain("Give another name.", "%s exists", path);
+	else if (error == -EINTR)
+		complain(NULL, "%s: interrupted, and removed", path);
 	else if (sink && sink->message[0])
 		complain(NULL, "%s: %s", path, sink->message);
 	else
@@ -171,12 +190,25 @@ static int complain_of(const char *path, int error, const struct export_sink *si
 	return EXIT_FAILED;
 }
 
-static int export(struct chosen *chosen, const struct format *format, const char *path)
+/* After an error, or when all was written. Frees the sink. */
+static int finish(const struct chosen *chosen, const struct format *format, const char *path, uint64_t rows, uint64_t size,
+		  struct export_sink *sink, int r)
+{
+	int code = r < 0 ? complain_of(path, r, sink) : chosen_tell_problems(chosen);
+
+	if (r >= 0)
+		tell(chosen, format, path, rows, size, sink);
+	if (sink)
+		sink->free(sink);
+	return code;
+}
+
+static int export_file(struct chosen *chosen, const struct format *format, const char *path)
 {
 	struct export_sink *sink = NULL;
 	struct new_file file;
-	uint64_t rows = 0, size;
-	int r = new_file_open(&file, path, false), code;
+	uint64_t rows = 0, size = 0;
+	int r = new_file_open(&file, path, false);
 
 	if (r >= 0) {
 		sink = format->begin(file.stream);
@@ -185,12 +217,24 @@ static int export(struct chosen *chosen, const struct format *format, const char
 	if (r >= 0)
 		r = new_file_keep(&file, &size);
 	new_file_done(&file);
-	code = r < 0 ? complain_of(path, r, sink) : chosen_tell_problems(chosen);
+	return finish(chosen, format, path, rows, size, sink, r);
+}
+
+static int export_folder(struct chosen *chosen, const struct format *format, const char *path)
+{
+	struct export_sink *sink = NULL;
+	struct new_folder folder;
+	uint64_t rows = 0;
+	int r = new_folder_open(&folder, path);
+
+	if (r >= 0) {
+		sink = format->begin_in(folder.temporary, chosen->traces[0].json);
+		r = sink ? put_all(chosen, sink, &rows) : -ENOMEM;
+	}
 	if (r >= 0)
-		tell(chosen, format, path, rows, size, sink);
-	if (sink)
-		sink->free(sink);
-	return code;
+		r = new_folder_keep(&folder);
+	new_folder_done(&folder);
+	return finish(chosen, format, path, rows, new_folder_size(path), sink, r);
 }
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
@@ -202,18 +246,20 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	(void)argc;
 	if (code != EXIT_DONE)
 		return code;
-	if (context->json && !strcmp(argv[1], "-"))
-		return complain_usage_of(context, "output", "with --json something else goes to stdout: name a file");
+	if (!strcmp(argv[1], "-") && (context->json || !format->begin))
+		return complain_usage_of(context, "output", format->begin ?
+					 "with --json something else goes to stdout: name a file" : "it is a folder: name one");
 	chosen = calloc(1, sizeof(*chosen));
 	if (!chosen)
 		return EXIT_FAILED;
-	/* A reader that goes away is told as an error. */
+	/* A reader that goes away is told as an error, and what has begun is removed when somebody interrupts it. */
 	signal(SIGPIPE, SIG_IGN);
+	interrupt_catch();
 	code = chosen_open(chosen, context, parameters, 1, argv);
 	if (code == EXIT_DONE)
 		code = take_streams(chosen, format);
 	if (code == EXIT_DONE)
-		code = export(chosen, format, argv[1]);
+		code = format->begin ? export_file(chosen, format, argv[1]) : export_folder(chosen, format, argv[1]);
 	chosen_done(chosen);
 	free(chosen);
 	return code;
@@ -224,6 +270,10 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_SWITCH,
 	  .parameter = "fio",
 	  .help = "a log for fio --read_iolog: reads, writes and what is synchronised, of files, or of disks with --block" },
+	{ .name = "otf2",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "otf2",
+	  .help = "a folder with an archive of the Open Trace Format 2: the same, of files by thread and of disks" },
 };
 static const struct option_group own_options = OPTION_GROUP("Format", own_rows);
 static const struct option_group *const options[] = {
@@ -234,8 +284,8 @@ const struct verb verb_export = {
 	.name = "export",
 	.run = run,
 	.group = VERBS_TRACES,
-	.synopsis = "DIR OUT --fio [STREAMS] [FILTERS] [SPAN]",
-	.summary = "write a trace as a file that other tools read; OUT is new, or - for stdout",
+	.synopsis = "DIR OUT --fio|--otf2 [STREAMS] [FILTERS] [SPAN]",
+	.summary = "write a trace in a format of other tools; OUT is new, of a file also - for stdout",
 	.options = options,
 	.arguments_min = 2,
 	.arguments_max = 2,

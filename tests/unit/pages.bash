@@ -30,7 +30,7 @@ verbs=$("$client" help | sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' | grep -vx iotrac
 [[ $(wc -l <<<"$verbs") -gt 15 ]] || fail "help shows few verbs: $verbs"
 for verb in $verbs; do
     grep -qE "^       iotracectl $verb( |$)" <<<"$text" || fail "iotracectl(1) has no verb $verb"
-    for option in $("$client" help "$verb" | sed -nE 's/^  (--[a-z-]+).*/\1/p'); do
+    for option in $("$client" help "$verb" | sed -nE 's/^  (--[a-z0-9-]+).*/\1/p'); do
         grep -qE -- "^       $option(\$|[ =[])" <<<"$text" || fail "iotracectl(1) has no option $option of $verb"
     done
 done

@@ -3,12 +3,16 @@
 """iotracectl export: what it writes of given rows, what it refuses, and what it leaves behind.
 
 Usage: test_export.py IOTRACECTL"""
+import importlib.util
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 
@@ -17,6 +21,7 @@ from export_trace import MONO, make  # noqa: E402
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 FIO_HEAD, FIO_NAME_MAX, FIO_FILES_MAX, FIO_OPEN_MAX = 'fio version 3 iolog\n', 255, 1 << 18, 256
+OTF2_OPEN_MAX, OTF2_TRACKS_MAX = 1024, 1 << 14
 
 
 def equal(got, wanted, what):
@@ -121,6 +126,138 @@ def fio_runs(client, work):
     equal(os.stat(files + '/a,299').st_size, 7 * 599 + 1 + 10 * 599, 'size of a file')
 
 
+def otf2_read(folder):
+    """Events by location, in their order: begins and completes with the names that they refer to."""
+    import otf2
+    from otf2 import events
+    found = {}
+    with otf2.reader.open(os.path.join(folder, 'traces.otf2')) as trace:
+        equal(trace.timer_resolution, 10 ** 9, 'ticks a second')
+        for location, event in trace.events:
+            one = found.setdefault((location.group.name, location.name, location), [])
+            if isinstance(event, events.IoOperationBegin):
+                attributes = {attribute.name: value for attribute, value in (event.attributes or {}).items()}
+                one.append(('begin', event.time, event.handle.file.name, str(event.mode).rsplit('.', 1)[-1], event.bytes_request, event.matching_id,
+                            attributes))
+            else:
+                assert isinstance(event, events.IoOperationComplete), event
+                one.append(('end', event.time, event.handle.file.name, None, event.bytes_result, event.matching_id, None))
+        for location in trace.definitions.locations:
+            equal(location.number_of_events, len(found[(location.group.name, location.name, location)]), 'events of a location')
+            equal(location.group.system_tree_parent.name, 'host', 'machine')
+    return found
+
+
+def otf2_printed(folder):
+    """What otf2-print shows: the number of events; it has nothing to complain of."""
+    done = subprocess.run(['otf2-print', os.path.join(folder, 'traces.otf2')], check=True, capture_output=True, text=True)
+    equal(done.stderr, '', 'complaints of otf2-print')
+    return done.stdout.count('IO_OPERATION_')
+
+
+def otf2_made(rows):
+    """Of each operation of these rows: location, begin, end, file, mode, bytes asked for and done, offset."""
+    words = {'READ': 'READ', 'WRITE': 'WRITE', 'DIO_READ': 'READ', 'DIO_WRITE': 'WRITE', 'FSYNC': 'FLUSH', 'FLUSH': 'FLUSH'}
+    made = []
+    for row in rows:
+        disk, begin, failed = 'disk' in row, int(row['mono_ns']), row.get('errno', row.get('error', '0')) != '0'
+        took = sum(round(float(row[name]) * 1e6) for name in ('queue_latency_ms', 'latency_ms')) if disk else \
+            int(row['latency_ns'])
+        made.append((row['disk'] if disk else 'cat ' + row['tid'], begin, begin + took,
+                     '/dev/' + row['disk'] if disk else row['filename'], words[row['operation']], int(row['size']),
+                     0 if failed else int(row['size' if disk else 'bytes_completed']),
+                     int(row['sector']) * 512 if disk else int(row['offset'])))
+    return sorted(made)
+
+
+def otf2_exported(found):
+    """The same of what was read from an archive, whose events must be in the order of time and paired."""
+    exported = []
+    for (group, name, _), events in found.items():
+        assert group == 'disks' or group.startswith('cat '), group
+        equal([event[1] for event in events], sorted(event[1] for event in events), 'times of ' + name)
+        begun = {}
+        for kind, time, file, mode, size, number, attributes in events:
+            if kind == 'begin':
+                assert number not in begun, number
+                begun[number] = (time, file, mode, size, attributes)
+                assert (group == 'disks') == ('process' in attributes), attributes
+            else:
+                start, begun_file, mode, asked, attributes = begun.pop(number)
+                equal(file, begun_file, 'file')
+                exported.append((name, start, time, file, mode, asked, size, attributes['offset']))
+        equal(begun, {}, 'what does not end')
+    return sorted(exported)
+
+
+def otf2_rows(client, work):
+    """Every operation with its bytes, whichever overlap, whatever CPU they end on."""
+    chance = random.Random(1)
+    vfs = [{'operation': chance.choice(('READ', 'WRITE', 'DIO_READ', 'DIO_WRITE', 'FSYNC')), 'size': '100000',
+            'offset': str(chance.randrange(1 << 50)), 'bytes_completed': str(chance.randrange(100000)),
+            'pid': str(chance.randrange(5)), 'tid': str(chance.randrange(30)), 'errno': chance.choice('00005'),
+            'latency_ns': str(chance.randrange(1000000)), 'filename': '/srv/\u00e9%d' % chance.randrange(50),
+            'cpu_id': str(chance.randrange(8)), 'mono_ns': str(MONO + chance.randrange(10 ** 7))} for _ in range(3000)]
+    block = [{'operation': chance.choice(('READ', 'WRITE', 'FLUSH')), 'size': str(512 * chance.randrange(100)),
+              'sector': str(chance.randrange(1 << 40)), 'disk': 'sd' + chance.choice('abc'), 'error': chance.choice('0005'),
+              'latency_ms': '%.6f' % chance.random(), 'queue_latency_ms': '%.6f' % chance.random(),
+              'cpu_id': str(chance.randrange(8)), 'mono_ns': str(MONO + chance.randrange(10 ** 7))} for _ in range(2000)]
+    out = os.path.join(work, 'archive')
+    others = [{'operation': 'OPEN', 'mono_ns': str(MONO)}]
+    document = client.json('export', make(os.path.join(work, 'otf2'), vfs=vfs + others, block=block), out, '--otf2')
+    made = otf2_made(vfs + block)
+    exported = otf2_exported(otf2_read(out))
+    equal(len(exported), len(made), 'operations')
+    equal([pair for pair in zip(exported, made) if pair[0] != pair[1]][:3], [], 'operations that differ')
+    equal(otf2_printed(out), 2 * len(made), 'events that are printed')
+    for word in ('read', 'write', 'flush'):
+        of_word = [one for one in made if one[4] == word.upper()]
+        equal(document['operations'][word], {'rows': len(of_word), 'bytes': sum(one[6] for one in of_word)}, word)
+    equal((document['left_out'], document['late'], document['files']), ({'other operations': 1}, 0, 53), 'counts')
+    equal(os.stat(out).st_mode & 0o777, 0o700, 'mode')
+    # Numbers that no clock has.
+    strange = [{**vfs[0], 'mono_ns': str((1 << 64) - 2)}, {**vfs[1], 'latency_ns': str((1 << 64) - 1)}, {**vfs[2], 'filename': '',
+               'command': 'a\x1b' + '\u00e9' * 40}]
+    client.run(0, 'export', make(os.path.join(work, 'strange'), vfs=strange), os.path.join(work, 'strange.otf2'), '--otf2')
+    equal(otf2_printed(os.path.join(work, 'strange.otf2')), 6, 'events')
+
+
+def otf2_many(client, work):
+    """More threads than are written to at once: those that were quiet go on in a further location."""
+    rows = [{**read(0, 10, tid=str(number % (OTF2_OPEN_MAX + 100))), 'size': '70000', 'mono_ns': str(MONO + 10 ** 6 * number)}
+            for number in range(1500)]
+    out = os.path.join(work, 'many.otf2')
+    document = client.json('export', make(os.path.join(work, 'many'), vfs=rows), out, '--otf2')
+    assert document['locations'] > OTF2_OPEN_MAX + 100, document
+    equal(len(otf2_exported(otf2_read(out))), 1500, 'operations')
+    for name, what, given in (
+            ('under-way', 'more than %d threads have I/O under way' % OTF2_OPEN_MAX,
+             ({**row, 'latency_ns': str(10 ** 12)} for row in rows)),
+            ('files', 'more than %d files' % FIO_FILES_MAX, (read(0, 1, filename='/f%d' % i) for i in range(FIO_FILES_MAX + 1))),
+            ('threads', 'more than %d threads' % OTF2_TRACKS_MAX,
+             ({**rows[0], 'tid': str(i), 'latency_ns': '0', 'mono_ns': str(MONO + i)} for i in range(OTF2_TRACKS_MAX + 1)))):
+        before = sorted([*os.listdir(work), name])
+        err = client.run(1, 'export', make(os.path.join(work, name), vfs=given), os.path.join(work, name + '.otf2'), '--otf2')[1]
+        assert what in err, err
+        equal(sorted(os.listdir(work)), before, 'files')
+
+
+def interrupted(client, work):
+    """What has begun is removed."""
+    trace = make(os.path.join(work, 'trace'), vfs=(read(0, 10, filename='/f%d' % (i % 1000)) for i in range(200000)))
+    for option in ('--fio', '--otf2'):
+        with subprocess.Popen([client.program, 'export', trace, os.path.join(work, 'out'), option], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            while option == '--otf2' and len(os.listdir(work)) == 1 and process.poll() is None:
+                time.sleep(0.001)
+            time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            err = process.communicate()[1]
+        equal(process.returncode != 0, True, 'exit code')
+        assert option == '--fio' or err.endswith('out: interrupted, and removed\n'), err
+        equal(os.listdir(work), ['trace'], 'files')
+
+
 def refused(client, work):
     """What is there stays, and nothing is left behind by what failed."""
     trace, out = make(os.path.join(work, 'trace'), vfs=[read(0, 5)] * 5000, cache=[{}]), os.path.join(work, 'mine')
@@ -170,7 +307,12 @@ def formats(client, work):
 
 def main():
     client = export_trace.Client(sys.argv[1])
-    for test in (fio_lines, fio_disks, fio_names, fio_runs, refused, formats):
+    tests = [fio_lines, fio_disks, fio_names, fio_runs, refused, formats]
+    # The library is optional to a build, and the tools that read what it writes are packages of the tests.
+    built = 'without the library' not in client.run((1, 2), 'export', HERE, HERE, '--otf2')[1]
+    if built and importlib.util.find_spec('otf2') and shutil.which('otf2-print'):
+        tests += [otf2_rows, otf2_many, interrupted]
+    for test in tests:
         with tempfile.TemporaryDirectory() as work:
             try:
                 test(client, work)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "escape.h"
 #include "extensions.h"
 #include "mix.h"
 
@@ -90,14 +91,28 @@ void iotr_anonymizer_free(struct iotr_anonymizer *anonymizer)
 
 /* ---- hash of one name ---- */
 
+/*
+ * Whether the text begins with a printable byte as \xNN: as the beginning of a cell it may be escaped, where the same
+ * name is not within a path, and has the same hash nevertheless.
+ */
+static bool is_first_escaped(const char *text, size_t length, uint8_t *byte)
+{
+	return length && escape_undo(text, length, byte) > 1 && isprint(*byte);
+}
+
 static size_t hash_text(struct iotr_anonymizer *anonymizer, const char *text, size_t length, char *out)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
 	uint8_t digest[DIGEST];
 	uint32_t bits = 0;
-	size_t held = 0, written = 0;
+	size_t held = 0, written = 0, first = 0;
+	uint8_t byte;
 
-	hmac_sha256_update(&anonymizer->hmac, length, (const uint8_t *)text);
+	if (is_first_escaped(text, length, &byte)) {
+		hmac_sha256_update(&anonymizer->hmac, 1, &byte);
+		first = ESCAPE_MAX(1);
+	}
+	hmac_sha256_update(&anonymizer->hmac, length - first, (const uint8_t *)text + first);
 	hmac_sha256_digest(&anonymizer->hmac, sizeof(digest), digest);
 	for (size_t i = 0; i < sizeof(digest); i++) {
 		bits = bits << 8 | digest[i];
@@ -380,11 +395,15 @@ static size_t digits(const char *text, size_t length, bool may_be_negative)
 	return at > sign ? at : 0;
 }
 
-/* Whether the text is a number, as in 7, -7, 1:30, 0.500000. */
+/* Whether the text is a number, as in #7, #-7, #1:30, #0.500000; in traces before version 3 they had no mark. */
 static bool is_number(const char *text, size_t length)
 {
-	size_t whole = digits(text, length, true), rest = length - whole;
+	size_t mark = length && text[0] == '#', whole, rest;
 
+	text += mark;
+	length -= mark;
+	whole = digits(text, length, true);
+	rest = length - whole;
 	if (!whole || !rest)
 		return whole;
 	text += whole;

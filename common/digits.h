@@ -118,6 +118,12 @@ static inline char *digits_s64(char *out, int64_t number)
 	return digits_u64(out, magnitude);
 }
 
+/* Writes the minor number of a device, at least three digits of it: 8:16 is a time of day to some who read it. */
+static inline char *digits_minor(char *out, uint32_t minor)
+{
+	return minor < 1000 ? digits_padded(out, minor, 3) : digits_u64(out, minor);
+}
+
 /* Writes "0x" and at most 16 digits. */
 static inline char *digits_hex(char *out, uint64_t number)
 {

@@ -4,10 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 enum class {
 	CLASS_PLAIN,
-	CLASS_MARK, /* what CSV gives a meaning to; copied as it is where there is no table */
+	CLASS_MARK, /* what somebody takes for the mark between fields, or for quotes; copied where there is no table */
+	CLASS_SPACE, /* copied, but in a table not at the end of a name */
 	CLASS_ESCAPE,
 	CLASS_ARROW, /* '>': copied as it is, unless it ends an arrow */
 	CLASS_LEAD2, /* first byte of a two-byte sequence */
@@ -17,8 +19,11 @@ enum class {
 
 static const uint8_t classes[256] = {
 	[0x00 ... 0x1f] = CLASS_ESCAPE,
+	[' '] = CLASS_SPACE,
 	['"'] = CLASS_MARK,
 	[','] = CLASS_MARK,
+	[';'] = CLASS_MARK,
+	['|'] = CLASS_MARK,
 	['\\'] = CLASS_ESCAPE,
 	['>'] = CLASS_ARROW,
 	[0x7f] = CLASS_ESCAPE,
@@ -77,7 +82,19 @@ static bool ends_arrow(const uint8_t *bytes, size_t at)
 	return at >= 2 && bytes[at - 1] == '-' && bytes[at - 2] == ' ';
 }
 
-static size_t escape(const char *text, size_t length, char *out, bool marks)
+enum use {
+	USE_TEXT,
+	USE_WORDS, /* of a table: words between spaces */
+	USE_NAMES, /* of a table: names between slashes */
+};
+
+/* Whether a text or a name ends behind this byte. */
+static bool is_last(const uint8_t *bytes, size_t at, size_t length, enum use use)
+{
+	return at + 1 == length || (use == USE_NAMES && bytes[at + 1] == '/');
+}
+
+static size_t escape(const char *text, size_t length, char *out, enum use use)
 {
 	const uint8_t *bytes = (const uint8_t *)text;
 	size_t written = 0;
@@ -90,7 +107,9 @@ static size_t escape(const char *text, size_t length, char *out, bool marks)
 			sequence = !ends_arrow(bytes, i);
 		if (class >= CLASS_LEAD2)
 			sequence = sequence_length(class, bytes + i, length - i);
-		if (class == CLASS_ESCAPE || (class == CLASS_MARK && marks) || !sequence) {
+		if (class == CLASS_SPACE)
+			sequence = use == USE_TEXT || !is_last(bytes, i, length, use);
+		if (class == CLASS_ESCAPE || (class == CLASS_MARK && use != USE_TEXT) || !sequence) {
 			written += escape_byte(bytes[i++], out + written);
 			continue;
 		}
@@ -103,12 +122,119 @@ static size_t escape(const char *text, size_t length, char *out, bool marks)
 
 size_t escape_text(const char *text, size_t length, char *out)
 {
-	return escape(text, length, out, false);
+	return escape(text, length, out, USE_TEXT);
 }
 
 size_t escape_cell(const char *text, size_t length, char *out)
 {
-	return escape(text, length, out, true);
+	return escape(text, length, out, USE_NAMES);
+}
+
+/* ---- what is taken for something else than text ---- */
+
+static bool is_letter(char byte)
+{
+	return (byte | 32) >= 'a' && (byte | 32) <= 'z';
+}
+
+static bool is_one_of(const char *const *words, const char *text, size_t length)
+{
+	for (; *words; words++)
+		if (strlen(*words) == length && !strncasecmp(*words, text, length))
+			return true;
+	return false;
+}
+
+static bool begins_with(const char *text, size_t length, const char *word)
+{
+	return length >= strlen(word) && !strncasecmp(text, word, strlen(word));
+}
+
+/* Truth values, and what stands for nothing. */
+static bool is_value(const char *text, size_t length)
+{
+	static const char *const words[] = { "true", "false", "t",    "f",   "yes",  "no",    "y",   "n",     "on", "off",
+					     "null", "none",  "na",   "n/a", "<na>", "epoch", "now", "today", NULL };
+
+	return is_one_of(words, text, length);
+}
+
+static bool is_binary(const char *text, size_t length)
+{
+	if (!begins_with(text, length, "0b"))
+		return false;
+	for (size_t i = 2; i < length; i++)
+		if (text[i] != '0' && text[i] != '1' && text[i] != '_')
+			return false;
+	return true;
+}
+
+/* With or without a sign: what is no finite number, and hexadecimal and binary ones. */
+static bool is_special(const char *text, size_t length)
+{
+	size_t sign = length && (text[0] == '-' || text[0] == '+');
+
+	text += sign;
+	length -= sign;
+	return (begins_with(text, length, "nan") && (length == 3 || text[3] == '(')) ||
+	       (length == 3 && begins_with(text, length, "inf")) || (length == 8 && begins_with(text, length, "infinity")) ||
+	       begins_with(text, length, "0x") || is_binary(text, length);
+}
+
+/*
+ * Whether there are digits, and between them only what stands in numbers, times and dates, in any order; or such marks alone,
+ * of which a lone point is the beginning of a number to some.
+ */
+static bool is_number_or_time(const char *text, size_t length)
+{
+	static const char *const words[] = {
+		"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "january", "february",
+		"march", "april", "june", "july", "august", "september", "october", "november", "december", "mon", "tue",
+		"wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+		"sunday", "am", "pm", "utc", "gmt", "msk", "msd", "e", "t", "z", NULL,
+	};
+	bool digit = length && memchr(".+-", text[0], 3);
+
+	for (size_t at = 0, word; at < length; at += word) {
+		for (word = 0; at + word < length && is_letter(text[at + word]);)
+			word++;
+		if (word && !is_one_of(words, text + at, word))
+			return false;
+		if (word)
+			continue;
+		word = 1;
+		if (text[at] >= '0' && text[at] <= '9')
+			digit = true;
+		else if (!memchr(" .:+-/", text[at], 6))
+			return false;
+	}
+	return digit;
+}
+
+static bool is_ambiguous(const char *text, size_t length)
+{
+	if (!length || text[0] == '/' || begins_with(text, length, "..."))
+		return false;
+	return memchr(" #'", text[0], 3) || is_value(text, length) || is_special(text, length) ||
+	       is_number_or_time(text, length);
+}
+
+static size_t escape_whole(const char *text, size_t length, char *out, enum use use)
+{
+	if (!is_ambiguous(text, length))
+		return escape(text, length, out, use);
+	escape_byte((uint8_t)text[0], out);
+	return ESCAPE_MAX(1) + escape(text + 1, length - 1, out + ESCAPE_MAX(1), use);
+}
+
+size_t escape_field(const char *text, size_t length, char *out)
+{
+	return escape_whole(text, length, out, USE_NAMES);
+}
+
+size_t escape_words(const char *text, size_t length, char *out)
+{
+	return escape_whole(text, length, out, USE_WORDS);
 }
 
 static int digit_of(char digit)

@@ -17,10 +17,21 @@ size_t escape_character(const char *text, size_t length);
 size_t escape_text(const char *text, size_t length, char *out);
 
 /*
- * The same for a cell of a table: commas and quotes become \xNN, too. So no field of the CSV has to be quoted, and who
- * reads it need not find out from its first rows whether fields are.
+ * The same for part of a cell of a table, as a component of a path is: commas, semicolons, bars and quotes become \xNN,
+ * too, and so does a space at the end of a name. So no field of the CSV has to be quoted, and who reads it need not find
+ * out from its first rows whether fields are.
  */
 size_t escape_cell(const char *text, size_t length, char *out);
+
+/*
+ * The same for a whole cell, or for its beginning. Of a text that would be taken for a number, a date, a time, a truth
+ * value or for nothing by who guesses the types of columns, the first byte is \xNN, as it is of those that begin with '#',
+ * a space or an apostrophe. So what begins with '#' is a number in a column of texts, which no user made.
+ */
+size_t escape_field(const char *text, size_t length, char *out);
+
+/* The same for a command line, in which a space before a slash ends no name. */
+size_t escape_words(const char *text, size_t length, char *out);
 
 /*
  * Undoes it for the character or the escape that such a text begins with; its length is at least 1. Returns how many bytes

@@ -21,10 +21,10 @@ enum iotr_type {
 	IOTR_TYPE_VALUE,   /* value of an option: a number, or any text */
 	IOTR_TYPE_U64,
 	IOTR_TYPE_S64,
-	IOTR_TYPE_HEX,    /* 0x... */
+	IOTR_TYPE_HEX,    /* #0x... */
 	IOTR_TYPE_MS,     /* milliseconds with six decimals */
-	IOTR_TYPE_DEVICE, /* major:minor */
-	IOTR_TYPE_FLAGS,  /* names joined by '|', unknown bits in hex */
+	IOTR_TYPE_DEVICE, /* major:minor, the latter with at least three digits */
+	IOTR_TYPE_FLAGS,  /* names joined by '|', unknown bits in hex, as #0x20; NONE: no flag */
 	IOTR_TYPE_COUNT,
 };
 

@@ -137,6 +137,14 @@ static int all_segments(struct iotr_anonymizer *anonymizer, struct verify_trace 
 	return code;
 }
 
+/* The version of the trace stays, as its rows do; but checksums of segments are of version 2 at least. */
+static void take_version(struct json_object *manifest)
+{
+	uint64_t version = number_of(manifest, "schema_version");
+
+	set_number(manifest, "schema_version", version < MANIFEST_SCHEMA_XXH128 ? MANIFEST_SCHEMA_XXH128 : version);
+}
+
 /* Writes the rest: snapshots, and the manifest with the segments that have been written. */
 static int finish(struct iotr_anonymizer *anonymizer, struct verify_trace *trace, int to_fd,
 		  struct manifest_segments *segments, struct anonymize_totals *totals)
@@ -146,7 +154,7 @@ static int finish(struct iotr_anonymizer *anonymizer, struct verify_trace *trace
 
 	if (code != EXIT_DONE)
 		return code;
-	set_number(trace->json, "schema_version", MANIFEST_SCHEMA);
+	take_version(trace->json);
 	if (iotr_anonymize_manifest(anonymizer, trace->json, &manifest) < 0) {
 		complain(NULL, "%s", strerror(ENOMEM));
 		return EXIT_FAILED;

@@ -11,18 +11,18 @@
 /* printf formats of a column that may be empty, by what its values are; %s of `load` is the folder, each time. */
 static const struct dialect {
 	const char *name;
-	const char *time, *u64, *s64, *ms, *text;
+	const char *time, *number, *ms, *text;
 	const char *required; /* around a type of which every row has a value; the others may be empty */
 	const char *optional;
 	const char *after; /* the closing parenthesis */
 	const char *load;
 } dialects[] = {
-	{ "duckdb", "TIMESTAMP_NS", "UBIGINT", "BIGINT", "DECIMAL(18,6)", "VARCHAR", "%s NOT NULL", "%s", ");",
+	{ "duckdb", "TIMESTAMP_NS", "BIGINT", "DECIMAL(18,6)", "VARCHAR", "%s NOT NULL", "%s", ");",
 	  "-- COPY \"%s\" FROM '%s/*.csv.gz' (HEADER);" },
-	{ "clickhouse", "DateTime64(9, 'UTC')", "UInt64", "Int64", "Decimal(18, 6)", "String", "%s", "Nullable(%s)",
+	{ "clickhouse", "DateTime64(9, 'UTC')", "Int64", "Decimal(18, 6)", "String", "%s", "Nullable(%s)",
 	  ") ENGINE = MergeTree ORDER BY \"mono_ns\";",
 	  "-- INSERT INTO \"%s\" FROM INFILE '%s/*.csv.gz' FORMAT CSVWithNames;" },
-	{ "postgres", "timestamp", "numeric(20)", "bigint", "numeric(18,6)", "text", "%s NOT NULL", "%s", ");",
+	{ "postgres", "timestamp", "bigint", "numeric(18,6)", "text", "%s NOT NULL", "%s", ");",
 	  "-- for file in %s/*.csv.gz; do zcat $file | psql -c '\\copy \"%s\" FROM STDIN (FORMAT csv, HEADER)'; done" },
 };
 
@@ -31,10 +31,9 @@ static const char *type_of(const struct dialect *dialect, enum iotr_type type)
 	switch (type) {
 	case IOTR_TYPE_TIME:
 		return dialect->time;
-	case IOTR_TYPE_U64:
-		return dialect->u64;
+	case IOTR_TYPE_U64: /* its greatest numbers are written as negative ones */
 	case IOTR_TYPE_S64:
-		return dialect->s64;
+		return dialect->number;
 	case IOTR_TYPE_MS:
 		return dialect->ms;
 	default:

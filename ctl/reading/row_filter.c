@@ -37,12 +37,13 @@ static int add_escaped(char ***list, size_t *count, const char *text,
 	return 0;
 }
 
-/* Appends the text as rows have it; in older traces commas and quotes of names were not escaped. */
+/* Appends the text as rows have it, also those of older traces, in which less is escaped. */
 static int add_text(char ***list, size_t *count, const char *text)
 {
-	int r = add_escaped(list, count, text, escape_cell);
+	int r = add_escaped(list, count, text, escape_field);
 
-	return r < 0 || !strpbrk(text, ",\"") ? r : add_escaped(list, count, text, escape_text);
+	r = r < 0 ? r : add_escaped(list, count, text, escape_cell);
+	return r < 0 ? r : add_escaped(list, count, text, escape_text);
 }
 
 static int add_number(uint32_t **list, size_t *count, uint32_t number)
@@ -108,12 +109,19 @@ static int take_unit(struct row_filter *filter, struct json_object *value, char 
 	return r < 0 ? r : add_text(&filter->units, &filter->unit_count, unit);
 }
 
+static int add_device(struct row_filter *filter, const char *format, uint32_t device)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), format, device >> 20, device & 0xfffff);
+	return add_escaped(&filter->devices, &filter->device_count, number, escape_text);
+}
+
 /* A disk by its path is known by its name, too, as its number may be another one now, or on this machine. */
 static int take_device(struct row_filter *filter, struct json_object *value, char *message)
 {
 	const char *text = json_object_get_string(value);
 	uint32_t device;
-	char number[32];
 	int r = filter_value_device(text, &device, message);
 
 	if (*text == '/' && text[1]) {
@@ -124,8 +132,8 @@ static int take_device(struct row_filter *filter, struct json_object *value, cha
 	}
 	if (r < 0)
 		return r;
-	snprintf(number, sizeof(number), "%u:%u", device >> 20, device & 0xfffff);
-	return add_text(&filter->devices, &filter->device_count, number);
+	r = add_device(filter, "%u:%03u", device);
+	return r < 0 ? r : add_device(filter, "%u:%u", device); /* as traces before version 3 have it */
 }
 
 static int take_path(struct row_filter *filter, struct json_object *value, char *message)

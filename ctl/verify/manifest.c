@@ -316,7 +316,7 @@ bool verify_manifest_read(struct verify_trace *trace, struct verify_report *repo
 	if (!load(trace, report) || !count(trace->json, "schema_version", true, &schema, report, "trace"))
 		return false;
 	if (schema < MANIFEST_SCHEMA_FIRST || schema > MANIFEST_SCHEMA)
-		return wrong(report, "schema_version", "this iotracectl knows 1 and 2 only");
+		return wrong(report, "schema_version", "this iotracectl knows 1 to 3 only");
 	if (!take_state_of_trace(trace, report) || !take_streams(trace, report))
 		return false;
 	take_segments(trace, report);

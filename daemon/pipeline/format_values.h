@@ -74,7 +74,26 @@ static inline char *format_device(char *out, uint64_t device)
 {
 	out = digits_u64(out, device >> 20);
 	*out++ = ':';
-	return digits_u64(out, device & 0xfffff);
+	return digits_minor(out, device & 0xfffff);
+}
+
+/* One of 10^8 or more; apart from format_u64(), whose common case stays short so. */
+__attribute__((noinline, unused)) static char *format_large(char *out, uint64_t number)
+{
+	return number >> 63 ? digits_s64(out, (int64_t)number) : digits_large(out, number);
+}
+
+/* A number of 2^63 or more is written as the negative one that has the same bits, as databases know no larger ones. */
+static inline char *format_u64(char *out, uint64_t number)
+{
+	return number < 100000000 ? digits_u27(out, (uint32_t)number) : format_large(out, number);
+}
+
+/* A number that stands where texts do: see escape_field(). */
+static inline char *format_hex(char *out, uint64_t number)
+{
+	*out++ = '#';
+	return digits_hex(out, number);
 }
 
 /* Writes a cell of any kind but CELL_TEXT and CELL_TIME. */
@@ -83,11 +102,11 @@ static inline char *format_number(char *out, const struct cell *cell)
 	switch (cell->kind) {
 	case CELL_U64:
 	case CELL_MONO:
-		return digits_u64(out, cell->number);
+		return format_u64(out, cell->number);
 	case CELL_S64:
 		return digits_s64(out, (int64_t)cell->number);
 	case CELL_HEX:
-		return digits_hex(out, cell->number);
+		return format_hex(out, cell->number);
 	case CELL_MS:
 		return format_ms(out, cell->number);
 	case CELL_DEVICE:

@@ -15,7 +15,7 @@ void path_set(struct path *path, const char *escaped, size_t length)
 
 void path_set_text(struct path *path, const char *text, size_t length)
 {
-	path->length = (uint32_t)escape_cell(text, length, path->text);
+	path->length = (uint32_t)escape_field(text, length, path->text);
 }
 
 static bool is_root(const struct path *path)

@@ -75,7 +75,8 @@ const char *hashed_name(enum job_name kind, const char *text, size_t length, siz
 	*new_length = 0;
 	if (!length || !has_room(&names->escaped, ESCAPE_MAX(length)))
 		return "";
-	length = escape_cell(text, length, names->escaped.text);
+	length = kind == JOB_NAME_COMMAND_LINE ? escape_words(text, length, names->escaped.text) :
+						 escape_field(text, length, names->escaped.text);
 	if (!has_room(&names->hashed, most_of(privacy, length)))
 		return "";
 	*new_length = iotr_anonymize(names->hashes, privacy, names->escaped.text, length,

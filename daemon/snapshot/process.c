@@ -169,7 +169,7 @@ static char *write_name(struct job *job, enum job_name kind, char *out, const ch
 {
 	const char *name = job_name(job, kind, text, &length);
 
-	out = text_cell(out, name, length);
+	out = kind == JOB_NAME_COMMAND_LINE ? text_words(out, name, length) : text_cell(out, name, length);
 	*out++ = ',';
 	return out;
 }

@@ -16,12 +16,17 @@ char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t na
 
 char *text_cell(char *out, const char *text, size_t length)
 {
-	return out + escape_cell(text, length, out);
+	return out + escape_field(text, length, out);
+}
+
+char *text_words(char *out, const char *text, size_t length)
+{
+	return out + escape_words(text, length, out);
 }
 
 char *text_device(char *out, uint32_t major, uint32_t minor)
 {
 	out = digits_u64(out, major);
 	*out++ = ':';
-	return digits_u64(out, minor);
+	return digits_minor(out, minor);
 }

@@ -27,8 +27,11 @@ struct text_clock {
 
 char *text_time(struct text_clock *clock, char *out, int64_t second, uint32_t nanosecond);
 
-/* Writes the text escaped, and quoted where that is needed. */
+/* Writes the text escaped: see escape_field(). */
 char *text_cell(char *out, const char *text, size_t length);
 
-/* "major:minor" */
+/* The same for a command line: see escape_words(). */
+char *text_words(char *out, const char *text, size_t length);
+
+/* "major:minor", as of a row. */
 char *text_device(char *out, uint32_t major, uint32_t minor);

@@ -45,14 +45,14 @@ class Storage:
         latency = int(self.random.lognormvariate(9 if operation == 'READ' else 10.5, 1.1))
         name = HOSTILE if command == HOSTILE_COMMAND else f'/srv/{command}/{self.random.randrange(9)}'
         self.add('vfs', operation, command, pid, begin, size, filename=name, bytes_completed=size, latency_ns=latency,
-                 errno=0, return_value=size, device='254:1')
+                 errno=0, return_value=size, device='254:001')
         return begin
 
     def request(self, operation, command, pid, begin, size):
         latency, queued = int(self.random.lognormvariate(13.5, 0.8)), self.random.randrange(9000)
         disk = self.random.choice(('vda', 'nvme0n1'))
         self.in_flight_ns += latency
-        self.add('block', operation, command, pid, begin, size, disk=disk, device='254:0' if disk == 'vda' else '259:0',
+        self.add('block', operation, command, pid, begin, size, disk=disk, device='254:000' if disk == 'vda' else '259:000',
                  latency_ms=f'{latency / 1e6:.6f}', queue_latency_ms=f'{queued / 1e6:.6f}', error=0)
 
     def run(self, command, pid, writes, size, times, from_disk):
@@ -77,7 +77,7 @@ class Storage:
                                'emitted': len(rows) + lost, 'written': len(rows), 'lost': {'ring': lost, 'names': 0}, 'removed': 0}
             segments.append({'stream': stream, 'path': name, 'state': 'closed', 'rows': len(rows), 'bytes': len(text),
                              'first_mono_ns': BEGIN_NS, 'last_mono_ns': BEGIN_NS + SPAN_NS})
-        manifest = {'schema_version': 2, 'session': '<i>storage</i>', 'level': 'tracepoint', 'state': 'ended',
+        manifest = {'schema_version': 3, 'session': '<i>storage</i>', 'level': 'tracepoint', 'state': 'ended',
                     'host': {'name': 'host', 'kernel': '6.1.0'}, 'started': '2026-11-20 10:00:00.000000000',
                     'ended': '2026-11-20 10:00:20.000000000', 'streams': streams, 'segments': segments,
                     'definition': {'streams': list(streams), 'output': HOSTILE},

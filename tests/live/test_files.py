@@ -185,7 +185,7 @@ def same_rows(csv_rows, json_rows):
             if isinstance(value, float):
                 check(float(text) == value, key, text, value)
             else:
-                equal(as_text(value), text, key)
+                equal(rows.plain(as_text(value)), text, key)
 
 
 @test

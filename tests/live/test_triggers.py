@@ -15,8 +15,8 @@ NOT_HERE = {'workload', 'crowd', 'count'}
 # What each column of any row looks like.
 PATTERNS = [
     ('timestamp', r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}'), ('operation', r'[A-Z_]+'),
-    ('pid', r'[1-9]\d*'), ('tid', r'[1-9]\d*'), ('command', r'.+'), ('size', r'\d*'),
-    ('offset', r'\d*'), ('bytes_completed', r'\d*'), ('inode', r'\d*'), ('device', r'(\d+:\d+)?'),
+    ('pid', r'[1-9]\d*'), ('tid', r'[1-9]\d*'), ('command', r'.+'), ('size', r'-?\d*'),
+    ('offset', r'-?\d*'), ('bytes_completed', r'\d*'), ('inode', r'\d*'), ('device', r'(\d+:\d+)?'),
     ('latency_ns', r'\d+'), ('return_value', r'-?\d+'), ('errno', r'\d+'),
     ('address', r'(0x[0-9a-f]+)?'), ('fd', r'(-?\d+)?'), ('fs_type', r'[a-z0-9_.-]*'),
     ('ppid', r'\d+'), ('uid', r'\d+'), ('cgroup_id', r'\d*'), ('cpu_id', r'\d+'),

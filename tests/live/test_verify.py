@@ -330,7 +330,7 @@ def hostile_manifest(world):
                 lambda document: document.update(segments={}), lambda document: document.update(streams=[]),
                 lambda document: document.update(segments=[1, None, [], {}]),
                 lambda document: document.update(state='odd'),
-                lambda document: document.update(schema_version=3),
+                lambda document: document.update(schema_version=4),
                 lambda document: document.update(schema_version=0),
                 lambda document: document['streams']['vfs'].update(columns=[]),
                 lambda document: document['streams']['vfs'].update(folder='..'),

@@ -73,11 +73,11 @@ static void run_mount(void)
 	SYS(SYS_mount, "some tmpfs", "to", "tmpfs", MS_NOSUID | MS_NODEV, NULL);
 	row_mount("some tmpfs", "to", "MS_NOSUID|MS_NODEV");
 	SYS(SYS_mount, NULL, "to", NULL, 0xc0ed0000 | MS_REMOUNT | MS_RDONLY, NULL);
-	row_mount("", "to", "MS_RDONLY|MS_REMOUNT");
+	row_mount("...", "to", "MS_RDONLY|MS_REMOUNT");
 	SYS(SYS_mount, "./from", "./to/../to", NULL, MS_BIND | MS_REC, NULL);
 	row_mount("./from", "to", "MS_BIND|MS_REC");
-	SYS(SYS_mount, "none", "missing", "tmpfs", 0, NULL);
-	row_mount("none", "missing", "0");
+	SYS(SYS_mount, "nothing", "missing", "tmpfs", 0, NULL);
+	row_mount("nothing", "missing", "0");
 }
 
 static void run_umount(void)
@@ -120,7 +120,7 @@ static void run_move_mount(void)
 		row_optional();
 		return note_missing("mount_setattr");
 	}
-	row_mount("", "to", "AT_RECURSIVE");
+	row_mount("...", "to", "AT_RECURSIVE");
 }
 
 const struct trigger mount_triggers[] = {

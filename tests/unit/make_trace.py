@@ -59,7 +59,7 @@ def main():
     parser.add_argument('--gzip', action='store_true')
     parser.add_argument('--running', action='store_true')
     parser.add_argument('--times', type=int, default=1, help='each row so often')
-    parser.add_argument('--schema', type=int, default=2)
+    parser.add_argument('--schema', type=int, default=3)
     options = parser.parse_args()
     streams, listed = {}, []
     for stream, folder in FOLDERS.items():

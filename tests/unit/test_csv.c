@@ -62,19 +62,17 @@ static void put_cell(FILE *out, const struct cell *cell)
 		break;
 	case CELL_U64:
 	case CELL_MONO:
-		fprintf(out, "%" PRIu64, cell->number);
-		break;
-	case CELL_S64:
+	case CELL_S64: /* there are no larger numbers than those with a sign */
 		fprintf(out, "%" PRId64, (int64_t)cell->number);
 		break;
 	case CELL_HEX:
-		fprintf(out, "0x%" PRIx64, cell->number);
+		fprintf(out, "#0x%" PRIx64, cell->number);
 		break;
 	case CELL_MS:
 		fprintf(out, "%" PRIu64 ".%06" PRIu64, cell->number / 1000000, cell->number % 1000000);
 		break;
 	case CELL_DEVICE:
-		fprintf(out, "%" PRIu64 ":%" PRIu64, cell->number >> 20, cell->number & 0xfffff);
+		fprintf(out, "%" PRIu64 ":%03" PRIu64, cell->number >> 20, cell->number & 0xfffff);
 		break;
 	case CELL_TIME:
 		put_time(out, cell->number);

@@ -41,7 +41,7 @@ START_TEST(characters_are_whole)
 }
 END_TEST
 
-static const struct {
+static const struct sequence {
 	const char *text;
 	const char *expected;
 } sequences[] = {
@@ -126,6 +126,72 @@ START_TEST(cells_need_no_quotes)
 }
 END_TEST
 
+/* Nobody takes the mark between fields to be another one than the comma, or leaves away a space at the end of a name. */
+START_TEST(cells_are_whole)
+{
+	static const char text[] = "a;b|c /d e /f ", expected[] = "a\\x3bb\\x7cc\\x20/d e\\x20/f\\x20";
+	char out[ESCAPE_MAX(sizeof(text))];
+	size_t length = escape_cell(text, sizeof(text) - 1, out);
+
+	ck_assert_uint_eq(length, sizeof(expected) - 1);
+	ck_assert_mem_eq(out, expected, length);
+	check(text, sizeof(text) - 1, text);
+}
+END_TEST
+
+/* tests/tools has other programs read these. */
+static const struct sequence fields[] = {
+	{ "", "" },
+	{ "99", "\\x399" },
+	{ "1e5", "\\x31e5" },
+	{ "-5", "\\x2d5" },
+	{ ".5", "\\x2e5" },
+	{ ".", "\\x2e" },
+	{ "0x10", "\\x30x10" },
+	{ "0b11", "\\x30b11" },
+	{ "0b6f9a", "0b6f9a" },
+	{ "10:20", "\\x310:20" },
+	{ "2024-01-01T10:00:00Z", "\\x32024-01-01T10:00:00Z" },
+	{ "1.5.2024", "\\x31.5.2024" },
+	{ "Jan 1 2024", "\\x4aan 1 2024" },
+	{ "UTC 2024", "\\x55TC 2024" },
+	{ "mariadb10", "mariadb10" },
+	{ "mar", "mar" },
+	{ "2to3", "2to3" },
+	{ "TRUE", "\\x54RUE" },
+	{ "f", "\\x66" },
+	{ "nan", "\\x6ean" },
+	{ "NaN(1)", "\\x4eaN(1)" },
+	{ "nano", "nano" },
+	{ "-inf", "\\x2dinf" },
+	{ "infinity", "\\x69nfinity" },
+	{ "NULL", "\\x4eULL" },
+	{ "n/a", "\\x6e/a" },
+	{ "#99", "\\x2399" },
+	{ " a", "\\x20a" },
+	{ "'a'", "\\x27a'" },
+	{ "it's", "it's" },
+	{ "(sd-pam)", "(sd-pam)" },
+	{ "/1", "/1" },
+	{ "...", "..." },
+	{ ".../1", ".../1" },
+	{ "kworker/0:1", "kworker/0:1" },
+};
+
+START_TEST(fields_are_texts)
+{
+	char out[ESCAPE_MAX(64)], *text = malloc(strlen(fields[_i].text)); /* so that reading beyond it is found out */
+	size_t length = strlen(fields[_i].text), written;
+
+	if (length)
+		memcpy(text, fields[_i].text, length);
+	written = escape_field(length ? text : "", length, out);
+	free(text);
+	ck_assert_uint_eq(written, strlen(fields[_i].expected));
+	ck_assert_mem_eq(out, fields[_i].expected, written);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, escapes_each_byte, 0, 256);
@@ -135,6 +201,8 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, escapes_sequences, 0, LENGTH(sequences));
 	tcase_add_test(tests, stays_within_its_length);
 	tcase_add_test(tests, cells_need_no_quotes);
+	tcase_add_test(tests, cells_are_whole);
+	tcase_add_loop_test(tests, fields_are_texts, 0, LENGTH(fields));
 }
 
 int main(void)

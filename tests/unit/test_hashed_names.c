@@ -31,6 +31,7 @@ static const struct {
 	{ JOB_NAME_PATH, "/home/\xff\n/a\\b", "/home/\\xff\\x0a/a\\x5cb", IOTR_PRIVACY_PATH },
 	{ JOB_NAME_PATH, "/", "/", IOTR_PRIVACY_PATH },
 	{ JOB_NAME_COMMAND, "run, \"it\".sh", "run\\x2c \\x22it\\x22.sh", IOTR_PRIVACY_NAME },
+	{ JOB_NAME_COMMAND, "99", "\\x399", IOTR_PRIVACY_NAME },
 	{ JOB_NAME_COMMAND, "kworker/0:1", "kworker/0:1", IOTR_PRIVACY_NAME },
 	{ JOB_NAME_COMMAND_LINE, "cat /home/alice/a.txt", "cat /home/alice/a.txt", IOTR_PRIVACY_TEXT },
 	{ JOB_NAME_CGROUP, "/system.slice/alice.service", "/system.slice/alice.service", IOTR_PRIVACY_PATH },

@@ -310,7 +310,7 @@ START_TEST(former_version)
 	put("fs/fs_000001.csv", HEADER "12345678901234567890123456789");
 	put("fs/fs_000002.csv.part", HEADER ROW(11));
 	ck_assert_int_eq(recover(), 1);
-	is_number("schema_version", 2);
+	is_number("schema_version", 3);
 	is_number("segments/0/rows", 77);
 	is_text("segments/0/sha256", SHA);
 	ck_assert_ptr_null(value("segments/0/xxh128"));

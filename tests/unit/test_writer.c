@@ -47,7 +47,7 @@ START_TEST(tells_its_manifest)
 	writer_report(writer, IOTR_BLOCK, &(struct writer_probes){ .forgotten = 7 });
 	ck_assert_int_eq(writer_stop(writer, "duration", NULL), 0);
 	manifest = read_manifest();
-	ck_assert_uint_eq(number_at(manifest, "/schema_version"), 2);
+	ck_assert_uint_eq(number_at(manifest, "/schema_version"), 3);
 	ck_assert_str_eq(text_at(manifest, "/iotracer_version"), IOTRACER_VERSION);
 	ck_assert_str_eq(text_at(manifest, "/session"), "test");
 	ck_assert_str_eq(text_at(manifest, "/level"), "function");

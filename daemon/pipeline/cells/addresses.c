@@ -67,7 +67,7 @@ size_t address_unix(const char *name, size_t length, char *out)
 	if (!length)
 		return 0;
 	if (name[0])
-		return escape_cell(name, strnlen(name, length), out);
+		return escape_field(name, strnlen(name, length), out);
 	out[0] = '@';
 	return 1 + escape_cell(name + 1, length - 1, out + 1);
 }

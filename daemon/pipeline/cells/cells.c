@@ -3,6 +3,7 @@
 #include "cells_private.h"
 
 #include "escape.h"
+#include "socket.h"
 
 #define FILLER(id, name, ...) [IOTR_##id] = cells_fill_##name,
 #define END(id, ...)	      [IOTR_##id] = id##_END,
@@ -44,7 +45,7 @@ static void keep_task(struct cells_task_slot *slot, const struct iotr_record *he
 
 	memcpy(&slot->task, (const char *)head + CELLS_HEAD_TASK, sizeof(slot->task));
 	slot->valid = true;
-	slot->length = (uint8_t)escape_cell(head->command, length, slot->text);
+	slot->length = (uint8_t)escape_field(head->command, length, slot->text);
 }
 
 static const struct cells_task_slot *find_task(struct cells *cells, const struct iotr_record *head)
@@ -56,17 +57,17 @@ static const struct cells_task_slot *find_task(struct cells *cells, const struct
 	return slot;
 }
 
-static struct cell cell_operation(const struct cells *cells, const struct iotr_record *head)
+static struct cell cell_operation(struct cells *cells, const struct iotr_record *head)
 {
 	const struct iotr_schema *schema = &iotr_schemas[head->stream];
 
 	if (head->operation >= schema->operation_count) /* not in the catalogue */
-		return cell_number(CELL_U64, head->operation);
+		return cell_named(cells, NULL, head->operation);
 	return cell_bytes(schema->operations[head->operation],
 			  cells->operation_lengths[head->stream][head->operation]);
 }
 
-static void fill_first(const struct cells *cells, const struct iotr_record *head,
+static void fill_first(struct cells *cells, const struct iotr_record *head,
 		       const struct cells_task_slot *task, struct cell *cell)
 {
 	cell[FIRST_timestamp] =

@@ -77,7 +77,7 @@ struct cells {
 	const char *fs_type; /* of the last row, and its length */
 	size_t fs_type_length;
 	size_t flags_used; /* bytes of flags_text that are used for the row that is being filled */
-	char flags_text[3 * FLAGS_TEXT_MAX]; /* decoded flags and other short texts of that row */
+	char flags_text[3 * FLAGS_TEXT_MAX + 16]; /* decoded flags and other short texts of that row */
 	char pair[2 * NAMES_PATH_MAX + CELLS_PAIR_EXTRA]; /* "old -> new" */
 };
 

@@ -65,7 +65,7 @@ static inline struct cell cell_path(const struct row *row)
 	return cell_bytes(row->path.text, row->path.length);
 }
 
-/* old -> new; a side that is unknown is left empty, and so is the cell when both are. */
+/* old -> new; a side that is unknown is "...", and the cell is empty when both are. */
 struct cell cell_pair(struct cells *cells, const struct row *row);
 
 /* Kinds of flags that cell_flags() decodes, with a cache. */

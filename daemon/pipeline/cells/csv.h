@@ -127,7 +127,7 @@ CSV_INLINE struct csv_digits csv_no_digits(void)
 CSV_INLINE char *csv_again(struct csv_digits *digits, char *out, uint64_t number)
 {
 	if (number >= CSV_AGAIN_MAX)
-		return digits_u64(out, number);
+		return format_large(out, number);
 	if (number != digits->number) {
 		digits->number = number;
 		digits->width = digits_width((uint32_t)number);
@@ -145,7 +145,7 @@ CSV_INLINE char *csv_value(struct csv *csv, struct csv_digits *digits, char *out
 	if (cell->kind == CELL_TEXT)
 		return csv_text(csv, out, *cell, column);
 	if (cell->kind == CELL_U64)
-		return cell->again ? csv_again(digits, out, cell->number) : digits_u64(out, cell->number);
+		return cell->again ? csv_again(digits, out, cell->number) : format_u64(out, cell->number);
 	if (cell->kind == CELL_DEVICE)
 		return csv_device(&csv->devices[column], out, cell);
 	if (cell->kind == CELL_TIME)

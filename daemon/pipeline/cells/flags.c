@@ -22,6 +22,8 @@ struct flag_table {
 	const char *zero;	   /* name of 0 when no flag is named */
 };
 
+#define NOTHING "NONE" /* no flag at all; no digit, as that would be a number, and the column one of numbers */
+
 #define BIT(bits, name)	   { (bits), (bits), name }
 #define NAMED(flag)	   BIT(flag, #flag)
 #define VALUE(mask, value) { (mask), (value), #value }
@@ -196,33 +198,33 @@ static const struct flag memfd_flags[] = {
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
-	[IOTR_FLAGS_AT] = { TABLE(at_flags), .zero = "0" },
-	[IOTR_FLAGS_RENAME] = { TABLE(rename_flags), .zero = "0" },
-	[IOTR_FLAGS_FALLOCATE] = { TABLE(fallocate_flags), .zero = "0" },
-	[IOTR_FLAGS_SPLICE] = { TABLE(splice_flags), .zero = "0" },
-	[IOTR_FLAGS_MSYNC] = { TABLE(msync_flags), .zero = "0" },
+	[IOTR_FLAGS_AT] = { TABLE(at_flags), .zero = NOTHING },
+	[IOTR_FLAGS_RENAME] = { TABLE(rename_flags), .zero = NOTHING },
+	[IOTR_FLAGS_FALLOCATE] = { TABLE(fallocate_flags), .zero = NOTHING },
+	[IOTR_FLAGS_SPLICE] = { TABLE(splice_flags), .zero = NOTHING },
+	[IOTR_FLAGS_MSYNC] = { TABLE(msync_flags), .zero = NOTHING },
 	[IOTR_FLAGS_MADVISE] = { TABLE(advices), .values = UINT32_MAX },
-	[IOTR_FLAGS_MREMAP] = { TABLE(mremap_flags), .zero = "0" },
-	[IOTR_FLAGS_SYNC_RANGE] = { TABLE(sync_range_flags), .zero = "0" },
-	[IOTR_FLAGS_CLOSE_RANGE] = { TABLE(close_range_flags), .zero = "0" },
-	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = "0" },
-	[IOTR_FLAGS_SQE] = { TABLE(sqe_flags), .zero = "0" },
-	[IOTR_FLAGS_MSG] = { TABLE(msg_flags), .zero = "0" },
+	[IOTR_FLAGS_MREMAP] = { TABLE(mremap_flags), .zero = NOTHING },
+	[IOTR_FLAGS_SYNC_RANGE] = { TABLE(sync_range_flags), .zero = NOTHING },
+	[IOTR_FLAGS_CLOSE_RANGE] = { TABLE(close_range_flags), .zero = NOTHING },
+	[IOTR_FLAGS_EPOLL] = { TABLE(epoll_flags), .zero = NOTHING },
+	[IOTR_FLAGS_SQE] = { TABLE(sqe_flags), .zero = NOTHING },
+	[IOTR_FLAGS_MSG] = { TABLE(msg_flags), .zero = NOTHING },
 	[IOTR_FLAGS_ACCESS] = { TABLE(access_flags) },
-	[IOTR_FLAGS_XATTR] = { TABLE(xattr_flags), .zero = "0" },
+	[IOTR_FLAGS_XATTR] = { TABLE(xattr_flags), .zero = NOTHING },
 	[IOTR_FLAGS_FADVISE] = { TABLE(file_advices), .values = UINT32_MAX },
-	[IOTR_FLAGS_FLOCK] = { TABLE(flock_flags), .zero = "0" },
-	[IOTR_FLAGS_MOUNT] = { TABLE(mount_flags), .zero = "0" },
-	[IOTR_FLAGS_MOVE_MOUNT] = { TABLE(move_mount_flags), .zero = "0" },
-	[IOTR_FLAGS_UMOUNT] = { TABLE(umount_flags), .zero = "0" },
-	[IOTR_FLAGS_OPEN_TREE] = { TABLE(open_tree_flags), .zero = "0" },
-	[IOTR_FLAGS_MEMFD] = { TABLE(memfd_flags), .zero = "0" },
+	[IOTR_FLAGS_FLOCK] = { TABLE(flock_flags), .zero = NOTHING },
+	[IOTR_FLAGS_MOUNT] = { TABLE(mount_flags), .zero = NOTHING },
+	[IOTR_FLAGS_MOVE_MOUNT] = { TABLE(move_mount_flags), .zero = NOTHING },
+	[IOTR_FLAGS_UMOUNT] = { TABLE(umount_flags), .zero = NOTHING },
+	[IOTR_FLAGS_OPEN_TREE] = { TABLE(open_tree_flags), .zero = NOTHING },
+	[IOTR_FLAGS_MEMFD] = { TABLE(memfd_flags), .zero = NOTHING },
 };
 
-static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = "0" };
+static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = NOTHING };
 static const struct flag_table protection_table = { TABLE(protection_flags), .zero = "PROT_NONE" };
 static const struct flag_table mapping_table = { TABLE(mapping_flags), .values = MAP_TYPE,
-						 .zero = "0" };
+						 .zero = NOTHING };
 
 /* Appends to `text`, with a '|' between, and returns the new length. */
 static size_t append(char *text, size_t length, const char *name)
@@ -239,7 +241,7 @@ static size_t append_hex(char *text, size_t length, uint32_t bits)
 {
 	char hex[16];
 
-	snprintf(hex, sizeof(hex), "0x%x", bits);
+	snprintf(hex, sizeof(hex), "#0x%x", bits);
 	return append(text, length, hex);
 }
 
@@ -309,6 +311,6 @@ size_t flags_block(uint32_t flags, char *text)
 			unnamed |= 1U << bit;
 	}
 	if (!flags)
-		return append(text, 0, "0");
+		return append(text, 0, NOTHING);
 	return unnamed ? append_hex(text, length, unnamed) : length;
 }

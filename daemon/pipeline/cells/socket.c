@@ -13,7 +13,7 @@ struct cell cell_named(struct cells *cells, const char *name, int32_t number)
 
 	if (name)
 		return cell_string(name);
-	length = (size_t)sprintf(text, "%d", number);
+	length = (size_t)sprintf(text, "#%d", number);
 	cells->flags_used += length;
 	return cell_bytes(text, length);
 }

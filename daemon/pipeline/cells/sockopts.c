@@ -200,7 +200,7 @@ const char *sockopts_name(int32_t level, int32_t number)
 
 static size_t hex(const uint8_t *value, size_t size, char *text)
 {
-	size_t length = (size_t)sprintf(text, "0x");
+	size_t length = (size_t)sprintf(text, "#0x");
 
 	for (size_t i = 0; i < size; i++)
 		length += (size_t)sprintf(text + length, "%02x", value[i]);
@@ -219,15 +219,15 @@ static uint64_t number_of(const uint8_t *value, size_t size)
 static size_t integer(const uint8_t *value, size_t size, char *text)
 {
 	if (size < sizeof(int32_t))
-		return (size_t)sprintf(text, "%" PRIu64, number_of(value, size));
-	return (size_t)sprintf(text, "%" PRId32, (int32_t)number_of(value, sizeof(int32_t)));
+		return (size_t)sprintf(text, "#%" PRIu64, number_of(value, size));
+	return (size_t)sprintf(text, "#%" PRId32, (int32_t)number_of(value, sizeof(int32_t)));
 }
 
 static size_t natural(const uint8_t *value, size_t size, char *text)
 {
 	if (size > sizeof(uint32_t) && size < sizeof(uint64_t))
 		size = sizeof(uint32_t);
-	return (size_t)sprintf(text, "%" PRIu64, number_of(value, size));
+	return (size_t)sprintf(text, "#%" PRIu64, number_of(value, size));
 }
 
 static size_t linger(const uint8_t *value, size_t size, char *text)
@@ -237,7 +237,7 @@ static size_t linger(const uint8_t *value, size_t size, char *text)
 	if (size < sizeof(parts))
 		return hex(value, size, text);
 	memcpy(parts, value, sizeof(parts));
-	return (size_t)sprintf(text, "%" PRId32 ":%" PRId32, parts[0], parts[1]);
+	return (size_t)sprintf(text, "#%" PRId32 ":%" PRId32, parts[0], parts[1]);
 }
 
 /* Seconds with microseconds. A value whose microseconds are not within a second is no time, and shown as hex. */
@@ -257,12 +257,12 @@ static size_t timeval(const uint8_t *value, size_t size, bool narrow, char *text
 	}
 	if (parts[1] < 0 || parts[1] >= 1000000)
 		return hex(value, size, text);
-	return (size_t)sprintf(text, "%" PRId64 ".%06" PRId64, parts[0], parts[1]);
+	return (size_t)sprintf(text, "#%" PRId64 ".%06" PRId64, parts[0], parts[1]);
 }
 
 static size_t plain_text(const uint8_t *value, size_t size, char *text)
 {
-	return escape_cell((const char *)value, strnlen((const char *)value, size), text);
+	return escape_field((const char *)value, strnlen((const char *)value, size), text);
 }
 
 size_t sockopts_value(const struct iotr_sockopt_record *record, char *text)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cells_private.h"
+#include "socket.h"
 
 /* ADD, DEL or MOD; any other as the number that was passed. */
-static struct cell op_name(int32_t op)
+static struct cell op_name(struct cells *cells, int32_t op)
 {
-	static const char *const names[] = { "0", "ADD", "DEL", "MOD" };
+	static const char *const names[] = { NULL, "ADD", "DEL", "MOD" };
+	bool known = op >= 0 && op < (int32_t)(sizeof(names) / sizeof(names[0]));
 
-	if (op >= 0 && op < (int32_t)(sizeof(names) / sizeof(names[0])))
-		return cell_string(names[op]);
-	return cell_signed(op);
+	return cell_named(cells, known ? names[op] : NULL, op);
 }
 
 static struct cell event_mask(struct cells *cells, const struct iotr_epoll_record *record)
@@ -22,7 +22,7 @@ CELLS_RECORD(EPOLL, struct iotr_epoll_record);
 
 CELL(EPOLL, epoll_fd, cell_signed_if(record->has_epoll, record->epoll_fd))
 CELL(EPOLL, target_fd, cell_signed_if(record->has_target, record->target_fd))
-CELL(EPOLL, epoll_op, record->head.operation == IOTR_EPOLL_EPOLL_CTL ? op_name(record->op) : cell_empty())
+CELL(EPOLL, epoll_op, record->head.operation == IOTR_EPOLL_EPOLL_CTL ? op_name(cells, record->op) : cell_empty())
 CELL(EPOLL, event_mask, event_mask(cells, record))
 CELL(EPOLL, max_events, cell_signed_if(record->waits, record->max_events))
 CELL(EPOLL, ready_count, cell_signed_if(record->waits && record->result >= 0, record->result))

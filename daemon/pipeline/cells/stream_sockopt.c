@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cells_private.h"
+#include "socket.h"
 #include "sockopts.h"
 
 _Static_assert(SOCKOPTS_TEXT_MAX <= sizeof(((struct cells *)0)->pair), "no room for a value");
-
-static struct cell name_or_number(const char *name, int32_t number)
-{
-	return name ? cell_string(name) : cell_signed(number);
-}
 
 static struct cell option_value(struct cells *cells, const struct iotr_sockopt_record *record)
 {
@@ -19,8 +15,8 @@ static struct cell option_value(struct cells *cells, const struct iotr_sockopt_r
 CELLS_RECORD(SOCKOPT, struct iotr_sockopt_record);
 
 CELL(SOCKOPT, fd, cell_signed(record->fd))
-CELL(SOCKOPT, level, name_or_number(sockopts_level(record->level), record->level))
-CELL(SOCKOPT, option_name, name_or_number(sockopts_name(record->level, record->option), record->option))
+CELL(SOCKOPT, level, cell_named(cells, sockopts_level(record->level), record->level))
+CELL(SOCKOPT, option_name, cell_named(cells, sockopts_name(record->level, record->option), record->option))
 CELL(SOCKOPT, option_value, option_value(cells, record))
 CELL(SOCKOPT, return_value, cell_signed(record->result))
 

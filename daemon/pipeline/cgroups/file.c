@@ -64,7 +64,7 @@ static void put(struct output *out, const char *text, size_t length)
 /* A cell and the comma after it. */
 static void put_name(struct output *out, const char *name, enum iotr_privacy privacy)
 {
-	size_t length = escape_cell(name, strnlen(name, PATH_BYTES), out->escaped);
+	size_t length = escape_field(name, strnlen(name, PATH_BYTES), out->escaped);
 
 	if (out->anonymizer)
 		out->used += iotr_anonymize(out->anonymizer, privacy, out->escaped, length, out->buffer + out->used);

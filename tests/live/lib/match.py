@@ -5,7 +5,8 @@ import collections
 from lib.rows import escape
 
 REPORTED = 20
-ARROW = '\\x02\\x03'  # as trigger.h has it, escaped
+FLAGS = ('flags', 'mmap_prot', 'mmap_flags', 'event_mask', 'sqe_flags', 'msg_flags')  # joined by '|', no names
+ARROW = '\x02\x03'  # as trigger.h has it
 META = {'within', 'count', 'optional', 'level'}
 
 
@@ -29,18 +30,18 @@ class Matcher:
         return result
 
     @staticmethod
-    def text(value):
+    def text(name, value):
         if value is None:
             return ''
-        if isinstance(value, str):
-            return escape(value.encode('latin-1')).replace(ARROW, ' -> ')
+        if isinstance(value, str) and name not in FLAGS:
+            return ' -> '.join(escape(name.encode('latin-1')) for name in value.split(ARROW))
         return str(value)
 
     def differences(self, expected, row):
         """[(column, expected, got)]; the window in time counts as one."""
         found = []
         for name, (how, value) in self.columns(expected).items():
-            want, got = self.text(value), row.get(name, '(no such column)')
+            want, got = self.text(name, value), row.get(name, '(no such column)')
             if got != want if how == 'is' else want not in got.split('|'):
                 found.append((name, want, got))
         return found + time_differences(expected, row)
@@ -103,7 +104,7 @@ class Matcher:
         return min(rows, key=distance, default=None)
 
     def brief(self, one):
-        told = ['%s=%s' % (name, short(self.text(value)))
+        told = ['%s=%s' % (name, short(self.text(name, value)))
                 for name, (_, value) in self.columns(one).items()
                 if value is not None and name != 'operation']
         return '%s %s' % (one['operation'], ' '.join(told))

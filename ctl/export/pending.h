@@ -13,7 +13,8 @@ struct pending {
 	uint64_t end_ns;
 	uint64_t number; /* of the operation: what ends at the same time ends in this order */
 	uint64_t bytes;
-	uint32_t track, file; /* numbers of the format's own */
+	uint64_t track; /* this and the next are numbers of the format's own */
+	uint32_t file;
 };
 
 struct pending_list {

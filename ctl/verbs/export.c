@@ -13,6 +13,7 @@
 #include "command_line/session_options.h"
 #include "export/fio.h"
 #include "export/otf2.h"
+#include "export/perfetto.h"
 #include "output/complain.h"
 #include "output/json.h"
 #include "output/new_file.h"
@@ -31,6 +32,10 @@
 #define OTF2_NEW NULL
 #endif
 
+/* Those whose rows are something that a thread or a disk does for a while; what io_uring does is in others, too. */
+#define PERFETTO_STREAMS \
+	(BIT(IOTR_VFS) | BIT(IOTR_BLOCK) | BIT(IOTR_EPOLL) | BIT(IOTR_NET) | BIT(IOTR_CONN) | BIT(IOTR_PAGEFAULT))
+
 /* A format, by its option. */
 static const struct format {
 	const char *option;
@@ -42,6 +47,7 @@ static const struct format {
 	struct export_sink *(*begin_in)(const char *folder, struct json_object *manifest);
 } formats[] = {
 	{ "fio", "a log that fio replays", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), true, fio_new, NULL },
+	{ "perfetto", "a trace for Perfetto", PERFETTO_STREAMS, false, perfetto_new, NULL },
 	{ "otf2", "an archive of OTF2", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), false, NULL, OTF2_NEW },
 };
 
@@ -57,7 +63,7 @@ static int take_format(const struct context *context, struct json_object *parame
 			given++;
 		}
 	if (given != 1)
-		return complain_usage(context, given ? "give one format alone" : "give a format: --fio or --otf2");
+		return complain_usage(context, given ? "give one format alone" : "give a format: --fio, --otf2 or --perfetto");
 	if ((*ret)->begin || (*ret)->begin_in)
 		return EXIT_DONE;
 	complain("Build it where that library is installed.", "this iotracectl was built without the library for --%s",
@@ -239,7 +245,7 @@ static int export_folder(struct chosen *chosen, const struct format *format, con
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	const struct format *format;
+	const struct format *format = NULL;
 	struct chosen *chosen;
 	int code = take_format(context, parameters, &format);
 
@@ -274,6 +280,10 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_SWITCH,
 	  .parameter = "otf2",
 	  .help = "a folder with an archive of the Open Trace Format 2: the same, of files by thread and of disks" },
+	{ .name = "perfetto",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "perfetto",
+	  .help = "a trace for Perfetto: what each thread and disk does, over time, and which calls caused which requests" },
 };
 static const struct option_group own_options = OPTION_GROUP("Format", own_rows);
 static const struct option_group *const options[] = {
@@ -284,7 +294,7 @@ const struct verb verb_export = {
 	.name = "export",
 	.run = run,
 	.group = VERBS_TRACES,
-	.synopsis = "DIR OUT --fio|--otf2 [STREAMS] [FILTERS] [SPAN]",
+	.synopsis = "DIR OUT --fio|--otf2|--perfetto [STREAMS] [FILTERS] [SPAN]",
 	.summary = "write a trace in a format of other tools; OUT is new, of a file also - for stdout",
 	.options = options,
 	.arguments_min = 2,

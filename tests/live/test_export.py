@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """export: other tools read what it writes of a real trace, and find in it what the rows say."""
+import collections
 import json
 import mmap
 import os
+import sys
 
 from lib.registry import Skip, check, equal, test
 
 BLOCK = 4096
+UNIT = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), 'unit')
 
 
 def do_work(folder, turns=40):
@@ -127,12 +130,55 @@ def otf2_has_all(world):
 
 
 @test(host_only=True)
+def perfetto_has_all(world):
+    """Slices of threads and of a disk, and flows from calls to the requests that they caused."""
+    sys.path.append(UNIT)
+    import perfetto_reader
+    module = perfetto_reader.decoder()
+    if not module:
+        raise Skip('there is no decoder of protocol buffers')
+    device, out = world.loop(), world.path('perfetto')
+    fd = os.open(device, os.O_RDWR | os.O_DIRECT)
+    world.undo.callback(os.close, fd)
+    pages = mmap.mmap(-1, BLOCK)
+    with world.session('--vfs', '--block', '--pid', os.getpid()) as session:
+        do_work(world.make('seen'))
+        for number in range(50):
+            os.pwritev(fd, [pages], BLOCK * number)
+            os.preadv(fd, [pages], BLOCK * number)
+    world.ctl.exits(0, 'export', session.output, out, '--perfetto')
+    with open(out, 'rb') as file:
+        reading = perfetto_reader.Reading(module, file.read())
+    for stream, size, error in (('vfs', 'bytes_completed', 'errno'), ('block', 'size', 'error')):
+        truth, found = collections.Counter(), collections.Counter()
+        for row in session.rows(stream):
+            done = int(row[size] or 0) if row[error] == '0' else 0
+            truth[row['operation'], done, bool(row['flow']), row['filename']] += 1
+        for one in reading.slices:
+            if one.category == stream:
+                arguments = one.arguments
+                found[one.name, arguments.get('bytes done', 0), bool(one.flows), arguments.get('file', '')] += 1
+        check(truth, 'rows of ' + stream)
+        equal(found, truth, 'slices of ' + stream)
+    disk = os.path.basename(device)
+    requests = [one for one in reading.slices if one.track == disk]
+    calls = {one.flows[0]: one for one in reading.slices if one.category == 'vfs' and one.flows}
+    caused = [one for one in requests if one.flows and one.flows[0] in calls]
+    check(len(caused) >= 100, '%d requests of %d have a call' % (len(caused), len(requests)))
+    check(all(calls[one.flows[0]].begin <= one.begin and one.end <= calls[one.flows[0]].end for one in caused),
+          'a request of direct I/O is within its call')
+    for word in ('read', 'write'):
+        done = sum(one.arguments.get('bytes done', 0) for one in requests if one.name.lower() == word)
+        equal(perfetto_reader.transferred(reading.counters['%s %s per second' % (disk, word)]), done, 'bytes of the disk')
+
+
+@test(host_only=True)
 def full_disk(world):
     """Nothing is left of what did not fit."""
     folder, small = world.make('full'), world.tmpfs(16 << 10)
     with world.session('--vfs', '--path', folder) as session:
         do_work(folder, 200)
-    for option in ('--fio', '--otf2'):
+    for option in ('--fio', '--otf2', '--perfetto'):
         done = world.ctl.exits(1, 'export', session.output, os.path.join(small, 'out'), option)
         check('No space left on device' in done.stderr or 'built without' in done.stderr, done.stderr)
         equal(os.listdir(small), [], 'files that are left')

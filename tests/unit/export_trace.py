@@ -2,8 +2,8 @@
 """Makes traces of given rows, for tests of what exports them; and tells what the client does."""
 import json
 import os
-import resource
 import subprocess
+import sys
 
 import make_trace
 
@@ -39,19 +39,30 @@ def make(folder, **streams):
                    'ended': '2023-11-15 22:13:21.000000000', 'streams': described, 'losses': [], 'segments': listed}, file)
     return folder
 
+MEASURE = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, '/dev/null', 1, 0)])
+_, status, usage = os.wait4(process, 0)
+print(usage.ru_maxrss)
+sys.exit(status != 0)
+"""
+
 
 class Client:
     def __init__(self, program):
         self.program = program
-        self.most_memory = 0  # KiB, of the last call
 
     def run(self, code, *words, stdout=subprocess.PIPE):
         words = [self.program, *map(str, words)]
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE) as process:
             out, err = process.communicate(timeout=250)
-        self.most_memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         assert process.returncode in (code if isinstance(code, tuple) else (code,)), '%s: exit %d, not %s\n%s' % (words, process.returncode, code, err.decode())
         return (out or b'').decode(), err.decode()
+
+    def memory(self, *words):
+        """KiB that a successful call had at most. A program begins with the most of who started it, so that is a small one."""
+        done = subprocess.run([sys.executable, '-c', MEASURE, self.program, *words], check=True, capture_output=True, text=True)
+        return int(done.stdout)
 
     def json(self, *words):
         return json.loads(self.run(0, *words, '--json')[0])

@@ -40,6 +40,7 @@ static const struct config defaults = {
 	},
 	.resume = true,
 	.queue_size = IOTR_QUEUE_SIZE_DEFAULT,
+	.metrics.interval_ns = 15 * 1000000000ULL,
 	.keep_free = { .percent = 5, .bytes = 1ULL << 30 },
 };
 

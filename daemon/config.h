@@ -10,6 +10,7 @@
 #pragma once
 
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 
 #include "anonymize_key.h"
@@ -21,6 +22,13 @@
 #define CONFIG_PATH	 "/etc/iotracer/iotracerd.conf"
 #define CONFIG_LOG_DIR	 IOTR_LOG_DIR
 #define CONFIG_STATE_DIR IOTR_STATE_DIR
+
+/* Where numbers for Prometheus are told. */
+struct config_metrics {
+	struct sockaddr_in listen; /* of this machine alone; port 0: nothing listens */
+	char text_file[PATH_MAX];  /* "": no file */
+	uint64_t interval_ns;	   /* between two writings of the file */
+};
 
 struct config {
 	int log_level; /* LOG_ERR ... LOG_DEBUG */
@@ -35,6 +43,7 @@ struct config {
 	uint64_t ring_size;  /* bytes of each row ring, a power of two; 0: by the number of CPUs */
 	uint64_t queue_size; /* bytes of the rows of a session that wait for its disk */
 	bool counting; /* layers are counted all the time, not only while somebody asks for amplification */
+	struct config_metrics metrics;
 	struct system_rules systems; /* storage systems that are recognised besides those that are built in */
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "config_parse.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -33,6 +34,50 @@ const char *config_parse_directory(const char *value, void *field)
 	if (strlen(value) >= PATH_MAX)
 		return "the path is too long";
 	strcpy(field, value);
+	return NULL;
+}
+
+/* The word "off" gives port 0. Other machines are not served, as there is no way to tell who asks. */
+const char *config_parse_listen(const char *value, void *field)
+{
+	static const char wrong[] =
+		"it is neither off nor an address of this machine alone, with a port, as 127.0.0.1:9469";
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	const char *colon = strrchr(value, ':');
+	char text[INET_ADDRSTRLEN] = "";
+	uint64_t port;
+
+	if (!strcmp(value, "off")) {
+		*(struct sockaddr_in *)field = (struct sockaddr_in){ 0 };
+		return NULL;
+	}
+	if (!colon || (size_t)(colon - value) >= sizeof(text) || iotr_parse_number(colon + 1, UINT16_MAX, &port) < 0 || !port)
+		return wrong;
+	memcpy(text, value, (size_t)(colon - value));
+	if (inet_pton(AF_INET, text, &address.sin_addr) != 1 || ntohl(address.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
+		return wrong;
+	address.sin_port = htons((uint16_t)port);
+	*(struct sockaddr_in *)field = address;
+	return NULL;
+}
+
+const char *config_parse_text_file(const char *value, void *field)
+{
+	size_t length = strlen(value);
+
+	if (length < 6 || strcmp(value + length - 5, ".prom") != 0)
+		return "its name does not end with .prom, as node exporter wants it";
+	return config_parse_directory(value, field);
+}
+
+/* A time that is not off, and at most a day. */
+const char *config_parse_period(const char *value, void *field)
+{
+	uint64_t ns = 0;
+
+	if (iotr_parse_duration(value, &ns) < 0 || ns < 1000000000 || ns > 86400 * 1000000000ULL)
+		return "it is no duration from 1s to 1d, as 15s";
+	*(uint64_t *)field = ns;
 	return NULL;
 }
 

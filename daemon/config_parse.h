@@ -15,4 +15,7 @@ const char *config_parse_flag(const char *value, void *field);
 const char *config_parse_share(const char *value, void *field);
 const char *config_parse_ring_size(const char *value, void *field);
 const char *config_parse_queue_size(const char *value, void *field);
+const char *config_parse_listen(const char *value, void *field);
+const char *config_parse_text_file(const char *value, void *field);
+const char *config_parse_period(const char *value, void *field);
 const char *config_parse_free(const char *value, void *field);

@@ -34,6 +34,7 @@
 #include "session/set.h"
 #include "session/tail.h"
 #include "session/tick.h"
+#include "session/totals.h"
 #include "spec/definition.h"
 
 #define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands */
@@ -42,6 +43,7 @@ struct engine {
 	struct session_context context;
 	struct registry *registry;
 	struct tick tick;
+	struct totals totals;
 	struct recovery *recovery; /* of the folders of killed sessions; NULL: there is no memory for it */
 	struct engine_dump *dumps; /* dumps that are being written */
 	struct doctor *doctor;
@@ -172,6 +174,13 @@ static void on_session_runs(void *userdata)
 	bpf_cost_run(engine->context.bpf_cost);
 }
 
+static void on_session_ended(const struct session *session, void *userdata)
+{
+	struct engine *engine = userdata;
+
+	totals_add(&engine->totals, session);
+}
+
 static int open_counting(struct session_context *context)
 {
 	const struct counting_config config = {
@@ -198,7 +207,7 @@ static int open_parts(struct engine *engine)
 						  .give_back = give_back,
 						  .userdata = context };
 	const struct orders_config orders = { .event = context->event, .country = &context->config.country };
-	const struct registry_config registry = { context, on_session_runs, engine };
+	const struct registry_config registry = { context, on_session_runs, on_session_ended, engine };
 	int r = hookset_new(context->probes, context->event, &context->hookset);
 
 	if (r >= 0)
@@ -532,6 +541,33 @@ int engine_cost(struct engine *engine, struct json_object **ret)
 	rates_describe_daemon(&engine->tick.daemon, cost);
 	json_object_object_add(cost, "bpf", bpf_cost_describe(engine->context.bpf_cost));
 	*ret = cost;
+	return 0;
+}
+
+static struct json_object *storage_describe(struct storage *storage)
+{
+	struct json_object *object = json_object_new_object();
+	struct storage_limits limits;
+	uint64_t used;
+
+	storage_usage(storage, &used, &limits);
+	add_u64(object, "used", used);
+	add_u64(object, "max_use", limits.max_use);
+	add_u64(object, "keep_free", limits.keep_free);
+	return object;
+}
+
+int engine_totals(struct engine *engine, struct json_object **ret)
+{
+	const struct session_context *context = &engine->context;
+	struct json_object *totals = json_object_new_object();
+
+	add_string(totals, "level", probes_level_name(probes_level(context->probes)));
+	add_flag(totals, "loaded", loading_done(context->probes, LOADING_ALL));
+	json_object_object_add(totals, "streams", totals_describe(&engine->totals, engine->registry));
+	add_u64(totals, "ended", engine->totals.count);
+	json_object_object_add(totals, "storage", storage_describe(context->storage));
+	*ret = totals;
 	return 0;
 }
 

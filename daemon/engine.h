@@ -206,6 +206,13 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 int engine_cost(struct engine *engine, struct json_object **ret);
 
 /*
+ * New object: the level, whether all programs are "loaded", and sums over all sessions since the daemon's start: "streams", by
+ * name {rows, bytes, lost: {ring, queue, disk, unmatched, names}}, none of which is ever less than before; "ended", how many
+ * have; "storage": bytes {used, max_use, keep_free} of the log folder, 0 for no limit.
+ */
+int engine_totals(struct engine *engine, struct json_object **ret);
+
+/*
  * Calls the handler once, on the main loop, when it is known what this kernel takes of all programs. If it is already,
  * there is nothing to wait for, and `*ret` is NULL. engine_wait_free() may be called before or after that, and takes
  * NULL.

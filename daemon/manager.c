@@ -23,6 +23,7 @@
 #include "escape.h"
 #include "instance.h"
 #include "log.h"
+#include "metrics.h"
 #include "privilege.h"
 #include "protocol.h"
 
@@ -32,6 +33,7 @@ struct manager {
 	sd_event *event;
 	struct engine *engine;
 	struct declared *declared; /* sessions of files */
+	struct metrics *metrics;
 	struct server *server;
 	struct control control;
 	int lock;
@@ -126,6 +128,7 @@ static void apply_config(struct manager *manager, const struct config *fresh)
 	manager->config.systems = fresh->systems;
 	manager->config.counting = fresh->counting;
 	manager->config.queue_size = fresh->queue_size;
+	metrics_set(manager->metrics, &fresh->metrics);
 	engine_set_counting(manager->engine, fresh->counting);
 	manager->config.snapshots = fresh->snapshots;
 	memcpy(manager->config.country, fresh->country, sizeof(fresh->country));
@@ -393,6 +396,10 @@ static int start(struct manager *manager)
 	r = load_engine(manager);
 	if (r >= 0)
 		r = start_declared(manager);
+	if (r >= 0)
+		r = metrics_new(manager->engine, manager->event, &manager->metrics);
+	if (r >= 0)
+		metrics_set(manager->metrics, &manager->config.metrics);
 	if (r < 0)
 		return r;
 	return serve(manager, first, inherited);
@@ -440,6 +447,7 @@ bool manager_free(struct manager *manager)
 	server_free(manager->server);
 	if (manager->socket_ours)
 		unlink(manager->socket);
+	metrics_free(manager->metrics);
 	if (manager->declared)
 		declared_end(manager->declared);
 	ended = engine_free(manager->engine);

@@ -175,6 +175,8 @@ static void on_ended(struct session *session)
 	struct waiter *waiter = entry->waiters, *next;
 
 	entry_remove(registry, entry);
+	if (session->state == SESSION_ENDED)
+		registry->config.ended(session, registry->config.userdata);
 	if (!waiter && session->state == SESSION_ENDED)
 		ended_keep(registry, json_object_get(status));
 	session_free(session);

@@ -20,6 +20,8 @@ struct registry_config {
 	struct session_context *context;
 	/* A session runs now, after there may have been none for a while. */
 	void (*runs)(void *userdata);
+	/* It ran, and has ended: its last counts are there to be read. */
+	void (*ended)(const struct session *session, void *userdata);
 	void *userdata;
 };
 

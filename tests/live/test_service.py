@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from lib import reads, rows
+from lib import account, reads, rows
 from lib.ctl import Ctl, Session
 from lib.match import Matcher
 from lib.member import Member
@@ -165,7 +165,10 @@ def entries(world, session):
 def messages(world):
     """The journal has fields of what sessions do and lose, once for what goes on; its catalogue explains them."""
     ctl = running(world)
-    mount = world.tmpfs(1 << 20)
+    mount = world.tmpfs(2 << 20)
+    ballast = os.path.join(mount, 'ballast')
+    with open(ballast, 'wb') as file:
+        file.write(bytes(1 << 20))
     name = os.path.basename(world.path('told'))
     session = Session(ctl, name, os.path.join(mount, 'trace'), (*reads.OPTIONS, '--no-snapshots'), lossless=False)
     with reads.Reads(reads.deep(world.path('deep'))) as load:
@@ -175,6 +178,8 @@ def messages(world):
             done = load.done
             load.go(1000)
             wait_for('rows to be lost', lambda: find_key(session.status(), 'lost')['disk'] > done)
+        os.unlink(ballast)
+        wait_for('rows to be written again', lambda: not find_key(account.streams(session.status()), 'error'))
         final = session.stop()
     lost = find_key(final, 'lost')['disk']
     told = entries(world, name)

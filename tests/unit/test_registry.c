@@ -12,10 +12,21 @@ static void on_runs(void *userdata)
 	(void)userdata;
 }
 
+static char last_ended[IOTR_SESSION_NAME_MAX + 1];
+static size_t ended_count;
+
+static void on_ended(const struct session *session, void *userdata)
+{
+	(void)userdata;
+	strcpy(last_ended, session->spec.name);
+	ended_count++;
+}
+
 static void begin(void)
 {
-	const struct registry_config config = { .context = &context, .runs = on_runs };
+	const struct registry_config config = { .context = &context, .runs = on_runs, .ended = on_ended };
 
+	ended_count = 0;
 	context_begin();
 	ck_assert_int_eq(registry_new(&config, &registry), 0);
 }
@@ -72,6 +83,7 @@ START_TEST(by_name)
 	ck_assert_int_eq(registry_stop(registry, "a", on_stop, NULL), 0);
 	ck_assert_uint_eq(result_count, 2);
 	ck_assert_ptr_null(registry_find(registry, "a"));
+	ck_assert_uint_eq(ended_count, 1);
 }
 END_TEST
 
@@ -89,6 +101,8 @@ START_TEST(all_end)
 	ck_assert_int_eq(results[1], -ESHUTDOWN);
 	ck_assert_ptr_null(registry_at(registry, 0));
 	ck_assert(context.abandoned);
+	ck_assert_uint_eq(ended_count, 1); /* the other one has not run */
+	ck_assert_str_eq(last_ended, "runs");
 }
 END_TEST
 

@@ -14,6 +14,14 @@ void storage_set_limits(struct storage *storage, const struct storage_limits *li
 	pthread_mutex_unlock(&storage->lock);
 }
 
+void storage_usage(struct storage *storage, uint64_t *used, struct storage_limits *limits)
+{
+	pthread_mutex_lock(&storage->lock);
+	*used = storage->used;
+	*limits = storage->limits;
+	pthread_mutex_unlock(&storage->lock);
+}
+
 static void init_locks(struct storage *storage)
 {
 	pthread_condattr_t attributes;

@@ -59,6 +59,9 @@ bool storage_free(struct storage *storage);
 /* What exceeds the new limits is removed in the background. */
 void storage_set_limits(struct storage *storage, const struct storage_limits *limits);
 
+/* How much counted traces use now, and the limits, in bytes. */
+void storage_usage(struct storage *storage, uint64_t *used, struct storage_limits *limits);
+
 struct trace_config {
 	int folder_fd;		    /* a copy is kept */
 	const char *path;	    /* absolute; copied */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A listener that answers GET /metrics, for Prometheus. It runs on the event loop, has no thread, and at most
+ * METRICS_CONNECTIONS connections, each of which is cut off when nothing moves for METRICS_IDLE_S. Main thread.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <systemd/sd-event.h>
+
+enum { METRICS_CONNECTIONS = 8, METRICS_IDLE_S = 10 };
+
+struct metrics_http;
+
+/* Makes the text that is answered, which malloc() has made; NULL: there is none now. */
+typedef char *(*metrics_maker)(size_t *length, void *userdata);
+
+/* Negative errno: nothing listens. */
+int metrics_http_new(sd_event *event, const struct sockaddr_in *address, metrics_maker make, void *userdata,
+		     struct metrics_http **ret);
+void metrics_http_free(struct metrics_http *http); /* takes NULL */

@@ -47,6 +47,8 @@ static int count_operation(struct summary_stream *stream, struct trace_text name
 	operation->rows++;
 	operation->errors += facts->failed;
 	operation->bytes += facts->done;
+	if (facts->has_mono)
+		rate_add(&operation->rate, facts->mono_ns);
 	if (!facts->has_latency)
 		return 0;
 	if (!operation->latencies)

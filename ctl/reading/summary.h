@@ -20,6 +20,7 @@ struct summary_operation {
 	char name[SUMMARY_OPERATION_SIZE];
 	uint64_t rows, errors, bytes;
 	struct histogram *latencies; /* NULL: its rows have none */
+	struct rate rate;
 };
 
 struct summary_stream {

@@ -20,6 +20,7 @@ const struct verb *const verbs[] = {
 
 	&verb_traces,
 	&verb_summary,
+	&verb_compare,
 	&verb_report,
 	&verb_show,
 	&verb_verify,

@@ -12,7 +12,7 @@
 
 extern const struct verb verb_start, verb_stop, verb_record, verb_list, verb_status, verb_set, verb_rotate, verb_dump;
 extern const struct verb verb_tail, verb_top, verb_amplification, verb_snapshot;
-extern const struct verb verb_traces, verb_summary, verb_report, verb_show, verb_verify, verb_anonymize,
+extern const struct verb verb_traces, verb_summary, verb_compare, verb_report, verb_show, verb_verify, verb_anonymize,
 	verb_export;
 extern const struct verb verb_streams, verb_doctor, verb_reload, verb_help, verb_version;
 

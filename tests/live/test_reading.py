@@ -137,3 +137,31 @@ def show_filters_as_sessions(world):
         # Of the time of that session no more than it has.
         within = [row for row in found if truth[0][0] <= row[0] <= truth[-1][0]]
         equal(within, truth, 'what show %s finds' % ' '.join(session.words))
+
+
+@test(host_only=True)
+def compare_of_real_rows(world):
+    """What a second recording does more, no longer and for the first time is told, and what it does as before is not."""
+    path, outputs = os.path.join(world.make('compared'), 'file'), []
+    for reads_each, syncs, removals in ((1, 200, 0), (5, 0, 200)):
+        with world.session('--vfs', '--pid', os.getpid(), '--operation', 'READ,WRITE,FSYNC,UNLINK') as session:
+            for step in range(400):
+                fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                os.pwrite(fd, b'x' * 100, 0)
+                for _ in range(reads_each):
+                    os.pread(fd, 100, 0)
+                if step < syncs:
+                    os.fsync(fd)
+                if step < removals:
+                    os.unlink(path)
+                os.close(fd)
+        outputs.append(session.output)
+    document = world.ctl.json('compare', *outputs)
+    found = {one['name']: one for one in document['operations']}
+    equal([found['FSYNC']['a']['rows'], found['FSYNC']['b']['rows']], [200, 0], 'rows of FSYNC')
+    equal([found['UNLINK']['a']['rows'], found['UNLINK']['b']['rows']], [0, 200], 'rows of UNLINK')
+    check('gone' in found['FSYNC']['different'], 'FSYNC is gone', found['FSYNC'])
+    check('new' in found['UNLINK']['different'], 'UNLINK is new', found['UNLINK'])
+    ratio = found['READ']['rows']['ratio'] / found['WRITE']['rows']['ratio']  # whatever the time that each took
+    check(4.5 < ratio < 5.5, 'five times as many reads', found['READ'], found['WRITE'])
+    world.ctl.exits(0, 'compare', *outputs)

@@ -101,7 +101,7 @@ out 'not reachable'
 expect 0 --help
 out 'Verbs'
 no_err
-for verb in start stop record list status set rotate tail top dump snapshot traces summary report show verify anonymize streams doctor reload help version; do
+for verb in start stop record list status set rotate tail top dump snapshot traces summary compare report show verify anonymize streams doctor reload help version; do
 	expect 0 $verb --help
 	out "^Usage: iotracectl $verb"
 	no_err

@@ -222,6 +222,41 @@ no_out "$(printf '\033')"
 expect 0 summary "$work/hostile"
 no_out "$(printf '\033')"
 
+# compare: what differs is told, and nothing of what is chance.
+compared() { # NAME OPTION...
+	python3 "$here/make_compared.py" "$work/$1" "${@:2}"
+}
+compared before --seed 1
+compared alike --seed 2
+compared worse --seed 3 --reads 3000 --slower 1.5 --errors 0.1 --extra cleaner
+expect 0 compare "$work/before" "$work/alike" --json
+json 'len(d["operations"]) == 3 and not any(o["different"] for o in d["operations"])'
+json 'not d["files"] + d["commands"] + d["units"] + d["devices"] + d["peers"] and d["a"]["seconds"] == 10'
+expect 0 compare "$work/before" "$work/alike"
+out '^  vfs +READ .* -$'
+no_out 'differ:'
+expect 0 compare "$work/before" "$work/worse" --json
+json '{o["name"]: o["different"] for o in d["operations"]} == {"READ": ["fewer", "p50 slower", "p90 slower", "p99 slower"], "WRITE": ["more errors"], "UNLINK": ["new"], "FSYNC": []}'
+json '0.55 < d["operations"][0]["rows"]["low"] < d["operations"][0]["rows"]["ratio"] == 0.6 < d["operations"][0]["rows"]["high"] < 0.66'
+json '{c["name"]: c["different"] for c in d["commands"]} == {"cleaner": "new", "reader": "fewer"} and len(d["files"]) == 8'
+expect 0 compare "$work/before" "$work/worse" --top 1
+out 'different filters: commands'
+out '^  vfs +UNLINK +- .* new$'
+out '^Commands: 2 of 3 differ:'
+no_out 'reader$'
+expect 0 compare "$work/worse" "$work/before"
+out 'more, p50 faster, p90 faster, p99 faster'
+out ' gone +cleaner$'
+# Streams that one of them does not have are not gone. What cannot be read is told, as it may look gone.
+expect 0 compare "$work/csv" "$work/before"
+out '^conn is in A alone, and not compared$'
+no_out '^  conn '
+expect 1 compare "$work/damaged" "$work/packed"
+err 'is not whole, and what is missing may look gone: '
+expect 1 compare "$work/before" "$work/nothing"
+expect 1 compare "$work" "$work/before"
+expect 2 compare "$work/before"
+
 # traces: what lies below the log folder, and removal of what has ended.
 logs=$work/logs
 mkdir -p "$logs/a" "$logs/b" "$logs/other"

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "reading/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output/json.h"
+#include "reading/time_text.h"
+
+const double compare_percents[COMPARE_PERCENTILES] = { 50, 90, 99 };
+
+/* ---- sides ---- */
+
+static bool time_of(const struct verify_trace *trace, const char *member, uint64_t *ns)
+{
+	const char *text = text_of(trace->json, member, NULL);
+
+	return text && time_text_ns((struct trace_text){ text, strlen(text) }, ns);
+}
+
+/* From begin to end of the session; while it runs, as far as its rows go. */
+static double seconds_of(const struct compare_side *side)
+{
+	uint64_t begin, end, least = UINT64_MAX, greatest = 0;
+
+	if (time_of(side->trace, "started", &begin) && time_of(side->trace, "ended", &end) && end > begin)
+		return (double)(end - begin) / 1e9;
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
+		const struct rate *rate = &side->summary->streams[i].rate;
+
+		if (!rate->used)
+			continue;
+		least = rate->from_ns < least ? rate->from_ns : least;
+		end = rate->from_ns + rate->width_ns * rate->used;
+		greatest = end > greatest ? end : greatest;
+	}
+	return greatest > least ? (double)(greatest - least) / 1e9 : 1e-9;
+}
+
+static void measure(struct compare_side *side)
+{
+	side->seconds = seconds_of(side);
+	side->dispersion = 1;
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		side->dispersion = fmax(side->dispersion, rate_dispersion(&side->summary->streams[i].rate));
+}
+
+/* ---- operations ---- */
+
+static const struct summary_operation *find(const struct summary_stream *stream, const char *name)
+{
+	for (size_t i = 0; i < stream->operation_count; i++)
+		if (!strcmp(stream->operations[i].name, name))
+			return &stream->operations[i];
+	return NULL;
+}
+
+static struct sample rows_of(const struct compare_side *side, const struct summary_operation *operation)
+{
+	if (!operation)
+		return (struct sample){ 0, side->seconds, 1 };
+	return (struct sample){ operation->rows, side->seconds, rate_dispersion(&operation->rate) };
+}
+
+/* Where there are no rows, nothing is known of their errors. */
+static struct rate_change change_of_errors(const struct summary_operation *a, const struct summary_operation *b)
+{
+	if (!a || !b)
+		return (struct rate_change){ .direction = SAME };
+	return rate_change(&(struct sample){ a->errors, (double)a->rows, 1 }, &(struct sample){ b->errors, (double)b->rows, 1 });
+}
+
+static void compare_latencies(struct compared_operation *operation)
+{
+	for (size_t i = 0; i < COMPARE_PERCENTILES; i++) {
+		for (size_t side = 0; side < 2; side++)
+			if (operation->of[side] && operation->of[side]->latencies)
+				operation->percentiles[side][i] =
+					percentile_of(operation->of[side]->latencies, compare_percents[i]);
+		operation->latencies[i] = percentile_change(&operation->percentiles[0][i], &operation->percentiles[1][i]);
+	}
+}
+
+static void add_operation(struct compare *compare, enum iotr_stream stream, const struct summary_operation *a,
+			  const struct summary_operation *b)
+{
+	struct compared_operation *operation = &compare->operations[compare->operation_count++];
+	struct sample before = rows_of(&compare->sides[0], a), after = rows_of(&compare->sides[1], b);
+
+	*operation = (struct compared_operation){ .stream = stream, .name = a ? a->name : b->name, .of = { a, b } };
+	operation->rows = rate_change(&before, &after);
+	operation->errors = change_of_errors(a, b);
+	compare_latencies(operation);
+}
+
+static uint64_t most_rows(const struct compared_operation *operation)
+{
+	uint64_t a = operation->of[0] ? operation->of[0]->rows : 0, b = operation->of[1] ? operation->of[1]->rows : 0;
+
+	return a > b ? a : b;
+}
+
+static int by_stream_and_rows(const void *left, const void *right)
+{
+	const struct compared_operation *a = left, *b = right;
+
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	if (most_rows(a) != most_rows(b))
+		return most_rows(a) < most_rows(b) ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static int compare_operations(struct compare *compare)
+{
+	compare->operations = calloc((size_t)IOTR_STREAM_COUNT * 2 * SUMMARY_OPERATIONS_MAX, sizeof(*compare->operations));
+	if (!compare->operations)
+		return -ENOMEM;
+	for (enum iotr_stream i = 0; i < IOTR_STREAM_COUNT; i++) {
+		const struct summary_stream *a = &compare->sides[0].summary->streams[i];
+		const struct summary_stream *b = &compare->sides[1].summary->streams[i];
+
+		if (!a->there || !b->there) /* what was not recorded is not gone */
+			continue;
+		for (size_t j = 0; j < a->operation_count; j++)
+			add_operation(compare, i, &a->operations[j], find(b, a->operations[j].name));
+		for (size_t j = 0; j < b->operation_count; j++)
+			if (!find(a, b->operations[j].name))
+				add_operation(compare, i, NULL, &b->operations[j]);
+	}
+	qsort(compare->operations, compare->operation_count, sizeof(*compare->operations), by_stream_and_rows);
+	return 0;
+}
+
+bool compare_differs(const struct compared_operation *operation)
+{
+	bool differs = operation->rows.direction != SAME || operation->errors.direction != SAME;
+
+	for (size_t i = 0; i < COMPARE_PERCENTILES; i++)
+		differs |= operation->latencies[i] != SAME;
+	return differs;
+}
+
+/* ---- lists ---- */
+
+static void add_sums(struct top_sums *to, const struct top_sums *sums)
+{
+	to->ns += sums->ns;
+	to->rows += sums->rows;
+	to->bytes += sums->bytes;
+	to->errors += sums->errors;
+}
+
+static int take_keys(const struct top *top, enum summary_list list, size_t side, struct compared_key *keys, size_t *count)
+{
+	_cleanup_free_ const struct top_entry **entries = calloc(TOP_KEYS_MAX, sizeof(*entries));
+	int all = entries ? top_greatest(top, entries, TOP_KEYS_MAX) : -ENOMEM;
+
+	for (int i = 0; i < all; i++) {
+		const struct top_entry *entry = entries[i];
+		const char *key = top_key(top, entry), *space;
+		size_t length = entry->key_length;
+
+		space = list == SUMMARY_PROCESSES ? memchr(key, ' ', length) : NULL;
+		if (space) {
+			length -= (size_t)(space + 1 - key);
+			key = space + 1;
+		}
+		keys[*count] = (struct compared_key){ .key = key, .length = length };
+		keys[(*count)++].sums[side] = entry->sums;
+	}
+	return all < 0 ? all : 0;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct compared_key *a = left, *b = right;
+	int order = memcmp(a->key, b->key, a->length < b->length ? a->length : b->length);
+
+	return order || a->length == b->length ? order : a->length < b->length ? -1 : 1;
+}
+
+/* Makes one of those that are equal. Returns how many are left. */
+static size_t join(struct compared_key *keys, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!kept || by_key(&keys[kept - 1], &keys[i]) != 0) {
+			keys[kept++] = keys[i];
+			continue;
+		}
+		add_sums(&keys[kept - 1].sums[0], &keys[i].sums[0]);
+		add_sums(&keys[kept - 1].sums[1], &keys[i].sums[1]);
+	}
+	return kept;
+}
+
+static void judge_key(const struct compare *compare, struct compared_key *key)
+{
+	const struct compare_side *a = &compare->sides[0], *b = &compare->sides[1];
+	struct sample before = { key->sums[0].rows, a->seconds, a->dispersion };
+	struct sample after = { key->sums[1].rows, b->seconds, b->dispersion };
+
+	key->rows = rate_change(&before, &after);
+	key->busier = (double)key->sums[1].ns / 1e9 / b->seconds - (double)key->sums[0].ns / 1e9 / a->seconds;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct compared_key *a = left, *b = right;
+	double more = fabs(b->busier) - fabs(a->busier);
+
+	if (more > 0 || more < 0)
+		return more > 0 ? 1 : -1;
+	return by_key(a, b);
+}
+
+static int compare_list(struct compare *compare, enum summary_list which)
+{
+	struct compared_list *list = &compare->lists[which];
+	const struct top *tops[2] = { &compare->sides[0].summary->lists[which], &compare->sides[1].summary->lists[which] };
+	size_t count = 0;
+
+	list->keys = calloc(2 * (size_t)TOP_KEYS_MAX, sizeof(*list->keys));
+	if (!list->keys)
+		return -ENOMEM;
+	list->forgotten = tops[0]->forgotten.rows || tops[1]->forgotten.rows;
+	for (size_t side = 0; side < 2; side++)
+		if (take_keys(tops[side], which, side, list->keys, &count) < 0)
+			return -ENOMEM;
+	qsort(list->keys, count, sizeof(*list->keys), by_key);
+	list->all = join(list->keys, count);
+	for (size_t i = 0; i < list->all; i++) {
+		struct compared_key key = list->keys[i];
+		bool unsure = (!key.sums[0].rows && tops[0]->forgotten.rows) || (!key.sums[1].rows && tops[1]->forgotten.rows);
+
+		judge_key(compare, &key);
+		if (!unsure && key.rows.direction != SAME)
+			list->keys[list->count++] = key;
+	}
+	qsort(list->keys, list->count, sizeof(*list->keys), by_time);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int compare_make(struct compare *compare)
+{
+	int r;
+
+	measure(&compare->sides[0]);
+	measure(&compare->sides[1]);
+	r = compare_operations(compare);
+	for (enum summary_list list = 0; list < SUMMARY_LISTS && r >= 0; list++)
+		r = compare_list(compare, list);
+	return r;
+}
+
+void compare_done(struct compare *compare)
+{
+	free(compare->operations);
+	for (size_t i = 0; i < SUMMARY_LISTS; i++)
+		free(compare->lists[i].keys);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verbs/verbs.h"
+
+#include "command_line/options.h"
+#include "output/complain.h"
+#include "output/json.h"
+#include "reading/compare.h"
+#include "verbs/summed.h"
+
+enum { TOP_DEFAULT = 10, TOP_MOST = 10000 };
+
+static int show(const struct context *context, struct json_object *parameters, char **paths, const struct summed summed[2])
+{
+	size_t most = member_of(parameters, "top") ? number_of(parameters, "top") : TOP_DEFAULT;
+	struct compare compare = { 0 };
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; i < 2; i++)
+		compare.sides[i] = (struct compare_side){ .path = paths[i], .summary = summed[i].summary, .trace = &summed[i].trace };
+	most = most < TOP_MOST ? most : TOP_MOST;
+	if (compare_make(&compare) < 0) {
+		complain(NULL, "out of memory");
+		code = EXIT_FAILED;
+	} else if (context->json) {
+		compare_print_json(&compare, most);
+	} else {
+		compare_print(&compare, most);
+	}
+	compare_done(&compare);
+	return code;
+}
+
+/* What could not be read of a trace, so that what is missing is not taken for gone. */
+static int tell_wrong(const char *path, const struct summed *summed)
+{
+	struct json_object *list = summed->report.lists[VERIFY_WRONG], *first = json_object_array_get_idx(list, 0);
+
+	if (!summed->report.counts[VERIFY_WRONG])
+		return EXIT_DONE;
+	complain("'iotracectl verify' tells all.", "%s is not whole, and what is missing may look gone: %s: %s", path,
+		 text_of(first, "file", ""), text_of(first, "what", ""));
+	return EXIT_FAILED;
+}
+
+static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
+{
+	struct summed summed[2];
+	int code = EXIT_DONE, read = 0;
+
+	for (; read < argc && code == EXIT_DONE; read++)
+		code = summed_read(&summed[read], argv[read], NULL);
+	if (code == EXIT_DONE)
+		code = show(context, parameters, argv, summed);
+	for (int i = 0; i < read; i++) {
+		if (code == EXIT_DONE)
+			code = tell_wrong(argv[i], &summed[i]);
+		summed_done(&summed[i]);
+	}
+	return code;
+}
+
+static const struct option_row own_rows[] = {
+	{ .name = "top",
+	  .kind = OPTION_NUMBER,
+	  .parameter = "top",
+	  .value = "N",
+	  .help = "show so many files, commands, units, devices and peers that differ [10]" },
+};
+static const struct option_group own_options = OPTION_GROUP("View", own_rows);
+static const struct option_group *const options[] = { &own_options, NULL };
+
+const struct verb verb_compare = {
+	.name = "compare",
+	.run = run,
+	.group = VERBS_TRACES,
+	.synopsis = "A B [--top N]",
+	.summary = "say what is slower, more, new or gone in trace B, and how sure that is",
+	.options = options,
+	.arguments_min = 2,
+	.arguments_max = 2,
+};

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "reading/difference.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "suite.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint64_t state;
+
+static double draw(void)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* So many values with that median, spread over powers of ten. */
+static struct histogram *values(unsigned int count, double median)
+{
+	struct histogram *histogram = calloc(1, sizeof(*histogram));
+
+	for (unsigned int i = 0; i < count; i++)
+		histogram_add(histogram, (uint64_t)(median * exp(2 * (draw() + draw() - 1))));
+	return histogram;
+}
+
+static const struct {
+	struct sample a, b;
+	enum direction direction;
+} rates[] = {
+	{ { 0, 1, 1 }, { 0, 1, 1 }, SAME },
+	{ { 1000, 10, 1 }, { 1000, 10, 1 }, SAME },
+	{ { 1000, 10, 1 }, { 1050, 10, 1 }, SAME },
+	{ { 1000, 10, 1 }, { 1300, 10, 1 }, UP },
+	{ { 1300, 10, 1 }, { 1000, 10, 1 }, DOWN },
+	{ { 1000, 10, 20 }, { 1300, 10, 20 }, SAME }, /* in bursts */
+	{ { 1000, 10, 1 }, { 2000, 20, 1 }, SAME },
+	{ { 1000, 10, 1 }, { 1000, 20, 1 }, DOWN },
+	{ { 100000000, 10, 1 }, { 102000000, 10, 1 }, SAME }, /* certain, but little */
+	{ { 3, 10, 1 }, { 7, 10, 1 }, SAME },
+	{ { 6, 10, 1 }, { 0, 10, 1 }, SAME },
+	{ { 7, 10, 1 }, { 0, 10, 1 }, DOWN },
+	{ { 7, 10, 1 }, { 0, 5, 1 }, SAME },
+	{ { 7, 10, 2 }, { 0, 10, 1 }, SAME },
+	{ { 0, 10, 1 }, { 7, 10, 1 }, UP },
+};
+
+START_TEST(tells_rates)
+{
+	struct rate_change change = rate_change(&rates[_i].a, &rates[_i].b);
+
+	ck_assert_int_eq(change.direction, rates[_i].direction);
+	ck_assert_int_eq(change.known, rates[_i].a.count && rates[_i].b.count);
+	if (change.known)
+		ck_assert(change.low < change.ratio && change.ratio < change.high);
+}
+END_TEST
+
+/* Events by chance are Poisson's, and those in bursts are not. */
+START_TEST(knows_bursts)
+{
+	struct rate *even = calloc(1, sizeof(*even)), *bursts = calloc(1, sizeof(*bursts)), *few = calloc(1, sizeof(*few));
+
+	state = 5;
+	for (int i = 0; i < 20000; i++)
+		rate_add(even, 1000000000 + (uint64_t)(draw() * 1e10));
+	for (int i = 0; i < 200; i++) {
+		uint64_t at = 1000000000 + (uint64_t)(draw() * 1e10);
+
+		for (int j = 0; j < 100; j++)
+			rate_add(bursts, at);
+	}
+	rate_add(few, 1000000000);
+	ck_assert(rate_dispersion(even) < 1.6);
+	ck_assert(rate_dispersion(bursts) > 50);
+	ck_assert(rate_dispersion(few) <= 1 && rate_dispersion(&(struct rate){ 0 }) <= 1);
+	free(even);
+	free(bursts);
+	free(few);
+}
+END_TEST
+
+/* Of two samples of the same values hardly any differ; of other ones all do, once there are enough. */
+START_TEST(tells_percentiles)
+{
+	static const double percents[] = { 50, 90, 99 };
+	unsigned int wrong = 0, found = 0;
+
+	state = 9;
+	for (unsigned int i = 0; i < 200; i++) {
+		struct histogram *a = values(4000, 10000), *b = values(4000, 10000), *c = values(4000, 15000);
+
+		for (size_t j = 0; j < LENGTH(percents); j++) {
+			struct percentile before = percentile_of(a, percents[j]), same = percentile_of(b, percents[j]);
+			struct percentile slower = percentile_of(c, percents[j]);
+
+			ck_assert(before.known && before.low <= before.value && before.value <= before.high);
+			wrong += percentile_change(&before, &same) != SAME;
+			found += percentile_change(&before, &slower) == UP && percentile_change(&slower, &before) == DOWN;
+		}
+		free(a);
+		free(b);
+		free(c);
+	}
+	ck_assert_uint_le(wrong, 2);
+	ck_assert_uint_ge(found, 560);
+}
+END_TEST
+
+START_TEST(knows_what_it_does_not_know)
+{
+	struct histogram *few = values(8, 1000), *many = values(1000, 1000), *none = values(0, 1);
+	struct percentile little = percentile_of(few, 50), median = percentile_of(many, 50), tail = percentile_of(many, 99.9);
+	struct percentile nothing = percentile_of(none, 50), far = { 100000, 99000, 101000, true };
+
+	ck_assert(!little.known && little.value);
+	ck_assert(median.known && !tail.known);
+	ck_assert(!nothing.known && !nothing.value);
+	ck_assert_int_eq(percentile_change(&little, &far), SAME);
+	ck_assert_int_eq(percentile_change(&median, &far), UP);
+	free(few);
+	free(many);
+	free(none);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+	tcase_add_loop_test(tests, tells_rates, 0, LENGTH(rates));
+	tcase_add_test(tests, knows_bursts);
+	tcase_add_test(tests, tells_percentiles);
+	tcase_add_test(tests, knows_what_it_does_not_know);
+}
+
+int main(void)
+{
+	return run_suite("difference", add);
+}

@@ -8,19 +8,11 @@
 #include "output/complain.h"
 #include "output/json.h"
 #include "reading/time_text.h"
+#include "verbs/no_trace.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
 
 /* ---- traces ---- */
-
-static int complain_of(const char *path, const struct verify_report *report)
-{
-	struct json_object *first = json_object_array_get_idx(report->lists[VERIFY_WRONG], 0);
-
-	complain("Give the folder of a trace, the one with manifest.json.", "%s/%s: %s", path,
-		 text_of(first, "file", MANIFEST_NAME), text_of(first, "what", "it cannot be read"));
-	return EXIT_FAILED;
-}
 
 static int open_traces(struct chosen *chosen, int count, char **folders)
 {
@@ -33,7 +25,7 @@ static int open_traces(struct chosen *chosen, int count, char **folders)
 		if (trace->folder_fd < 0)
 			return EXIT_FAILED;
 		if (!verify_manifest_read(trace, &chosen->report))
-			return complain_of(folders[i], &chosen->report);
+			return complain_no_trace(folders[i], &chosen->report);
 	}
 	return EXIT_DONE;
 }

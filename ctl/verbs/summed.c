@@ -5,21 +5,10 @@
 #include <unistd.h>
 
 #include "output/complain.h"
-#include "output/json.h"
+#include "verbs/no_trace.h"
 #include "verify/counts.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
-
-/* A manifest that cannot be read ends everything. */
-static int complain_of(const char *path, const struct verify_report *report)
-{
-	struct json_object *first = count_of(report->lists[VERIFY_WRONG]) ?
-					    json_object_array_get_idx(report->lists[VERIFY_WRONG], 0) : NULL;
-
-	complain("Give the folder of a trace, the one with manifest.json.", "%s/%s: %s", path,
-		 text_of(first, "file", MANIFEST_NAME), text_of(first, "what", "it cannot be read"));
-	return EXIT_FAILED;
-}
 
 int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher)
 {
@@ -29,7 +18,7 @@ int summed_read(struct summed *summed, const char *path, const struct summary_wa
 		return EXIT_FAILED;
 	summed->trace.folder_fd = summed->folder;
 	if (!verify_manifest_read(&summed->trace, &summed->report))
-		return complain_of(path, &summed->report);
+		return complain_no_trace(path, &summed->report);
 	verify_counts(&summed->trace, &summed->report);
 	summed->summary = calloc(1, sizeof(*summed->summary));
 	if (summed->summary && summary_read(summed->summary, &summed->trace, &summed->report, watcher) >= 0)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
 from lib.terminal import Terminal
 
 SIZES = ((40, 10), (80, 24), (200, 50))
@@ -80,6 +80,118 @@ def top(world):
     for raw in (b'\x1b]0;title', b'\x9b31m', b'evil\x1b'):
         check(raw not in written, 'raw name', raw)
     check(b'evil' in written, 'the name that is shown', written[-2000:])
+
+
+def page(terminal, wanted=None):
+    """The files of the lines between the heads and the keys; waits until the first is the wanted one."""
+    def files():
+        return [line.split('/')[-1].strip() for line in terminal.lines()[2:-1]]
+    if wanted is not None:
+        wait_for('%s in the first line' % wanted, lambda: files()[0] == wanted, terminal.lines, pause=0.05)
+    return files()
+
+
+@test(host_only=True)
+def scrolling(world):
+    """Every line can be reached, by one and by pages, and nothing beyond the first and the last."""
+    names = ['file-%02d' % number for number in range(30)]
+    with Reader(world, *names) as reader, Terminal(world, reader.top(world, '--by', 'file'), 80, 12) as terminal:
+        terminal.shows(' 30 files')
+        terminal.keys('p')
+        terminal.shows('PAUSED')
+        every = page(terminal)
+        room = len(every)
+        equal(room, 9, 'lines of a page')
+        terminal.keys('Up', 'PPage', 'Home', 'Down')
+        equal(page(terminal, every[1])[:-1], every[1:], 'one line further')
+        terminal.keys('Up')
+        equal(page(terminal, every[0]), every, 'and back')
+        while len(every) < 30:
+            before = page(terminal)
+            terminal.keys('NPage')
+            wait_for('another page', lambda: page(terminal) != before, terminal.lines, pause=0.05)  # pylint: disable=cell-var-from-loop
+            every += [name for name in page(terminal) if name not in every]
+        equal(sorted(every), names, 'files of all pages')
+        equal(page(terminal), every[-room:], 'the last page is full')
+        terminal.keys('NPage', 'Down', 'Up')
+        equal(page(terminal, every[-room - 1]), every[-room - 1:-1], 'one line back from the last page')
+        terminal.keys('PPage')
+        page(terminal, every[-2 * room - 1])
+        terminal.keys('Home')
+        equal(page(terminal, every[0]), every[:room], 'the first page')
+        terminal.keys('NPage')
+        page(terminal, every[room])
+        # A filter begins at the first line again, and the screen may become so high that there is nothing to scroll.
+        terminal.keys('/', 'file-0')
+        terminal.shows('filter: file-0_')
+        equal(page(terminal, next(name for name in every if name < 'file-1')), [name for name in every if name < 'file-1'][:9],
+              'what is filtered')
+        terminal.keys('Escape')
+        terminal.shows('q quit')
+        page(terminal, every[0])
+        terminal.keys('NPage')
+        page(terminal, every[room])
+        terminal.resize(80, 40)
+        terminal.shows('q quit', every[0], every[-1])
+        equal(page(terminal, every[0])[:30], every, 'all at once')
+
+
+@test(host_only=True)
+def grouping(world):
+    """b goes through all that can be summed up by, and comes back; each has columns of its own."""
+    with Reader(world, 'plain') as reader, Terminal(world, reader.top(world), 100, 24) as terminal:
+        terminal.shows('by:all', 'plain')
+        for by, head, shown in (('process', 'PROCESS', str(reader.process.pid)), ('file', 'FILE', 'plain'),
+                                ('directory', 'DIRECTORY', os.fsdecode(reader.folder)[-20:]), ('device', 'DEVICE', ':'),
+                                ('unit', 'UNIT', ''), ('container', 'CONTAINER', ''), ('operation', 'OPERATION', 'vfs.READ'),
+                                ('all', 'COMMAND', 'plain')):
+            terminal.keys('b')
+            lines = terminal.shows('by:' + by, head, shown)
+            wait_for('a line of ' + by, lambda: 'ROWS/S' in terminal.lines()[1] and terminal.lines()[2].strip(), terminal.lines,
+                     pause=0.05)
+            fits(lines, 100, 24)
+        # It goes on when it was held, as there is nothing by another sum to show.
+        terminal.keys('p')
+        terminal.shows('PAUSED')
+        terminal.keys('b')
+        lines = terminal.shows('by:process', 'PROCESS')
+        check('PAUSED' not in lines[-1], 'it goes on', *lines)
+        for order in ('rows', 'latency', 'bytes'):
+            terminal.keys('s')
+            terminal.shows('sort:' + order)
+
+
+@test(host_only=True)
+def filtering(world):
+    """A filter can be mended while it is typed, and Esc takes it away, with it or after it."""
+    with Reader(world, 'plain', WIDE) as reader, Terminal(world, reader.top(world), 100, 24) as terminal:
+        terminal.shows('plain', WIDE)
+        terminal.keys('/')
+        terminal.shows('filter: _', 'Esc: none')
+        terminal.keys('plaxx')
+        lines = terminal.shows('filter: plaxx_')
+        check(not any('plain' in line for line in lines[:-1]), 'what is filtered out', *lines)
+        terminal.keys('BSpace', 'BSpace', 'q')
+        terminal.shows('filter: plaq_')
+        terminal.keys('BSpace')
+        terminal.shows('filter: pla_', 'plain')
+        terminal.keys('BSpace', 'BSpace', 'BSpace', 'BSpace')
+        terminal.shows('filter: _', 'plain', WIDE)
+        terminal.keys(WIDE[-1])
+        wait_for('only the wide name', lambda: not any('plain' in line for line in terminal.lines()), terminal.lines, pause=0.05)
+        terminal.keys('BSpace')
+        terminal.shows('filter: _', 'plain', WIDE)
+        terminal.keys('plain', 'Escape')
+        lines = terminal.shows('q quit', 'plain', WIDE)
+        check('only:' not in lines[-1], 'no filter', *lines)
+        terminal.keys('/')
+        terminal.keys('plain', 'Enter')
+        terminal.shows('only: plain')
+        terminal.keys('/')
+        terminal.shows('filter: plain_')
+        terminal.keys('Escape')
+        lines = terminal.shows('q quit', 'plain', WIDE)
+        check('only:' not in lines[-1], 'no filter', *lines)
 
 
 @test(host_only=True)

@@ -85,6 +85,16 @@ expect 1 summary "$work/damaged" --json
 json 'len(d["problems"]) >= 2'
 expect 1 summary "$work"
 err 'manifest.json: it does not exist'
+# A folder of a trace is not the trace.
+part_of_trace() {
+	expect 1 "$@"
+	err "csv/fs/manifest.json: it does not exist"
+	err "^It is a part of the trace $(realpath "$work")/csv: give that\.$"
+}
+part_of_trace summary "$work/csv/fs"
+part_of_trace show "$work/csv/fs"
+part_of_trace report "$work/csv/fs" --output "$work/none.html"
+part_of_trace export "$work/csv/fs" "$work/none.log" --fio
 expect 1 summary "$work/nothing"
 err 'No such file'
 expect 2 summary

@@ -41,9 +41,9 @@ static __always_inline void origin_tallied(struct iotr_control *page, __u32 whic
 		return;
 	io->actor = dirtier->actor;
 	io->actor.accepted = dirtier_accepted(page, dirtier);
-	io->dirtiers = tally->count;
-	io->alone = tally->count == 1 && !tally->unknown;
-	if (tally->count > 1)
+	io->dirtiers = tally->head.count + !!tally->head.others;
+	io->alone = tally->head.count == 1 && !tally->head.unknown;
+	if (tally->head.count > 1)
 		io->attribution = IOTR_ATTRIBUTION_SHARED;
 	else if (io->actor.known)
 		io->attribution = io->actor.tid == submitter ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_DIRTIER;

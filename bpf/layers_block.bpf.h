@@ -116,11 +116,11 @@ __noinline int write_back_count(__u64 bytes, __u32 device)
 
 	if (!tally)
 		return 0;
-	for (__u32 at = 0; at < TALLIED_MAX && at < tally->count; at++) {
+	for (__u32 at = 0; at < TALLIED_MAX && at < tally->head.count; at++) {
 		__u64 part = tally->of[at].pages * PAGE_SIZE;
 
 		/* The last page may be in use in part, and of a large bio not all pages are looked at. */
-		if (part > bytes || (at + 1 == tally->count && !tally->unknown && !tally->others))
+		if (part > bytes || (at + 1 == tally->head.count && !tally->head.unknown && !tally->head.others))
 			part = bytes;
 		tallied_count(at, device, operations, part);
 		bytes -= part;
@@ -128,7 +128,7 @@ __noinline int write_back_count(__u64 bytes, __u32 device)
 	}
 	if (!bytes)
 		return 0;
-	index = tally->others && !tally->unknown ? IOTR_LAYER_OTHER : account_current(device);
+	index = tally->head.others && !tally->head.unknown ? IOTR_LAYER_OTHER : account_current(device);
 	COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, operations, bytes);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "blockdev.bpf.h"
 #include "dirtied.bpf.h"
 
-#define TALLIED_MAX 8	 /* processes that are told apart */
+#define TALLIED_MAX IOTR_DIRTIERS_MAX /* processes that are told apart; a power of two */
 #define RUN_MAX	    1024 /* pages of one run that are looked at */
 #define VECTORS_MAX 256	 /* of a bio that are looked at: as many as one has */
 #define VECTOR_MAX  128	 /* pages of a vector that are looked at one by one */
@@ -27,13 +27,16 @@ struct tallied {
 };
 
 struct tally {
-	struct tallied of[TALLIED_MAX];
-	__u64 unknown; /* pages whose dirtier is not known */
-	__u64 others; /* pages of further processes, for which there is no room */
-	__u32 count;
-	__u32 last; /* index of the one that bytes were added to last */
-	__u32 last_dirtier;
-	__u32 pad;
+	struct tally_head {
+		__u64 unknown; /* pages whose dirtier is not known */
+		__u64 others; /* pages of further processes, for which there is no room */
+		__u32 count;
+		__u32 last; /* index of the one that bytes were added to last */
+		__u32 last_dirtier;
+		__u32 most; /* see tally_most(), as is that one's pages */
+		__u64 most_pages;
+	} head;
+	struct tallied of[TALLIED_MAX]; /* of which `count` mean something */
 };
 
 /* Each is used by one hook, and so by one program of a CPU at a time. */
@@ -79,7 +82,7 @@ static __always_inline void tally_unknown(struct tally *tally, __u32 which, __u3
 {
 	struct iotr_control *page = control_page();
 
-	tally->unknown++;
+	tally->head.unknown++;
 	if (page && number && which == TALLY_BIO)
 		__sync_fetch_and_add(&page->dirtied_forgotten, 1);
 }
@@ -97,23 +100,23 @@ static __always_inline int tally_add(__u32 which, __u32 number, __u64 mapping)
 		tally_unknown(tally, which, number);
 		return 0;
 	}
-	for (at = 0; at < TALLIED_MAX && at < tally->count; at++)
+	for (at = 0; at < TALLIED_MAX && at < tally->head.count; at++)
 		if (tally->of[at].pid == dirtier->actor.pid)
 			break;
 	if (at >= TALLIED_MAX) {
-		tally->others++;
+		tally->head.others++;
 		return 0;
 	}
-	if (at == tally->count) {
+	if (at == tally->head.count) {
 		tally->of[at].pid = dirtier->actor.pid;
 		tally->of[at].dirtier = number;
 		tally->of[at].mapping = mapping;
 		tally->of[at].pages = 0;
-		tally->count++;
+		tally->head.count++;
 	}
 	tally->of[at].pages++;
-	tally->last = at;
-	tally->last_dirtier = number;
+	tally->head.last = at;
+	tally->head.last_dirtier = number;
 	return 0;
 }
 
@@ -127,9 +130,9 @@ __noinline int tally_page(__u32 which, __u64 mapping, __u64 index)
 	if (!tally || !page)
 		return 0;
 	number = dirtied_by(page, mapping, index);
-	if (!number || number != tally->last_dirtier)
+	if (!number || number != tally->head.last_dirtier)
 		return tally_add(which, number, mapping);
-	tally->of[tally->last & (TALLIED_MAX - 1)].pages++;
+	tally->of[tally->head.last & (TALLIED_MAX - 1)].pages++;
 	return 0;
 }
 
@@ -240,20 +243,24 @@ static __always_inline void tally_begin(__u32 which)
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
 
 	if (tally)
-		__builtin_memset(tally, 0, sizeof(*tally));
+		__builtin_memset(&tally->head, 0, sizeof(tally->head));
 }
 
 /* Index of the process with most pages; TALLIED_MAX: there is none, or more are unknown than are its. A global function. */
 __noinline __u32 tally_most(__u32 which)
 {
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
-	__u32 most = 0;
+	volatile struct tally_head *head;
 
 	if (!tally)
 		return TALLIED_MAX;
-	for (__u32 i = 1; i < TALLIED_MAX; i++)
-		if (tally->of[i].pages > tally->of[most & (TALLIED_MAX - 1)].pages)
-			most = i;
-	most &= TALLIED_MAX - 1;
-	return tally->of[most].pages && tally->of[most].pages >= tally->unknown ? most : TALLIED_MAX;
+	/* Index and maximum are kept in memory, as verifiers would follow each value that a register can have. */
+	head = &tally->head;
+	head->most_pages = 0;
+	for (__u32 i = 0; i < TALLIED_MAX && i < head->count; i++)
+		if (tally->of[i].pages > head->most_pages) {
+			head->most_pages = tally->of[i].pages;
+			head->most = i;
+		}
+	return head->most_pages && head->most_pages >= head->unknown ? head->most : TALLIED_MAX;
 }

@@ -11,6 +11,7 @@
 #define IOTR_COMMAND_SIZE   16
 #define IOTR_NAME_TEXT_MAX  4096  /* bytes of one name record's text, NUL included */
 #define IOTR_UNKNOWN	    (~0ULL) /* a number that is not known; its field in the row is empty */
+#define IOTR_DIRTIERS_MAX   64    /* processes that are told apart among those that made the pages of one write dirty */
 
 /*
  * Every byte of a record is a member's, which a program sets, so that no other memory of the kernel gets out: a hole, or one
@@ -121,7 +122,7 @@ struct iotr_block_record {
 	__u32 flags; /* the kernel's cmd_flags without the operation */
 	__u32 error; /* positive errno */
 	__u8 attribution; /* enum iotr_attribution */
-	__u8 dirtiers; /* processes that made its pages dirty; 0: not known, or not such a request */
+	__u8 dirtiers; /* processes that made its pages dirty, IOTR_DIRTIERS_MAX + 1: more; 0: not known, or not such a request */
 	__u8 pad[2];
 };
 

@@ -124,6 +124,11 @@ def forgotten(world):
             write(path, 4096)
             os.truncate(path, 0)  # its pages' entries stay its own, as its inode does
         told = find_key(session.status(), 'forgotten')
+        child = Child(world, lambda: write(ground.path('kept'), 64))
+        ground.sync()
+    found = ground.writes(session, ground.path('kept'))
+    equal(size(found), 64 * PAGE, 'bytes of what was written when the table was full')
+    equal({row['pid'] for row in found if row['attribution'] != 'unknown'} - {str(child.pid)}, set(), 'other processes')
     check(told > 0, 'nothing was forgotten')
     check(rows.manifest(session.output)['streams']['block']['forgotten'] >= told, 'the manifest has less')
 
@@ -274,6 +279,41 @@ def shared(world):
     equal(size(found), 64 * PAGE, 'bytes')
     equal({(row['pid'], row['attribution'], row['dirtiers']) for row in found if int(row['size']) > 8 * PAGE},
           {(str(most.pid), 'shared', '2')}, 'rows')
+
+
+@test
+def shared_by_many(world):
+    """Each page is another's, but for the last ones: all are counted, and who has most bytes is found whoever comes first."""
+    ground = Ground(world)
+    path = ground.path('many')
+    write(path, 64)
+    ground.sync()
+    with world.session('--block') as session:
+        for page in range(40):
+            Child(world, lambda page=page: write(path, [page]), 'iotr-one')
+        most = Child(world, lambda: write(path, range(40, 64)), 'iotr-most')
+        ground.sync()
+    found = ground.writes(session, path)
+    equal(size(found), 64 * PAGE, 'bytes')
+    equal([(row['pid'], row['attribution'], row['dirtiers']) for row in found if int(row['size']) == 64 * PAGE],
+          [(str(most.pid), 'shared', '41')], 'the request')
+
+
+@test
+def shared_by_more(world):
+    """More processes than are told apart: that they are more is what the row says."""
+    ground = Ground(world)
+    path = ground.path('more')
+    write(path, 100)
+    ground.sync()
+    script = 'for page in $(seq 0 99); do dd if=/dev/zero of="$1" bs=4096 seek=$page count=1 conv=notrunc status=none; done'
+    with world.session('--block') as session:
+        world.command('sh', '-c', script, 'sh', path)
+        ground.sync()
+    found = ground.writes(session, path)
+    equal(size(found), 100 * PAGE, 'bytes')
+    equal([(row['attribution'], row['dirtiers'], int(row['size']) // PAGE) for row in found], [('shared', '65', 100)],
+          'the request')
 
 
 def charge(world, kind):

@@ -6,6 +6,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -44,6 +45,7 @@ struct engine {
 	struct registry *registry;
 	struct tick tick;
 	struct totals totals;
+	struct vitals consumer; /* of its thread */
 	struct recovery *recovery; /* of the folders of killed sessions; NULL: there is no memory for it */
 	struct engine_dump *dumps; /* dumps that are being written */
 	struct doctor *doctor;
@@ -542,6 +544,34 @@ int engine_cost(struct engine *engine, struct json_object **ret)
 	json_object_object_add(cost, "bpf", bpf_cost_describe(engine->context.bpf_cost));
 	*ret = cost;
 	return 0;
+}
+
+static uint64_t stuck_session(struct session *session, uint64_t now)
+{
+	const struct row_sink_ops *ops = session->sink->ops;
+	uint64_t turns = 0;
+	bool has_to = session->state == SESSION_RUNNING && ops->turns && ops->turns(session->sink, &turns);
+
+	return vitals_look(&session->vitals, has_to, turns, now);
+}
+
+uint64_t engine_stuck(struct engine *engine, char *what, size_t size)
+{
+	uint64_t now = clocks_mono_ns(), turns = 0, longest;
+	struct session *session;
+	bool has_to = consumer_turns(engine->context.consumer, &turns);
+
+	longest = vitals_look(&engine->consumer, has_to, turns, now);
+	snprintf(what, size, "the thread that takes up rows");
+	for (size_t i = 0; (session = registry_at(engine->registry, i)); i++) {
+		uint64_t stuck = stuck_session(session, now);
+
+		if (stuck <= longest)
+			continue;
+		longest = stuck;
+		snprintf(what, size, "the writer of session %s", session->spec.name);
+	}
+	return longest;
 }
 
 static struct json_object *storage_describe(struct storage *storage)

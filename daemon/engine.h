@@ -202,6 +202,13 @@ void engine_amplification_free(struct engine_amplification *amplification); /* t
 /* New array with the status of the session, or of all when name is NULL. -ENOENT. */
 int engine_status(struct engine *engine, const char *name, struct json_object **ret);
 
+/*
+ * Looks at the threads of the data plane, to be called several times within the time that matters. Returns for how many ns the one
+ * that has done so longest has stood still, although rows wait for it, and writes which it is to `what`; 0: all of them move. A
+ * thread that waits for its session's disk is not one of them.
+ */
+uint64_t engine_stuck(struct engine *engine, char *what, size_t size);
+
 /* New object: the resources that the daemon uses, see the method Status. */
 int engine_cost(struct engine *engine, struct json_object **ret);
 

@@ -26,6 +26,7 @@
 #include "metrics.h"
 #include "privilege.h"
 #include "protocol.h"
+#include "watchdog.h"
 
 struct manager {
 	const struct manager_options *options;
@@ -34,6 +35,7 @@ struct manager {
 	struct engine *engine;
 	struct declared *declared; /* sessions of files */
 	struct metrics *metrics;
+	struct watchdog *watchdog;
 	struct server *server;
 	struct control control;
 	int lock;
@@ -428,7 +430,7 @@ int manager_run(struct manager *manager)
 
 	log_message(ABOUT(SERVING), "version %s, serving on %s", IOTRACER_VERSION, manager->socket);
 	/* Not earlier: systemd expects regular signs of life after the first one. */
-	sd_event_set_watchdog(manager->event, true);
+	watchdog_set(manager->engine, manager->event, &manager->watchdog);
 	sd_notifyf(false, "READY=1\nSTATUS=Serving on %s", manager->socket);
 	r = sd_event_loop(manager->event);
 	sd_notify(false, "STOPPING=1\nSTATUS=Ending sessions");
@@ -448,6 +450,7 @@ bool manager_free(struct manager *manager)
 	if (manager->socket_ours)
 		unlink(manager->socket);
 	metrics_free(manager->metrics);
+	watchdog_free(manager->watchdog);
 	if (manager->declared)
 		declared_end(manager->declared);
 	ended = engine_free(manager->engine);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -44,6 +45,7 @@ struct consumer {
 	uint64_t *known;
 	size_t known_mask;
 
+	_Atomic uint64_t turns; /* of the thread */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* for all members below */
@@ -172,6 +174,7 @@ static void *consumer_thread(void *userdata)
 
 	setpriority(PRIO_PROCESS, 0, NICE); /* on Linux this affects the calling thread alone */
 	while ((wanted = wait_turn(consumer, pause_ns)) >= 0) {
+		atomic_fetch_add_explicit(&consumer->turns, 1, memory_order_relaxed);
 		rows = 0;
 		if (look(consumer, &rows))
 			drains_report(consumer, wanted);
@@ -281,4 +284,17 @@ void consumer_drain(struct consumer *consumer)
 	while (consumer->drains_done < drain)
 		pthread_cond_wait(&consumer->changed, &consumer->lock);
 	pthread_mutex_unlock(&consumer->lock);
+}
+
+bool consumer_turns(struct consumer *consumer, uint64_t *turns)
+{
+	bool run;
+
+	*turns = atomic_load_explicit(&consumer->turns, memory_order_relaxed);
+	/* Not waited for: a thread that stops with the lock is one that does not move. */
+	if (pthread_mutex_trylock(&consumer->lock))
+		return true;
+	run = consumer->run;
+	pthread_mutex_unlock(&consumer->lock);
+	return run;
 }

@@ -32,3 +32,6 @@ void consumer_run(struct consumer *consumer, bool run);
 
 /* Returns when all rows that were in the rings at the time of the call have been routed. */
 void consumer_drain(struct consumer *consumer);
+
+/* How often its thread has gone round, many times a second. False: it need not go on, as no session runs. */
+bool consumer_turns(struct consumer *consumer, uint64_t *turns);

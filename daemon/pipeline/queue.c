@@ -368,6 +368,11 @@ void queue_pop(struct queue *queue)
 	advance(queue, ((const struct queue_entry *)(queue->reading->data + queue->read))->size);
 }
 
+bool queue_waits(const struct queue *queue)
+{
+	return load(queue->head) != load(queue->tail);
+}
+
 bool queue_is_drained(const struct queue *queue)
 {
 	uint64_t waiting = load(queue->head) - load(queue->tail);

@@ -105,6 +105,9 @@ bool queue_front(struct queue *queue, struct row *row);
 /* Removes the oldest entry: call only after queue_front() returned it. */
 void queue_pop(struct queue *queue);
 
+/* Whether anything waits. Any thread. */
+bool queue_waits(const struct queue *queue);
+
 /* Whether so little waits that what has filled the queue is over. */
 bool queue_is_drained(const struct queue *queue);
 

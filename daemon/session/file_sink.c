@@ -83,6 +83,11 @@ static void log_names(struct row_sink *sink)
 	}
 }
 
+static bool turns(const struct row_sink *sink, uint64_t *ret)
+{
+	return files_const(sink)->writer && writer_turns(files_const(sink)->writer, ret);
+}
+
 static void look(struct row_sink *sink)
 {
 	if (files(sink)->writer)
@@ -231,6 +236,7 @@ static const struct row_sink_ops file_ops = {
 	.cpu_ns = cpu_ns,
 	.report = report,
 	.log_names = log_names,
+	.turns = turns,
 	.look = look,
 	.collect = collect,
 	.limit = limit,

@@ -42,6 +42,9 @@ struct row_sink_ops {
 	/* Logs names that were lost since the last call. NULL: that is not counted. */
 	void (*log_names)(struct row_sink *sink);
 
+	/* writer_turns(). NULL: it has no thread of its own. */
+	bool (*turns)(const struct row_sink *sink, uint64_t *turns);
+
 	/* Records what was lost since the last look, and so when; about once a second. */
 	void (*look)(struct row_sink *sink);
 

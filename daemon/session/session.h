@@ -22,6 +22,7 @@
 #include "session/row_sink.h"
 #include "session/running.h"
 #include "session/slots.h"
+#include "session/vitals.h"
 
 enum session_state {
 	SESSION_STARTING, /* what it needs is being opened; its name and slot are taken */
@@ -107,6 +108,7 @@ struct session {
 		uint64_t next_ns;  /* before that, no other list */
 	} groups; /* of groups_tell.h */
 	struct rates rates;
+	struct vitals vitals; /* of its writer */
 	struct tail_hub *hub; /* live tails; NULL: there are none */
 };
 

@@ -162,6 +162,12 @@ void writer_tell(struct writer *writer, const char *key, struct json_object *val
  */
 void writer_look(struct writer *writer);
 
+/*
+ * How often its thread has gone round. False: it need not go on, as no rows wait for it, or works, and may wait for its disk as
+ * long as that takes.
+ */
+bool writer_turns(const struct writer *writer, uint64_t *turns);
+
 /* At most so many of the latest losses: see losses_describe(). */
 struct json_object *writer_losses(const struct writer *writer, size_t most);
 

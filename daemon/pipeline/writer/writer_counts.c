@@ -47,6 +47,12 @@ void writer_look(struct writer *writer)
 	eventfd_write(writer->eventfd, 1);
 }
 
+bool writer_turns(const struct writer *writer, uint64_t *turns)
+{
+	*turns = atomic_load_explicit(&writer->turns, memory_order_relaxed);
+	return !atomic_load(&writer->disk.progress_ns) && queue_waits(&writer->queue);
+}
+
 struct json_object *writer_losses(const struct writer *writer, size_t most)
 {
 	return losses_describe(writer->losses, most);

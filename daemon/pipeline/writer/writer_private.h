@@ -115,6 +115,7 @@ struct writer {
 	struct manifest manifest;
 	struct writer_disk disk;
 	struct losses *losses;
+	_Atomic uint64_t turns; /* of the thread */
 	_Atomic bool losses_due; /* there are losses that the manifest does not have */
 	bool manifest_due;  /* it could not be written, or has become stale */
 	uint64_t flush_at;  /* 0: nothing is buffered */

@@ -92,6 +92,7 @@ static void turn(struct writer *writer)
 	uint64_t now = clocks_mono_ns();
 	size_t rows;
 
+	atomic_fetch_add_explicit(&writer->turns, 1, memory_order_relaxed);
 	writer_disk_progress(writer, now);
 	rows = writer_write_batch(writer);
 	flush_when_due(writer, rows, now);

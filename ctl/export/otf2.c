@@ -10,6 +10,7 @@
 
 #define ARCHIVE_NAME "traces"
 #define TIME_MAX     INT64_MAX
+#define NAME_MOST    64 /* bytes of a name before a number */
 
 static const char *const words[] = { [OTF2_IO_OPERATION_MODE_READ] = "read", [OTF2_IO_OPERATION_MODE_WRITE] = "write",
 				     [OTF2_IO_OPERATION_MODE_FLUSH] = "flush" };
@@ -115,17 +116,17 @@ static int make_place(struct otf2 *otf2, size_t *place)
 	return -E2BIG;
 }
 
-static void name_track(const struct export_row *row, char track[48], char group[48])
+static void name_track(const struct export_row *row, char track[OTF2_NAME_SIZE], char group[OTF2_NAME_SIZE])
 {
 	char text[EXPORT_TEXT_MAX + 1];
 
-	export_text(row->stream == IOTR_BLOCK ? row->disk : row->command, text);
+	export_text_short(row->stream == IOTR_BLOCK ? row->disk : row->command, NAME_MOST, text);
 	if (row->stream == IOTR_BLOCK) {
-		snprintf(track, 48, "%.40s", *text ? text : "(unknown)");
-		snprintf(group, 48, "disks");
+		snprintf(track, OTF2_NAME_SIZE, "%.*s", NAME_MOST, *text ? text : "(unknown)");
+		snprintf(group, OTF2_NAME_SIZE, "disks");
 	} else {
-		snprintf(track, 48, "%.20s %" PRIu64, text, row->tid);
-		snprintf(group, 48, "%.20s %" PRIu64, text, row->pid);
+		snprintf(track, OTF2_NAME_SIZE, "%.*s %" PRIu64, NAME_MOST, text, row->tid);
+		snprintf(group, OTF2_NAME_SIZE, "%.*s %" PRIu64, NAME_MOST, text, row->pid);
 	}
 }
 
@@ -160,7 +161,7 @@ static int64_t group_of(struct otf2 *otf2, const struct export_row *row, const c
 /* Begins a location for the thread or disk of that number. */
 static int add_track(struct otf2 *otf2, const struct export_row *row, uint32_t owner)
 {
-	char group_name[48];
+	char group_name[OTF2_NAME_SIZE];
 	struct otf2_track *track;
 	int64_t group;
 	size_t place;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "export/otf2_internal.h"
+#include "export/text.h"
 #include "output/json.h"
 
 #define TICKS_PER_SECOND 1000000000
@@ -29,9 +30,13 @@ static OTF2_StringRef put_string(struct writer *writer, const char *text)
 static void put_machine(struct writer *writer)
 {
 	const struct otf2 *otf2 = writer->otf2;
-	OTF2_StringRef name = put_string(writer, text_of(member_of(otf2->manifest, "host"), "name", "machine"));
-	OTF2_StringRef class = put_string(writer, "machine");
+	const char *host = text_of(member_of(otf2->manifest, "host"), "name", "machine");
+	char valid[EXPORT_TEXT_MAX + 1];
+	OTF2_StringRef name, class;
 
+	export_text((struct trace_text){ host, strlen(host) }, valid);
+	name = put_string(writer, valid);
+	class = put_string(writer, "machine");
 	take(writer, OTF2_GlobalDefWriter_WriteClockProperties(writer->to, TICKS_PER_SECOND, otf2->first_ns,
 							       otf2->reached_ns - otf2->first_ns + 1, otf2->first_real_ns));
 	take(writer, OTF2_GlobalDefWriter_WriteSystemTreeNode(writer->to, 0, name, class, OTF2_UNDEFINED_SYSTEM_TREE_NODE));

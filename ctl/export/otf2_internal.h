@@ -8,9 +8,11 @@
 #include "export/otf2.h"
 #include "export/pending.h"
 
+enum { OTF2_NAME_SIZE = 96 }; /* a command with all of its 15 bytes escaped, and a number */
+
 /* A thread or a disk, or what came of it after its location was closed for others. */
 struct otf2_track {
-	char name[48];
+	char name[OTF2_NAME_SIZE];
 	uint32_t group;
 	uint64_t events;
 };
@@ -28,7 +30,7 @@ struct otf2 {
 	/* By what they are of; numbers of handles are those of files, too. */
 	struct export_names threads, groups, handles;
 	uint8_t *paradigms;   /* of each handle */
-	char (*group_names)[48];
+	char (*group_names)[OTF2_NAME_SIZE];
 	size_t paradigm_room, group_room;
 	uint32_t *current; /* of each thread or disk: its track and 1 */
 	size_t current_room;

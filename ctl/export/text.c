@@ -5,13 +5,13 @@
 
 #include "escape.h"
 
-size_t export_text(struct trace_text text, char ret[EXPORT_TEXT_MAX + 1])
+size_t export_text_short(struct trace_text text, size_t most, char ret[EXPORT_TEXT_MAX + 1])
 {
 	size_t written = 0;
 
 	for (size_t at = 0, length; at < text.length; at += length) {
 		length = escape_character(text.at + at, text.length - at);
-		if (written + (length ? length : 1) > EXPORT_TEXT_MAX)
+		if (written + (length ? length : 1) > most)
 			break;
 		if (!length)
 			ret[written] = '?';
@@ -22,4 +22,9 @@ size_t export_text(struct trace_text text, char ret[EXPORT_TEXT_MAX + 1])
 	}
 	ret[written] = '\0';
 	return written;
+}
+
+size_t export_text(struct trace_text text, char ret[EXPORT_TEXT_MAX + 1])
+{
+	return export_text_short(text, EXPORT_TEXT_MAX, ret);
 }

@@ -13,3 +13,6 @@ enum { EXPORT_TEXT_MAX = 8192 }; /* bytes that are passed on; two paths joined h
  * somebody made may have them; of one that is too long its begin. Ends it with a NUL. Returns its length.
  */
 size_t export_text(struct trace_text text, char ret[EXPORT_TEXT_MAX + 1]);
+
+/* The same of at most `most` bytes. */
+size_t export_text_short(struct trace_text text, size_t most, char ret[EXPORT_TEXT_MAX + 1]);

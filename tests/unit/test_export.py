@@ -217,9 +217,10 @@ def otf2_rows(client, work):
     equal(os.stat(out).st_mode & 0o777, 0o700, 'mode')
     # Numbers that no clock has.
     strange = [{**vfs[0], 'mono_ns': str((1 << 64) - 2)}, {**vfs[1], 'latency_ns': str((1 << 64) - 1)}, {**vfs[2], 'filename': '',
-               'command': 'a\x1b' + '\u00e9' * 40}]
+               'command': 'ab\x1b' + '\u00e9' * 40}]
     client.run(0, 'export', make(os.path.join(work, 'strange'), vfs=strange), os.path.join(work, 'strange.otf2'), '--otf2')
     equal(otf2_printed(os.path.join(work, 'strange.otf2')), 6, 'events')
+    equal(len(otf2_read(os.path.join(work, 'strange.otf2'))), 3, 'locations')
 
 
 def otf2_many(client, work):

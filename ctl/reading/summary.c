@@ -204,9 +204,10 @@ static int read_file(struct summary *summary, struct verify_trace *trace, const 
 	struct facts_columns columns;
 	struct trace_rows rows;
 	int r = reading_open(trace, file, report, &rows);
+	bool open = r >= 0;
 
 	report->file = file->name.name;
-	if (r >= 0) {
+	if (open) {
 		facts_columns_find(&columns, file->number, &rows);
 		r = read_rows(summary, &columns, &rows, report);
 		summary->files++;
@@ -215,7 +216,7 @@ static int read_file(struct summary *summary, struct verify_trace *trace, const 
 		summary->bytes += rows.bytes;
 		summary->streams[file->number].stored_text += rows.bytes;
 	}
-	reading_close(trace, file, report, &rows, r == -ENOMEM || rows.buffer ? r : 0);
+	reading_close(trace, file, report, &rows, open ? r : 0);
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -278,6 +278,13 @@ static void take_segments(struct verify_trace *trace, struct verify_report *repo
 
 /* ---- the whole ---- */
 
+/* Who gives the folder of a stream means the trace in which it lies. */
+static const char *why_none(const struct verify_trace *trace)
+{
+	return faccessat(trace->folder_fd, "../" MANIFEST_NAME, F_OK, 0) ? "it does not exist: this is not a trace" :
+									 "it does not exist: the trace is the folder above";
+}
+
 /* Opens the manifest's file, with a reader for its segments. */
 static bool load(struct verify_trace *trace, struct verify_report *report)
 {
@@ -285,7 +292,7 @@ static bool load(struct verify_trace *trace, struct verify_report *report)
 	int r = trace_file_open(trace->folder_fd, MANIFEST_NAME, &file);
 
 	if (r < 0)
-		return wrong(report, "", r == -ENOENT ? "it does not exist: this is not a trace" : verify_file_error(r));
+		return wrong(report, "", r == -ENOENT ? why_none(trace) : verify_file_error(r));
 	if (file.size <= MANIFEST_MAX)
 		r = manifest_reader_init(&trace->reader, take_fd(&file.fd), &trace->json);
 	else
@@ -316,7 +323,7 @@ bool verify_manifest_read(struct verify_trace *trace, struct verify_report *repo
 	if (!load(trace, report) || !count(trace->json, "schema_version", true, &schema, report, "trace"))
 		return false;
 	if (schema < MANIFEST_SCHEMA_FIRST || schema > MANIFEST_SCHEMA)
-		return wrong(report, "schema_version", "this iotracectl knows 1 to 3 only");
+		return wrong(report, "schema_version", "this iotracectl knows 1 to 3 only, a newer one may know it");
 	if (!take_state_of_trace(trace, report) || !take_streams(trace, report))
 		return false;
 	take_segments(trace, report);

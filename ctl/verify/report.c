@@ -41,6 +41,8 @@ const char *verify_file_error(int error)
 		return "its gzip data end too early";
 	case -EBADMSG:
 		return "its gzip data are damaged";
+	case -EMSGSIZE:
+		return "a row of it is longer than 1 MiB";
 	default:
 		return strerror(-error);
 	}

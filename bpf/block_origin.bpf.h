@@ -125,6 +125,5 @@ static __always_inline void stacked_note(struct iotr_control *page, const struct
 		return;
 	number = dirtier_keep(page, KEEP_BIO, &io->actor, io->queued_ns);
 	if (number)
-		blocks_note(io->disk, io->sector >> BLOCK_SECTORS_SHIFT, blocks_of(io->sector << SECTOR_SHIFT, io->size), number,
-			    true);
+		blocks_note(io->disk, io->sector >> BLOCK_SECTORS_SHIFT, blocks_of(io->sector << SECTOR_SHIFT, io->size), number);
 }

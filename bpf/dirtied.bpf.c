@@ -148,9 +148,17 @@ int journal_commit(void *ctx)
 __noinline int dirtied_is_noted(__u64 mapping, __u64 index)
 {
 	struct iotr_control *page = control_page();
-	union dirtied *entry = page ? dirtied_find(page, mapping, index) : NULL;
 
-	return entry && !(entry->tag & DIRTIED_WRITTEN);
+	return page && dirtied_waits(page, mapping, index);
+}
+
+/* Notes those pages that are not noted, or were written since. A global function. */
+__noinline int dirtied_note_rest(__u64 mapping, __u64 index, __u32 number, __u32 pages)
+{
+	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++, index++)
+		if (!dirtied_is_noted(mapping, index))
+			dirtied_put(mapping, index >> DIRTIED_GROUP_SHIFT, number, dirtied_bit(index));
+	return 0;
 }
 
 /*
@@ -174,10 +182,11 @@ __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 		works_for_others = false;
 	else
 		number = by->number;
-	for (__u32 i = 0; i < FOLIO_PAGES && i < pages; i++)
-		if (!works_for_others || !dirtied_is_noted(mapping, index + i))
-			dirtied_put(mapping, index + i, number, false);
-	return 0;
+	if (works_for_others)
+		return dirtied_note_rest(mapping, index, number, pages);
+	if (pages > FOLIO_PAGES)
+		pages = FOLIO_PAGES;
+	return dirtied_put_all(mapping, index, number, pages);
 }
 
 static __always_inline int dirtied_seen(__u64 folio, __u64 mapping)

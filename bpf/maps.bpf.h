@@ -72,9 +72,22 @@ struct {
 		__uint(map_flags, BPF_F_INNER_MAP);
 		__uint(max_entries, 1);
 		__type(key, __u32);
-		__type(value, __u64);
+		__uint(value_size, IOTR_DIRTIED_SIZE);
 	});
 } dirtied SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_ARRAY);
+		__uint(map_flags, BPF_F_INNER_MAP);
+		__uint(max_entries, 1);
+		__type(key, __u32);
+		__type(value, __u64);
+	});
+} spilled SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);

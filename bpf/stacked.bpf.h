@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who caused what a kernel thread does for a stacked device, as disks that encrypt or have parity and loop devices leave
- * their work to one. What is written to or read from such a device is noted by block in the table of pages made dirty, where
- * its number stands for an address_space. When a thread passes a part on, the kernel tells (block_bio_remap) of which
+ * their work to one. What is written to or read from such a device is noted by block in the table of spilled.bpf.h, where its
+ * number stands for an address_space. When a thread passes a part on, the kernel tells (block_bio_remap) of which
  * block that is. A loop device's thread writes into a file: there the pages are noted, whose address_space the request leads to.
  */
 #pragma once
@@ -85,7 +85,7 @@ __noinline int bio_remapped(__u64 bio, __u32 device, __u64 sector)
 	/* Parity is passed on as if it were of sector 0. */
 	if (!page || !entry || !sector || !(READ(struct task_struct, task, flags) & PF_KTHREAD))
 		return 0;
-	number = dirtied_by(page, device, sector >> BLOCK_SECTORS_SHIFT);
+	number = spilled_by(page, device, sector >> BLOCK_SECTORS_SHIFT);
 	if (!number)
 		return 0;
 	entry->bio = bio;
@@ -105,11 +105,14 @@ int BPF_PROG(bio_remap__4, struct request_queue *queue, struct bio *bio, __u32 d
 	return bio_remapped(number_of((__u64)bio), device, sector);
 }
 
-/* Notes who caused what is done with blocks of a device, or of an address_space. A global function. */
-__noinline int blocks_note(__u64 mapping, __u64 first, __u32 blocks, __u32 number, bool written)
+/*
+ * Notes who caused what is done with blocks of a device: one by one, as several CPUs may do so at once. They may give way to
+ * any others. A global function.
+ */
+__noinline int blocks_note(__u64 device, __u64 first, __u32 blocks, __u32 number)
 {
 	for (__u32 i = 0; i < STACKED_BLOCKS && i < blocks; i++)
-		dirtied_put(mapping, first + i, number, written);
+		spilled_put(device, first + i, number, true);
 	return 0;
 }
 
@@ -144,5 +147,6 @@ __noinline int loop_note(__u64 queue, __u64 sector, __u32 bytes, __u32 number)
 	if (!mapping)
 		return 0;
 	offset += sector << 9;
-	return blocks_note(mapping, offset >> BLOCK_SHIFT, blocks_of(offset, bytes), number, false);
+	bytes = blocks_of(offset, bytes);
+	return dirtied_put_all(mapping, offset >> BLOCK_SHIFT, number, bytes > STACKED_BLOCKS ? STACKED_BLOCKS : bytes);
 }

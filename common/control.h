@@ -34,6 +34,7 @@
 #define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
 #define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
+#define IOTR_DIRTIED_SIZE  64 /* bytes of a bucket of the table of pages made dirty */
 #define IOTR_DIRTIER_SIZE  88 /* bytes of what is kept of a task that made pages dirty */
 #define IOTR_OWN	   128 /* processes of iotracer itself */
 
@@ -256,8 +257,8 @@ struct iotr_control {
 	struct iotr_loop_device loop;
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
-	__u32 dirtied_mask; /* number of entries of the table of pages made dirty, a power of two, minus 1 */
-	__u32 pad;
+	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */
+	__u32 spilled_mask; /* the same of the entries of the table of those that found no room there */
 	__u64 dirtied_forgotten; /* pages whose dirtier was displaced before they were seen written */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];

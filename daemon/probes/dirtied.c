@@ -12,26 +12,28 @@
 #include "probes/probes_private.h"
 
 /*
- * Entries for a quarter of the memory's pages, which is about what the kernel lets be dirty by default. A dirtier is kept
- * for each PAGES_PER_DIRTIER of them.
+ * A bucket has room for 4 groups of 32 pages, or for 4 pages that lie apart, and there are as many entries of one page as would
+ * fill as much memory: that is for a fifth of the memory's pages, which is about what the kernel lets be dirty by default, if all
+ * lie apart, and for all of them if none does. A dirtier is kept for each BUCKETS_PER_DIRTIER of the buckets.
  */
-#define MEMORY_PER_ENTRY  4
-#define ENTRIES_MIN	  (128U << 10)
-#define ENTRIES_MAX	  (8U << 20)
-#define PAGES_PER_DIRTIER 64
+#define MEMORY_PER_BUCKET   64
+#define BUCKETS_MIN	    (8U << 10)
+#define BUCKETS_MAX	    (512U << 10)
+#define SPILLED_PER_BUCKET  8
+#define BUCKETS_PER_DIRTIER 4
 
-static uint32_t entries(void)
+static uint32_t buckets(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
-	uint32_t count = ENTRIES_MIN;
+	uint32_t count = BUCKETS_MIN;
 
-	while (count < ENTRIES_MAX && count < pages / MEMORY_PER_ENTRY)
+	while (count < BUCKETS_MAX && count < pages / MEMORY_PER_BUCKET)
 		count *= 2;
 	return count;
 }
 
 /* By index in probes->dirtied: the maps that programs find the tables in. */
-static const char *const maps[DIRTIED_TABLES] = { "dirtied", "dirtiers" };
+static const char *const maps[DIRTIED_TABLES] = { "dirtied", "spilled", "dirtiers" };
 
 /* Makes a table, and puts it where programs find it. */
 static int table_add(struct probes *probes, size_t which, enum bpf_map_type type, uint32_t value, uint32_t count,
@@ -79,15 +81,18 @@ static void last_forget(const struct probes *probes)
 
 void dirtied_begin(struct probes *probes)
 {
-	uint32_t count = entries();
+	uint32_t count = buckets();
 	int r;
 
 	dirtied_end(probes);
 	last_forget(probes);
 	probes->page->dirtied_mask = count - 1;
-	r = table_add(probes, 0, BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), count, BPF_F_INNER_MAP);
+	probes->page->spilled_mask = count * SPILLED_PER_BUCKET - 1;
+	r = table_add(probes, 0, BPF_MAP_TYPE_ARRAY, IOTR_DIRTIED_SIZE, count, BPF_F_INNER_MAP);
 	if (r >= 0)
-		r = table_add(probes, 1, BPF_MAP_TYPE_LRU_HASH, IOTR_DIRTIER_SIZE, count / PAGES_PER_DIRTIER, 0);
+		r = table_add(probes, 1, BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), count * SPILLED_PER_BUCKET, BPF_F_INNER_MAP);
+	if (r >= 0)
+		r = table_add(probes, 2, BPF_MAP_TYPE_LRU_HASH, IOTR_DIRTIER_SIZE, count / BUCKETS_PER_DIRTIER, 0);
 	if (r < 0)
 		log_warning("who made pages dirty is not recorded, so what is written back is of unknown processes: "
 			    "%s", strerror(-r));

@@ -8,7 +8,7 @@
 
 #define RINGS_MAX     64
 #define CPUS_PER_RING 8
-#define DIRTIED_TABLES 2
+#define DIRTIED_TABLES 3
 
 /* In the order of loading, where nobody waits for one of them. A map that several have is of the first one loaded. */
 enum object {

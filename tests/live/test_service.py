@@ -5,6 +5,7 @@ import grp
 import json
 import os
 import re
+import urllib.request
 
 from lib import account, reads, rows
 from lib.ctl import Ctl, Session
@@ -223,6 +224,42 @@ def reload(world):
         file.write('[Storage]\nMaxUse=10G\n')
     systemctl(world, 'reload', 'iotracerd')
     equal(show(world, 'iotracerd', 'MainPID'), pid, 'process')
+
+
+@test
+def declared(world):
+    """A session that a file declares starts with the service, and ends when its file goes."""
+    service(world)
+    load_soon(world)
+    path = '/etc/iotracer/sessions.d/iotr-test.session'
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    world.later('rm', '-f', path)
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Session]\nvfs=yes\ncommand=iotr-trigger\nno-snapshots=yes\n')
+    systemctl(world, 'stop', 'iotracerd')
+    ctl = running(world)
+    state = lambda: {one['name']: one['state'] for one in ctl.json('list')['sessions']}.get('iotr-test')
+    wait_for('it to run', lambda: state() == 'running')
+    equal(len(entries(world, 'iotr-test')['Session S records']), 1, 'told of the start')
+    os.remove(path)
+    systemctl(world, 'reload', 'iotracerd')
+    wait_for('its end', lambda: state() is None)
+
+
+@test
+def metrics(world):
+    """The listener and the file for Prometheus, within what the unit lets the daemon do."""
+    running(world)
+    folder, path = world.make('textfile'), '/etc/iotracer/iotracerd.conf.d/iotr-metrics.conf'
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    world.later('systemctl', 'reload', 'iotracerd')
+    world.later('rm', '-f', path)
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Metrics]\nListen=127.0.0.1:9469\nTextFile=%s/iotracer.prom\nInterval=1s\n' % folder)
+    systemctl(world, 'reload', 'iotracerd')
+    with urllib.request.urlopen('http://127.0.0.1:9469/metrics', timeout=60) as answer:
+        check(b'\niotracer_rows_total{stream="vfs"} ' in answer.read(), 'what it answers')
+    wait_for('the file', lambda: os.path.exists(os.path.join(folder, 'iotracer.prom')))
 
 
 @test

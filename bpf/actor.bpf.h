@@ -25,7 +25,7 @@ static __always_inline void actor_current(struct actor *actor)
 	actor->tid = task_tid(task);
 	actor->ppid = task_ppid(task);
 	actor->uid = task_uid(task);
-	actor->known = !(READ(struct task_struct, task, flags) & PF_KTHREAD) && actor->pid;
+	actor->known = !(FOLLOW(task, flags) & PF_KTHREAD) && actor->pid;
 	task_command(task, &actor->command);
 }
 

@@ -84,13 +84,13 @@ static __always_inline bool aio_control_read(const struct slot *slot, __u32 inde
 	return !bpf_probe_read_user(user, size, (void *)(slot->args[2] + (__u64)index * size));
 }
 
-/* Begins one operation of an io_submit, whose third argument is an array of pointers. */
+/* Begins one operation of an io_submit, whose third argument is an array of pointers. What it says of its file follows. */
 __noinline int aio_submit_one(__u64 thread, __u32 index)
 {
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	struct aio_control control = {};
-	__u64 user, file, key, sessions;
+	__u64 user, key, sessions;
 	struct aio_request *request;
 
 	if (!page || !slot)
@@ -122,8 +122,35 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 								  slot->abi == IOTR_ABI_COMPAT);
 		request->unread = request->size == IOTR_UNKNOWN;
 	}
-	file = file_of_fd(current_task(), control.fd);
-	sessions = aio_request_file(page, request, file, sessions);
+	aio_request_keep(key, request, sessions);
+	return 0;
+}
+
+/* The operation that an entry of the array stands for, if it began with this call; otherwise NULL. */
+static __always_inline struct aio_request *aio_submitted(const struct slot *slot, __u32 index, __u64 *key)
+{
+	struct aio_request *request;
+	__u64 user;
+
+	if (!aio_control_read(slot, index, &user))
+		return NULL;
+	*key = aio_key(user);
+	request = bpf_map_lookup_elem(&aio_requests, key);
+	return request && request->start_ns == slot->start_ns && request->index == index ? request : NULL;
+}
+
+/* Fills in the open file of an operation that has begun: apart, as little stack is left for what looks up names. */
+__noinline int aio_submit_file(__u64 thread, __u32 index)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(thread);
+	struct aio_request *request;
+	__u64 key, sessions;
+
+	request = page && slot ? aio_submitted(slot, index, &key) : NULL;
+	if (!request)
+		return 0;
+	sessions = aio_request_file(page, request, file_of_fd(current_task(), request->fd), request->sessions);
 	if (aio_request_appends(request))
 		request->offset = IOTR_UNKNOWN; /* only the kernel's kiocb had it, which is freed by then */
 	aio_request_keep(key, request, aio_request_wanted(page, request, sessions));
@@ -136,14 +163,11 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	struct aio_request *request;
-	__u64 user, key;
+	__u64 key;
 
-	if (!page || !slot || !aio_control_read(slot, index, &user))
-		return 0;
-	key = aio_key(user);
-	request = bpf_map_lookup_elem(&aio_requests, &key);
-	if (!request || request->start_ns != slot->start_ns || request->index != index)
-		return 0; /* a later operation with a control block at the same address */
+	request = page && slot ? aio_submitted(slot, index, &key) : NULL;
+	if (!request)
+		return 0; /* or a later operation has a control block at the same address */
 	if (error && !index)
 		aio_request_emit(page, request, error);
 	bpf_map_delete_elem(&aio_requests, &key);
@@ -182,9 +206,10 @@ enum aio_step {
 __noinline int aio_chunk(__u64 thread, __u32 step, __u32 first, __u32 count, __s32 error)
 {
 	for (__u32 i = 0; i < AIO_CHUNK && i < count; i++) {
-		if (step == AIO_SUBMIT)
+		if (step == AIO_SUBMIT) {
 			aio_submit_one(thread, first + i);
-		else if (step == AIO_REFUSE)
+			aio_submit_file(thread, first + i);
+		} else if (step == AIO_REFUSE)
 			aio_refuse_one(thread, first + i, error);
 		else
 			aio_reap_one(thread, first + i);

@@ -39,7 +39,9 @@ static __always_inline bool aio_request_appends(const struct aio_request *reques
 static __always_inline __u64 aio_request_file(struct iotr_control *page, struct aio_request *request,
 					  __u64 file, __u64 sessions)
 {
-	if (file && file_fill(file, &request->file))
+	struct place place = {};
+
+	if (file && file_fill_apart(file, &request->file, &place))
 		sessions &= page->pseudo_fs;
 	if (request->file.flags & O_DIRECT) {
 		if (request->operation == IOTR_VFS_READ)
@@ -50,7 +52,7 @@ static __always_inline __u64 aio_request_file(struct iotr_control *page, struct 
 	sessions = filter_device(page, sessions, request->file.device);
 	sessions = filter_file(page, sessions, file);
 	if (sessions && file)
-		request->file.name = name_of_place(place_of_file(file));
+		request->file.name = name_of_place(place);
 	return sessions;
 }
 

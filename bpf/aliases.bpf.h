@@ -49,7 +49,7 @@ static __always_inline __u64 mount_next(__u64 sb, __u64 mount)
  */
 static __always_inline __u64 mount_for(__u64 sb)
 {
-	struct fs_struct *fs = READ(struct task_struct, current_task(), fs);
+	struct fs_struct *fs = FOLLOW(current_task(), fs);
 	__u64 root = (__u64)READ(struct super_block, sb, s_root), mount;
 
 	if (fs) {

@@ -183,7 +183,7 @@ static __always_inline bool is_jbd2(void)
 	struct task_struct *task = current_task();
 	struct iotr_command command = {};
 
-	if (!(READ(struct task_struct, task, flags) & PF_KTHREAD))
+	if (!(FOLLOW(task, flags) & PF_KTHREAD))
 		return false;
 	task_command(task, &command);
 	return (*(const __u64 *)command.text & ((1ULL << JBD2_LENGTH * 8) - 1)) == JBD2_COMMAND;

@@ -38,7 +38,7 @@ static __always_inline struct cache_call *call_for(struct iotr_control *page, __
 __noinline int note(__u64 thread, __u64 mapping, __u64 index, __u64 count, __u32 operation)
 {
 	struct iotr_control *page = control_page();
-	__u32 flags = READ(struct task_struct, current_task(), flags);
+	__u32 flags = FOLLOW(current_task(), flags);
 	struct cache_call *call;
 	__u64 sessions;
 
@@ -96,7 +96,7 @@ int BPF_PROG(cache_delete, void *folio)
 {
 	if (left_out(ctx, true))
 		return 0;
-	return folio_seen(ctx, (__u64)folio, removal(READ(struct task_struct, current_task(), flags)));
+	return folio_seen(ctx, (__u64)folio, removal(FOLLOW(current_task(), flags)));
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -128,7 +128,7 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	if (!page || sampled_out(page, thread, true))
 		return 0;
 	sessions = filter_current(page, wanted_reads(page));
-	if (!sessions || !call_ends(READ(struct task_struct, current_task(), flags), IOTR_CACHE_HIT))
+	if (!sessions || !call_ends(FOLLOW(current_task(), flags), IOTR_CACHE_HIT))
 		return 0;
 	call = call_for(page, thread, &sessions);
 	if (call && sessions)

@@ -62,7 +62,7 @@ static __always_inline __u64 call_index(__u64 number)
 /* Identifies the current thread by the address of its kernel stack, in units of the stack's size. */
 static __always_inline __u64 thread_here(void)
 {
-	return ADDRESS(struct task_struct, current_task(), stack) >> STACK_SHIFT;
+	return (__u64)FOLLOW(current_task(), stack) >> STACK_SHIFT;
 }
 
 /*
@@ -130,8 +130,7 @@ static __always_inline void *thread_entry_take(struct iotr_control *page, void *
 
 static __always_inline __u32 abi_of(struct task_struct *task)
 {
-	return READ(struct task_struct, task, thread_info.status) & TS_COMPAT ? IOTR_ABI_COMPAT :
-										IOTR_ABI_NATIVE;
+	return FOLLOW(task, thread_info.status) & TS_COMPAT ? IOTR_ABI_COMPAT : IOTR_ABI_NATIVE;
 }
 
 static __always_inline void arguments(__u64 *args, struct call_context context, __u32 abi)

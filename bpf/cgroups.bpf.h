@@ -47,7 +47,7 @@ __noinline __u64 cgroup_above(__u64 cgroup)
 /* Looks up the current task's cgroup and those above, and caches the result. A global function. */
 __noinline __u64 cgroup_look(void)
 {
-	struct css_set *set = READ(struct task_struct, current_task(), cgroups);
+	struct css_set *set = FOLLOW(current_task(), cgroups);
 	__u64 cgroup = number_of((__u64)READ(struct css_set, set, dfl_cgrp)), own, generation, sessions = 0;
 	struct iotr_control *page = control_page();
 	struct cgroup_verdict *verdict;

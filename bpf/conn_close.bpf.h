@@ -57,7 +57,7 @@ __noinline int close_bits(__u32 least, __u64 open, __u64 sessions)
 /* Handles those of the 64 descriptors from `least` on that are open and in `first` to `last`; 0: there are no more. */
 __noinline int close_word(__u32 least, __u32 first, __u32 last, __u64 sessions)
 {
-	struct files_struct *files = READ(struct task_struct, current_task(), files);
+	struct files_struct *files = FOLLOW(current_task(), files);
 	struct fdtable *table = files ? READ(struct files_struct, files, fdt) : NULL;
 	__u64 open = 0;
 
@@ -100,7 +100,7 @@ static __always_inline int close_range(const struct plug_call *call)
 /* Whether the exit of this process has not been handled yet; marks it as handled. */
 static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
 {
-	struct task_struct *leader = READ(struct task_struct, task, group_leader);
+	struct task_struct *leader = FOLLOW(task, group_leader);
 	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid);
 	__u8 seen = 1;
 
@@ -116,8 +116,8 @@ static __always_inline int process_exits(void)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	struct signal_struct *signal = READ(struct task_struct, task, signal);
-	struct files_struct *files = READ(struct task_struct, task, files);
+	struct signal_struct *signal = FOLLOW(task, signal);
+	struct files_struct *files = FOLLOW(task, files);
 	__u32 tgid = task_tgid(task);
 	__u64 sessions;
 

@@ -26,7 +26,7 @@ static __always_inline struct pt_regs *user_registers(void)
 
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	stack = (__u64)READ(struct task_struct, current_task(), stack);
+	stack = (__u64)FOLLOW(current_task(), stack);
 	return (struct pt_regs *)(stack + THREAD_SIZE - PT_REGS_SIZE);
 }
 

@@ -50,8 +50,8 @@ __noinline __u32 dirtier_note(void)
 	last->works_for_others = !dirtier.actor.known;
 	dirtier.own = is_own(page, dirtier.actor.pid);
 	if (dirtier.actor.known)
-		dirtier.start_ns = READ(struct task_struct, READ(struct task_struct, task, group_leader), start_boottime);
-	last->number = number = dirtier_number(&dirtier.actor, READ(struct task_struct, task, start_time));
+		dirtier.start_ns = FOLLOW(FOLLOW(task, group_leader), start_boottime);
+	last->number = number = dirtier_number(&dirtier.actor, FOLLOW(task, start_time));
 	bpf_map_update_elem(table, &number, &dirtier, BPF_ANY);
 	return number;
 }

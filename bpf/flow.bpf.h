@@ -21,7 +21,7 @@ static __always_inline bool slot_in_call(struct iotr_control *page, const struct
 		return false;
 	if (call_number(user_registers()) != slot->number)
 		return false;
-	return slot->start_ns >= READ(struct task_struct, task, start_time);
+	return slot->start_ns >= FOLLOW(task, start_time);
 }
 
 /* A call that ends other operations makes no row of its own. */
@@ -97,7 +97,7 @@ static __noinline __u64 request_of_worker(struct task_struct *task)
 /* Whether the thread is one of io_uring's own, which make no system calls: a worker, or it takes submissions. */
 static __always_inline bool is_uring_thread(struct task_struct *task)
 {
-	__u32 flags = READ(struct task_struct, task, flags);
+	__u32 flags = FOLLOW(task, flags);
 
 	return HAS_FOLIO && flags & PF_IO_WORKER && !(flags & PF_KTHREAD);
 }

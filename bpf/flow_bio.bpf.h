@@ -8,7 +8,7 @@
 /* Whether the current thread may queue bios of io_uring. */
 static __always_inline bool may_use_uring(struct task_struct *task)
 {
-	__u32 flags = READ(struct task_struct, task, flags);
+	__u32 flags = FOLLOW(task, flags);
 
 	if (!bpf_core_field_exists(struct task_struct, io_uring))
 		return false;

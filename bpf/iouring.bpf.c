@@ -65,8 +65,9 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 static __always_inline void request_file(struct iotr_control *page, struct uring_request *request, __u64 file)
 {
 	__u64 sessions = request->iouring_sessions | (file ? request->vfs_sessions : 0);
+	struct place place = {};
 
-	if (file && file_fill(file, &request->file))
+	if (file && file_fill_apart(file, &request->file, &place))
 		request->vfs_sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, request->file.device);
 	if (traits_of(request->opcode) & FD)
@@ -78,7 +79,7 @@ static __always_inline void request_file(struct iotr_control *page, struct uring
 	if (request->vfs_sessions)
 		vfs_file(page, request);
 	if ((request->iouring_sessions || request->vfs_sessions) && !request->file.name)
-		request->file.name = name_of_place(place_of_file(file));
+		request->file.name = name_of_place(place);
 }
 
 /*

@@ -181,7 +181,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
-	const struct cred *cred;
+	struct cred *cred;
 	struct css_set *cgroups;
 	char comm[16];
 	struct files_struct *files;

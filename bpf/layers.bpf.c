@@ -174,7 +174,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(layers_gone, struct task_struct *task)
 {
 	struct task_struct *current = current_task();
-	struct signal_struct *signal = READ(struct task_struct, current, signal);
+	struct signal_struct *signal = FOLLOW(current, signal);
 
 	if (READ(struct signal_struct, signal, live.counter) > 0 || !is_known(current))
 		return 0;

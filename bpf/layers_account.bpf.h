@@ -53,17 +53,17 @@ struct mm_struct___exe {
 
 static __always_inline struct task_struct *leader_of(struct task_struct *task)
 {
-	return READ(struct task_struct, task, group_leader);
+	return FOLLOW(task, group_leader);
 }
 
 static __always_inline __u64 started(struct task_struct *task)
 {
-	return READ(struct task_struct, leader_of(task), start_boottime);
+	return FOLLOW(leader_of(task), start_boottime);
 }
 
 static __always_inline void executable_read(struct task_struct *task, char *text)
 {
-	struct mm_struct___exe *memory = (void *)READ(struct task_struct, task, mm);
+	struct mm_struct___exe *memory = (void *)FOLLOW(task, mm);
 	__u64 file = memory ? (__u64)READ(struct mm_struct___exe, memory, exe_file) : 0;
 	struct dentry *dentry = file ? READ(struct file, file, f_path.dentry) : NULL;
 
@@ -99,7 +99,7 @@ static __always_inline struct layer_origin origin_current(void)
 	struct iotr_control *page = control_page();
 	struct layer_origin origin = {};
 
-	if (READ(struct task_struct, task, flags) & PF_KTHREAD)
+	if (FOLLOW(task, flags) & PF_KTHREAD)
 		return origin;
 	origin.process = task_tgid(task);
 	if (!origin.process)

@@ -151,7 +151,7 @@ __noinline int pages_added(__u64 thread, __u64 folio)
 
 	if (!inode || !slot || !where_of(inode, &block))
 		return 0;
-	adding = adding_for(READ(struct task_struct, task, flags), block, &range);
+	adding = adding_for(FOLLOW(task, flags), block, &range);
 	if (adding == ADDS_WRITE)
 		return 0;
 	index = account_at(slot, thread, task, inode);
@@ -186,7 +186,7 @@ __noinline int pages_dirtied(__u64 thread, __u64 folio)
 	if (index == NO_ACCOUNT)
 		return 0;
 	COUNT_LAYER(index, IOTR_LAYER_CACHE_DIRTIED, pages, pages << PAGE_SHIFT_COUNT);
-	if (!calls_nothing(READ(struct task_struct, task, flags)) && number_in_flight() < 0)
+	if (!calls_nothing(FOLLOW(task, flags)) && number_in_flight() < 0)
 		COUNT_LAYER(index, IOTR_LAYER_MAP_WRITE, 1, 1 << PAGE_SHIFT_COUNT);
 	return 0;
 }

@@ -139,9 +139,9 @@ __noinline __u32 account_look(__u64 thread, __u64 where, __u32 block)
 		index = account_current(device);
 	if (!slot || index == IOTR_LAYER_OTHER)
 		return index;
-	if (slot->start_ns != READ(struct task_struct, current_task(), start_boottime))
+	if (slot->start_ns != FOLLOW(current_task(), start_boottime))
 		slot->begin_ns = 0; /* of an earlier thread, which ended in its call */
-	slot->start_ns = READ(struct task_struct, current_task(), start_boottime);
+	slot->start_ns = FOLLOW(current_task(), start_boottime);
 	slot->where = where;
 	slot->index = index;
 	slot->device = device;
@@ -167,7 +167,7 @@ static __always_inline __u32 account_at(struct layer_thread *slot, __u64 thread,
 
 	if (!where)
 		return NO_ACCOUNT;
-	if (slot->where == where && slot->start_ns == READ(struct task_struct, task, start_boottime))
+	if (slot->where == where && slot->start_ns == FOLLOW(task, start_boottime))
 		return slot->index;
 	return account_look(thread, number_of(where), block);
 }

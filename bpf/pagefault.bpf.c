@@ -124,6 +124,7 @@ static __always_inline bool fill_behind(const struct behind *behind, __u64 cache
 					bool *pseudo)
 {
 	struct cached from;
+	struct place place;
 	__u64 inode;
 
 	if (!behind->file) {
@@ -136,9 +137,9 @@ static __always_inline bool fill_behind(const struct behind *behind, __u64 cache
 	inode = ADDRESS(struct file, behind->file, f_inode);
 	if (READ(struct inode, inode, i_flags) & S_PRIVATE)
 		return false;
-	*pseudo = file_fill(behind->file, file);
+	*pseudo = file_fill_apart(behind->file, file, &place);
 	file->flags = 0;
-	file->name = name_of_place(place_of_file(behind->file));
+	file->name = name_of_place(place);
 	return true;
 }
 

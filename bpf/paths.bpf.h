@@ -9,7 +9,7 @@
 /* The place that a path argument is relative to. */
 static __always_inline struct place base_of(struct task_struct *task, __s32 directory, bool absolute)
 {
-	struct fs_struct *fs = READ(struct task_struct, task, fs);
+	struct fs_struct *fs = FOLLOW(task, fs);
 	struct place place = {};
 	__u64 file;
 

@@ -113,7 +113,7 @@ static __always_inline void plug_done(struct slot *slot, struct call_context con
  */
 static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u64 size, bool failed)
 {
-	struct task_struct *task = (struct task_struct *)slot->task;
+	struct task_struct *task = current_task();
 	__u64 end = slot->args[ARG_END], sessions = slot->sessions;
 	struct iotr_control *page = control_page();
 	struct iotr_command command;

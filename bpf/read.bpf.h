@@ -40,6 +40,34 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 	})
 
 /*
+ * The first bytes of an object, for kernels without typed loads: one call of the helper for all fields that lie there. A
+ * field that this kernel has further behind is read by itself.
+ */
+struct object_head {
+	__u64 words[9];
+};
+
+static __always_inline void head_read(struct object_head *head, __u64 object)
+{
+	if (!typed_reads)
+		bpf_probe_read_kernel(head, sizeof(*head), (void *)object);
+}
+
+/* A field of an object whose head was read; with READ or ADDRESS for where it is not in the head. */
+#define HEAD_GET(get, known, type, object, field)                                                \
+	({                                                                                      \
+		__typeof__(get(type, object, field)) got_;                                      \
+                                                                                                \
+		if (!typed_reads && bpf_core_field_offset(type, field) + sizeof(got_) <= sizeof(struct object_head)) \
+			got_ = *(__typeof__(got_) *)((void *)(known) + bpf_core_field_offset(type, field)); \
+		else                                                                            \
+			got_ = get(type, object, field);                                        \
+		got_;                                                                           \
+	})
+#define HEAD_FIELD(head, type, object, field)	HEAD_GET(READ, head, type, object, field)
+#define HEAD_ADDRESS(head, type, object, field) HEAD_GET(ADDRESS, head, type, object, field)
+
+/*
  * A pointer as a scalar, which global functions take as an argument. The two byte swaps leave the value as it is, and
  * hide from the verifier that it was a pointer.
  */
@@ -56,58 +84,72 @@ static __always_inline struct iotr_control *control_page(void)
 	return bpf_map_lookup_elem(&control, &zero);
 }
 
+/* Whether the verifier knows the type of the current task (5.11): then what a walk from it meets are plain loads. */
+#define TASK_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
 static __always_inline struct task_struct *current_task(void)
 {
+	if (TASK_IS_TYPED)
+		return bpf_get_current_task_btf();
 	return (struct task_struct *)bpf_get_current_task();
 }
 
 /*
- * Properties of the current task. With typed loads they are read from its struct task_struct: a helper
- * call for each would cost more than the rest of a row.
+ * A field of current_task(), or of what such a field points to. A task from elsewhere, and one that was kept as a
+ * number, has no type: READ() is for those.
+ */
+#define FOLLOW(object, field)                                                                   \
+	({                                                                                      \
+		typeof(object) from_ = (object);                                                \
+		typeof(from_->field) followed_;                                                 \
+		if (TASK_IS_TYPED)                                                              \
+			followed_ = from_->field;                                               \
+		else                                                                            \
+			bpf_core_read(&followed_, sizeof(followed_), &from_->field);            \
+		followed_;                                                                      \
+	})
+
+/*
+ * Properties of the current task. Where its type is known they are read from its struct task_struct: a helper call for
+ * each would cost more than the rest of a row.
  */
 static __always_inline __u32 task_tid(struct task_struct *task)
 {
-	return typed_reads ? (__u32)READ(struct task_struct, task, pid) :
-			     (__u32)bpf_get_current_pid_tgid();
+	return TASK_IS_TYPED ? (__u32)FOLLOW(task, pid) : (__u32)bpf_get_current_pid_tgid();
 }
 
 static __always_inline __u32 task_tgid(struct task_struct *task)
 {
-	return typed_reads ? (__u32)READ(struct task_struct, task, tgid) :
-			     (__u32)(bpf_get_current_pid_tgid() >> 32);
+	return TASK_IS_TYPED ? (__u32)FOLLOW(task, tgid) : (__u32)(bpf_get_current_pid_tgid() >> 32);
 }
 
 static __always_inline __u32 task_ppid(struct task_struct *task)
 {
-	return READ(struct task_struct, READ(struct task_struct, task, real_parent), tgid);
+	return FOLLOW(FOLLOW(task, real_parent), tgid);
 }
 
 static __always_inline __u32 task_uid(struct task_struct *task)
 {
-	return typed_reads ? READ(struct cred, READ(struct task_struct, task, cred), uid.val) :
-			     (__u32)bpf_get_current_uid_gid();
+	return TASK_IS_TYPED ? FOLLOW(FOLLOW(task, cred), uid.val) : (__u32)bpf_get_current_uid_gid();
 }
 
 static __always_inline __u64 task_cgroup(struct task_struct *task)
 {
-	struct cgroup *cgroup;
-
-	if (!typed_reads)
+	if (!TASK_IS_TYPED)
 		return bpf_get_current_cgroup_id();
-	cgroup = READ(struct css_set, READ(struct task_struct, task, cgroups), dfl_cgrp);
-	return READ(struct kernfs_node, READ(struct cgroup, cgroup, kn), id);
+	return FOLLOW(FOLLOW(FOLLOW(FOLLOW(task, cgroups), dfl_cgrp), kn), id);
 }
+
+/* Whether what follows the end of a task's name is zero (5.17, as is that helper): before, it is of an earlier name. */
+#define COMMAND_IS_PADDED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)
 
 static __always_inline void task_command(struct task_struct *task, struct iotr_command *command)
 {
-	struct task_struct *typed;
-
-	if (!typed_reads) {
-		__builtin_memset(command, 0, sizeof(*command)); /* 6.1 writes nothing after the end of a name */
+	if (!TASK_IS_TYPED || !COMMAND_IS_PADDED) {
+		__builtin_memset(command, 0, sizeof(*command));
 		bpf_get_current_comm(command->text, sizeof(command->text));
 		return;
 	}
-	typed = bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
-	((__u64 *)command->text)[0] = *(__u64 *)__builtin_preserve_access_index(&typed->comm[0]);
-	((__u64 *)command->text)[1] = *(__u64 *)__builtin_preserve_access_index(&typed->comm[8]);
+	((__u64 *)command->text)[0] = *(__u64 *)__builtin_preserve_access_index(&task->comm[0]);
+	((__u64 *)command->text)[1] = *(__u64 *)__builtin_preserve_access_index(&task->comm[8]);
 }

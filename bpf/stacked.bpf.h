@@ -83,7 +83,7 @@ __noinline int bio_remapped(__u64 bio, __u32 device, __u64 sector)
 	__u32 number;
 
 	/* Parity is passed on as if it were of sector 0. */
-	if (!page || !entry || !sector || !(READ(struct task_struct, task, flags) & PF_KTHREAD))
+	if (!page || !entry || !sector || !(FOLLOW(task, flags) & PF_KTHREAD))
 		return 0;
 	number = spilled_by(page, device, sector >> BLOCK_SECTORS_SHIFT);
 	if (!number)

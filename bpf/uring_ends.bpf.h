@@ -178,7 +178,7 @@ static long overflow_any(void *map, const __u64 *key, void *value, struct overfl
 static __always_inline int overflowed(void *ring, __u64 user_data, __s32 result, __u32 flags)
 {
 	struct overflow overflow = { { (__u64)ring, user_data }, result, flags, 0, 0, 0 };
-	bool worker = READ(struct task_struct, current_task(), flags) & PF_IO_WORKER;
+	bool worker = FOLLOW(current_task(), flags) & PF_IO_WORKER;
 
 	if (!(flags & (CQE_NOTIFICATION | CQE_MORE)) && (worker || !overflow_batch(&overflow)))
 		bpf_for_each_map_elem(&uring_requests, overflow_any, &overflow, 0);

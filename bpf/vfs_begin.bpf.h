@@ -147,30 +147,41 @@ static __always_inline bool replaces(const struct slot *slot, struct task_struct
 	return (__u32)slot->args[0] != (__u32)slot->args[1] && file_of_fd(task, slot->args[1]);
 }
 
-/* Saves the open file of a descriptor in the slot. Returns the file, or 0. */
+/* Saves the open file of a descriptor in the slot, and tells its place. Returns the file, or 0. */
 static __always_inline __u64 slot_file(struct slot *slot, struct task_struct *task, __s32 fd,
-				       bool *pseudo)
+				       bool *pseudo, struct place *place)
 {
 	__u64 file = file_of_fd(task, fd);
 
 	slot->fd = fd;
 	slot->has_fd = true;
-	*pseudo = file && file_fill(file, &slot->file);
+	*pseudo = file && file_fill(file, &slot->file, place);
 	return file;
 }
 
-/* Saves the open file that a call works on in the slot. Returns the sessions that accept it. */
+/* The same for callers with little stack left. */
+static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseudo, struct place *place)
+{
+	return slot_file(slot, current_task(), fd, pseudo, place);
+}
+
+/*
+ * Saves the open file that a call works on in the slot. `apart`: by a function of its own, as there is little stack left.
+ * Returns the sessions that accept it.
+ */
 static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const struct iotr_call *call,
 					     struct slot *slot, struct task_struct *task,
-					     __u64 sessions)
+					     __u64 sessions, bool apart)
 {
 	__u32 offset = call->offset;
+	struct place place = {};
 	bool pseudo;
-	__u64 file = slot_file(slot, task, argument(slot, call->fd), &pseudo);
+	__u64 file = apart ? slot_file_apart(slot, argument(slot, call->fd), &pseudo, &place) :
+			     slot_file(slot, task, argument(slot, call->fd), &pseudo, &place);
 
 	if (pseudo && call->fd_other) {
 		offset = call->offset_other;
-		file = slot_file(slot, task, argument(slot, call->fd_other), &pseudo);
+		file = slot_file_apart(slot, argument(slot, call->fd_other), &pseudo, &place);
 	}
 	if (pseudo && !(sessions & page->pseudo_fs) && call->traits & IOTR_CALL_ANY_PSEUDO) {
 		file_unknown(&slot->file);
@@ -184,7 +195,7 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 		return 0;
 	slot->offset = offset_of(call, slot, file, offset);
 	if (file)
-		slot->file.name = name_of(place_of_file(file));
+		slot->file.name = name_of(place);
 	return sessions;
 }
 
@@ -197,7 +208,7 @@ __noinline __u64 vfs_clones(__u64 thread, __u64 sessions)
 	if (!page || !slot || !clone_arguments(slot))
 		return 0;
 	if (!slot->unread)
-		return vfs_begins_file(page, call_of(page, slot), slot, current_task(), sessions);
+		return vfs_begins_file(page, call_of(page, slot), slot, current_task(), sessions, true);
 	slot->args[3] = slot->args[4] = IOTR_UNKNOWN;
 	return filter_file(page, filter_device(page, sessions, 0), 0);
 }
@@ -304,7 +315,7 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 		return filter_file(page, filter_device(page, sessions, 0), 0) &
 		       page->operation[IOTR_VFS][IOTR_VFS_MMAP];
 	if (parts & PART_FILE && call->fd && !slot->unread) {
-		sessions = vfs_begins_file(page, call, slot, task, sessions);
+		sessions = vfs_begins_file(page, call, slot, task, sessions, false);
 		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
 			slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ :
 									     IOTR_VFS_DIO_WRITE;

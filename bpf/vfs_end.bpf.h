@@ -117,8 +117,8 @@ __noinline int vfs_result(__u64 thread, __u64 result)
 	if (call->traits & IOTR_CALL_OPENS) {
 		file = file_of_fd(task, result);
 		if (file) {
-			slot->pseudo = file_fill(file, &slot->file);
-			slot->file.name = name_of_place(place_of_file(file));
+			slot->pseudo = file_fill_apart(file, &slot->file, &place);
+			slot->file.name = name_of_place(place);
 		}
 	}
 	if (call->traits & (IOTR_CALL_STAT | IOTR_CALL_STATX))
@@ -137,6 +137,7 @@ __noinline __u64 vfs_path(__u64 thread, __u32 second)
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	const struct iotr_call *call;
+	struct place place = {};
 	__u32 directory, path;
 
 	if (!page || !slot)
@@ -145,7 +146,7 @@ __noinline __u64 vfs_path(__u64 thread, __u32 second)
 	directory = second ? call->directory2 : call->directory;
 	path = second ? call->path2 : call->path;
 	if (directory && !argument(slot, path)) { /* utimensat: the descriptor itself */
-		slot_file(slot, current_task(), argument(slot, directory), &slot->pseudo);
+		slot_file_apart(slot, argument(slot, directory), &slot->pseudo, &place);
 		return name_of_path(slot, argument(slot, directory), 0);
 	}
 	if (!second && call->traits & IOTR_CALL_TEXT)
@@ -297,7 +298,7 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 static __always_inline bool vfs_ends(struct iotr_control *page, const struct iotr_call *call,
 				     struct slot *slot, long result, __u64 end, __u32 parts)
 {
-	struct task_struct *task = (struct task_struct *)slot->task;
+	struct task_struct *task = current_task();
 	__u64 thread = slot->thread, size, sessions = slot->sessions;
 	struct iotr_command command;
 	struct iotr_vfs_record *row;

@@ -62,7 +62,7 @@ static __always_inline __u64 call_index(__u64 number)
 /* Identifies the current thread by the address of its kernel stack, in units of the stack's size. */
 static __always_inline __u64 thread_here(void)
 {
-	return (__u64)FOLLOW(current_task(), stack) >> STACK_SHIFT;
+	return number_of((__u64)FOLLOW(current_task(), stack)) >> STACK_SHIFT;
 }
 
 /*

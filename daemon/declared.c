@@ -10,7 +10,7 @@
 
 #include "cleanup.h"
 #include "log.h"
-#include "session_file.h"
+#include "config/session_file.h"
 #include "spec/definition.h"
 #include "spec/filter_fit.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "config.h"
+#include "config/config.h"
 #include "engine.h"
 
 struct declared;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "config_check.h"
-#include "config_dump.h"
+#include "config/config.h"
+#include "config/config_check.h"
+#include "config/config_dump.h"
 #include "log.h"
 #include "manager.h"
 #include "protocol.h"

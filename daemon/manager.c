@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "cleanup.h"
-#include "config.h"
+#include "config/config.h"
 #include "control/context.h"
 #include "control/interfaces.h"
 #include "control/listener.h"
@@ -23,7 +23,7 @@
 #include "escape.h"
 #include "instance.h"
 #include "log.h"
-#include "metrics.h"
+#include "metrics/metrics.h"
 #include "privilege.h"
 #include "protocol.h"
 #include "watchdog.h"

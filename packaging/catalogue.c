@@ -14,12 +14,12 @@
 #include "anonymize.h"
 #include "cleanup.h"
 #include "command_line/options.h"
-#include "config.h"
+#include "config/config.h"
 #include "control/methods.h"
 #include "messages.def"
 #include "protocol.h"
 #include "schema.h"
-#include "settings.def"
+#include "config/settings.def"
 #include "verbs/verbs.h"
 
 static void add_text(struct json_object *object, const char *name, const char *text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "cleanup.h"
 #include "protocol.h"
-#include "settings.def"
+#include "config/settings.def"
 #include "suite.h"
 
 static char folder[64], path[128];

@@ -11,7 +11,7 @@
 #include "cleanup.h"
 #include "pipeline/clocks.h"
 #include "rig.h"
-#include "session_file.h"
+#include "config/session_file.h"
 #include "suite.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

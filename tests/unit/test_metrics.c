@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Numbers for Prometheus: what they are, over HTTP and in a file, and that nobody can keep others from them. */
-#include "metrics.h"
+#include "metrics/metrics.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "config_parse.h"
-#include "metrics_http.h"
-#include "metrics_text.h"
+#include "config/config_parse.h"
+#include "metrics/metrics_http.h"
+#include "metrics/metrics_text.h"
 #include "pipeline/clocks.h"
 #include "rig.h"
 #include "suite.h"

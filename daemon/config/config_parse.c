@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config_parse.h"
+#include "config/config_parse.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

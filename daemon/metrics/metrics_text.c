@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "metrics_text.h"
+#include "metrics/metrics_text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* Numbers about the daemon for Prometheus, as the configuration says: a listener, a file, both or none. Main thread. */
 #pragma once
 
-#include "config.h"
+#include "config/config.h"
 #include "engine.h"
 
 struct metrics;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "session_words.h"
+#include "config/session_words.h"
 
 #include <errno.h>
 #include <stdbool.h>

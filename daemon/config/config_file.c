@@ -3,7 +3,7 @@
  * The lines are read here and not by a library: of two bad lines inih tells one, an unknown section it does not tell,
  * an indented key it takes for more of the value before, and long values and those with a ';' it cuts.
  */
-#include "config_file.h"
+#include "config/config_file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "session_spec.h"
 
 enum { SESSION_FILES_MAX = 256 }; /* in one folder */

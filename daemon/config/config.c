@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config.h"
+#include "config/config.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "config_file.h"
-#include "config_parse.h"
+#include "config/config_file.h"
+#include "config/config_parse.h"
 #include "log.h"
 #include "nearest.h"
 #include "protocol.h"
-#include "settings.def"
+#include "config/settings.def"
 #include "units.h"
 
 #define SYSTEM	     "System " /* and a name: the section of a storage system's rules */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config_check.h"
+#include "config/config_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "config.h"
+#include "config/config.h"
 #include "escape.h"
-#include "session_file.h"
+#include "config/session_file.h"
 
 /* What a file says may contain any byte; it must not command the terminal. */
 void config_finding_print(enum config_finding finding, const char *sentence)

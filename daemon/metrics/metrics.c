@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "metrics.h"
+#include "metrics/metrics.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,9 +8,9 @@
 
 #include "cleanup.h"
 #include "log.h"
-#include "metrics_file.h"
-#include "metrics_http.h"
-#include "metrics_text.h"
+#include "metrics/metrics_file.h"
+#include "metrics/metrics_http.h"
+#include "metrics/metrics_text.h"
 
 struct metrics {
 	struct engine *engine;

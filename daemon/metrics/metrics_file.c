@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "metrics_file.h"
+#include "metrics/metrics_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

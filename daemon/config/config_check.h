@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "config.h"
+#include "config/config.h"
 
 /*
  * Reads the file and its drop-ins as config_examine() does, and the files of sessions beside it, or one of these, and

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config_dump.h"
+#include "config/config_dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "config.h"
-#include "config_check.h"
-#include "settings.def"
+#include "config/config.h"
+#include "config/config_check.h"
+#include "config/settings.def"
 
 struct shown {
 	const char *section, *key, *without; /* without: what stands for the default */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "metrics_http.h"
+#include "metrics/metrics_http.h"
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "session_file.h"
+#include "config/session_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "config_file.h"
-#include "session_words.h"
+#include "config/config_file.h"
+#include "config/session_words.h"
 #include "spec/definition.h"
 #include "spec/start_arguments.h"
 

@@ -13,7 +13,9 @@
  * from a time in which nobody noted.
  *
  * The kernel makes pages of one file dirty one at a time (i_pages of its address_space is locked), so notes of one group do not
- * come together; a mark may, and be lost, so that an entry gives way later or earlier than it could.
+ * come together; a mark may, and be lost, so that an entry gives way later or earlier than it could. Notes of groups of two
+ * files that share a bucket may come together, and want the same entry. Whoever comes last has it; the other one sees that, and
+ * takes back what it noted: pages may then be of nobody who is known, but never of somebody else (see dirtied_enter()).
  */
 #pragma once
 
@@ -96,6 +98,35 @@ __noinline int dirtied_spill(__u64 mapping, __u64 group, __u32 number, __u32 bit
 	return 0;
 }
 
+/*
+ * Notes pages in an entry, which is of the group and the dirtier, or becomes so. All of them are written after whose the entry
+ * is, and whose it is is read after them: if another CPU takes the entry meanwhile, either it clears these pages, or it is seen
+ * here. The atomic addition is the barrier in between, which is needed where the entry was free for others to take.
+ */
+static __always_inline void dirtied_enter(struct iotr_control *page, struct dirtied *entry, __u32 tag, __u32 number, __u32 bits)
+{
+	bool ours = dirtied_is(entry, tag) && entry->number == number, free = !(entry->pages & ~entry->written);
+	__u64 spilled = (__u64)(entry->tag & DIRTIED_SPILLED) << 32, whose = (__u64)tag << 32 | number;
+
+	if (ours) {
+		entry->written &= ~bits;
+		*(volatile __u32 *)&entry->pages |= bits;
+	} else {
+		*(volatile __u64 *)&entry->both = spilled;
+		*(volatile __u32 *)&entry->pages = 0;
+		*(volatile __u32 *)&entry->written = 0;
+		*(volatile __u64 *)&entry->both = whose | spilled;
+		*(volatile __u32 *)&entry->pages = bits;
+	}
+	if (free) /* in assembly, as the compiler would make another atomic operation of it, which 5.10 lacks */
+		asm volatile("lock *(u32 *)(%0 + %1) += %2" ::"r"(entry), "i"(offsetof(struct dirtied, written)), "r"(0)
+			     : "memory");
+	if ((*(volatile __u64 *)&entry->both & ~((__u64)DIRTIED_SPILLED << 32)) == whose)
+		return;
+	*(volatile __u32 *)&entry->pages &= ~bits;
+	__sync_fetch_and_add(&page->dirtied_forgotten, __builtin_popcount(bits));
+}
+
 /* Notes pages of one group, as bits, for who has a number, and for nobody else any more. A global function. */
 __noinline int dirtied_put(__u64 mapping, __u64 group, __u32 number, __u32 bits)
 {
@@ -123,14 +154,7 @@ __noinline int dirtied_put(__u64 mapping, __u64 group, __u32 number, __u32 bits)
 		dirtied_spill(mapping, group, spills ? number : 0, bits);
 	if (spills)
 		return 0;
-	entry = &bucket->of[mine & (DIRTIED_WAYS - 1)];
-	if (!dirtied_is(entry, tag) || entry->number != number) {
-		*(volatile __u32 *)&entry->pages = 0; /* before it is another's */
-		entry->written = 0;
-		*(volatile __u64 *)&entry->both = (__u64)(tag | (entry->tag & DIRTIED_SPILLED)) << 32 | number;
-	}
-	entry->written &= ~bits;
-	entry->pages |= bits;
+	dirtied_enter(page, &bucket->of[mine & (DIRTIED_WAYS - 1)], tag, number, bits);
 	return 0;
 }
 

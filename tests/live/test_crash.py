@@ -133,7 +133,8 @@ def judge_killed(ctl, work, output, there):
         check(any(words in what for what in losses), 'verify does not say: ' + words, *losses)
     found = numbers(output, work)
     equal(found, list(range(len(found))), 'numbers of the operations recorded before the kill')
-    check(count(*rows.segments(output, 'vfs')) >= there, 'rows are lost that were in a file')
+    left = count(*rows.segments(output, 'vfs'))
+    check(left >= there, 'rows are lost that were in a file: %d of %d' % (there - left, there))
     document = rows.manifest(output)
     equal((document['state'], document['reason']), ('ended', 'crash'), 'state')
     gap, = document['gaps']

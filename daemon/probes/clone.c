@@ -11,7 +11,7 @@
 #include "probes/probes.h"
 
 enum {
-	SUBPROGRAMS_MAX = 32,
+	SUBPROGRAMS_MAX = 256, /* as in the kernel */
 	VERIFIER_LOG_BYTES = 1 << 20,
 };
 

@@ -19,8 +19,7 @@ struct change {
 	TAILQ_ENTRY(change) entry;
 	struct declared *declared;
 	char name[IOTR_SESSION_NAME_MAX + 1];
-	bool stops;			/* the session of that name ends; `spec` is started then */
-	struct iotr_session_spec spec;	/* with no streams: nothing is started */
+	struct iotr_session_spec spec;	/* is started when the session of that name has ended; with no streams: nothing is */
 	struct engine_setting *setting; /* its filters change; NULL: they do not */
 };
 
@@ -193,16 +192,21 @@ static void on_stopped(int result, struct json_object *status, void *userdata)
 static void replace(struct declared *declared, const char *name, struct iotr_session_spec *spec)
 {
 	struct change *change = change_new(declared, name);
+	int r;
 
-	if (!change)
+	if (!change) {
+		log_error("session %s goes on as it is: %s", name, strerror(ENOMEM));
 		return;
-	change->stops = true;
+	}
 	if (spec) {
 		change->spec = *spec;
 		*spec = (struct iotr_session_spec){ 0 };
 	}
-	if (engine_stop(declared->engine, change->name, on_stopped, change) < 0) /* `name` may be that of `spec` */
-		change_free(change);
+	r = engine_stop(declared->engine, change->name, on_stopped, change); /* `name` may be that of `spec` */
+	if (r >= 0)
+		return;
+	log_error("session %s goes on as it is: it cannot be stopped: %s", change->name, strerror(-r));
+	change_free(change);
 }
 
 /* ---- filters ---- */
@@ -213,7 +217,8 @@ static void on_set(int result, struct json_object *session, const struct engine_
 
 	json_object_put(session);
 	if (result < 0)
-		log_failed(change->name, result, error);
+		log_error("session %s keeps the filters that it had, although its file declares others: %s", change->name,
+			  reason_of(result, error));
 	else
 		log_message(ABOUT(SESSION_CHANGED, .session = change->name),
 			    "filters of session %s changed, as its file declares", change->name);
@@ -338,7 +343,8 @@ void declared_apply(struct declared *declared, config_critic critic, void *userd
 {
 	struct look look = { declared, critic, userdata, json_object_new_object() };
 
-	session_files_read(declared->folder, on_wrong, on_file, &look);
-	stop_undeclared(&look);
+	/* Where the folder cannot be read, no file is known to have gone. */
+	if (session_files_read(declared->folder, on_wrong, on_file, &look))
+		stop_undeclared(&look);
 	json_object_put(look.names);
 }

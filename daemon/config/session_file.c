@@ -222,7 +222,8 @@ static int is_session(const struct dirent *entry)
 	return length > suffix && entry->d_name[0] != '.' && !strcmp(entry->d_name + length - suffix, SUFFIX);
 }
 
-static void read_entry(int folder, const char *path, const char *file, const struct audience *audience,
+/* Returns whether the file was looked at, whatever is in it. */
+static bool read_entry(int folder, const char *path, const char *file, const struct audience *audience,
 		       session_file_handler found)
 {
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
@@ -232,9 +233,10 @@ static void read_entry(int folder, const char *path, const char *file, const str
 	if (asprintf(&whole, "%s/%s", path, file) < 0)
 		whole = NULL;
 	if (!whole || !name)
-		return;
+		return false;
 	usable = read_file(folder, file, whole, name, audience, &spec);
 	found(name, usable ? &spec : NULL, audience->userdata);
+	return true;
 }
 
 static void tell_folder(const struct audience *audience, const char *path, const char *what)
@@ -247,21 +249,23 @@ static void tell_folder(const struct audience *audience, const char *path, const
 		audience->critic(CONFIG_WRONG, sentence, audience->userdata);
 }
 
-void session_files_read(const char *path, config_critic critic, session_file_handler found, void *userdata)
+bool session_files_read(const char *path, config_critic critic, session_file_handler found, void *userdata)
 {
 	_cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct audience audience = { critic, userdata };
 	struct dirent **entries = NULL;
 	int count = folder < 0 ? -1 : scandirat(folder, ".", &entries, is_session, alphasort);
+	bool all = count <= SESSION_FILES_MAX && (count >= 0 || errno == ENOENT);
 
-	if (count < 0 && errno != ENOENT)
+	if (count < 0 && !all)
 		tell_folder(&audience, path, strerror(errno));
 	if (count > SESSION_FILES_MAX)
 		tell_folder(&audience, path, "there are more than 256 files of sessions, of which the first are read");
 	for (int i = 0; i < count; i++) {
 		if (i < SESSION_FILES_MAX)
-			read_entry(folder, path, entries[i]->d_name, &audience, found);
+			all &= read_entry(folder, path, entries[i]->d_name, &audience, found);
 		free(entries[i]);
 	}
 	free(entries);
+	return all;
 }

@@ -18,10 +18,11 @@ void session_files_folder(const char *config, char folder[PATH_MAX]);
 /*
  * Calls `found` for each file of the folder that is called NAME.session, in the order of their names: with its definition,
  * which it may take over and is released otherwise, or NULL where the file cannot be used. What is wrong goes to `critic`: a
- * sentence with file, line and key. A folder that is not there has none.
+ * sentence with file, line and key. A folder that is not there has none. Returns whether all files were found: what is not among
+ * those that were may be declared otherwise.
  */
 typedef void (*session_file_handler)(const char *name, struct iotr_session_spec *spec, void *userdata);
-void session_files_read(const char *folder, config_critic critic, session_file_handler found, void *userdata);
+bool session_files_read(const char *folder, config_critic critic, session_file_handler found, void *userdata);
 
 /* Whether the file at the path has a section [Session], and so is one of these. */
 bool session_file_is(const char *path);

@@ -271,6 +271,31 @@ START_TEST(reads_regular_files_alone)
 }
 END_TEST
 
+/* A folder that cannot be read is not one whose files have gone. */
+START_TEST(unreadable_folder_stops_nothing)
+{
+	char aside[PATH_MAX + 16];
+
+	begin();
+	write_file("a.session", "[Session]\nvfs=yes\nno-snapshots=yes\n");
+	apply();
+	await("a", "running");
+	snprintf(aside, sizeof(aside), "%s.aside", folder);
+	ck_assert_int_eq(rename(folder, aside), 0);
+	ck_assert_int_eq(mknod(folder, S_IFREG | 0644, 0), 0);
+	apply();
+	ck_assert_uint_eq(told_count, 1);
+	ck_assert_ptr_nonnull(strstr(told[0], ": Not a directory"));
+	rig_settle(&rig);
+	ck_assert(is_in("a", "running"));
+
+	ck_assert_int_eq(unlink(folder), 0); /* a folder that is not there has no files */
+	apply();
+	rig_await_sessions(&rig, 0);
+	end();
+}
+END_TEST
+
 static size_t found;
 
 static void count(const char *name, struct iotr_session_spec *spec, void *userdata)
@@ -409,6 +434,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, leaves_others_alone);
 	tcase_add_test(tests, ends_in_between);
 	tcase_add_test(tests, reads_regular_files_alone);
+	tcase_add_test(tests, unreadable_folder_stops_nothing);
 	tcase_add_test(tests, reads_so_many_files);
 	tcase_add_loop_test(tests, errors_name_line_and_key, 0, LENGTH(cases));
 	tcase_add_test(tests, names_are_those_of_sessions);

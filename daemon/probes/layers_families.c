@@ -8,6 +8,8 @@
 #include "cleanup.h"
 #include "probes/layers_private.h"
 
+enum { DROP_LOOKS = 8 }; /* through the table, while processes begin that are still of the command */
+
 /* When the process was started, in ticks since the machine was. The name in parentheses may have any bytes: the last one ends it. */
 static int started(uint32_t process, uint64_t *ticks)
 {
@@ -46,10 +48,12 @@ int families_add(int map, uint32_t process, uint32_t command)
 	return bpf_map_update_elem(map, &family, &commands, BPF_ANY) < 0 ? -errno : 0;
 }
 
-void families_drop(int map, uint32_t command)
+/* Returns whether there were any. */
+static bool drop_once(int map, uint32_t command)
 {
 	struct iotr_layer_family family, next;
 	int r = bpf_map_get_next_key(map, NULL, &next);
+	bool found = false;
 	uint32_t commands;
 
 	while (r == 0) {
@@ -57,12 +61,21 @@ void families_drop(int map, uint32_t command)
 		r = bpf_map_get_next_key(map, &family, &next);
 		if (bpf_map_lookup_elem(map, &family, &commands) < 0 || !(commands & command))
 			continue;
+		found = true;
 		commands &= ~command;
 		if (commands)
 			bpf_map_update_elem(map, &family, &commands, BPF_EXIST);
 		else
 			bpf_map_delete_elem(map, &family);
 	}
+	return found;
+}
+
+/* Again, as a process whose parent was still of the command may have begun behind the place that was looked at. */
+void families_drop(int map, uint32_t command)
+{
+	for (int looks = 0; looks < DROP_LOOKS && drop_once(map, command); looks++)
+		;
 }
 
 uint32_t families_find(int map, const struct iotr_layer_key *key)

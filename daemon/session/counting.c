@@ -115,7 +115,9 @@ static void tell(struct counting_watch *watch, const struct engine_error *error)
 	begun(error, watch->userdata);
 }
 
-/* Gives the command a bit that no other one has. There are more bits than watches. */
+_Static_assert((int)COUNTING_WATCHES_MAX < (int)LAYERS_COMMANDS_MAX, "more watches than bits of commands");
+
+/* Gives the command a bit that no other one has. */
 static int follow(struct counting_watch *watch)
 {
 	struct counting *counting = watch->counting;

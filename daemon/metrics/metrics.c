@@ -74,7 +74,15 @@ static void set_listener(struct metrics *metrics)
 
 /* ---- the file ---- */
 
-/* What became of the last one; each reason is told once. */
+/* What became of the last one, 0: it was written; each reason is told once. */
+static void tell_file(struct metrics *metrics, int error)
+{
+	if (error && error != metrics->told)
+		log_message(ABOUT(METRICS_FAILED, .error = error), "metrics: %s is not written: %s",
+			    metrics->config.text_file, error == ETIMEDOUT ? "its disk does not answer" : strerror(error));
+	metrics->told = error;
+}
+
 static void see_to_file(struct metrics *metrics)
 {
 	int error = ETIMEDOUT;
@@ -83,10 +91,7 @@ static void see_to_file(struct metrics *metrics)
 		return;
 	if (metrics_file_done(metrics->file, &error))
 		metrics_file_free(TAKE(metrics->file));
-	if (error && error != metrics->told)
-		log_message(ABOUT(METRICS_FAILED, .error = error), "metrics: %s is not written: %s",
-			    metrics->config.text_file, error == ETIMEDOUT ? "its disk does not answer" : strerror(error));
-	metrics->told = error;
+	tell_file(metrics, error);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -97,18 +102,24 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 	(void)usec;
 	see_to_file(metrics);
-	text = metrics->file ? NULL : make(&length, metrics);
-	if (text)
-		metrics->file = metrics_file_write(metrics->config.text_file, text, length);
+	if (!metrics->file) {
+		text = make(&length, metrics);
+		if (text)
+			metrics->file = metrics_file_write(metrics->config.text_file, text, length);
+		if (!metrics->file)
+			tell_file(metrics, ENOMEM);
+	}
 	sd_event_source_set_time_relative(source, metrics->config.interval_ns / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void set_file(struct metrics *metrics)
+/* `moved`: it is another file; otherwise what writes it is waited for, as two would share a temporary file. */
+static void set_file(struct metrics *metrics, bool moved)
 {
 	int r;
 
-	metrics_file_free(TAKE(metrics->file));
+	if (moved)
+		metrics_file_free(TAKE(metrics->file));
 	metrics->timer = sd_event_source_disable_unref(metrics->timer);
 	metrics->told = 0;
 	if (!metrics->config.text_file[0])
@@ -122,10 +133,11 @@ static void set_file(struct metrics *metrics)
 void metrics_set(struct metrics *metrics, const struct config_metrics *config)
 {
 	const struct config_metrics before = metrics->config;
+	bool moved = strcmp(before.text_file, config->text_file) != 0;
 
 	metrics->config = *config;
 	if (memcmp(&before.listen, &config->listen, sizeof(before.listen)) != 0)
 		set_listener(metrics);
-	if (strcmp(before.text_file, config->text_file) != 0 || before.interval_ns != config->interval_ns)
-		set_file(metrics);
+	if (moved || before.interval_ns != config->interval_ns)
+		set_file(metrics, moved);
 }

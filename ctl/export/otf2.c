@@ -217,7 +217,8 @@ static int64_t handle_of(struct otf2 *otf2, const struct export_row *row)
 	int64_t handle;
 
 	export_text(disk ? row->disk : row->file, text);
-	snprintf(key, sizeof(key), "%s%s", disk ? "/dev/" : "", *text ? text : "(unknown)");
+	/* The kind stands first, and is no part of the name: a disk is not the file /dev/NAME that it is opened by. */
+	snprintf(key, sizeof(key), "%s%s", disk ? "d/dev/" : "f", *text ? text : "(unknown)");
 	handle = number_of(otf2, &otf2->handles, (struct trace_text){ key, strlen(key) }, OTF2_FILES_MAX, "files");
 	if (handle < 0 || otf2->handles.count == known)
 		return handle;

@@ -95,7 +95,7 @@ static void put_files(struct writer *writer)
 								  OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL));
 	}
 	for (uint32_t i = 0; i < otf2->handles.count && !writer->result; i++) {
-		OTF2_StringRef name = put_string(writer, otf2->handles.texts[i]);
+		OTF2_StringRef name = put_string(writer, otf2->handles.texts[i] + 1); /* behind the kind */
 
 		take(writer, OTF2_GlobalDefWriter_WriteIoRegularFile(writer->to, i, name, 0));
 		/* Open since before the first event, as many a file is: its handle stands for all descriptors of the file. */

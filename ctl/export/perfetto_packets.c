@@ -73,6 +73,8 @@ static int end_packet(struct perfetto_packets *packets)
 
 	protobuf_empty(head);
 	protobuf_bytes(head, TRACE_PACKET, packets->packet.bytes, packets->packet.length);
+	if (packets->packet.cut || head->cut)
+		return -EMSGSIZE; /* a member that had no room: names may be missing that others refer to */
 	fwrite(head->bytes, 1, head->length, packets->stream);
 	return !ferror(packets->stream) ? 0 : errno ? -errno : -EIO;
 }

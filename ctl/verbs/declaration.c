@@ -68,8 +68,6 @@ static void print_option(struct declaration *declaration, const struct option_ro
 		return;
 	switch (row->kind) {
 	case OPTION_SWITCH:
-		print_key(declaration, row->name, "yes");
-		break;
 	case OPTION_NOT:
 		print_key(declaration, row->name, "yes");
 		break;

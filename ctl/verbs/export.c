@@ -256,8 +256,10 @@ static int run(struct context *context, struct json_object *parameters, int argc
 		return complain_usage_of(context, "output", format->begin ?
 					 "with --json something else goes to stdout: name a file" : "it is a folder: name one");
 	chosen = calloc(1, sizeof(*chosen));
-	if (!chosen)
+	if (!chosen) {
+		complain(NULL, "out of memory");
 		return EXIT_FAILED;
+	}
 	/* A reader that goes away is told as an error, and what has begun is removed when somebody interrupts it. */
 	signal(SIGPIPE, SIG_IGN);
 	interrupt_catch();

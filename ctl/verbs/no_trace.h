@@ -4,5 +4,5 @@
 
 #include "verify/report.h"
 
-/* Prints the first of what the report has of its manifest, and where the trace is. Returns EXIT_FAILED. */
+/* Prints the first of what the report has of its manifest, and what a trace is where there is no manifest. Returns EXIT_FAILED. */
 int complain_no_trace(const char *path, const struct verify_report *report);

@@ -137,8 +137,10 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	struct show *show = calloc(1, sizeof(*show));
 	int code;
 
-	if (!show)
+	if (!show) {
+		complain(NULL, "out of memory");
 		return EXIT_FAILED;
+	}
 	code = chosen_open(&show->chosen, context, parameters, argc, argv);
 	/* A bar between rows on the same terminal would help nobody. */
 	show->chosen.report.terminal &= !isatty(STDOUT_FILENO);

@@ -88,8 +88,7 @@ err 'manifest.json: it does not exist'
 # A folder of a trace is not the trace.
 part_of_trace() {
 	expect 1 "$@"
-	err "csv/fs/manifest.json: it does not exist"
-	err "^It is a part of the trace $(realpath "$work")/csv: give that\.$"
+	err "csv/fs/manifest.json: it does not exist: the trace is the folder above"
 }
 part_of_trace summary "$work/csv/fs"
 part_of_trace show "$work/csv/fs"

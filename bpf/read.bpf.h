@@ -95,8 +95,8 @@ static __always_inline struct task_struct *current_task(void)
 }
 
 /*
- * A field of current_task(), or of what such a field points to. A task from elsewhere, and one that was kept as a
- * number, has no type: READ() is for those.
+ * A field of current_task(), of a task that is an argument of a program on a typed tracepoint, or of what such a field points
+ * to. A task that was kept as a number has no type: READ() is for that.
  */
 #define FOLLOW(object, field)                                                                   \
 	({                                                                                      \

@@ -12,6 +12,7 @@
 
 #include "events.h"
 #include "filters.def"
+#include "trigger.h"
 
 enum {
 	IOTR_SESSIONS_MAX = 64,       /* bits of a record's session mask */
@@ -123,6 +124,10 @@ struct iotr_session_spec {
 	bool anonymize_host;       /* use the host's key, not one of the session's own */
 	uint64_t flight_recorder;  /* bytes of memory in which rows are kept; 0: they are written to files */
 	struct iotr_snapshots snapshots;
+	/* What a flight recorder is dumped on, and any other session waits for before it records; and what ends it. */
+	struct iotr_trigger triggers[IOTR_TRIGGERS_MAX], stops[IOTR_TRIGGERS_MAX];
+	size_t trigger_count, stop_count;
+	uint64_t hold_off_ns; /* time after a trigger in which it does not act again; 0: there is no trigger */
 	char *declared; /* definition as a file has it, as JSON without filters; NULL: a client started it */
 };
 
@@ -140,6 +145,12 @@ int iotr_spec_filter_find(const char *name);
 
 /* Whether the filter is set: an empty one lets everything pass. */
 bool iotr_spec_filter_given(const struct iotr_session_spec *spec, enum iotr_spec_filter filter);
+
+/* Whether the session records nothing until one of its triggers acts. */
+static inline bool iotr_spec_waits(const struct iotr_session_spec *spec)
+{
+	return spec->trigger_count && !spec->flight_recorder;
+}
 
 /* Whether the filters need forks, ends of processes, or new cgroups to be seen. */
 static inline bool iotr_spec_follows_processes(const struct iotr_session_spec *spec)

@@ -27,6 +27,7 @@
 #include "session/anonymity.h"
 #include "session/ask_snapshot.h"
 #include "session/dump.h"
+#include "session/fired.h"
 #include "session/log_folder.h"
 #include "session/look.h"
 #include "session/missing.h"
@@ -36,6 +37,7 @@
 #include "session/tail.h"
 #include "session/tick.h"
 #include "session/totals.h"
+#include "session/triggers.h"
 #include "spec/definition.h"
 
 #define ERRANDS_NS 2000000000ULL /* time that the daemon's end gives to errands */
@@ -44,6 +46,7 @@ struct engine {
 	struct session_context context;
 	struct registry *registry;
 	struct tick tick;
+	struct triggers *triggers;
 	struct totals totals;
 	struct vitals consumer; /* of its thread */
 	struct recovery *recovery; /* of the folders of killed sessions; NULL: there is no memory for it */
@@ -173,6 +176,8 @@ static void on_session_runs(void *userdata)
 	struct engine *engine = userdata;
 
 	tick_run(&engine->tick);
+	if (engine->triggers) /* otherwise the daemon ends */
+		triggers_run(engine->triggers, engine->registry);
 	bpf_cost_run(engine->context.bpf_cost);
 }
 
@@ -209,6 +214,7 @@ static int open_parts(struct engine *engine)
 						  .give_back = give_back,
 						  .userdata = context };
 	const struct orders_config orders = { .event = context->event, .country = &context->config.country };
+	const struct triggers_config triggers = { context->event, &context->errands, context->probes, fired, &engine->dumps };
 	const struct registry_config registry = { context, on_session_runs, on_session_ended, engine };
 	int r = hookset_new(context->probes, context->event, &context->hookset);
 
@@ -222,6 +228,8 @@ static int open_parts(struct engine *engine)
 		r = open_counting(context);
 	if (r >= 0)
 		r = doctor_new(&selftest, &engine->doctor);
+	if (r >= 0)
+		r = triggers_new(&triggers, &engine->triggers);
 	if (r >= 0)
 		r = registry_new(&registry, &engine->registry);
 	engine->tick.registry = engine->registry;
@@ -313,6 +321,7 @@ bool engine_free(struct engine *engine)
 	context = &engine->context;
 	snapshot_watch(NULL, NULL);
 	doctor_free(engine->doctor);
+	triggers_free(TAKE(engine->triggers));
 	end_all(engine);
 	tick_done(&engine->tick);
 	registry_free(engine->registry);

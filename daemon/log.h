@@ -36,6 +36,8 @@ extern const struct log_message log_messages[LOG_KINDS]; /* LOG_NO_KIND: all NUL
 	X(to, "IOTRACER_TO") \
 	X(output, "IOTRACER_OUTPUT") \
 	X(reason, "IOTRACER_REASON") \
+	X(trigger, "IOTRACER_TRIGGER") \
+	X(value, "IOTRACER_VALUE") \
 	X(hook, "IOTRACER_HOOK")
 #define LOG_NUMBERS(X) \
 	X(error, "ERRNO") \

@@ -36,6 +36,7 @@ static const struct option_row filter_rows[] = {
 static const struct option_row limit_rows[] = { IOTR_LIMIT_OPTIONS(SESSION_ROW) };
 static const struct option_row output_rows[] = { IOTR_OUTPUT_OPTIONS(SESSION_ROW) };
 static const struct option_row memory_rows[] = { IOTR_MEMORY_OPTIONS(SESSION_ROW) };
+static const struct option_row trigger_rows[] = { IOTR_TRIGGER_OPTIONS(SESSION_ROW) };
 static const struct option_row snapshot_rows[] = { IOTR_SNAPSHOT_OPTIONS(SESSION_ROW) };
 
 const struct option_group stream_options = OPTION_GROUP("Streams", stream_rows);
@@ -44,6 +45,7 @@ const struct option_group filter_options = OPTION_GROUP("Filters (a row must pas
 const struct option_group limit_options = OPTION_GROUP("Limits", limit_rows);
 const struct option_group output_options = OPTION_GROUP("Files", output_rows);
 const struct option_group memory_options = OPTION_GROUP("Instead of files", memory_rows);
+const struct option_group trigger_options = OPTION_GROUP("Triggers (what they see is in iotracer.session(5))", trigger_rows);
 const struct option_group snapshot_options = OPTION_GROUP("Snapshots", snapshot_rows);
 
 static const struct option_row *filter_row(size_t number)

@@ -16,4 +16,5 @@ extern const struct option_group filter_options;
 extern const struct option_group limit_options;
 extern const struct option_group output_options;
 extern const struct option_group memory_options;
+extern const struct option_group trigger_options;
 extern const struct option_group snapshot_options;

@@ -277,6 +277,35 @@ static void print_memory(struct json_object *session, FILE *stream)
 		json_object_get_boolean(member_of(memory, "dumping")) ? ", being dumped" : "");
 }
 
+/* Prints each trigger, and when it has acted. */
+static void print_triggers(struct json_object *session, FILE *stream)
+{
+	struct json_object *triggers = member_of(session, "triggers");
+	size_t count = triggers ? json_object_array_length(triggers) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *trigger = json_object_array_get_idx(triggers, i);
+
+		fputs("  trigger  ", stream);
+		put_text(stream, text_of(trigger, "action", "?"));
+		fputs(" on ", stream);
+		put_text(stream, text_of(trigger, "trigger", "?"));
+		if (number_of(trigger, "fired")) {
+			fprintf(stream, ": %" PRIu64 " %s, last at ", number_of(trigger, "fired"),
+				number_of(trigger, "fired") == 1 ? "time" : "times");
+			put_text(stream, text_of(trigger, "last_fired", "?"));
+			fputs(" with ", stream);
+			put_text(stream, text_of(trigger, "last_value", "?"));
+		}
+		putc('\n', stream);
+	}
+	if (member_of(session, "trigger_error")) {
+		put_bad(stream, "trigger");
+		put_text(stream, text_of(session, "trigger_error", "?"));
+		putc('\n', stream);
+	}
+}
+
 static void print_cost(struct json_object *session, FILE *stream)
 {
 	struct json_object *writer = member_of(session, "writer");
@@ -353,6 +382,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_line(session, "output", "output", stream);
 	print_memory(session, stream);
 	print_remaining(session, stream);
+	print_triggers(session, stream);
 	print_cost(session, stream);
 	print_line(session, "level", "level", stream);
 	print_line(session, "now by", "stand_in", stream);

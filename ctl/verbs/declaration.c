@@ -109,7 +109,7 @@ static void print_streams(struct declaration *declaration, struct json_object *s
 int print_declaration(struct context *context, struct json_object *parameters)
 {
 	static const struct option_group *const groups[] = { &filter_options, &limit_options, &output_options,
-							     &memory_options, &snapshot_options };
+							     &memory_options, &trigger_options, &snapshot_options };
 	struct declaration declaration = { 0 };
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;

@@ -51,7 +51,7 @@ static const struct option_row own_rows[] = {
 static const struct option_group own_options = OPTION_GROUP("Start", own_rows);
 static const struct option_group *const options[] = {
 	&own_options, &stream_options, &process_options, &filter_options, &limit_options, &output_options,
-	&memory_options, &snapshot_options, NULL
+	&memory_options, &trigger_options, &snapshot_options, NULL
 };
 
 const struct verb verb_start = {

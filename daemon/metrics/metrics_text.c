@@ -131,7 +131,7 @@ static bool has_ended(struct json_object *session)
 
 static void put_states(FILE *file, struct json_object *sessions)
 {
-	static const char *const states[] = { "starting", "running", "ending" };
+	static const char *const states[] = { "starting", "waiting", "running", "ending" };
 	static const char *const by[] = { "client", "file" };
 
 	begin(file, "sessions", "gauge", "Sessions, by their state and by whom they were started.");

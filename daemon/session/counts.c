@@ -80,3 +80,20 @@ void session_report(struct session *session)
 	if (sink->ops->log_names)
 		sink->ops->log_names(sink);
 }
+
+uint64_t session_lost(const struct session *session)
+{
+	uint64_t lost = 0;
+
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		struct writer_probes probes;
+		struct row_counts counts;
+
+		if (!(session->spec.streams >> stream & 1))
+			continue;
+		session->sink->ops->counts(session->sink, stream, &counts);
+		session_probes(session, stream, &probes);
+		lost += probes.ring + probes.unmatched + counts.lost_queue + counts.lost_disk;
+	}
+	return lost;
+}

@@ -18,3 +18,6 @@ void session_report(struct session *session);
  * told as in the last session_report(), as it is dear to read.
  */
 void session_report_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *losses);
+
+/* Rows of all its streams that were lost until now, whatever the cause. */
+uint64_t session_lost(const struct session *session);

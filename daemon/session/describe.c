@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json_add.h"
+#include "pipeline/clocks.h"
 #include "schema.h"
 #include "session/anonymity.h"
 #include "session/counts.h"
@@ -77,6 +78,47 @@ static const char *const state_names[SESSION_STATES] = {
 	[SESSION_ENDED] = "ended",	 [SESSION_ABORTING] = "ending", [SESSION_FAILED] = "ended",
 };
 
+static void add_trigger(struct json_object *array, const struct iotr_trigger *trigger, const struct trigger_state *state,
+			const char *action)
+{
+	struct json_object *object = json_object_new_object();
+	char text[CLOCKS_TEXT_MAX];
+
+	add_string(object, "trigger", trigger->text);
+	add_string(object, "action", action);
+	add_u64(object, "fired", state->fired);
+	if (state->fired_ns) {
+		add_string(object, "last_fired", clocks_format(text, state->fired_ns));
+		add_string(object, "last_value", state->value);
+	}
+	json_object_array_add(array, object);
+}
+
+struct json_object *describe_triggers(const struct session *session)
+{
+	const struct iotr_session_spec *spec = &session->spec;
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < spec->trigger_count; i++)
+		add_trigger(array, &spec->triggers[i], &session->triggers.starts[i], spec->flight_recorder ? "dump" : "start");
+	for (size_t i = 0; i < spec->stop_count; i++)
+		add_trigger(array, &spec->stops[i], &session->triggers.stops[i], "stop");
+	return array;
+}
+
+static void add_triggers(const struct session *session, struct json_object *status)
+{
+	const struct iotr_session_spec *spec = &session->spec;
+
+	if (!spec->trigger_count && !spec->stop_count)
+		return;
+	json_object_object_add(status, "triggers", describe_triggers(session));
+	if (spec->hold_off_ns)
+		add_u64(status, "hold_off_ns", spec->hold_off_ns);
+	if (session->triggers.error[0])
+		add_string(status, "trigger_error", session->triggers.error);
+}
+
 static bool has_output(const struct session *session)
 {
 	return !session->spec.flight_recorder && session->state != SESSION_ABORTING &&
@@ -88,7 +130,8 @@ static void add_state(const struct session *session, struct json_object *status)
 	const char *stand_in = probes_stand_in(session->context->probes);
 
 	add_string(status, "name", session->spec.name);
-	add_string(status, "state", state_names[session->state]);
+	add_string(status, "state",
+		   session->state == SESSION_RUNNING && session->waiting ? "waiting" : state_names[session->state]);
 	if (session->reason)
 		add_string(status, "reason", session->reason);
 	if (session->opening)
@@ -134,6 +177,7 @@ struct json_object *describe_session(const struct session *session)
 	add_definition(session, status);
 	ops->describe(session->sink, status);
 	add_snapshots(session, status);
+	add_triggers(session, status);
 	json_object_object_add(status, "losses", ops->losses(session->sink, LOSSES_TOLD));
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	if (session->gaps)

@@ -9,6 +9,9 @@
 /* New object: the status of a session. */
 struct json_object *describe_session(const struct session *session);
 
+/* New array: each of its triggers, what it does, and when it did so last. */
+struct json_object *describe_triggers(const struct session *session);
+
 /* New object: the counts of each of its streams. */
 struct json_object *describe_streams(const struct session *session);
 

@@ -282,6 +282,8 @@ static void describe(struct engine_dump *dump)
 
 	add_span(span, dump);
 	json_object_object_add(span, "session", describe_streams(session));
+	if (session->spec.trigger_count)
+		json_object_object_add(span, "triggers", describe_triggers(session));
 	json_object_object_add(span, "losses", session->sink->ops->losses(session->sink, LOSSES_MAX));
 	dump->config.definition = definition_describe(&session->spec);
 	json_object_object_add(dump->config.definition, "dump", span);

@@ -122,6 +122,12 @@ static void gaps(struct row_sink *sink, struct json_object *gaps)
 		writer_tell(files(sink)->writer, "gaps", gaps);
 }
 
+static void triggers(struct row_sink *sink, struct json_object *triggers)
+{
+	if (files(sink)->writer)
+		writer_tell(files(sink)->writer, "triggers", triggers);
+}
+
 static void on_cgroups(int result, const struct writer_paths *paths, void *userdata)
 {
 	struct file_sink *sink = userdata;
@@ -244,6 +250,7 @@ static const struct row_sink_ops file_ops = {
 	.cgroups = cgroups,
 	.missing = missing,
 	.gaps = gaps,
+	.triggers = triggers,
 	.end = end,
 	.await = await,
 	.trouble = trouble,

@@ -21,6 +21,7 @@ void note_describe(const struct session *session, struct running_note *note)
 	*note = (struct running_note){
 		.started_ns = nanoseconds(&session->started),
 		.until_ns = session->until_ns,
+		.went = session->went,
 		.owner = session->owner,
 		.streams = session->spec.streams,
 		.definition = definition_note(&session->spec),
@@ -32,7 +33,7 @@ void note_describe(const struct session *session, struct running_note *note)
 	strcpy(note->name, session->spec.name);
 	strcpy(note->output, session->folder);
 	note->inode = session->inode;
-	if (session->spec.duration_ns)
+	if (session->spec.duration_ns && (session->went || !iotr_spec_waits(&session->spec)))
 		note->ends_ns = session->ends_ns ?: note->started_ns + session->spec.duration_ns;
 }
 

@@ -68,6 +68,9 @@ struct row_sink_ops {
 	void (*missing)(struct row_sink *sink, struct json_object *missing);
 	void (*gaps)(struct row_sink *sink, struct json_object *gaps);
 
+	/* Which triggers have acted, and when; the caller keeps the array. NULL: nothing to tell. */
+	void (*triggers)(struct row_sink *sink, struct json_object *triggers);
+
 	/*
 	 * Ends it: no row will come. `reason` must stay valid; NULL discards what it took. When the handler is
 	 * called, everything is where it belongs, or was given up. -errno: there is nothing to wait for, and

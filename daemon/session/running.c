@@ -90,6 +90,8 @@ static struct json_object *describe(const struct running_note *note)
 	add_u64(object, "ends_ns", note->ends_ns);
 	if (note->until_ns)
 		add_u64(object, "until_ns", note->until_ns);
+	if (note->went)
+		add_flag(object, "went", true);
 	add_u64(object, "owner_uid", note->owner.uid);
 	add_u64(object, "owner_gid", note->owner.gid);
 	if (note->owner.limited)
@@ -169,6 +171,7 @@ static int understand(struct json_object *object, struct running_note *note)
 	note->started_ns = json_object_get_uint64(member(object, "started_ns", json_type_int));
 	note->ends_ns = json_object_get_uint64(member(object, "ends_ns", json_type_int));
 	note->until_ns = json_object_get_uint64(member(object, "until_ns", json_type_int));
+	note->went = json_object_get_boolean(member(object, "went", json_type_boolean));
 	read_owner(object, &note->owner);
 	note->inode = json_object_get_uint64(member(object, "inode", json_type_int));
 	note->streams = read_streams(member(object, "streams", json_type_array));

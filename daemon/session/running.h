@@ -26,6 +26,7 @@ struct running_note {
 	uint64_t started_ns; /* CLOCK_REALTIME, as the next one */
 	uint64_t ends_ns;    /* 0: the session runs until it is stopped */
 	uint64_t until_ns;   /* CLOCK_REALTIME: its daemon ended, and recorded nothing any more; 0: it runs, or was killed */
+	bool went;	     /* a trigger has acted for which it waited: it records at once when it goes on */
 	struct rights owner;
 	uint32_t streams;
 	char output[PATH_MAX]; /* folder of its files, without symbolic links */

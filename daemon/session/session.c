@@ -2,6 +2,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "pipeline/clocks.h"
 #include "session/admission.h"
 #include "session/anonymity.h"
+#include "session/describe.h"
 #include "session/file_sink.h"
 #include "session/memory_sink.h"
 #include "session/missing.h"
@@ -79,6 +81,8 @@ static void close_down(struct session *session)
 
 	session->duration = sd_event_source_disable_unref(session->duration);
 	session->until_ns = clocks_realtime_ns();
+	closep(&session->waiting_folder);
+	session->waiting_folder = -1;
 	recording_end(session);
 	if (session->sink->ops->end(session->sink, reason, on_sink_ended, session) < 0)
 		on_sink_ended(session);
@@ -181,13 +185,54 @@ static int set_duration(struct session *session, struct engine_error *error)
 	return r < 0 ? engine_fail(error, r, "", "cannot set the session's clock") : 0;
 }
 
+/* Records from now on. */
+static int record(struct session *session, int folder_fd, struct engine_error *error)
+{
+	int r = recording_begin(session, folder_fd, error);
+
+	return r < 0 ? r : set_duration(session, error);
+}
+
+/* Has everything open, and records when one of its triggers acts. */
+static int wait_for_trigger(struct session *session, int folder_fd, struct engine_error *error)
+{
+	session->waiting_folder = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
+	if (session->waiting_folder < 0)
+		return engine_fail(error, -errno, "", "too many files are open");
+	session->waiting = true;
+	hookset_unwant(session->context->hookset, &session->wish); /* they may be there already, for inodes */
+	session->wish = (struct hookset_wish){ 0 };
+	return 0;
+}
+
+void session_go(struct session *session)
+{
+	_cleanup_close_ int folder = session->waiting_folder;
+	struct engine_error error = { 0 };
+	int r;
+
+	session->waiting = false;
+	session->waiting_folder = -1;
+	session->went = true;
+	if (session->spec.duration_ns)
+		session->ends_ns = clocks_realtime_ns() + session->spec.duration_ns;
+	r = record(session, folder, &error);
+	if (r >= 0) {
+		note_again(session);
+		return;
+	}
+	log_error("session %s cannot begin to record: %s%s%s", session->spec.name, error.parameter, *error.parameter ? ": " : "",
+		  error.message);
+	session_end(session, SESSION_FAILURE);
+}
+
 /* Runs, or fails with the result of the opening. */
 static void go_on(struct session *session, int folder_fd, int result, struct engine_error *error)
 {
+	bool waits = iotr_spec_waits(&session->spec) && !session->went;
+
 	if (result >= 0)
-		result = recording_begin(session, folder_fd, error);
-	if (result >= 0)
-		result = set_duration(session, error);
+		result = waits ? wait_for_trigger(session, folder_fd, error) : record(session, folder_fd, error);
 	if (result >= 0) {
 		enter(session, SESSION_RUNNING);
 		session->events->started(session, 0, error);
@@ -263,6 +308,7 @@ static int open_now(struct session *session, const struct running_note *before, 
 		return r;
 	missing_describe(session->context->probes, spec, session->missing);
 	session->ends_ns = before ? before->ends_ns : 0;
+	session->went = before && before->went;
 	if (spec->flight_recorder && !spec->anonymize && !spec->path_count) {
 		go_on(session, -1, 0, error);
 		return 0;
@@ -370,6 +416,7 @@ int session_new(struct session_context *context, const struct iotr_session_spec 
 	clock_gettime(CLOCK_REALTIME, &session->started);
 	session->missing = json_object_new_array();
 	memcpy(session->output, spec->output, sizeof(session->output));
+	session->waiting_folder = -1;
 	slot_own(&context->slots, &session->slots, bit);
 	session->slots.name = session->spec.name;
 	r = iotr_session_spec_copy(&session->spec, spec);
@@ -396,9 +443,18 @@ void session_free(struct session *session)
 	anonymize_end(session);
 	json_object_put(session->missing);
 	json_object_put(session->gaps);
+	closep(&session->waiting_folder);
 	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);
 	free(session);
+}
+
+void session_tell_triggers(struct session *session)
+{
+	_cleanup_json_ struct json_object *triggers = describe_triggers(session);
+
+	if (session->sink->ops->triggers)
+		session->sink->ops->triggers(session->sink, triggers);
 }
 
 const struct rights *session_writes_as(const struct session *session)

@@ -22,6 +22,7 @@
 #include "session/row_sink.h"
 #include "session/running.h"
 #include "session/slots.h"
+#include "session/trigger_state.h"
 #include "session/vitals.h"
 
 enum session_state {
@@ -38,6 +39,7 @@ enum session_state {
 #define SESSION_STOPPED	 "stopped"  /* by a user */
 #define SESSION_SHUTDOWN "shutdown" /* with the daemon: it goes on at the next start */
 #define SESSION_FAILURE	 "failed"   /* it could not start */
+#define SESSION_TRIGGERED "trigger" /* by one of its own triggers */
 
 struct session;
 
@@ -83,6 +85,10 @@ struct session {
 	struct opening *opening; /* opens what it needs of the disk; NULL: that is over */
 	struct schedule *schedule; /* of its snapshots; NULL: it has no folder */
 	sd_event_source *duration;
+	struct session_triggers triggers;
+	bool waiting;	    /* it runs, but records nothing until one of its triggers acts */
+	bool went;	    /* it has waited, and records since a trigger acted, or continues a session that did */
+	int waiting_folder; /* meanwhile: the descriptor of its folder; otherwise -1 */
 	struct session_watcher *watchers;
 
 	char note[RUNNING_ID_MAX]; /* id of its note; "": it has none */
@@ -124,6 +130,12 @@ void session_free(struct session *session); /* takes NULL; for one that was not 
  * or NULL. On an error nothing was begun, and no event will come.
  */
 int session_open(struct session *session, const struct running_note *before, struct engine_error *error);
+
+/* One of its triggers acts: it records from now on what it has waited for. If it cannot, it ends. */
+void session_go(struct session *session);
+
+/* Its sink is told which triggers have acted. */
+void session_tell_triggers(struct session *session);
 
 /*
  * Ends it, for a reason that stays valid. The order loses nothing: the programs stop emitting, the rings are

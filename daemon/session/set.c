@@ -130,11 +130,24 @@ static void wish_change(struct session *session, const struct hookset_wish *wish
 	session->wish = *wish;
 }
 
-/* On success the session owns `*paths`. */
+/* The session has these filters from now on, and owns `*paths`. Those that it had before are in `spec`. */
+static void adopt(struct session *session, const struct engine_change *change, struct iotr_session_spec *spec,
+		  struct paths_found **paths)
+{
+	const struct iotr_session_spec before = session->spec;
+
+	session->spec = *spec;
+	*spec = before;
+	paths_replace(session, change, paths);
+	tell_sink(session);
+	note_again(session);
+}
+
+/* On success the session owns `*paths`. A session that waits has no slot with filters yet. */
 static int change_apply(struct session *session, const struct engine_change *change, struct paths_found **paths,
 			struct engine_error *error)
 {
-	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 }, before = { 0 };
+	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
 	struct slots *slots = &session->context->slots;
 	struct hookset_wish wish, wish_before = session->wish;
 	struct slot slot;
@@ -142,6 +155,10 @@ static int change_apply(struct session *session, const struct engine_change *cha
 
 	if (r < 0)
 		return r;
+	if (session->waiting) {
+		adopt(session, change, &spec, paths);
+		return 0;
+	}
 	slots_tidy(slots);
 	wish = (struct hookset_wish){ spec.streams, iotr_spec_follows_processes(&spec) };
 	wish_change(session, &wish);
@@ -150,13 +167,8 @@ static int change_apply(struct session *session, const struct engine_change *cha
 		wish_change(session, &wish_before);
 		return r;
 	}
-	before = session->spec;
-	session->spec = spec;
-	spec = (struct iotr_session_spec){ 0 };
-	paths_replace(session, change, paths);
 	slot_change(slots, &session->slots, &slot);
-	tell_sink(session);
-	note_again(session);
+	adopt(session, change, &spec, paths);
 	return 0;
 }
 

@@ -137,6 +137,14 @@ static void add_snapshots(struct json_object *definition, const struct iotr_snap
 	add_u64(definition, "snapshot_depth", snapshots->depth);
 }
 
+static void add_triggers(struct json_object *definition, const struct iotr_session_spec *spec)
+{
+	add_array(definition, "triggers", text_array(spec->triggers[0].text, sizeof(spec->triggers[0]), spec->trigger_count));
+	add_array(definition, "stop_on", text_array(spec->stops[0].text, sizeof(spec->stops[0]), spec->stop_count));
+	if (spec->hold_off_ns)
+		add_u64(definition, "hold_off_ns", spec->hold_off_ns);
+}
+
 struct json_object *definition_streams(uint32_t streams)
 {
 	struct json_object *array = json_object_new_array();
@@ -159,6 +167,7 @@ struct json_object *definition_describe(const struct iotr_session_spec *spec)
 		add_flag(definition, "anonymize", true);
 	if (spec->anonymize_host)
 		add_flag(definition, "anonymize_host", true);
+	add_triggers(definition, spec);
 	if (spec->flight_recorder) {
 		add_u64(definition, "flight_recorder", spec->flight_recorder);
 		return definition;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "start_arguments.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "filter_arguments.h"
 #include "protocol.h"
 #include "snapshot_arguments.h"
+#include "trigger_text.h"
 #include "units.h"
 
 static int parse_name(struct json_object *value, void *target, struct engine_error *error)
@@ -174,6 +176,78 @@ static int parse_queue_size(struct json_object *value, void *target, struct engi
 	return 0;
 }
 
+/* ---- triggers ---- */
+
+static int add_trigger(struct json_object *value, struct iotr_trigger *triggers, size_t *count, struct engine_error *error)
+{
+	const char *text = NULL;
+	int r = argument_string(value, &text, error);
+
+	if (r < 0)
+		return r;
+	if (*count == IOTR_TRIGGERS_MAX)
+		return argument_refuse(error, "there may be %d of them", IOTR_TRIGGERS_MAX);
+	r = trigger_parse(text, &triggers[*count], error);
+	*count += r >= 0;
+	return r;
+}
+
+static int add_start(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return add_trigger(value, spec->triggers, &spec->trigger_count, error);
+}
+
+static int add_stop(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+
+	return add_trigger(value, spec->stops, &spec->stop_count, error);
+}
+
+static int parse_triggers(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_list(value, add_start, target, error);
+}
+
+static int parse_stops(struct json_object *value, void *target, struct engine_error *error)
+{
+	return argument_list(value, add_stop, target, error);
+}
+
+static int parse_hold_off(struct json_object *value, void *target, struct engine_error *error)
+{
+	struct iotr_session_spec *spec = target;
+	char least[32], most[32];
+	int r = argument_number(value, 0, INT64_MAX, &spec->hold_off_ns, error);
+
+	if (r < 0)
+		return r;
+	if (spec->hold_off_ns < IOTR_HOLD_OFF_MIN_NS || spec->hold_off_ns > IOTR_HOLD_OFF_MAX_NS)
+		return argument_refuse(error, "the time between two dumps is from %s to %s",
+				       iotr_format_duration(least, sizeof(least), IOTR_HOLD_OFF_MIN_NS),
+				       iotr_format_duration(most, sizeof(most), IOTR_HOLD_OFF_MAX_NS));
+	return 0;
+}
+
+/* What a session that waits cannot see, and what has no meaning without a trigger. */
+static int triggers_fit(struct iotr_session_spec *spec, struct engine_error *error)
+{
+	for (size_t i = 0; iotr_spec_waits(spec) && i < spec->trigger_count; i++)
+		if (spec->triggers[i].source == IOTR_TRIGGER_LOST)
+			return engine_fail(error, -EINVAL, "triggers",
+					   "'lost' is for flight recorders, and to stop: a session that waits for its trigger "
+					   "loses no rows");
+	if (spec->hold_off_ns && (!spec->trigger_count || !spec->flight_recorder))
+		return engine_fail(error, -EINVAL, "hold_off_ns",
+				   "it is the time between two dumps of a flight recorder with a trigger, and this session is "
+				   "none");
+	if (spec->trigger_count && spec->flight_recorder && !spec->hold_off_ns)
+		spec->hold_off_ns = IOTR_HOLD_OFF_DEFAULT_NS;
+	return 0;
+}
+
 /* Parameters of a session's files: not allowed for a flight recorder, which writes none. */
 #define FILE_ARGUMENTS                                                                          \
 	{ .name = "output", .parse = parse_output },                                            \
@@ -212,6 +286,9 @@ static const struct argument start_arguments[] = {
 	{ .name = "anonymize", .parse = argument_flag, .offset = SPEC_OFFSET(anonymize) },
 	{ .name = "anonymize_host", .parse = parse_anonymize_host },
 	{ .name = "flight_recorder", .parse = parse_flight_recorder },
+	{ .name = "triggers", .parse = parse_triggers },
+	{ .name = "stop_on", .parse = parse_stops },
+	{ .name = "hold_off_ns", .parse = parse_hold_off },
 	{ .name = "snapshots", .parse = snapshot_arguments_all },
 	{ .name = "snapshot_system", .parse = snapshot_arguments_system },
 	{ .name = "snapshot_process_ns", .parse = snapshot_arguments_process },
@@ -240,5 +317,7 @@ int start_arguments_read(struct json_object *parameters, struct iotr_session_spe
 	r = arguments_read(parameters, start_arguments, spec, error);
 	if (r >= 0)
 		r = filter_arguments_fit(spec, error);
+	if (r >= 0)
+		r = triggers_fit(spec, error);
 	return r >= 0 && spec->flight_recorder ? refuse_files(parameters, error) : r;
 }

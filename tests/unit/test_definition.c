@@ -52,6 +52,9 @@ static const struct {
 	{ "anonymize", "true", PLAIN },
 	{ "anonymize_host", "true", PLAIN },
 	{ "flight_recorder", NULL, NULL }, /* such a session does not go on */
+	{ "triggers", "[\"vfs.FSYNC p99 > 50ms for 10s\",\"unit a.service failed\"]", PLAIN },
+	{ "stop_on", "[\"lost > 100/s\"]", PLAIN },
+	{ "hold_off_ns", NULL, NULL }, /* of flight recorders */
 	{ "snapshots", "false", PLAIN },
 	{ "snapshot_system", "false", PLAIN },
 	{ "snapshot_process_ns", "1000000000", PLAIN },

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Triggers of sessions: what they see, what they do, and how often."""
+import errno
+import glob
+import json
+import os
+import signal
+import time
+
+from lib import rows
+from lib.registry import check, equal, test, wait_for
+from test_go_on import status_of
+
+NEVER = 'vfs.FSYNC max > 300s'
+
+
+class Fsyncs:
+    """A file that is synced, so that something happens."""
+
+    def __init__(self, world):
+        self.path = os.path.join(world.path('synced'), 'file')
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.some(1)
+
+    def some(self, count=20):
+        with open(self.path, 'w', encoding='utf-8') as file:
+            for _ in range(count):
+                file.write('x')
+                file.flush()
+                os.fsync(file.fileno())
+
+    def fail(self):
+        try:
+            os.rmdir(os.path.dirname(self.path))
+        except OSError as error:
+            equal(error.errno, errno.ENOTEMPTY, 'why the folder stays')
+
+
+def triggers_of(ctl, name):
+    return {one['trigger']: one for one in (status_of(ctl, name) or {}).get('triggers', [])}
+
+
+def acted(ctl, name, trigger, does, times=1):
+    """Does something again and again until the trigger has acted so often."""
+    def there():
+        does()
+        one = triggers_of(ctl, name).get(trigger)
+        return one and one['fired'] >= times and one
+    return wait_for('%s to act %d times' % (trigger, times), there)
+
+
+def dumps_of(daemon, name):
+    """Whole dumps that the daemon has made by itself, the latest last."""
+    found = []
+    for path in glob.glob(os.path.join(daemon.folder, 'log', name, '*', 'manifest.json')):
+        with open(path, encoding='utf-8') as file:
+            manifest = json.load(file)
+        if manifest['state'] == 'ended':
+            found.append((os.path.dirname(path), manifest))
+    return sorted(found)
+
+
+@test(host_only=True)
+def dumps_itself(world):
+    """On latency and on an error, once in the hold-off; the manifest says which, when and what was measured."""
+    work, ctl, slow, failed = Fsyncs(world), world.ctl, 'vfs.FSYNC p99 > 1us', 'vfs.RMDIR ENOTEMPTY > 0/s'
+    done = ctl.run('start', 'fired', '--vfs', '--path', os.path.dirname(work.path), '--flight-recorder', '1M', '--trigger', slow,
+                   '--trigger', failed, '--trigger', NEVER, '--hold-off', '4s', '--json')
+    check(done.returncode in (0, 6), 'start', done)
+    try:
+        equal([(one['trigger'], one['action'], one['fired']) for one in status_of(ctl, 'fired')['triggers']],
+              [(slow, 'dump', 0), (failed, 'dump', 0), (NEVER, 'dump', 0)], 'triggers in the status')
+        before = time.monotonic()
+        acted(ctl, 'fired', slow, work.some)
+        acted(ctl, 'fired', failed, work.fail)
+        check(time.monotonic() - before >= 3.5, 'the second trigger did not wait for the hold-off')
+        told = triggers_of(ctl, 'fired')
+        equal(told[NEVER]['fired'], 0, 'a line that nothing crosses')
+        check(told[failed]['last_value'].endswith('/s') and told[slow]['last_value'].endswith('s'), 'values', told)
+        first, second = wait_for('two dumps', lambda: len(found := dumps_of(world.daemon, 'fired')) >= 2 and found[:2])
+        check([row for row in rows.read(first[0], 'vfs') if row['operation'] == 'FSYNC'], 'rows of the first dump')
+        check([row for row in rows.read(second[0], 'vfs') if row['errno'] == str(errno.ENOTEMPTY)], 'rows of the second dump')
+        one = {one['trigger']: one for one in first[1]['definition']['dump']['triggers']}[slow]
+        equal((one['fired'], bool(one['last_fired'])), (1, True), 'what the manifest says')
+    finally:
+        ctl.run('stop', 'fired')
+
+
+@test(host_only=True)
+def begins_and_ends(world):
+    """A session that waits records nothing, also after a restart, begins with its trigger, and goes on without one; it ends by another."""
+    daemon, ctl = world.own_daemon()
+    work, begin, end = Fsyncs(world), 'vfs.FSYNC rate > 3/s', 'vfs.RMDIR errors > 0/s'
+    output = world.path('begun')
+    ctl.json('start', 'late', '--vfs', '--no-snapshots', '--path', os.path.dirname(work.path), '--output', output, '--trigger', begin,
+             '--stop-on', end, code=(0, 6))
+    equal(status_of(ctl, 'late')['state'], 'waiting', 'its state before')
+    work.fail()  # what ends it does not while it waits
+    daemon.stop(signal.SIGKILL)
+    daemon.recover()
+    wait_for('it to wait again', lambda: (one := status_of(ctl, 'late')) and one['state'] == 'waiting')
+    ctl.run('set', 'late', '--operation', 'FSYNC,RMDIR')
+    acted(ctl, 'late', begin, work.some)
+    wait_for('it to run', lambda: status_of(ctl, 'late')['state'] == 'running')
+    daemon.stop(signal.SIGKILL)
+    daemon.recover()
+    wait_for('it to go on', lambda: (one := status_of(ctl, 'late')) and one['state'] == 'running')
+    work.some(3)
+
+    def over():
+        work.fail()
+        return status_of(ctl, 'late')['state'] == 'ended'
+    wait_for('it to end', over)
+    last = status_of(ctl, 'late')
+    equal((last['reason'], last['triggers'][1]['action'], last['triggers'][1]['fired']), ('trigger', 'stop', 1), 'its end')
+    ctl.verified(last['output'])
+    with open(os.path.join(last['output'], 'manifest.json'), encoding='utf-8') as file:
+        told = json.load(file)['triggers']
+    equal([(one['trigger'], one['fired']) for one in told], [(begin, 0), (end, 1)], 'what the manifest says')
+    found = {row['operation'] for row in rows.read(last['output'], 'vfs')}
+    check('FSYNC' in found and found <= {'FSYNC', 'RMDIR'}, 'the rows of the new filter', found)
+
+
+@test(host_only=True)
+def is_refused(world):
+    """What is wrong is told with the option, and what a session that waits cannot see."""
+    ctl = world.ctl
+    for args, words in (
+            (('--trigger', 'vfs.FSINK p99 > 1ms'), ('--trigger', "'vfs.FSINK'")),
+            (('--trigger', 'lost > 1/s'), ('--trigger', 'loses no rows')),
+            (('--hold-off', '5s'), ('--hold-off', 'flight recorder')),
+            (('--flight-recorder', '1M', '--trigger', NEVER, '--hold-off', '8d'), ('--hold-off', 'from 1s to')),
+            (sum((('--stop-on', NEVER),) * 9, ()), ('--stop-on', 'there may be 8'))):
+        done = ctl.run('start', 'wrong', '--vfs', *args)
+        check(done.returncode == 2 and all(word in done.stderr for word in words), 'what is said', args, done.stderr)

@@ -30,6 +30,14 @@ void table_add(struct table *table, enum style style, const char *format, ...)
 		table->cells[table->count++] = cell;
 }
 
+void table_heads(struct table *table, const char *heads)
+{
+	for (const char *end; heads; heads = *end ? end + 1 : NULL) {
+		end = strchrnul(heads, '|');
+		table_add(table, STYLE_BOLD, "%.*s", (int)(end - heads), heads);
+	}
+}
+
 /* The end of the text, as what tells names of one folder apart stands there, in so many columns. */
 static const char *end_of(const char *text, int room)
 {

@@ -23,5 +23,8 @@ struct table {
 
 void table_add(struct table *table, enum style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The first row; the heads are joined by `|`. May be called again for more of them. */
+void table_heads(struct table *table, const char *heads);
+
 void table_print(const struct table *table, FILE *stream);
 void table_done(struct table *table);

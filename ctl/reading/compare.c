@@ -10,8 +10,6 @@
 #include "output/json.h"
 #include "reading/time_text.h"
 
-const double compare_percents[COMPARE_PERCENTILES] = { 50, 90, 99 };
-
 /* ---- sides ---- */
 
 static bool time_of(const struct verify_trace *trace, const char *member, uint64_t *ns)
@@ -66,20 +64,20 @@ static struct sample rows_of(const struct compare_side *side, const struct summa
 }
 
 /* Where there are no rows, nothing is known of their errors. */
-static struct rate_change change_of_errors(const struct summary_operation *a, const struct summary_operation *b)
+static struct change change_of_errors(const struct summary_operation *a, const struct summary_operation *b)
 {
 	if (!a || !b)
-		return (struct rate_change){ .direction = SAME };
+		return (struct change){ .direction = SAME };
 	return rate_change(&(struct sample){ a->errors, (double)a->rows, 1 }, &(struct sample){ b->errors, (double)b->rows, 1 });
 }
 
 static void compare_latencies(struct compared_operation *operation)
 {
-	for (size_t i = 0; i < COMPARE_PERCENTILES; i++) {
+	for (size_t i = 0; i < PERCENTILES; i++) {
 		for (size_t side = 0; side < 2; side++)
 			if (operation->of[side] && operation->of[side]->latencies)
 				operation->percentiles[side][i] =
-					percentile_of(operation->of[side]->latencies, compare_percents[i]);
+					percentile_of(operation->of[side]->latencies, shown_percentiles[i].percent);
 		operation->latencies[i] = percentile_change(&operation->percentiles[0][i], &operation->percentiles[1][i]);
 	}
 }
@@ -139,20 +137,12 @@ bool compare_differs(const struct compared_operation *operation)
 {
 	bool differs = operation->rows.direction != SAME || operation->errors.direction != SAME;
 
-	for (size_t i = 0; i < COMPARE_PERCENTILES; i++)
+	for (size_t i = 0; i < PERCENTILES; i++)
 		differs |= operation->latencies[i] != SAME;
 	return differs;
 }
 
 /* ---- lists ---- */
-
-static void add_sums(struct top_sums *to, const struct top_sums *sums)
-{
-	to->ns += sums->ns;
-	to->rows += sums->rows;
-	to->bytes += sums->bytes;
-	to->errors += sums->errors;
-}
 
 static int take_keys(const struct top *top, enum summary_list list, size_t side, struct compared_key *keys, size_t *count)
 {
@@ -169,7 +159,7 @@ static int take_keys(const struct top *top, enum summary_list list, size_t side,
 			length -= (size_t)(space + 1 - key);
 			key = space + 1;
 		}
-		keys[*count] = (struct compared_key){ .key = key, .length = length };
+		keys[*count] = (struct compared_key){ .key = key, .length = length, .partial = entry->at_least };
 		keys[(*count)++].sums[side] = entry->sums;
 	}
 	return all < 0 ? all : 0;
@@ -193,8 +183,9 @@ static size_t join(struct compared_key *keys, size_t count)
 			keys[kept++] = keys[i];
 			continue;
 		}
-		add_sums(&keys[kept - 1].sums[0], &keys[i].sums[0]);
-		add_sums(&keys[kept - 1].sums[1], &keys[i].sums[1]);
+		keys[kept - 1].partial |= keys[i].partial;
+		top_sums_add(&keys[kept - 1].sums[0], &keys[i].sums[0]);
+		top_sums_add(&keys[kept - 1].sums[1], &keys[i].sums[1]);
 	}
 	return kept;
 }
@@ -206,6 +197,8 @@ static void judge_key(const struct compare *compare, struct compared_key *key)
 	struct sample after = { key->sums[1].rows, b->seconds, b->dispersion };
 
 	key->rows = rate_change(&before, &after);
+	if (!key->partial)
+		key->latency = typical_change(&key->sums[0].latency, &key->sums[1].latency);
 	key->busier = (double)key->sums[1].ns / 1e9 / b->seconds - (double)key->sums[0].ns / 1e9 / a->seconds;
 }
 
@@ -239,7 +232,7 @@ static int compare_list(struct compare *compare, enum summary_list which)
 		bool unsure = (!key.sums[0].rows && tops[0]->forgotten.rows) || (!key.sums[1].rows && tops[1]->forgotten.rows);
 
 		judge_key(compare, &key);
-		if (!unsure && key.rows.direction != SAME)
+		if (!unsure && (key.rows.direction != SAME || key.latency.direction != SAME))
 			list->keys[list->count++] = key;
 	}
 	qsort(list->keys, list->count, sizeof(*list->keys), by_time);

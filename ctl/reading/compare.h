@@ -5,10 +5,6 @@
 #include "reading/difference.h"
 #include "reading/summary.h"
 
-enum { COMPARE_PERCENTILES = 3 };
-
-extern const double compare_percents[COMPARE_PERCENTILES];
-
 /* One of the two. */
 struct compare_side {
 	const char *path;
@@ -22,9 +18,9 @@ struct compared_operation {
 	enum iotr_stream stream;
 	const char *name;
 	const struct summary_operation *of[2]; /* NULL: there is none */
-	struct rate_change rows, errors;       /* errors: of the rows */
-	struct percentile percentiles[2][COMPARE_PERCENTILES];
-	enum direction latencies[COMPARE_PERCENTILES];
+	struct change rows, errors;	       /* errors: of the rows */
+	struct percentile percentiles[2][PERCENTILES];
+	enum direction latencies[PERCENTILES];
 };
 
 /* What lists compare. Processes are compared by command, as their numbers are others each time. */
@@ -32,7 +28,9 @@ struct compared_key {
 	const char *key; /* not ended by a NUL; of the summaries */
 	size_t length;
 	struct top_sums sums[2];
-	struct rate_change rows; /* by how much those of the whole trace vary, as nobody knows how those of one key come */
+	bool partial; /* a trace forgot it for a while, and what it has of it is not all */
+	struct change rows; /* by how much those of the whole trace vary, as nobody knows how those of one key come */
+	struct change latency; /* of all its operations together */
 	double busier; /* seconds that are spent on it in a second, in the second trace more than in the first */
 };
 

@@ -11,8 +11,6 @@
 
 enum { FINDING_SIZE = 160 };
 
-static const char *const percentile_names[COMPARE_PERCENTILES] = { "p50", "p90", "p99" };
-
 /* ---- what was found ---- */
 
 static const char *word_of(enum direction direction, const char *up, const char *down)
@@ -20,7 +18,7 @@ static const char *word_of(enum direction direction, const char *up, const char 
 	return direction == UP ? up : direction == DOWN ? down : NULL;
 }
 
-static const char *rows_word(const struct rate_change *change, uint64_t before, uint64_t after)
+static const char *rows_word(const struct change *change, uint64_t before, uint64_t after)
 {
 	return word_of(change->direction, before ? "more" : "new", after ? "fewer" : "gone");
 }
@@ -39,14 +37,24 @@ static void list_findings(const struct compared_operation *operation, void (*add
 	for (size_t i = 0; i < 2; i++)
 		if (words[i])
 			add(to, words[i]);
-	for (size_t i = 0; i < COMPARE_PERCENTILES; i++) {
+	for (size_t i = 0; i < PERCENTILES; i++) {
 		const char *word = word_of(operation->latencies[i], "slower", "faster");
 		char text[32];
 
-		snprintf(text, sizeof(text), "%s %s", percentile_names[i], word ?: "");
+		snprintf(text, sizeof(text), "%s %s", shown_percentiles[i].name, word ?: "");
 		if (word)
 			add(to, text);
 	}
+}
+
+static void list_key_findings(const struct compared_key *key, void (*add)(void *to, const char *word), void *to)
+{
+	const char *words[2] = { rows_word(&key->rows, key->sums[0].rows, key->sums[1].rows),
+				 word_of(key->latency.direction, "slower", "faster") };
+
+	for (size_t i = 0; i < 2; i++)
+		if (words[i])
+			add(to, words[i]);
 }
 
 static void add_word(void *to, const char *word)
@@ -58,12 +66,6 @@ static void add_word(void *to, const char *word)
 }
 
 /* ---- for people ---- */
-
-static void add_heads(struct table *table, const char *const *heads)
-{
-	for (; *heads; heads++)
-		table_add(table, STYLE_BOLD, "%s", *heads);
-}
 
 static void add_rate(struct table *table, uint64_t count, double seconds)
 {
@@ -78,8 +80,19 @@ static void add_rate(struct table *table, uint64_t count, double seconds)
 		table_add(table, STYLE_PLAIN, "%s", format_count(text, sizeof(text), (uint64_t)(rate + 0.5)));
 }
 
+/* What one row of it takes: the geometric mean. */
+static void add_typical(struct table *table, const struct typical *latency)
+{
+	char text[32];
+
+	if (latency->count)
+		table_add(table, STYLE_PLAIN, "%s", iotr_format_duration(text, sizeof(text), (uint64_t)(typical_ns(latency) + 0.5)));
+	else
+		table_add(table, STYLE_PLAIN, "-");
+}
+
 /* The ratio, and between which it lies. */
-static void add_ratio(struct table *table, const struct rate_change *change)
+static void add_ratio(struct table *table, const struct change *change)
 {
 	if (change->known)
 		table_add(table, STYLE_PLAIN, "x%.2f (%.2f-%.2f)", change->ratio, change->low, change->high);
@@ -116,7 +129,7 @@ static void add_operation(struct table *table, const struct compare *compare, co
 	for (size_t side = 0; side < 2; side++)
 		add_rate(table, rows_in(operation, side), compare->sides[side].seconds);
 	add_ratio(table, &operation->rows);
-	for (size_t i = 0; i < COMPARE_PERCENTILES; i += 2)
+	for (size_t i = 0; i < PERCENTILES; i += 2)
 		for (size_t side = 0; side < 2; side++)
 			add_latency(table, operation, side, i);
 	list_findings(operation, add_word, found);
@@ -127,11 +140,13 @@ static void add_operation(struct table *table, const struct compare *compare, co
 
 static void print_operations(const struct compare *compare)
 {
-	static const char *const heads[] = { "STREAM", "OPERATION", "A/S", "B/S", "B TO A", "A P50", "B P50", "A P99", "B P99",
-					     "IN B", NULL };
 	struct table table = { .columns = 10, .right = 0x1fc, .indent = 2 };
 
-	add_heads(&table, heads);
+	table_heads(&table, "STREAM|OPERATION|A/S|B/S|B TO A");
+	for (size_t i = 0; i < PERCENTILES; i += 2)
+		for (const char *side = "AB"; *side; side++)
+			table_add(&table, STYLE_BOLD, "%c %s", *side, shown_percentiles[i].head);
+	table_heads(&table, "IN B");
 	for (size_t i = 0; i < compare->operation_count; i++)
 		add_operation(&table, compare, &compare->operations[i]);
 	puts("\nOperations:");
@@ -155,29 +170,36 @@ static void add_busy(struct table *table, const struct compared_key *key, size_t
 	table_add(table, STYLE_PLAIN, "%.2f", (double)key->sums[side].ns / 1e6 / seconds);
 }
 
+static void add_key(struct table *table, const struct compare *compare, const struct compared_key *key)
+{
+	char found[FINDING_SIZE] = "";
+
+	for (size_t side = 0; side < 2; side++)
+		add_busy(table, key, side, compare->sides[side].seconds);
+	for (size_t side = 0; side < 2; side++)
+		add_rate(table, key->sums[side].rows, compare->sides[side].seconds);
+	add_ratio(table, &key->rows);
+	for (size_t side = 0; side < 2; side++)
+		add_typical(table, &key->sums[side].latency);
+	add_ratio(table, &key->latency);
+	list_key_findings(key, add_word, found);
+	table_add(table, STYLE_BOLD, "%s", found);
+	table_add(table, STYLE_PLAIN, "%.*s", (int)key->length, key->key);
+}
+
 static void print_list(const struct compare *compare, enum summary_list which, size_t most)
 {
-	static const char *const heads[] = { "A MS/S", "B MS/S", "A/S", "B/S", "B TO A", "IN B", NULL };
 	const struct compared_list *list = &compare->lists[which];
-	struct table table = { .columns = 7, .right = 0x1f, .indent = 2 };
+	struct table table = { .columns = 10, .right = 0xff, .indent = 2 };
 
 	if (!list->count)
 		return;
 	printf("\n%s: %zu of %zu differ%s:\n", lists[which].title, list->count, list->all,
 	       list->forgotten ? "; there were too many to follow all" : "");
-	add_heads(&table, heads);
-	table_add(&table, STYLE_BOLD, "%s", lists[which].head);
-	for (size_t i = 0; i < list->count && i < most; i++) {
-		const struct compared_key *key = &list->keys[i];
-
-		for (size_t side = 0; side < 2; side++)
-			add_busy(&table, key, side, compare->sides[side].seconds);
-		for (size_t side = 0; side < 2; side++)
-			add_rate(&table, key->sums[side].rows, compare->sides[side].seconds);
-		add_ratio(&table, &key->rows);
-		table_add(&table, STYLE_BOLD, "%s", rows_word(&key->rows, key->sums[0].rows, key->sums[1].rows));
-		table_add(&table, STYLE_PLAIN, "%.*s", (int)key->length, key->key);
-	}
+	table_heads(&table, "A MS/S|B MS/S|A/S|B/S|B TO A|A EACH|B EACH|B TO A|IN B");
+	table_heads(&table, lists[which].head);
+	for (size_t i = 0; i < list->count && i < most; i++)
+		add_key(&table, compare, &list->keys[i]);
 	table_print(&table, stdout);
 	table_done(&table);
 }
@@ -227,7 +249,7 @@ void compare_print(const struct compare *compare, size_t most)
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
 		print_list(compare, list, most);
 	puts("\nWhat is said to be different is so with " DIFFERENCE_CONFIDENCE_TEXT " confidence, each by itself, and by "
-	     DIFFERENCE_LEAST_TEXT " at least.");
+	     DIFFERENCE_LEAST_TEXT " at least. EACH is the geometric mean of what rows took.");
 }
 
 /* ---- JSON ---- */
@@ -247,7 +269,7 @@ static void append_word(void *to, const char *word)
 	json_object_array_add(to, json_object_new_string(word));
 }
 
-static struct json_object *ratio_object(const struct rate_change *change)
+static struct json_object *ratio_object(const struct change *change)
 {
 	struct json_object *object;
 
@@ -280,8 +302,8 @@ static struct json_object *side_of_operation(const struct compared_operation *op
 	add_u64(object, "errors", of ? of->errors : 0);
 	add_u64(object, "bytes", of ? of->bytes : 0);
 	add_double(object, "rows_per_second", (double)(of ? of->rows : 0) / seconds);
-	for (size_t i = 0; i < COMPARE_PERCENTILES && of && of->latencies; i++) {
-		snprintf(name, sizeof(name), "%s_ns", percentile_names[i]);
+	for (size_t i = 0; i < PERCENTILES && of && of->latencies; i++) {
+		snprintf(name, sizeof(name), "%s_ns", shown_percentiles[i].name);
 		json_object_object_add(object, name, percentile_object(&operation->percentiles[side][i]));
 	}
 	return object;
@@ -310,20 +332,23 @@ static struct json_object *sums_object(const struct top_sums *sums)
 	add_u64(object, "rows", sums->rows);
 	add_u64(object, "errors", sums->errors);
 	add_u64(object, "bytes", sums->bytes);
+	json_object_object_add(object, "typical_ns",
+			       sums->latency.count ? json_object_new_double(typical_ns(&sums->latency)) : NULL);
 	return object;
 }
 
 static struct json_object *key_object(const struct compared_key *key)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *found = json_object_new_array();
 	_cleanup_free_ char *name = strndup(key->key, key->length);
 
 	json_object_object_add(object, "name", json_escaped(name ?: ""));
 	json_object_object_add(object, "a", sums_object(&key->sums[0]));
 	json_object_object_add(object, "b", sums_object(&key->sums[1]));
 	json_object_object_add(object, "rows", ratio_object(&key->rows));
-	json_object_object_add(object, "different",
-			       json_object_new_string(rows_word(&key->rows, key->sums[0].rows, key->sums[1].rows)));
+	json_object_object_add(object, "latency", ratio_object(&key->latency));
+	list_key_findings(key, append_word, found);
+	json_object_object_add(object, "different", found);
 	return object;
 }
 

@@ -6,6 +6,7 @@
 #define SIGMAS	   3.29 /* of the normal distribution: 99.9 % lie within */
 #define NOTHING	   6.91 /* where so many are expected, nothing comes with a chance of 0.1 % */
 #define COUNTS_MIN 8	/* intervals and, in both samples, events of which anything can be told */
+#define VALUES_MIN 20	/* in both, of which the mean is nearly normal */
 
 static enum direction direction_of(double ratio, double low, double high)
 {
@@ -20,9 +21,9 @@ static enum direction direction_of_nothing(const struct sample *there, const str
 	return (double)there->count / there->exposure * nothing->exposure / there->dispersion >= NOTHING ? to : SAME;
 }
 
-struct rate_change rate_change(const struct sample *a, const struct sample *b)
+struct change rate_change(const struct sample *a, const struct sample *b)
 {
-	struct rate_change change = { .direction = SAME };
+	struct change change = { .direction = SAME };
 	double deviation;
 
 	if (!a->count && !b->count)
@@ -54,6 +55,29 @@ double rate_dispersion(const struct rate *rate)
 	for (unsigned int i = 0; i < count; i++)
 		squares += ((double)rate->counts[i] - mean) * ((double)rate->counts[i] - mean);
 	return mean > 0 ? fmax(1, squares / (count - 1) / mean) : 1;
+}
+
+/* How many deviations of a mean hold its interval when the deviation was estimated of so few: Student's t, to second order. */
+static double sigmas_of(uint64_t count)
+{
+	return SIGMAS + (SIGMAS * SIGMAS * SIGMAS + SIGMAS) / (4 * (double)(count - 1));
+}
+
+struct change typical_change(const struct typical *a, const struct typical *b)
+{
+	struct change change = { .direction = SAME };
+	double deviation;
+
+	if (a->count < VALUES_MIN || b->count < VALUES_MIN)
+		return change;
+	deviation = sigmas_of(a->count < b->count ? a->count : b->count) *
+		    sqrt(typical_variance(a) / (double)a->count + typical_variance(b) / (double)b->count);
+	change.known = true;
+	change.ratio = typical_ns(b) / typical_ns(a);
+	change.low = change.ratio * exp2(-deviation);
+	change.high = change.ratio * exp2(deviation);
+	change.direction = direction_of(change.ratio, change.low, change.high);
+	return change;
 }
 
 struct percentile percentile_of(const struct histogram *histogram, double percent)

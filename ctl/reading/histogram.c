@@ -3,6 +3,12 @@
 
 #define STEPS 128 /* of a power of two */
 
+const struct shown_percentile shown_percentiles[PERCENTILES] = {
+	{ 50, "p50", "P50" },
+	{ 90, "p90", "P90" },
+	{ 99, "p99", "P99" },
+};
+
 unsigned int histogram_bucket(uint64_t value)
 {
 	unsigned int shift = value < 2 * STEPS ? 0 : 56 - (unsigned int)__builtin_clzll(value);

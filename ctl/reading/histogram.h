@@ -18,6 +18,14 @@ struct histogram {
 	uint64_t total, max, sum;
 };
 
+enum { PERCENTILES = 3 };
+
+/* Those that are shown of latencies: half, nearly all, and the slow ones. The name is that in JSON, the head that of a table. */
+extern const struct shown_percentile {
+	double percent;
+	const char *name, *head;
+} shown_percentiles[PERCENTILES];
+
 /* The number of the bucket of a value; greater values have no lesser one. */
 unsigned int histogram_bucket(uint64_t value);
 

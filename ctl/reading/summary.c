@@ -117,7 +117,8 @@ static void note_disk(struct summary *summary, struct trace_text device, struct 
 static void count_lists(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
 			const struct facts *facts)
 {
-	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed };
+	const struct typical latency = facts->has_latency ? typical_of(facts->latency_ns) : (struct typical){ 0 };
+	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed, latency };
 	struct trace_text pid = facts_cell(rows, columns->pid), disk = facts_cell(rows, columns->disk);
 	struct trace_text device = facts_cell(rows, columns->device);
 

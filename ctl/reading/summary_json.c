@@ -20,12 +20,14 @@ static void add_member(struct json_object *object, const char *key, struct json_
 static struct json_object *latency_object(const struct histogram *latencies)
 {
 	struct json_object *object = json_object_new_object();
+	char name[32];
 
 	add_u64(object, "count", latencies->total);
 	add_u64(object, "sum_ns", latencies->sum);
-	add_u64(object, "p50_ns", histogram_percentile(latencies, 50));
-	add_u64(object, "p90_ns", histogram_percentile(latencies, 90));
-	add_u64(object, "p99_ns", histogram_percentile(latencies, 99));
+	for (size_t i = 0; i < PERCENTILES; i++) {
+		snprintf(name, sizeof(name), "%s_ns", shown_percentiles[i].name);
+		add_u64(object, name, histogram_percentile(latencies, shown_percentiles[i].percent));
+	}
 	add_u64(object, "max_ns", latencies->max);
 	return object;
 }

@@ -15,15 +15,6 @@ enum { SPARKS = 32, TOLD_MAX = 20 };
 
 /* ---- cells ---- */
 
-static void add_heads(struct table *table, const char *heads)
-{
-	_cleanup_free_ char *copy = strdup(heads);
-	char *rest = copy, *head;
-
-	while ((head = strsep(&rest, "|")))
-		table_add(table, STYLE_BOLD, "%s", head);
-}
-
 static void add_count(struct table *table, uint64_t count, enum style style)
 {
 	char text[32];
@@ -88,7 +79,7 @@ static void print_streams(const struct summary *summary, const struct verify_tra
 {
 	struct table table = { .columns = 8, .right = 0x7e, .indent = 2 };
 
-	add_heads(&table, "STREAM|ROWS|LOST|ERRORS|BYTES|ROWS/S|PEAK|OVER TIME");
+	table_heads(&table, "STREAM|ROWS|LOST|ERRORS|BYTES|ROWS/S|PEAK|OVER TIME");
 	for (size_t i = 0; i < trace->stream_count; i++) {
 		int number = iotr_stream_find(trace->streams[i].flag);
 		struct summary_stream stream;
@@ -124,7 +115,6 @@ size_t summary_sorted(const struct summary_stream *stream, const struct summary_
 
 static void add_operation(struct table *table, const char *flag, const struct summary_operation *operation)
 {
-	static const double percents[] = { 50, 90, 99, 100 };
 	const struct histogram *latencies = operation->latencies;
 
 	table_add(table, STYLE_PLAIN, "%s", flag);
@@ -132,8 +122,9 @@ static void add_operation(struct table *table, const char *flag, const struct su
 	add_count(table, operation->rows, STYLE_PLAIN);
 	add_count(table, operation->errors, STYLE_PLAIN);
 	add_size(table, operation->bytes);
-	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
-		add_time(table, latencies, latencies ? histogram_percentile(latencies, percents[i]) : 0);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		add_time(table, latencies, latencies ? histogram_percentile(latencies, shown_percentiles[i].percent) : 0);
+	add_time(table, latencies, latencies ? latencies->max : 0);
 	add_time(table, latencies, latencies ? latencies->sum : 0);
 }
 
@@ -142,7 +133,10 @@ static void print_operations(const struct summary *summary)
 	const struct summary_operation *sorted[SUMMARY_OPERATIONS_MAX];
 	struct table table = { .columns = 10, .right = 0x3fc, .indent = 2 };
 
-	add_heads(&table, "STREAM|OPERATION|ROWS|ERRORS|BYTES|P50|P90|P99|MAX|TOTAL");
+	table_heads(&table, "STREAM|OPERATION|ROWS|ERRORS|BYTES");
+	for (size_t i = 0; i < PERCENTILES; i++)
+		table_heads(&table, shown_percentiles[i].head);
+	table_heads(&table, "MAX|TOTAL");
 	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
 		size_t count = summary_sorted(&summary->streams[i], sorted);
 
@@ -197,7 +191,7 @@ static void print_list(const struct summary *summary, enum summary_list list, si
 	else if (top->count > most)
 		printf(" (of %s)", format_count(text, sizeof(text), top->count));
 	printf(":\n");
-	add_heads(&table, "TIME|ROWS|ERRORS|BYTES");
+	table_heads(&table, "TIME|ROWS|ERRORS|BYTES");
 	table_add(&table, STYLE_BOLD, "%s", lists[list].head);
 	for (int i = 0; i < count; i++)
 		add_entry(&table, summary, list, entries[i]);

@@ -27,6 +27,15 @@ void top_done(struct top *top)
 	*top = (struct top){ 0 };
 }
 
+void top_sums_add(struct top_sums *to, const struct top_sums *sums)
+{
+	to->ns += sums->ns;
+	to->rows += sums->rows;
+	to->bytes += sums->bytes;
+	to->errors += sums->errors;
+	typical_add(&to->latency, &sums->latency);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct top_sums *left = &(*(const struct top_entry *const *)a)->sums;
@@ -139,10 +148,7 @@ static int forget(struct top *top)
 			else
 				note_forgotten(&most, &entry->sums);
 		}
-	kept.forgotten.ns += most.ns;
-	kept.forgotten.rows += most.rows;
-	kept.forgotten.bytes += most.bytes;
-	kept.forgotten.errors += most.errors;
+	top_sums_add(&kept.forgotten, &most);
 	top_done(top);
 	*top = kept;
 	return 0;
@@ -181,10 +187,7 @@ void top_add(struct top *top, const char *key, size_t length, const struct top_s
 		entry = insert(top, hash, key, length);
 	if (!entry)
 		return;
-	entry->sums.ns += sums->ns;
-	entry->sums.rows += sums->rows;
-	entry->sums.bytes += sums->bytes;
-	entry->sums.errors += sums->errors;
+	top_sums_add(&entry->sums, sums);
 }
 
 int top_greatest(const struct top *top, const struct top_entry **greatest, size_t most)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reading/typical.h"
+
 enum {
 	TOP_KEYS_MAX = 65536,
 	TOP_KEY_MAX = 32768, /* bytes of a key; what is longer is cut */
@@ -18,7 +20,10 @@ enum {
 /* What is summed up. The time goes first in the order, then rows. */
 struct top_sums {
 	uint64_t ns, rows, bytes, errors;
+	struct typical latency; /* of those that have one */
 };
+
+void top_sums_add(struct top_sums *to, const struct top_sums *sums);
 
 struct top_entry {
 	uint64_t hash;

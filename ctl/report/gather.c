@@ -58,25 +58,17 @@ static void add_depth(struct gathered *gathered, const struct facts_columns *col
 		rate_add_span(&disk->in_flight, issued, done);
 }
 
-static void add_sums(struct top_sums *to, const struct top_sums *sums)
-{
-	to->ns += sums->ns;
-	to->rows += sums->rows;
-	to->bytes += sums->bytes;
-	to->errors += sums->errors;
-}
-
 static void add_flow(struct gathered *gathered, const struct facts_columns *columns, const struct trace_rows *rows,
 		     const struct facts *facts)
 {
-	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed };
+	const struct top_sums sums = { .ns = facts->latency_ns, .rows = 1, .bytes = facts->done, .errors = facts->failed };
 	struct trace_text operation = facts_cell(rows, columns->operation);
 	struct trace_text command = facts_cell(rows, columns->command);
 
 	for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
 		if (flows[i].stream != columns->stream || !trace_text_is(operation, flows[i].operation))
 			continue;
-		add_sums(&gathered->all[flows[i].flow], &sums);
+		top_sums_add(&gathered->all[flows[i].flow], &sums);
 		top_add(&gathered->commands[flows[i].flow], command.at, command.length, &sums);
 	}
 }

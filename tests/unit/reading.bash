@@ -247,12 +247,25 @@ no_out 'differ:'
 expect 0 compare "$work/before" "$work/worse" --json
 json '{o["name"]: o["different"] for o in d["operations"]} == {"READ": ["fewer", "p50 slower", "p90 slower", "p99 slower"], "WRITE": ["more errors"], "UNLINK": ["new"], "FSYNC": []}'
 json '0.55 < d["operations"][0]["rows"]["low"] < d["operations"][0]["rows"]["ratio"] == 0.6 < d["operations"][0]["rows"]["high"] < 0.66'
-json '{c["name"]: c["different"] for c in d["commands"]} == {"cleaner": "new", "reader": "fewer"} and len(d["files"]) == 8'
+json '{c["name"]: c["different"] for c in d["commands"]} == {"cleaner": ["new"], "reader": ["fewer", "slower"]} and len(d["files"]) == 8'
+json '[1.4 < x["latency"]["low"] < x["latency"]["ratio"] < x["latency"]["high"] < 1.62 for x in d["commands"] if x["name"] == "reader"] == [True]'
+json '[x["latency"] for x in d["commands"] if x["name"] == "cleaner"] == [None] and d["commands"][0]["a"]["typical_ns"] is None'
 expect 0 compare "$work/before" "$work/worse" --top 1
 out 'different filters: commands'
 out '^  vfs +UNLINK +- .* new$'
 out '^Commands: 2 of 3 differ:'
 no_out 'reader$'
+# As many rows, which take longer: by file, command and device, and of no file with too few rows.
+compared slow --seed 4 --slower 1.3
+expect 0 compare "$work/before" "$work/slow" --json
+json '{x["name"]: x["different"] for x in d["files"]} == {"/srv/reader/%d" % i: ["slower"] for i in range(4)}'
+json '[x["different"] for x in d["commands"] + d["devices"] + d["units"]] == [["slower"]] * 3'
+compared few --seed 5 --reads 15 --slower 100
+compared fewer --seed 6 --reads 15
+expect 0 compare "$work/few" "$work/fewer" --json
+json '"reader" not in [x["name"] for x in d["commands"]]'
+expect 0 compare "$work/before" "$work/slow"
+out '^ +[0-9.]+ +[0-9.]+ +500 +500 +x1.00 \(0.94-1.07\) +8.0us +10.4us +x1.30 \(1.23-1.37\)  slower  reader$'
 expect 0 compare "$work/worse" "$work/before"
 out 'more, p50 faster, p90 faster, p99 faster'
 out ' gone +cleaner$'

@@ -49,7 +49,7 @@ static const struct {
 
 START_TEST(tells_rates)
 {
-	struct rate_change change = rate_change(&rates[_i].a, &rates[_i].b);
+	struct change change = rate_change(&rates[_i].a, &rates[_i].b);
 
 	ck_assert_int_eq(change.direction, rates[_i].direction);
 	ck_assert_int_eq(change.known, rates[_i].a.count && rates[_i].b.count);
@@ -109,6 +109,64 @@ START_TEST(tells_percentiles)
 }
 END_TEST
 
+static struct typical typical_values(unsigned int count, double median)
+{
+	struct typical typical = { 0 };
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct typical one = typical_of((uint64_t)(median * exp(2 * (draw() + draw() - 1))));
+
+		typical_add(&typical, &one);
+	}
+	return typical;
+}
+
+/* Of few and of many values: the truth lies in the interval but for once in a thousand times. */
+START_TEST(tells_typical_latencies)
+{
+	static const unsigned int counts[] = { 20, 200, 4000 };
+	unsigned int missed = 0, wrong = 0, found = 0;
+
+	state = 11;
+	for (unsigned int i = 0; i < 3000; i++) {
+		unsigned int count = counts[i % LENGTH(counts)];
+		struct typical a = typical_values(count, 10000), b = typical_values(count / 2 + 10, 10000);
+		struct typical c = typical_values(count, 12000);
+		struct change same = typical_change(&a, &b), slower = typical_change(&a, &c);
+		struct change faster = typical_change(&c, &a);
+
+		ck_assert(same.known && same.low <= same.ratio && same.ratio <= same.high);
+		wrong += same.direction != SAME;
+		missed += slower.low > 1.2 || slower.high < 1.2;
+		found += slower.direction == UP && faster.direction == DOWN;
+	}
+	ck_assert_uint_le(wrong, 8);
+	ck_assert_uint_le(missed, 8);
+	ck_assert(found >= 1000 && found < 2500);
+}
+END_TEST
+
+START_TEST(knows_typical_latencies)
+{
+	struct typical few = typical_values(19, 1000), many = typical_values(1000, 1000);
+	struct typical far = typical_values(1000, 100000);
+	struct typical alike = { 0 }, none = { 0 }, nothing = typical_of(0), two = typical_of(100);
+	struct typical more = typical_of(10000);
+
+	ck_assert(!typical_change(&few, &far).known && !typical_change(&far, &few).known &&
+		  !typical_change(&none, &far).known);
+	ck_assert_int_eq(typical_change(&few, &far).direction, SAME);
+	ck_assert_int_eq(typical_change(&many, &far).direction, UP);
+	ck_assert(fabs(typical_ns(&none)) <= 0 && fabs(typical_ns(&nothing) - 1) < 1e-9);
+	typical_add(&two, &more);
+	ck_assert(fabs(typical_ns(&two) - 1000) < 1e-6);
+	for (unsigned int i = 0; i < 1000000; i++)
+		typical_add(&alike, &nothing);
+	ck_assert(typical_variance(&alike) >= 0 && typical_change(&alike, &many).direction == UP);
+	ck_assert_int_eq(typical_change(&alike, &alike).direction, SAME);
+}
+END_TEST
+
 START_TEST(knows_what_it_does_not_know)
 {
 	struct histogram *few = values(8, 1000), *many = values(1000, 1000), *none = values(0, 1);
@@ -131,6 +189,8 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, tells_rates, 0, LENGTH(rates));
 	tcase_add_test(tests, knows_bursts);
 	tcase_add_test(tests, tells_percentiles);
+	tcase_add_test(tests, tells_typical_latencies);
+	tcase_add_test(tests, knows_typical_latencies);
 	tcase_add_test(tests, knows_what_it_does_not_know);
 }
 

@@ -8,6 +8,7 @@
  * DIR/mixed/STREAM.csv  records of any bytes, with names of all kinds
  * DIR/alone/STREAM_NN.csv  rows that all have the same awkward name, so that nothing else in its column tells that it is one
  * DIR/big/fs_NNNNNN.csv  ROWS rows of vfs in two files; of the first all but the last tenth are as plain as can be
+ * DIR/late/fs_000001.csv  rows of vfs whose size is empty, until long after where programs look for what columns hold
  * DIR/sums.json      of each column of those: values, sum of the numbers modulo 2^64, bytes of the texts
  */
 #include <errno.h>
@@ -26,6 +27,8 @@ enum {
 	LINE_SIZE = 1 << 17,
 	MIXED_ROWS = 4000,
 	ALONE_ROWS = 100,
+	LATE_EMPTY_ROWS = 30000, /* DuckDB looks at 20,480, ClickHouse at 25,000 */
+	LATE_ROWS = 100,
 	COLUMNS = 40,
 };
 
@@ -265,6 +268,25 @@ static void write_big(uint64_t rows)
 	}
 }
 
+/* Sizes that no double holds. */
+static void write_late(void)
+{
+	static struct csv csv;
+	FILE *file = begin("late/fs_000001.csv", IOTR_VFS, &csv);
+
+	for (uint64_t i = 0; i < LATE_EMPTY_ROWS + LATE_ROWS; i++) {
+		struct iotr_vfs_record record;
+		struct row row = { .record = &record.head, .fs_type = "ext4" };
+
+		rows_make(&record, i, 1);
+		record.has_size = i >= LATE_EMPTY_ROWS;
+		record.size = ((uint64_t)1 << 53) + 1 + 2 * i;
+		row.path = known_name(record.file.name, false);
+		fwrite(line, 1, format_csv_row(&csv, &cells, &row, line), file);
+	}
+	finish(file);
+}
+
 static void write_sums(void)
 {
 	const struct iotr_schema *schema = &iotr_schemas[IOTR_VFS];
@@ -304,6 +326,7 @@ int main(int argc, char **argv)
 	make_folder("mixed");
 	make_folder("alone");
 	make_folder("big");
+	make_folder("late");
 	cells_init(&cells);
 	cells.realtime_offset = 1700000000123456789;
 	write_types();
@@ -314,5 +337,6 @@ int main(int argc, char **argv)
 			write_alone(by_name[i], name);
 	write_big(strtoull(argv[2], NULL, 10));
 	write_sums();
+	write_late();
 	return 0;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// read_sql.js DIR: has DuckDB and ClickHouse read what iotr-awkward-rows wrote into DIR, without any option.
+// read_sql.js DIR IOTRACECTL: has DuckDB and ClickHouse read what iotr-awkward-rows wrote into DIR, without any option, and
+// into the tables that `iotracectl streams --sql` makes.
 'use strict';
 const fs = require('fs');
 const { DuckDBInstance } = require('@duckdb/node-api');
+const { execFileSync } = require('child_process');
 const chdb = require('chdb');
 
-const dir = process.argv[2];
+const [dir, client] = process.argv.slice(2);
 const types = JSON.parse(fs.readFileSync(`${dir}/types.json`));
 const sums = JSON.parse(fs.readFileSync(`${dir}/sums.json`));
 const kindOf = { u64: 'number', s64: 'number', milliseconds: 'decimal', time: 'time' };
@@ -23,6 +25,11 @@ const tools = {
     },
     describe: async table => (await ask(`DESCRIBE SELECT * FROM ${table}`)).map(row => [row[0], row[1]]),
     ask: sql => ask(sql),
+    load: async file => {
+      await connection.run(tables('duckdb'));
+      await connection.run(`COPY "fs" FROM '${file}' (HEADER)`);
+      return ask('SELECT typeof(size), count(size), sum(size)::VARCHAR FROM fs GROUP BY 1');
+    },
     fraction: 6, // digits: its timestamps have microseconds
   },
   clickhouse: {
@@ -33,6 +40,17 @@ const tools = {
     read: async table => ({ described: await tools.clickhouse.describe(table), got: query(`SELECT * FROM ${table}`) }),
     describe: async table => query(`DESCRIBE ${table}`).map(row => [row[0], row[1]]),
     ask: async sql => query(sql),
+    load: async file => {
+      const session = new chdb.Session();
+      try {
+        for (const one of tables('clickhouse').replace(/^--.*/gm, '').split(';').filter(text => text.trim()))
+          session.query(one);
+        session.query(`INSERT INTO "fs" FROM INFILE '${file}' FORMAT CSVWithNames`);
+        return query('SELECT toTypeName(size), count(size), toString(sum(size)) FROM fs GROUP BY 1', session);
+      } finally {
+        session.cleanup();
+      }
+    },
     fraction: 9,
   },
 };
@@ -43,9 +61,13 @@ async function ask(sql) {
 }
 
 // All values as texts, as JSON numbers lose bits.
-function query(sql) {
-  const text = chdb.query(sql + ' SETTINGS output_format_json_quote_64bit_integers = 1', 'JSONCompactEachRow');
+function query(sql, where = chdb) {
+  const text = where.query(sql + ' SETTINGS output_format_json_quote_64bit_integers = 1', 'JSONCompactEachRow');
   return text.trim().split('\n').filter(line => line).map(line => JSON.parse(line));
+}
+
+function tables(dialect) {
+  return execFileSync(client, ['streams', '--sql', dialect], { encoding: 'utf8' });
 }
 
 function kind(stream, name) {
@@ -110,10 +132,28 @@ async function checkBig(tool) {
   });
 }
 
+// Sizes that come long after where a program looks for what a column holds: that they are numbers nothing can tell it, but
+// none is changed. Who makes the table by what `streams --sql` prints has numbers.
+async function checkLate(tool) {
+  const file = `${dir}/late/fs_000001.csv`, table = tool.rows(file);
+  const sizes = fs.readFileSync(file, 'utf8').split('\n').slice(1, -1).map(line => line.split(',')[6]).filter(cell => cell);
+  const type = (await tool.describe(table)).find(row => row[0] === 'size')[1];
+  if (type !== tool.types.text)
+    throw Error(`size is ${type}: it is told now what a column holds that is empty at first`);
+  const got = (await tool.ask(`SELECT size FROM ${table} WHERE size > ''`)).map(row => row[0]);
+  if (got.sort().join() !== sizes.sort().join())
+    throw Error(`${got.length} sizes, as ${got[0]}; not ${sizes.length}, as ${sizes[0]}`);
+  const sum = sizes.reduce((all, size) => all + BigInt(size), 0n);
+  const loaded = (await tool.load(file))[0].map(String);
+  if (loaded.join() !== [tool.types.number, sizes.length, sum].join())
+    throw Error(`in the table, size is ${loaded}; not ${[tool.types.number, sizes.length, sum]}`);
+}
+
 async function main() {
   connection = await (await DuckDBInstance.create()).connect();
   for (const [name, tool] of Object.entries(tools))
-    for (const [what, check] of [['every stream, every name', checkSmall], ['millions of rows', checkBig]]) {
+    for (const [what, check] of [['every stream, every name', checkSmall], ['millions of rows', checkBig],
+      ['numbers that come late', checkLate]]) {
       const begin = Date.now();
       try {
         await check(tool);

@@ -24,6 +24,17 @@ void interrupt_catch(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+void interrupt_hold(bool hold)
+{
+	sigset_t ending;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGHUP);
+	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &ending, NULL);
+}
+
 void interrupt_block_resize(void)
 {
 	sigset_t block;

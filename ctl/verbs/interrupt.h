@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ctrl-C and SIGTERM as the normal end of a live view. One thread. */
+/* Ctrl-C and SIGTERM as the normal end of a live view; and when they must wait. One thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,9 @@
 
 /* From now on these signals interrupt waiting (-EINTR) instead of ending the program. */
 void interrupt_catch(void);
+
+/* Holds back signals that would end the program until it is called with false: for a moment in which something is half done. */
+void interrupt_hold(bool hold);
 
 /* From now on SIGWINCH comes in interrupt_wait() alone, so that it interrupts nothing else. */
 void interrupt_block_resize(void);

@@ -17,6 +17,7 @@
 #include "report/document.h"
 #include "report/page.h"
 #include "units.h"
+#include "verbs/interrupt.h"
 #include "verbs/summed.h"
 
 enum { TOP_DEFAULT = 10, TOP_MOST = 100 }; /* more bars than that cannot be told apart */
@@ -31,13 +32,18 @@ static int refuse_existing(const char *path)
 static int write_page(const char *path, struct json_object *document, bool force, uint64_t *size)
 {
 	struct new_file file;
-	int r = new_file_open(&file, path, force);
+	int r;
+
+	/* This takes a moment, and then there is a page or none: nothing of it is left behind. */
+	interrupt_hold(true);
+	r = new_file_open(&file, path, force);
 
 	if (r >= 0) {
 		page_write(file.stream, document);
 		r = new_file_keep(&file, size);
 	}
 	new_file_done(&file);
+	interrupt_hold(false);
 	if (r == -EEXIST)
 		return refuse_existing(path);
 	if (r < 0)

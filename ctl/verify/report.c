@@ -2,6 +2,7 @@
 #include "verify/report.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "units.h"
 
 enum { TOLD_MAX = 1000, SHOW_MS = 200 };
+
+#define LINE_CLEAR "\r\033[K"
 
 void verify_report_init(struct verify_report *report, bool json, bool strict)
 {
@@ -105,6 +108,30 @@ double verify_seconds(const struct verify_report *report)
 	return seconds_since(&report->begin);
 }
 
+/* ---- progress ---- */
+
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* The signal ends the program when this returns, as its action is the default one by then, but leaves no line behind. */
+static void on_end(int number)
+{
+	ssize_t written = write(STDERR_FILENO, LINE_CLEAR, strlen(LINE_CLEAR));
+
+	(void)written;
+	raise(number);
+}
+
+/* Replaces one action by another. A verb that catches signals itself, and those that are ignored, stay as they are. */
+static void replace_action(void (*from)(int), void (*to)(int))
+{
+	const struct sigaction action = { .sa_handler = to, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler == from)
+			sigaction(ending[i], &action, NULL);
+}
+
 void verify_progress(struct verify_report *report, uint64_t bytes)
 {
 	uint64_t total = report->bytes_total, done;
@@ -116,7 +143,8 @@ void verify_progress(struct verify_report *report, uint64_t bytes)
 	clock_gettime(CLOCK_MONOTONIC, &report->shown);
 	done = report->bytes_done < total ? report->bytes_done : total;
 	fflush(stdout);
-	fprintf(stderr, "\r\033[K%3.0f %%  %s/s  ", total ? 100.0 * (double)done / (double)total : 0,
+	replace_action(SIG_DFL, on_end);
+	fprintf(stderr, LINE_CLEAR "%3.0f %%  %s/s  ", total ? 100.0 * (double)done / (double)total : 0,
 		iotr_format_size(size, sizeof(size),
 				 (uint64_t)((double)report->bytes_done / verify_seconds(report))));
 	put_text(stderr, report->file);
@@ -124,6 +152,8 @@ void verify_progress(struct verify_report *report, uint64_t bytes)
 
 void verify_progress_end(struct verify_report *report)
 {
-	if (report->terminal)
-		fputs("\r\033[K", stderr);
+	if (!report->terminal)
+		return;
+	fputs(LINE_CLEAR, stderr);
+	replace_action(on_end, SIG_DFL);
 }

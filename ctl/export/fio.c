@@ -7,33 +7,21 @@
 #include <string.h>
 
 #include "escape.h"
+#include "export/action.h"
 #include "export/names.h"
+#include "output/new_file.h"
 
 #define LENGTH_MAX UINT32_MAX /* fio reads lengths into 32 bits */
 #define OPEN_MAX   256	      /* files that fio has open at once, fewer than its limit of descriptors is anywhere */
 
 #define DEVICES	   "/dev/"
 
-enum action { ACTION_READ, ACTION_WRITE, ACTION_SYNC, ACTION_DATASYNC, ACTION_TRIM, ACTION_COUNT };
-
-static const char *const words[ACTION_COUNT] = { "read", "write", "sync", "datasync", "trim" };
-
-static const struct {
-	enum iotr_stream stream;
-	const char *operation;
-	enum action action;
-} actions[] = {
-	{ IOTR_VFS, "READ", ACTION_READ },
-	{ IOTR_VFS, "WRITE", ACTION_WRITE },
-	{ IOTR_VFS, "DIO_READ", ACTION_READ },
-	{ IOTR_VFS, "DIO_WRITE", ACTION_WRITE },
-	{ IOTR_VFS, "FSYNC", ACTION_SYNC },
-	{ IOTR_VFS, "FDATASYNC", ACTION_DATASYNC },
-	{ IOTR_BLOCK, "READ", ACTION_READ },
-	{ IOTR_BLOCK, "WRITE", ACTION_WRITE },
-	{ IOTR_BLOCK, "DISCARD", ACTION_TRIM },
-	{ IOTR_BLOCK, "FLUSH", ACTION_SYNC },
-};
+/* What fio has a word for. */
+static const char *const words[EXPORT_ACTIONS] = { [EXPORT_READ] = "read",
+						   [EXPORT_WRITE] = "write",
+						   [EXPORT_SYNC] = "sync",
+						   [EXPORT_DATASYNC] = "datasync",
+						   [EXPORT_DISCARD] = "trim" };
 
 struct open_file {
 	uint32_t file;
@@ -50,19 +38,14 @@ struct fio {
 	size_t open_count;
 	bool begun;
 	uint64_t first_ns, us, lines;
-	uint64_t count[ACTION_COUNT], bytes[ACTION_COUNT];
+	uint64_t count[EXPORT_ACTIONS], bytes[EXPORT_ACTIONS];
 	uint64_t without_effect, without_place, other;
 };
-
-static int error_of(const struct fio *fio)
-{
-	return !ferror(fio->stream) ? 0 : errno ? -errno : -EIO;
-}
 
 static int put_file(struct fio *fio, uint32_t file, const char *what)
 {
 	fprintf(fio->stream, "%" PRIu64 " %s %s\n", fio->us, fio->names.texts[file], what);
-	return error_of(fio);
+	return new_file_error(fio->stream);
 }
 
 static size_t least_used(const struct fio *fio)
@@ -170,17 +153,9 @@ static bool make_name(const struct export_row *row, char name[FIO_NAME_MAX], str
 	return more;
 }
 
-static int action_of(const struct export_row *row)
+static bool moves(enum export_action action)
 {
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (actions[i].stream == row->stream && trace_text_is(row->operation, actions[i].operation))
-			return (int)actions[i].action;
-	return -1;
-}
-
-static bool moves(int action)
-{
-	return action == ACTION_READ || action == ACTION_WRITE || action == ACTION_TRIM;
+	return action == EXPORT_READ || action == EXPORT_WRITE || action == EXPORT_DISCARD;
 }
 
 /* fio waits from one line to the next, but never behind one of time 0, so the first row has 1. */
@@ -198,12 +173,12 @@ static void set_time(struct fio *fio, uint64_t ns)
 static int put_row(struct export_sink *sink, const struct export_row *row)
 {
 	struct fio *fio = (struct fio *)sink;
-	int action = action_of(row);
+	enum export_action action = export_action(row);
 	char text[FIO_NAME_MAX];
 	struct trace_text name;
 	int64_t file;
 
-	if (action < 0) {
+	if (action == EXPORT_OTHER || !words[action]) {
 		fio->other++;
 		return 0;
 	}
@@ -223,7 +198,7 @@ static int put_row(struct export_sink *sink, const struct export_row *row)
 		moves(action) ? row->offset : 0, moves(action) ? row->done : 0);
 	fio->count[action]++;
 	fio->bytes[action] += moves(action) ? row->done : 0;
-	return error_of(fio);
+	return new_file_error(fio->stream);
 }
 
 static int end(struct export_sink *sink)
@@ -233,7 +208,7 @@ static int end(struct export_sink *sink)
 
 	for (size_t i = 0; i < fio->open_count && !r; i++)
 		r = put_file(fio, fio->open[i].file, "close");
-	if (!r && !fio->count[ACTION_READ] && !fio->count[ACTION_WRITE] && !fio->count[ACTION_TRIM]) {
+	if (!r && !fio->count[EXPORT_READ] && !fio->count[EXPORT_WRITE] && !fio->count[EXPORT_DISCARD]) {
 		snprintf(sink->message, sizeof(sink->message),
 			 "no row can be replayed: of %" PRIu64 " reads, writes and the like none has all that fio needs",
 			 fio->without_effect + fio->without_place);
@@ -247,8 +222,12 @@ static void tell(const struct export_sink *sink, struct json_object *document)
 	const struct fio *fio = (const struct fio *)sink;
 	struct json_object *operations = json_object_new_object(), *left_out = json_object_new_object();
 
-	for (int action = 0; action < ACTION_COUNT; action++) {
-		struct json_object *one = json_object_new_object();
+	for (int action = 0; action < EXPORT_ACTIONS; action++) {
+		struct json_object *one;
+
+		if (!words[action])
+			continue;
+		one = json_object_new_object();
 
 		json_object_object_add(one, "rows", json_object_new_uint64(fio->count[action]));
 		json_object_object_add(one, "bytes", json_object_new_uint64(fio->bytes[action]));

@@ -4,32 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/action.h"
 #include "export/otf2_internal.h"
 #include "export/text.h"
 #include "reading/time_text.h"
 
 #define ARCHIVE_NAME "traces"
-#define TIME_MAX     INT64_MAX
 #define NAME_MOST    64 /* bytes of a name before a number */
 
 static const char *const words[] = { [OTF2_IO_OPERATION_MODE_READ] = "read", [OTF2_IO_OPERATION_MODE_WRITE] = "write",
 				     [OTF2_IO_OPERATION_MODE_FLUSH] = "flush" };
 
-static const struct {
-	enum iotr_stream stream;
-	const char *operation;
-	OTF2_IoOperationMode mode;
-} modes[] = {
-	{ IOTR_VFS, "READ", OTF2_IO_OPERATION_MODE_READ },
-	{ IOTR_VFS, "WRITE", OTF2_IO_OPERATION_MODE_WRITE },
-	{ IOTR_VFS, "DIO_READ", OTF2_IO_OPERATION_MODE_READ },
-	{ IOTR_VFS, "DIO_WRITE", OTF2_IO_OPERATION_MODE_WRITE },
-	{ IOTR_VFS, "FSYNC", OTF2_IO_OPERATION_MODE_FLUSH },
-	{ IOTR_VFS, "FDATASYNC", OTF2_IO_OPERATION_MODE_FLUSH },
-	{ IOTR_BLOCK, "READ", OTF2_IO_OPERATION_MODE_READ },
-	{ IOTR_BLOCK, "WRITE", OTF2_IO_OPERATION_MODE_WRITE },
-	{ IOTR_BLOCK, "ZONE_APPEND", OTF2_IO_OPERATION_MODE_WRITE },
-	{ IOTR_BLOCK, "FLUSH", OTF2_IO_OPERATION_MODE_FLUSH },
+#define NO_MODE (-1)
+
+static const int modes[EXPORT_ACTIONS + 1] = {
+	[EXPORT_READ] = OTF2_IO_OPERATION_MODE_READ,	  [EXPORT_WRITE] = OTF2_IO_OPERATION_MODE_WRITE,
+	[EXPORT_APPEND] = OTF2_IO_OPERATION_MODE_WRITE,	  [EXPORT_SYNC] = OTF2_IO_OPERATION_MODE_FLUSH,
+	[EXPORT_DATASYNC] = OTF2_IO_OPERATION_MODE_FLUSH, [EXPORT_DISCARD] = NO_MODE,
+	[EXPORT_OTHER] = NO_MODE,
 };
 
 enum { MODE_COUNT = sizeof(words) / sizeof(words[0]) };
@@ -230,16 +222,6 @@ static int64_t handle_of(struct otf2 *otf2, const struct export_row *row)
 
 /* ---- events ---- */
 
-/* All events are in the order of time: one that comes late has the time of the one before. */
-static uint64_t reach(struct otf2 *otf2, uint64_t ns)
-{
-	ns = ns < TIME_MAX ? ns : TIME_MAX;
-	if (ns < otf2->reached_ns)
-		return otf2->reached_ns;
-	otf2->reached_ns = ns;
-	return ns;
-}
-
 /* Writes what ends until then. */
 static int write_ends(struct otf2 *otf2, uint64_t until_ns)
 {
@@ -250,7 +232,7 @@ static int write_ends(struct otf2 *otf2, uint64_t until_ns)
 		struct otf2_writer *open = &otf2->open[one.track];
 
 		open->pending--;
-		r = otf2_result(otf2, OTF2_EvtWriter_IoOperationComplete(open->writer, NULL, reach(otf2, one.end_ns), one.file,
+		r = otf2_result(otf2, OTF2_EvtWriter_IoOperationComplete(open->writer, NULL, pending_reach(&otf2->reached_ns, one.end_ns), one.file,
 									 one.bytes, one.number));
 	}
 	return r;
@@ -259,7 +241,7 @@ static int write_ends(struct otf2 *otf2, uint64_t until_ns)
 static int write_begin(struct otf2 *otf2, const struct export_row *row, OTF2_IoOperationMode mode, struct otf2_writer *open,
 		       uint32_t handle)
 {
-	uint64_t ns = reach(otf2, row->begin_ns);
+	uint64_t ns = pending_reach(&otf2->reached_ns, row->begin_ns);
 
 	otf2->late += ns > row->begin_ns;
 	OTF2_AttributeList_RemoveAllAttributes(otf2->attributes);
@@ -271,20 +253,12 @@ static int write_begin(struct otf2 *otf2, const struct export_row *row, OTF2_IoO
 								 OTF2_IO_OPERATION_FLAG_NONE, row->asked, otf2->number));
 }
 
-static int mode_of(const struct export_row *row)
-{
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (modes[i].stream == row->stream && trace_text_is(row->operation, modes[i].operation))
-			return modes[i].mode;
-	return -1;
-}
-
 static void begin_time(struct otf2 *otf2, const struct export_row *row)
 {
 	if (otf2->begun)
 		return;
 	otf2->begun = true;
-	otf2->first_ns = reach(otf2, row->begin_ns);
+	otf2->first_ns = pending_reach(&otf2->reached_ns, row->begin_ns);
 	time_text_ns(row->time, &otf2->first_real_ns);
 }
 
@@ -293,9 +267,9 @@ static int put_row(struct export_sink *sink, const struct export_row *row)
 	struct otf2 *otf2 = (struct otf2 *)sink;
 	uint64_t bytes = row->failed ? 0 : row->done;
 	int64_t place, handle;
-	int mode = mode_of(row), r;
+	int mode = modes[export_action(row)], r;
 
-	if (mode < 0) {
+	if (mode == NO_MODE) {
 		otf2->other++;
 		return 0;
 	}

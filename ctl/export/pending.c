@@ -29,6 +29,14 @@ int pending_add(struct pending_list *list, struct pending one)
 	return 0;
 }
 
+uint64_t pending_reach(uint64_t *reached_ns, uint64_t ns)
+{
+	ns = ns < PENDING_TIME_MAX ? ns : PENDING_TIME_MAX;
+	if (ns > *reached_ns)
+		*reached_ns = ns;
+	return *reached_ns;
+}
+
 bool pending_take(struct pending_list *list, uint64_t until_ns, struct pending *ret)
 {
 	struct pending last;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PENDING_TIME_MAX INT64_MAX /* the formats have no later one */
+
 struct pending {
 	uint64_t end_ns;
 	uint64_t number; /* of the operation: what ends at the same time ends in this order */
@@ -24,6 +26,12 @@ struct pending_list {
 
 /* Returns 0 or -ENOMEM. */
 int pending_add(struct pending_list *list, struct pending one);
+
+/*
+ * The time to write of an event, as all are in the order of time: one that comes late has the time of the one before, which
+ * `reached_ns` keeps.
+ */
+uint64_t pending_reach(uint64_t *reached_ns, uint64_t ns);
 
 /* Takes the first, if it ends at `until_ns` or before. */
 bool pending_take(struct pending_list *list, uint64_t until_ns, struct pending *ret);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/action.h"
 #include "export/pending.h"
 #include "export/perfetto_packets.h"
 #include "export/perfetto_tracks.h"
 #include "reading/time_text.h"
 
-#define TIME_MAX  INT64_MAX
 #define WINDOW_NS (PERFETTO_WINDOW_MS * UINT64_C(1000000))
 
 enum direction { DIRECTION_READ, DIRECTION_WRITE, DIRECTION_COUNT, DIRECTION_NONE = DIRECTION_COUNT };
@@ -37,16 +37,6 @@ struct perfetto {
 	uint64_t rows[IOTR_STREAM_COUNT], bytes[IOTR_STREAM_COUNT];
 	uint64_t late;
 };
-
-/* All events are in the order of time: one that comes late has the time of the one before. */
-static uint64_t reach(struct perfetto *perfetto, uint64_t ns)
-{
-	ns = ns < TIME_MAX ? ns : TIME_MAX;
-	if (ns < perfetto->reached_ns)
-		return perfetto->reached_ns;
-	perfetto->reached_ns = ns;
-	return ns;
-}
 
 /* ---- disks ---- */
 
@@ -113,8 +103,9 @@ static int pass_window(struct perfetto *perfetto, uint64_t begins)
 
 static enum direction direction_of(const struct export_row *row)
 {
-	return trace_text_is(row->operation, "READ") ? DIRECTION_READ :
-	       trace_text_is(row->operation, "WRITE") ? DIRECTION_WRITE : DIRECTION_NONE;
+	enum export_action action = export_action(row);
+
+	return action == EXPORT_READ ? DIRECTION_READ : action == EXPORT_WRITE ? DIRECTION_WRITE : DIRECTION_NONE;
 }
 
 /* ---- ends ---- */
@@ -145,7 +136,7 @@ static int write_ends(struct perfetto *perfetto, uint64_t until_ns)
 	int r = 0;
 
 	while (!r && pending_take(&perfetto->pending, until_ns, &one)) {
-		uint64_t ns = reach(perfetto, one.end_ns);
+		uint64_t ns = pending_reach(&perfetto->reached_ns, one.end_ns);
 
 		r = perfetto_packets_end(&perfetto->packets, one.track, ns);
 		if (!r && one.file)
@@ -226,7 +217,7 @@ static int begin_time(struct perfetto *perfetto, const struct export_row *row)
 	if (perfetto->begun)
 		return 0;
 	perfetto->begun = true;
-	perfetto->window = reach(perfetto, row->begin_ns) / WINDOW_NS;
+	perfetto->window = pending_reach(&perfetto->reached_ns, row->begin_ns) / WINDOW_NS;
 	time_text_ns(row->time, &real_ns);
 	return perfetto_packets_clock(&perfetto->packets, perfetto->reached_ns, real_ns);
 }
@@ -241,7 +232,7 @@ static int begin_on_disk(struct perfetto *perfetto, int64_t number, uint64_t ns)
 
 static int put_slice(struct perfetto *perfetto, const struct export_row *row, int64_t disk, const char *name)
 {
-	uint64_t ns = reach(perfetto, row->begin_ns), end_ns = row->end_ns < TIME_MAX ? row->end_ns : TIME_MAX, uuid;
+	uint64_t ns = pending_reach(&perfetto->reached_ns, row->begin_ns), end_ns = row->end_ns < PENDING_TIME_MAX ? row->end_ns : PENDING_TIME_MAX, uuid;
 	uint64_t bytes = row->failed ? 0 : row->done;
 	uint64_t flow = row->flow && (row->stream == IOTR_VFS || row->stream == IOTR_BLOCK) ?
 				perfetto_uuid('f', row->pid, row->flow) : 0;

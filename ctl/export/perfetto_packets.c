@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export/perfetto.h"
+#include "output/new_file.h"
 
 /* protos/perfetto/trace of Perfetto: numbers of fields, and values of enums. */
 enum { TRACE_PACKET = 1 };
@@ -76,7 +77,7 @@ static int end_packet(struct perfetto_packets *packets)
 	if (packets->packet.cut || head->cut)
 		return -EMSGSIZE; /* a member that had no room: names may be missing that others refer to */
 	fwrite(head->bytes, 1, head->length, packets->stream);
-	return !ferror(packets->stream) ? 0 : errno ? -errno : -EIO;
+	return new_file_error(packets->stream);
 }
 
 static void put_clock(struct perfetto_packets *packets, struct protobuf *snapshot, uint64_t id, uint64_t ns)

@@ -59,9 +59,9 @@ int new_file_open(struct new_file *file, const char *path, bool force)
 	return -ENOMEM;
 }
 
-int new_file_error(const struct new_file *file)
+int new_file_error(FILE *stream)
 {
-	return !ferror(file->stream) ? 0 : errno ? -errno : -EIO;
+	return !ferror(stream) ? 0 : errno ? -errno : -EIO;
 }
 
 /* Names a file that has none. */
@@ -90,7 +90,7 @@ static int take_name(const struct new_file *file)
 
 int new_file_keep(struct new_file *file, uint64_t *size)
 {
-	int r = new_file_error(file);
+	int r = new_file_error(file->stream);
 
 	if (!r && fflush(file->stream))
 		r = -errno;

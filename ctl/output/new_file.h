@@ -23,8 +23,8 @@ struct new_file {
  */
 int new_file_open(struct new_file *file, const char *path, bool force);
 
-/* The error of what was written just now, if there was one, or 0. */
-int new_file_error(const struct new_file *file);
+/* The error of what was written to the stream just now, if there was one, or 0. */
+int new_file_error(FILE *stream);
 
 /* All was written: gives it its name. Returns 0, or an error as above. */
 int new_file_keep(struct new_file *file, uint64_t *size);

@@ -20,6 +20,7 @@
 #include "output/json.h"
 #include "output/text.h"
 #include "units.h"
+#include "verbs/problems.h"
 #include "verify/folder.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
@@ -28,26 +29,6 @@
 
 DEFINE_CLEANUP(DIR *, closedir);
 DEFINE_CLEANUP(struct iotr_anonymizer *, iotr_anonymizer_free);
-
-/*
- * Prints what verify found to be wrong on stderr. A damaged trace is refused, as its copy would look intact.
- */
-static int refuse_damaged(const char *path, const struct verify_report *report)
-{
-	struct json_object *list = report->lists[VERIFY_WRONG];
-
-	for (size_t i = 0; i < count_of(list); i++) {
-		struct json_object *problem = json_object_array_get_idx(list, i);
-
-		fputs("  ", stderr);
-		put_text(stderr, text_of(problem, "file", ""));
-		fputs(": ", stderr);
-		put_text(stderr, text_of(problem, "what", ""));
-		putc('\n', stderr);
-	}
-	complain(NULL, "%s differs from its manifest, and is not anonymised", path);
-	return EXIT_FAILED;
-}
 
 static bool has_open_segment(const struct verify_trace *trace)
 {
@@ -71,10 +52,15 @@ static int check(const char *path, struct verify_trace *trace, struct verify_rep
 			 "the session of %s has not ended", path);
 		return EXIT_FAILED;
 	}
-	if (read)
-		verify_contents(trace, report);
+	if (!read)
+		return complain_no_trace(path, report);
+	verify_contents(trace, report);
 	verify_progress_end(report);
-	return report->counts[VERIFY_WRONG] ? refuse_damaged(path, report) : EXIT_DONE;
+	if (complain_problems(report) == EXIT_DONE)
+		return EXIT_DONE;
+	/* Its copy would look intact. */
+	complain(NULL, "%s differs from its manifest, and is not anonymised", path);
+	return EXIT_FAILED;
 }
 
 static int load_key(struct json_object *parameters, struct iotr_anonymizer **ret)

@@ -8,7 +8,7 @@
 #include "output/complain.h"
 #include "output/json.h"
 #include "reading/time_text.h"
-#include "verbs/no_trace.h"
+#include "verbs/problems.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
 
@@ -85,18 +85,6 @@ int chosen_open(struct chosen *chosen, const struct context *context, struct jso
 		return complain_usage(context, "more than %d traces are given", CHOSEN_TRACES_MAX);
 	code = open_traces(chosen, count, folders);
 	return code == EXIT_DONE ? take_filter(chosen) : code;
-}
-
-int chosen_tell_problems(const struct chosen *chosen)
-{
-	struct json_object *list = chosen->report.lists[VERIFY_WRONG];
-
-	for (size_t i = 0; i < count_of(list); i++) {
-		struct json_object *problem = json_object_array_get_idx(list, i);
-
-		complain(NULL, "%s: %s", text_of(problem, "file", ""), text_of(problem, "what", ""));
-	}
-	return chosen->report.counts[VERIFY_WRONG] ? EXIT_FAILED : EXIT_DONE;
 }
 
 void chosen_done(struct chosen *chosen)

@@ -28,7 +28,4 @@ extern const struct option_group span_options;
 int chosen_open(struct chosen *chosen, const struct context *context, struct json_object *parameters, int count,
 		char **folders);
 
-/* Prints on stderr what could not be read. Returns the exit code for that. */
-int chosen_tell_problems(const struct chosen *chosen);
-
 void chosen_done(struct chosen *chosen);

@@ -7,17 +7,16 @@
 #include "reading/compare.h"
 #include "verbs/summed.h"
 
-enum { TOP_DEFAULT = 10, TOP_MOST = 10000 };
+enum { TOP_DEFAULT = 10 };
 
 static int show(const struct context *context, struct json_object *parameters, char **paths, const struct summed summed[2])
 {
-	size_t most = member_of(parameters, "top") ? number_of(parameters, "top") : TOP_DEFAULT;
+	size_t most = summed_top(parameters, TOP_DEFAULT, SUMMED_TOP_MOST);
 	struct compare compare = { 0 };
 	int code = EXIT_DONE;
 
 	for (size_t i = 0; i < 2; i++)
 		compare.sides[i] = (struct compare_side){ .path = paths[i], .summary = summed[i].summary, .trace = &summed[i].trace };
-	most = most < TOP_MOST ? most : TOP_MOST;
 	if (compare_make(&compare) < 0) {
 		complain(NULL, "out of memory");
 		code = EXIT_FAILED;
@@ -60,11 +59,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 }
 
 static const struct option_row own_rows[] = {
-	{ .name = "top",
-	  .kind = OPTION_NUMBER,
-	  .parameter = "top",
-	  .value = "N",
-	  .help = "show so many files, commands, units, devices and peers that differ [10]" },
+	SUMMED_TOP_OPTION("files, commands, units, devices and peers that differ [10]"),
 };
 static const struct option_group own_options = OPTION_GROUP("View", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

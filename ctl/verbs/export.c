@@ -22,6 +22,7 @@
 #include "units.h"
 #include "verbs/chosen.h"
 #include "verbs/interrupt.h"
+#include "verbs/problems.h"
 
 #define BIT(stream) (1U << (stream))
 
@@ -200,7 +201,7 @@ static int complain_of(const char *path, int error, const struct export_sink *si
 static int finish(const struct chosen *chosen, const struct format *format, const char *path, uint64_t rows, uint64_t size,
 		  struct export_sink *sink, int r)
 {
-	int code = r < 0 ? complain_of(path, r, sink) : chosen_tell_problems(chosen);
+	int code = r < 0 ? complain_of(path, r, sink) : complain_problems(&chosen->report);
 
 	if (r >= 0)
 		tell(chosen, format, path, rows, size, sink);

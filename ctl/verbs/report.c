@@ -18,6 +18,7 @@
 #include "report/page.h"
 #include "units.h"
 #include "verbs/interrupt.h"
+#include "verbs/problems.h"
 #include "verbs/summed.h"
 
 enum { TOP_DEFAULT = 10, TOP_MOST = 100 }; /* more bars than that cannot be told apart */
@@ -68,37 +69,25 @@ static void tell(const struct context *context, const char *path, const struct s
 	       iotr_format_size(bytes, sizeof(bytes), size));
 }
 
-/* As in the page, what is wrong with the trace is told, as the exit code alone would not say what it means. */
-static void tell_problems(const struct verify_report *report)
-{
-	struct json_object *problems = report->lists[VERIFY_WRONG];
-
-	for (size_t i = 0; i < count_of(problems); i++) {
-		struct json_object *problem = json_object_array_get_idx(problems, i);
-
-		put_line(stderr, "iotracectl: %s: %s", text_of(problem, "file", "?"), text_of(problem, "what", "?"));
-	}
-}
-
 static int report(const struct context *context, struct json_object *parameters, const char *folder,
 		  struct gathered *gathered)
 {
 	const struct summary_watcher watcher = { gathered_row, gathered };
 	const char *path = text_of(parameters, "output", "");
-	uint64_t most = member_of(parameters, "top") ? number_of(parameters, "top") : TOP_DEFAULT, size;
+	uint64_t size;
 	_cleanup_json_ struct json_object *document = NULL;
 	struct summed summed;
 	int code = summed_read(&summed, folder, &watcher);
 
 	if (code == EXIT_DONE) {
 		document = report_document(folder, summed.summary, gathered, &summed.trace, &summed.report,
-					   most < TOP_MOST ? most : TOP_MOST);
+					   summed_top(parameters, TOP_DEFAULT, TOP_MOST));
 		code = write_page(path, document, member_of(parameters, "force"), &size);
 	}
 	if (code == EXIT_DONE) {
 		tell(context, path, summed.summary, size);
-		tell_problems(&summed.report);
-		code = summed_code(&summed);
+		/* It is in the page, too, but the exit code alone would not say what it means. */
+		code = complain_problems(&summed.report);
 	}
 	summed_done(&summed);
 	return code;
@@ -137,11 +126,7 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_SWITCH,
 	  .parameter = "force",
 	  .help = "write over a file that is there" },
-	{ .name = "top",
-	  .kind = OPTION_NUMBER,
-	  .parameter = "top",
-	  .value = "N",
-	  .help = "show so many commands, files, processes, units, devices and peers [10]" },
+	SUMMED_TOP_OPTION("commands, files, processes, units, devices and peers [10]"),
 };
 static const struct option_group own_options = OPTION_GROUP("Page", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

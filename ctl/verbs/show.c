@@ -16,6 +16,7 @@
 #include "reading/ranking.h"
 #include "reading/rows_print.h"
 #include "verbs/chosen.h"
+#include "verbs/problems.h"
 
 /* All that one call of the verb has open. */
 struct show {
@@ -124,7 +125,7 @@ static int print_rows(struct show *show)
 	else if (error < 0)
 		complain(NULL, "out of memory");
 	if (error >= 0) {
-		code = chosen_tell_problems(chosen);
+		code = complain_problems(&chosen->report);
 		tell_late(show, merge);
 	}
 	if (merge)

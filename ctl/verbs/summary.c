@@ -6,16 +6,15 @@
 #include "reading/summary_print.h"
 #include "verbs/summed.h"
 
-enum { TOP_DEFAULT = 5, TOP_MOST = 10000 };
+enum { TOP_DEFAULT = 5 };
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
-	size_t most = member_of(parameters, "top") ? number_of(parameters, "top") : TOP_DEFAULT;
+	size_t most = summed_top(parameters, TOP_DEFAULT, SUMMED_TOP_MOST);
 	struct summed summed;
 	int code = summed_read(&summed, argv[0], NULL);
 
 	(void)argc;
-	most = most < TOP_MOST ? most : TOP_MOST;
 	if (code == EXIT_DONE && context->json)
 		summary_print_json(argv[0], summed.summary, &summed.trace, &summed.report, most);
 	else if (code == EXIT_DONE)
@@ -27,11 +26,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 }
 
 static const struct option_row own_rows[] = {
-	{ .name = "top",
-	  .kind = OPTION_NUMBER,
-	  .parameter = "top",
-	  .value = "N",
-	  .help = "show so many files, processes, units, devices and peers [5]" },
+	SUMMED_TOP_OPTION("files, processes, units, devices and peers [5]"),
 };
 static const struct option_group own_options = OPTION_GROUP("View", own_rows);
 static const struct option_group *const options[] = { &own_options, NULL };

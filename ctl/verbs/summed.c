@@ -5,10 +5,18 @@
 #include <unistd.h>
 
 #include "output/complain.h"
-#include "verbs/no_trace.h"
+#include "output/json.h"
+#include "verbs/problems.h"
 #include "verify/counts.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
+
+size_t summed_top(struct json_object *parameters, size_t usual, size_t most)
+{
+	size_t wanted = member_of(parameters, "top") ? number_of(parameters, "top") : usual;
+
+	return wanted < most ? wanted : most;
+}
 
 int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher)
 {

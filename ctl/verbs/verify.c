@@ -13,16 +13,18 @@
 #include "verify/manifest.h"
 #include "verify/verify.h"
 
-static void check(struct verify_trace *trace, struct verify_report *report)
+/* False: it is no trace, or its manifest is so damaged that nothing can be compared with it. */
+static bool check(struct verify_trace *trace, struct verify_report *report)
 {
 	if (!verify_manifest_read(trace, report))
-		return;
+		return false;
 	verify_contents(trace, report);
 	verify_folder(trace, report);
 	verify_progress_end(report);
 	if (trace->running)
 		verify_say(report, VERIFY_NOTE, MANIFEST_NAME,
 			   "the session still runs, or its daemon was killed: only closed files were checked in full");
+	return true;
 }
 
 static uint64_t problems(const struct verify_report *report)
@@ -74,6 +76,12 @@ static void print_summary(const char *path, const struct verify_trace *trace,
 				(uint64_t)((double)trace->bytes_read / (seconds + 1e-9))));
 }
 
+static void print_unreadable(const char *path)
+{
+	put_text(stdout, path);
+	printf(": %snot a trace that can be read%s\n", style(stdout, STYLE_BAD), style(stdout, STYLE_PLAIN));
+}
+
 static void print_document(const char *path, const struct verify_trace *trace,
 			   const struct verify_report *report)
 {
@@ -108,17 +116,20 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	_cleanup_close_ int folder = verify_open(argv[0]);
 	struct verify_trace trace = { .folder_fd = folder };
 	struct verify_report report;
+	bool readable;
 	int code;
 
 	(void)argc;
 	if (folder < 0)
 		return EXIT_FAILED;
 	verify_report_init(&report, context->json, member_of(parameters, "strict") != NULL);
-	check(&trace, &report);
+	readable = check(&trace, &report);
 	if (context->json)
 		print_document(argv[0], &trace, &report);
-	else
+	else if (readable)
 		print_summary(argv[0], &trace, &report);
+	else
+		print_unreadable(argv[0]);
 	code = problems(&report) ? EXIT_FAILED : trace.running ? EXIT_PARTLY : EXIT_DONE;
 	verify_report_done(&report);
 	verify_trace_done(&trace);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "verbs/no_trace.h"
+#include "verbs/problems.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,4 +19,16 @@ int complain_no_trace(const char *path, const struct verify_report *report)
 	complain(access(name, F_OK) < 0 ? "Give the folder of a trace, the one with " MANIFEST_NAME "." : NULL, "%s/%s: %s", path,
 		 text_of(first, "file", MANIFEST_NAME), text_of(first, "what", "it cannot be read"));
 	return EXIT_FAILED;
+}
+
+int complain_problems(const struct verify_report *report)
+{
+	struct json_object *list = report->lists[VERIFY_WRONG];
+
+	for (size_t i = 0; i < count_of(list); i++) {
+		struct json_object *problem = json_object_array_get_idx(list, i);
+
+		complain(NULL, "%s: %s", text_of(problem, "file", ""), text_of(problem, "what", ""));
+	}
+	return report->counts[VERIFY_WRONG] ? EXIT_FAILED : EXIT_DONE;
 }

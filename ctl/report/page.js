@@ -7,7 +7,7 @@
 	const darkness = matchMedia('(prefers-color-scheme: dark)');
 	const drawings = []; /* a canvas each, and what makes its configuration */
 	const LABEL_LENGTH = 22, OPERATIONS_SHOWN = 12;
-	const TO_MILLISECONDS = '2026-11-20 10:00:03.000'.length; /* losses are looked for once a second */
+	const TO_MILLISECONDS = '2026-11-20 10:00:03.000'.length; /* no more of a time is of use to people */
 
 	/* ---- words for numbers ---- */
 
@@ -25,6 +25,9 @@
 	function time(ns) {
 		return ns >= 1e9 ? Number((ns / 1e9).toPrecision(4)) + ' s' : scaled(ns, ['ns', 'µs', 'ms'], 1000);
 	}
+	const moment = text => String(text).slice(0, TO_MILLISECONDS);
+	/* What somebody chose: whole hours and minutes are told as such. */
+	const span = ns => ns && ns % 3600e9 === 0 ? ns / 3600e9 + ' h' : ns && ns % 60e9 === 0 ? ns / 60e9 + ' min' : time(ns);
 	const factor = number => number === null ? '–' : number >= 100 ? number.toFixed(0) : number.toFixed(2);
 	const short = name => name.length > LABEL_LENGTH ? name.slice(0, LABEL_LENGTH - 1) + '…' : name;
 
@@ -93,11 +96,15 @@
 			diskRead: dark ? '#5eead4' : '#0d9488', diskWrite: dark ? '#f48fb1' : '#be185d',
 			heat: dark ? '110, 168, 255' : '29, 78, 216', text: dark ? '#c3ccd8' : '#3b4654',
 			grid: dark ? '#323b47' : '#e3e7ec',
-			series: dark ? ['#6ea8ff', '#ffb454', '#5eead4', '#f48fb1', '#c4b5fd', '#fde047', '#86efac', '#fca5a5'] :
-				['#2563eb', '#d97706', '#0d9488', '#be185d', '#7c3aed', '#a16207', '#15803d', '#b91c1c'],
+			/* As many as there are streams. */
+			series: dark ? ['#6ea8ff', '#ffb454', '#5eead4', '#f48fb1', '#c4b5fd', '#fde047', '#86efac', '#fca5a5', '#7dd3fc',
+				'#cbd5e1'] : ['#2563eb', '#d97706', '#0d9488', '#be185d', '#7c3aed', '#a16207', '#15803d', '#b91c1c', '#0e7490',
+				'#475569'],
 		};
 	}
 	const pick = (list, at) => list[at % list.length];
+	/* What has the colour of another line is dashed. */
+	const dash = (list, at) => at < list.length ? [] : [6, 3];
 
 	function axis(colours, title, options) {
 		return Object.assign({ title: { display: true, text: title, color: colours.text },
@@ -112,7 +119,8 @@
 
 	function options(colours, x, y, label, more) {
 		return Object.assign({ responsive: true, maintainAspectRatio: false, animation: false, scales: { x, y },
-			plugins: { legend: { labels: { color: colours.text, boxWidth: 14, usePointStyle: Boolean(more && more.shapes) } },
+			plugins: { legend: { labels: Object.assign({ color: colours.text, boxWidth: 14, padding: 14 },
+				more && more.shapes ? { usePointStyle: true, boxHeight: 7 } : {}) },
 				tooltip: { callbacks: { label } } } }, more);
 	}
 
@@ -124,6 +132,9 @@
 	const commands = amplification.commands.concat(amplification.others ? [amplification.others] : []);
 	const nameOf = command => command === amplification.all ? '(all)' : command.name === null ? '(others)' :
 		command.name || '(none)';
+
+	/* All of them have a name, also where it is narrow. */
+	const commandAxis = colours => axis(colours, 'command', { ticks: { autoSkip: false, maxRotation: 60 } });
 
 	function byBytes(command, direction) {
 		const calls = command['call_' + direction].bytes;
@@ -167,7 +178,7 @@
 			data: { labels: commands.map(command => short(nameOf(command))),
 				datasets: DIRECTIONS.map(([direction, label]) => ({ label, backgroundColor: colours[direction],
 					data: commands.map(command => of(command, direction)) })) },
-			options: options(colours, axis(colours, 'command'), factorAxis(colours, title, of),
+			options: options(colours, commandAxis(colours), factorAxis(colours, title, of),
 				item => item.dataset.label + ': ×' + factor(item.raw)),
 		}));
 	}
@@ -211,7 +222,7 @@
 			data: { labels: commands.map(command => short(nameOf(command))),
 				datasets: FLOWS.map(([flow, label, colour]) => ({ label, backgroundColor: colours[colour],
 					data: commands.map(command => command[flow][member]) })) },
-			options: options(colours, axis(colours, 'command'), y(colours), item => item.dataset.label + ': ' + say(item.raw)),
+			options: options(colours, commandAxis(colours), y(colours), item => item.dataset.label + ': ' + say(item.raw)),
 		}));
 		if (!whyNoFlows())
 			numbers(parent, ['command'].concat(FLOWS.map(([, label]) => label)),
@@ -268,7 +279,7 @@
 			'No row of this trace has a latency.', colours => ({
 			type: 'line',
 			data: { labels: shown.map(one => short(one.label)), datasets: MARKS.map(([mark, label, pointStyle], at) => ({ label,
-				pointStyle, showLine: false, pointRadius: 5, borderColor: pick(colours.series, at), borderWidth: 2,
+				pointStyle, showLine: false, clip: false, pointRadius: 5, borderColor: pick(colours.series, at), borderWidth: 2,
 				backgroundColor: pick(colours.series, at), data: shown.map(one => one.latency[mark]) })) },
 			options: options(colours, axis(colours, 'latency', { type: 'logarithmic', ticks: powers(time) }),
 				axis(colours, '', { offset: true, title: { display: false }, ticks: { autoSkip: false, maxRotation: 0 } }),
@@ -347,12 +358,32 @@
 		heats.forEach(([stream, heat]) => drawHeat(parent, stream, heat));
 	}
 
+	/*
+	 * The same series with intervals of one width, that of the widest, from the begin on: each value is the mean of those that lie
+	 * in its interval. Side by side, lines of other widths would look as if they varied more or less.
+	 */
+	function alike(series) {
+		const width = Math.max(...series.map(one => one.interval_ns));
+		return series.map(one => {
+			const first = Math.floor((one.from_mono_ns - begin) / width), sums = [];
+			one.values.forEach((value, i) => {
+				const from = one.from_mono_ns - begin + i * one.interval_ns, to = from + one.interval_ns;
+				for (let at = Math.floor(from / width); at * width < to; at++) {
+					const shared = Math.min(to, (at + 1) * width) - Math.max(from, at * width);
+					sums[at - first] = (sums[at - first] || 0) + value * Math.max(0, shared) / width;
+				}
+			});
+			return { label: one.label, from_mono_ns: begin + first * width, interval_ns: width, values: sums };
+		});
+	}
+
 	/* A line for each series: a value for each interval. */
 	function drawLines(parent, name, title, why, say, series) {
 		chart(parent, name, 240, why, colours => ({
 			type: 'line',
 			data: { datasets: series.map((one, at) => ({ label: one.label, stepped: true, pointRadius: 0, borderWidth: 2,
 				pointHitRadius: 6, borderColor: pick(colours.series, at), backgroundColor: pick(colours.series, at),
+				borderDash: dash(colours.series, at),
 				data: one.values.concat(one.values.slice(-1)).map((y, i) =>
 					({ x: seconds(one.from_mono_ns + i * one.interval_ns), y })) })) },
 			options: options(colours,
@@ -386,7 +417,7 @@
 			from_mono_ns: of.rate.from_mono_ns, interval_ns: of.rate.interval_ns,
 			values: of.rate.rows.map(rows => rows * 1e9 / of.rate.interval_ns) }));
 		drawLines(parent, 'rates', 'rows a second', series.length ? '' : 'No row of this trace has a time.',
-			value => count(Math.round(value)), series);
+			value => count(Math.round(value)), alike(series));
 	}
 
 	/* ---- lists ---- */
@@ -428,7 +459,7 @@
 		if ((report.loss_times || []).length)
 			table(parent, ['stream', 'cause', 'rows', 'from', 'to'], report.loss_times.map(one =>
 				['stream', 'cause', 'rows', 'from', 'to'].map(key => one[key] === undefined ? '' :
-					String(one[key]).slice(0, TO_MILLISECONDS))));
+					moment(one[key]))));
 		const findings = ['problems', 'losses', 'caveats', 'notes'].flatMap(kind => (report[kind] || []).map(one =>
 			[kind, (one.file ? one.file + ': ' : '') + (one.what || '')]));
 		for (const gap of report.gaps || [])
@@ -444,17 +475,37 @@
 		return named.length ? ' (' + named.map(([cause, rows]) => cause + ' ' + count(rows)).join(', ') + ')' : '';
 	}
 
+	/* A value of the manifest, with a line for each of its members. */
+	function told(value, indent) {
+		if (value === null || typeof value !== 'object')
+			return String(value);
+		if (Array.isArray(value) && value.every(one => one === null || typeof one !== 'object'))
+			return value.join(', ') || 'none';
+		const lines = Object.entries(value).map(([key, one]) => {
+			const nested = one !== null && typeof one === 'object' && !(Array.isArray(one) && typeof one[0] !== 'object');
+			const [name, text] = named(key, one, indent + '  ');
+			return indent + name + ':' + (nested && Object.keys(one).length ? '\n' : ' ') + text;
+		});
+		return lines.join('\n') || 'none';
+	}
+
+	/* Sizes and spans of time in their units; points in time are as in the manifest. */
+	function named(key, value, indent) {
+		const spans = typeof value === 'number' && /_ns$/.test(key) && !/(mono|offset)_ns$/.test(key);
+		const name = (spans ? key.slice(0, -3) : key).replaceAll('_', ' ');
+		return [name, spans ? span(value) : typeof value === 'number' && /_size$/.test(key) ? bytes(value) : told(value, indent)];
+	}
+
 	function drawTrace() {
 		const parent = section('trace', 'What was traced, and how', '', true);
-		const facts = [['folder', report.path]].concat(Object.entries(report.trace).map(([key, value]) =>
-			[key.replaceAll('_', ' '), typeof value === 'string' ? value : JSON.stringify(value, null, 1)]));
+		const facts = [['folder', report.path]].concat(Object.entries(report.trace).map(([key, value]) => named(key, value, '')));
 		table(parent, null, facts.filter(([, value]) => value.length < 400), 'facts');
 		const long = facts.filter(([, value]) => value.length >= 400);
 		for (const [key, value] of long) {
 			const details = add(parent, 'details');
 			details.open = key === 'definition';
 			add(details, 'summary', key);
-			table(details, null, [[key, value]], 'facts');
+			add(details, 'pre', value);
 		}
 	}
 
@@ -463,7 +514,8 @@
 		document.title = 'iotracer report: ' + (report.session || '');
 		document.getElementById('title').textContent = 'I/O of session ' + (report.session || '(unnamed)');
 		document.getElementById('subtitle').textContent = [host.name, host.kernel && 'Linux ' + host.kernel, report.started &&
-			report.started + ' to ' + (report.ended || 'now (' + report.state + ')') + ' UTC'].filter(Boolean).join(' · ');
+			moment(report.started) + ' to ' + (report.ended ? moment(report.ended) : 'now (' + report.state + ')') +
+			' UTC'].filter(Boolean).join(' · ');
 		const lost = Object.values(streams).reduce((sum, of) => sum + lostRows(of), 0);
 		const figures = document.getElementById('figures');
 		for (const [number, label, className] of [[count(report.rows), 'rows'], [Object.keys(streams).length, 'streams'],

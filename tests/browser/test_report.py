@@ -114,6 +114,12 @@ class Report(unittest.TestCase):
         in_flight = sum(sum(point['y'] for point in line[:-1]) * (line[1]['x'] - line[0]['x'])
                         for line in data_of(self.browser, 'depth')['sets'])
         self.assertAlmostEqual(in_flight, self.storage.in_flight_ns / 1e9, places=3)
+        # All lines of rates have intervals of one width, and what is below each of them is its rows.
+        rates = data_of(self.browser, 'rates')['sets']
+        steps = {round(line[i + 1]['x'] - line[i]['x'], 6) for line in rates for i in range(len(line) - 1)}
+        self.assertEqual(len(steps), 1)
+        self.assertEqual([round(sum(point['y'] for point in line[:-1]) * steps.copy().pop()) for line in rates],
+                         [len(rows) for rows in self.storage.rows.values()])
         self.assertIn('12 rows were lost', self.browser.value("document.getElementById('losses').textContent"))
 
     def test_names_are_text(self):

@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "config/config.h"
+#include "config/config_file.h"
 #include "escape.h"
 #include "config/session_file.h"
 
@@ -43,6 +44,9 @@ bool config_check(const char *path, bool required)
 	bool usable = true;
 	int r = 0;
 
+	/* One that is named may not be in its place yet: Ansible has it written by whom it is logged in as. */
+	if (required)
+		config_file_only_look();
 	if (required && session_file_is(path)) {
 		session_file_check(path, on_finding, &usable);
 		return usable;

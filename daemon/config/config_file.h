@@ -14,6 +14,9 @@ enum { CONFIG_FILE_MAX = 64 * 1024 }; /* bytes of a file */
  */
 int config_file_open(int folder, const char *path, bool follow, FILE **ret, const char **why);
 
+/* From here on files may be anybody's, as none of them decides anything. */
+void config_file_only_look(void);
+
 /*
  * Calls `handler` with each line that is neither empty nor a comment, without spaces around it; it may change the text. A
  * backslash at the end of a line stands for a space and the next line, and `number` is that of the first. -ENOMEM, -EIO.

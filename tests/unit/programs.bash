@@ -222,8 +222,10 @@ check_config() { # STATUS [FILE]
 }
 mkdir -p "$work/good.d"
 printf '[Storage]\nMaxUse=10G\n' >"$work/good"
+chmod 666 "$work/good" # one that is not in its place yet may be anybody's
 check_config 0 "$work/good"
 no_err
+chmod 644 "$work/good"
 "$daemon" --config "$work/good" --check-config || fail "$said with --config"
 printf '[Storage]\nMaxUsage=10G\n' >"$work/good.d/1.conf"
 check_config 0 "$work/good"

@@ -146,47 +146,42 @@ static struct json_object *client(void)
 	return document;
 }
 
+enum { CELLS_MAX = 5 };
+
+/* A table as one object for each row, with its cells by the names of the columns. */
+static struct json_object *objects_of(const char *const names[CELLS_MAX],
+				      const char *const (*rows)[CELLS_MAX], size_t count)
+{
+	struct json_object *document = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *object = json_object_new_object();
+
+		for (size_t j = 0; j < CELLS_MAX && names[j]; j++)
+			add_text(object, names[j], rows[i][j]);
+		json_object_array_add(document, object);
+	}
+	return document;
+}
+
 #define SETTING(section, key, parse, field, shown, doc) { #section, #key, shown, doc },
 
 static struct json_object *settings(void)
 {
-	static const struct {
-		const char *section, *key, *shown, *doc;
-	} rows[] = { IOTR_SETTINGS(SETTING) };
-	struct json_object *document = json_object_new_array();
+	static const char *const names[CELLS_MAX] = { "section", "key", "shown", "description" };
+	static const char *const rows[][CELLS_MAX] = { IOTR_SETTINGS(SETTING) };
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct json_object *setting = json_object_new_object();
-
-		add_text(setting, "section", rows[i].section);
-		add_text(setting, "key", rows[i].key);
-		add_text(setting, "shown", rows[i].shown);
-		add_text(setting, "description", rows[i].doc);
-		json_object_array_add(document, setting);
-	}
-	return document;
+	return objects_of(names, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 #define MESSAGE(kind, priority, id, subject, text) { #kind, #priority, id, subject, text },
 
 static struct json_object *messages(void)
 {
-	static const struct {
-		const char *kind, *priority, *id, *subject, *text;
-	} rows[] = { IOTR_MESSAGES(MESSAGE) };
-	struct json_object *document = json_object_new_array();
+	static const char *const names[CELLS_MAX] = { "kind", "priority", "id", "subject", "description" };
+	static const char *const rows[][CELLS_MAX] = { IOTR_MESSAGES(MESSAGE) };
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct json_object *message = json_object_new_object();
-
-		add_text(message, "kind", rows[i].kind);
-		add_text(message, "priority", rows[i].priority);
-		add_text(message, "id", rows[i].id);
-		add_text(message, "subject", rows[i].subject);
-		add_text(message, "description", rows[i].text);
-		json_object_array_add(document, message);
-	}
-	return document;
+	return objects_of(names, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static int print(struct json_object *document)

@@ -140,12 +140,16 @@ static int open_notice(struct engine *engine)
 static int open_probes(struct engine *engine, struct engine_error *error)
 {
 	struct session_context *context = &engine->context;
-	enum probes_level level;
-	int r = level_find(context->config.level, &level);
+	struct probes_config config = {
+		.ring_size = context->config.ring_size,
+		.bequest = context->config.bequest,
+		.hooks = context->config.hooks,
+	};
+	int r = level_find(context->config.level, &config.level);
 
 	if (r < 0)
 		return engine_fail(error, r, "level", "unknown level: auto, function and tracepoint exist");
-	r = probes_new(level, context->config.ring_size, &context->probes, error->message, sizeof(error->message));
+	r = probes_new(&config, &context->probes, error->message, sizeof(error->message));
 	if (r < 0)
 		return engine_fail(error, r, "", NULL);
 	control_page_block(context->probes, engine->block_flags);

@@ -21,6 +21,7 @@
 #include "declared.h"
 #include "engine.h"
 #include "escape.h"
+#include "fd_store.h"
 #include "instance.h"
 #include "log.h"
 #include "metrics/metrics.h"
@@ -38,6 +39,7 @@ struct manager {
 	struct watchdog *watchdog;
 	struct server *server;
 	struct control control;
+	struct fd_store_passed passed;
 	int lock;
 	char socket[PATH_MAX];
 	bool socket_ours; /* created here, so it must be removed here */
@@ -201,6 +203,8 @@ static int load_engine(struct manager *manager)
 		.counting = manager->config.counting,
 		.ring_size = (uint32_t)manager->config.ring_size,
 		.queue_size = &manager->config.queue_size,
+		.bequest = manager->passed.stored[FD_STORE_PROGRAMS],
+		.hooks = manager->passed.stored[FD_STORE_HOOKS],
 	};
 	struct engine_error error = { 0 };
 	int r = engine_new(&config, manager->event, &manager->engine, &error);
@@ -244,18 +248,21 @@ static void admit_readers(const struct manager *manager, int fd)
 		log_warning("cannot let the group %s connect: %s", role_group(ROLE_READ), strerror(-r));
 }
 
-static int listen_inherited(struct manager *manager, int first, int count)
+static int listen_passed(struct manager *manager)
 {
-	for (int i = 0; i < count; i++) {
-		int r;
+	struct fd_store_passed *passed = &manager->passed;
 
-		admit_readers(manager, first + i);
-		r = server_listen(manager->server, first + i);
+	while (passed->socket_count) {
+		int fd = passed->sockets[passed->socket_count - 1], r;
+
+		admit_readers(manager, fd);
+		r = server_listen(manager->server, fd);
 		if (r < 0) {
 			log_message(ABOUT(START_FAILED, .error = -r),
 				    "cannot listen on the socket from systemd: %s", strerror(-r));
 			return r;
 		}
+		passed->socket_count--;
 	}
 	return 0;
 }
@@ -277,7 +284,7 @@ static int listen_own(struct manager *manager)
 	return r;
 }
 
-static int serve(struct manager *manager, int first, int count)
+static int serve(struct manager *manager)
 {
 	int r;
 
@@ -290,7 +297,7 @@ static int serve(struct manager *manager, int first, int count)
 	r = server_new(&manager->control, &manager->server);
 	if (r < 0)
 		return r;
-	return count ? listen_inherited(manager, first, count) : listen_own(manager);
+	return manager->passed.socket_count ? listen_passed(manager) : listen_own(manager);
 }
 
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -372,23 +379,32 @@ static void give_up_privileges(void)
 		log_warning("cannot give up the capabilities that are not needed: %s", strerror(-r));
 }
 
+static int take_passed(struct fd_store_passed *passed)
+{
+	int r = fd_store_receive(passed);
+
+	for (size_t i = 0; i < passed->socket_count && r >= 0; i++)
+		r = listener_take(passed->sockets[i]);
+	if (r < 0)
+		log_message(ABOUT(START_FAILED, .error = -r),
+			    "cannot use the socket from systemd: %s", strerror(-r));
+	return r;
+}
+
 static int start(struct manager *manager)
 {
-	int first = 0, inherited, r;
+	int r;
 
 	raise_descriptors();
 	raise_locked_memory();
 	give_up_privileges();
-	inherited = listener_inherit(&first);
-	if (inherited < 0) {
-		log_message(ABOUT(START_FAILED, .error = -inherited),
-			    "cannot use the socket from systemd: %s", strerror(-inherited));
-		return inherited;
-	}
+	r = take_passed(&manager->passed);
+	if (r < 0)
+		return r;
 	r = load_config(manager);
 	if (r < 0)
 		return r;
-	r = claim_instance(manager, inherited > 0);
+	r = claim_instance(manager, manager->passed.socket_count > 0);
 	if (r < 0)
 		return r;
 	r = set_up_loop(manager);
@@ -404,7 +420,7 @@ static int start(struct manager *manager)
 		metrics_set(manager->metrics, &manager->config.metrics);
 	if (r < 0)
 		return r;
-	return serve(manager, first, inherited);
+	return serve(manager);
 }
 
 int manager_new(const struct manager_options *options, struct manager **ret)
@@ -456,6 +472,7 @@ bool manager_free(struct manager *manager)
 	ended = engine_free(manager->engine);
 	declared_free(manager->declared);
 	sd_event_unref(manager->event);
+	fd_store_done(&manager->passed);
 	if (manager->lock >= 0)
 		close(manager->lock);
 	free(manager);

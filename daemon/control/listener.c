@@ -135,7 +135,7 @@ int listener_admit(int fd, gid_t group)
 	return set_list(address.sun_path, group);
 }
 
-static int check_inherited(int fd)
+int listener_take(int fd)
 {
 	int flags, r = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0);
 
@@ -143,18 +143,4 @@ static int check_inherited(int fd)
 		return r < 0 ? r : -EPROTOTYPE;
 	flags = fcntl(fd, F_GETFL);
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
-}
-
-int listener_inherit(int *first)
-{
-	int count = sd_listen_fds(true);
-
-	*first = SD_LISTEN_FDS_START;
-	for (int i = 0; i < count; i++) {
-		int r = check_inherited(SD_LISTEN_FDS_START + i);
-
-		if (r < 0)
-			return r;
-	}
-	return count;
 }

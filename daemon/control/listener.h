@@ -21,5 +21,5 @@ int listener_open(const char *path, gid_t group, int *ret);
  */
 int listener_admit(int fd, gid_t group);
 
-/* Returns the number of listening sockets passed by the service manager: `*first` and following. */
-int listener_inherit(int *first);
+/* Makes a socket that the service manager has passed one for server_listen(). -EPROTOTYPE: it is no listening Unix socket. */
+int listener_take(int fd);

@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,17 @@
 #include "probes/dirtied.h"
 #include "probes/functions.h"
 #include "probes/handover.h"
+#include "probes/map_empty.h"
+#include "probes/program.h"
 
-/* Adds the link to the group's, which then own it; it is destroyed on failure. */
-static int link_keep(struct probes *probes, enum probes_group group, struct bpf_link *link)
+/* Adds the link to the group's, which then own it; it is closed on failure. */
+static int link_keep(struct probes *probes, enum probes_group group, int link)
 {
 	size_t count = probes->link_count[group];
-	struct bpf_link **links = reallocarray(probes->links[group], count + 1, sizeof(*links));
+	int *links = reallocarray(probes->links[group], count + 1, sizeof(*links));
 
 	if (!links) {
-		bpf_link__destroy(link);
+		close(link);
 		return -ENOMEM;
 	}
 	links[count] = link;
@@ -87,18 +90,18 @@ const struct probes_failure *probes_failures(const struct probes *probes, size_t
 
 /* ---- programs ---- */
 
-/* Adds the perf event's descriptor to fault_events, which then own it; it is closed on failure. */
+/* Adds one more descriptor of a perf event to fault_events. */
 static int event_keep(struct probes *probes, int event)
 {
 	size_t count = probes->fault_event_count;
 	int *events = reallocarray(probes->fault_events, count + 1, sizeof(*events));
 
-	if (!events) {
-		close(event);
+	if (!events)
 		return -ENOMEM;
-	}
-	events[count] = event;
 	probes->fault_events = events;
+	events[count] = fcntl(event, F_DUPFD_CLOEXEC, 0);
+	if (events[count] < 0)
+		return -errno;
 	probes->fault_event_count++;
 	return 0;
 }
@@ -130,7 +133,7 @@ uint64_t probes_fault_period(struct probes *probes, uint64_t period)
 static void counted_undo(struct probes *probes, enum probes_group group, size_t links, size_t events)
 {
 	while (probes->link_count[group] > links)
-		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+		close(probes->links[group][--probes->link_count[group]]);
 	while (probes->fault_event_count > events)
 		close(probes->fault_events[--probes->fault_event_count]);
 }
@@ -140,19 +143,18 @@ static int program_attach_counted(struct probes *probes, enum probes_group group
 				  const struct bpf_program *program, uint64_t number)
 {
 	size_t links = probes->link_count[group], events = probes->fault_event_count;
-	int cpus = libbpf_num_possible_cpus(), r = 0, event;
-	struct bpf_link *link;
+	int cpus = libbpf_num_possible_cpus(), fd = program_fd(probes, program), r = 0;
 
 	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
-		r = counted_attach(program, number, cpu, probes->fault_period, &event, &link);
-		if (r >= 0) {
-			int kept = event_keep(probes, event);
+		int event = counted_attach(fd, number, cpu, probes->fault_period);
 
-			r = link_keep(probes, group, link);
-			r = r < 0 ? r : kept;
-		} else if (r == -ENODEV) {
-			r = 0;
+		if (event < 0) {
+			r = event == -ENODEV ? 0 : event;
+			continue;
 		}
+		r = link_keep(probes, group, event);
+		if (r >= 0)
+			r = event_keep(probes, event);
 	}
 	if (r < 0)
 		counted_undo(probes, group, links, events);
@@ -162,15 +164,15 @@ static int program_attach_counted(struct probes *probes, enum probes_group group
 static int program_attach(struct probes *probes, enum probes_group group,
 			  struct bpf_program *program)
 {
-	struct bpf_link *link;
 	uint64_t number;
 	int r;
 
 	if (counted_number(program, &number) >= 0) {
 		r = program_attach_counted(probes, group, program, number);
 	} else {
-		link = bpf_program__attach(program);
-		r = link ? link_keep(probes, group, link) : -errno;
+		r = program_link(program, program_fd(probes, program));
+		if (r >= 0)
+			r = link_keep(probes, group, r);
 	}
 	if (r >= 0 || (r == -ENOENT && on_module(program))) /* without its module there is nothing to see */
 		return 0;
@@ -205,14 +207,6 @@ static const struct {
 #define IN_FLIGHT(map, stream, group, ...) { group, #map },
 	IOTR_IN_FLIGHT(IN_FLIGHT)
 };
-
-static void map_empty(int map)
-{
-	uint64_t key[2]; /* the largest key that these maps have */
-
-	while (bpf_map_get_next_key(map, NULL, key) == 0)
-		bpf_map_delete_elem(map, key);
-}
 
 /* Empties the maps: events that had not ended when the programs were detached would stay there for ever. */
 static void empty_in_flight(const struct probes *probes, enum probes_group group)
@@ -264,7 +258,7 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_CALLS)
 		handover_end(probes);
 	while (probes->link_count[group])
-		bpf_link__destroy(probes->links[group][--probes->link_count[group]]);
+		close(probes->links[group][--probes->link_count[group]]);
 	free(probes->links[group]);
 	probes->links[group] = NULL;
 	if (group == PROBES_PAGEFAULT)

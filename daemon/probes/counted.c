@@ -2,7 +2,6 @@
 #include "probes/counted.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,23 +33,15 @@ int counted_number(const struct bpf_program *program, uint64_t *number)
 	return 0;
 }
 
-int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, uint64_t period, int *event,
-		   struct bpf_link **ret)
+int counted_attach(int program, uint64_t number, int cpu, uint64_t period)
 {
-	_cleanup_close_ int fd = event_open(number, cpu, period), ours = -1;
+	_cleanup_close_ int fd = event_open(number, cpu, period);
 
 	if (fd < 0)
 		return fd;
-	ours = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (ours < 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return -errno;
-	*ret = bpf_program__attach_perf_event(program, fd);
-	if (!*ret)
-		return -errno;
-	fd = -1; /* owned by the link now */
-	*event = ours;
-	ours = -1;
-	return 0;
+	return take_fd(&fd);
 }
 
 int counted_period(int event, uint64_t period)

@@ -9,11 +9,11 @@
 int counted_number(const struct bpf_program *program, uint64_t *number);
 
 /*
- * Attaches a program on one CPU, to run for one in `period` events. `event` is a descriptor for
- * counted_period(), which the caller closes. -ENODEV: the CPU is not online; -EACCES, -EPERM: not allowed.
+ * Attaches a program, given by its descriptor, on one CPU, to run for one in `period` events. Returns a descriptor of the
+ * event, for counted_period(); the program is attached until the last such descriptor is closed. -ENODEV: the CPU is not online;
+ * -EACCES, -EPERM: not allowed.
  */
-int counted_attach(const struct bpf_program *program, uint64_t number, int cpu, uint64_t period, int *event,
-		   struct bpf_link **ret);
+int counted_attach(int program, uint64_t number, int cpu, uint64_t period);
 
 /* Changes the period of an event: from now on the program runs for one in `period`. */
 int counted_period(int event, uint64_t period);

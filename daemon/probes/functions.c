@@ -18,6 +18,7 @@
 #include "probes/calls.h"
 #include "probes/clone.h"
 #include "probes/leave_behind.h"
+#include "probes/program.h"
 #include "thread.h"
 
 /*
@@ -36,6 +37,8 @@ enum side {
 	SIDE_COUNT,
 };
 
+#define COPY_NAME 60 /* bytes of a copy's name */
+
 struct function {
 	int programs[SIDE_COUNT]; /* descriptors of them and of the links; -1: none */
 	int links[SIDE_COUNT];
@@ -52,6 +55,8 @@ struct functions {
 	_Atomic uint32_t done;	 /* number of the last one that was carried out */
 	_Atomic size_t reached;	 /* with the last order, if that is to attach: so many of `all` are done */
 	_Atomic bool attach, quit, loaded, refused; /* refused: those of system calls could not be loaded */
+	bool copies;  /* those of system calls are there, loaded or taken */
+	bool adopted; /* hooks that an earlier daemon has attached */
 	int notice; /* eventfd: an order was carried out, or the inodes' hooks are attached */
 	size_t inodes; /* the first of `all`, whose programs are not owned; then those of system calls */
 	_Atomic size_t count; /* of `all` */
@@ -257,27 +262,30 @@ static void *work(void *userdata)
 	return NULL;
 }
 
+/* With the lock. */
 static void order(struct functions *functions, bool attached)
 {
-	pthread_mutex_lock(&functions->lock);
 	functions->attach = attached;
 	functions->reached = 0;
 	functions->order++;
 	if (!functions->started)
 		functions->started = thread_start(&functions->thread, work, functions) >= 0;
 	pthread_cond_signal(&functions->changed);
-	pthread_mutex_unlock(&functions->lock);
 }
 
 void functions_attach(struct functions *functions)
 {
+	pthread_mutex_lock(&functions->lock);
 	order(functions, true);
+	pthread_mutex_unlock(&functions->lock);
 }
 
 void functions_detach(struct functions *functions)
 {
+	pthread_mutex_lock(&functions->lock);
 	if (functions->attach)
 		order(functions, false);
+	pthread_mutex_unlock(&functions->lock);
 }
 
 enum functions_state functions_state(const struct functions *functions)
@@ -314,20 +322,20 @@ const struct bpf_program *functions_failed_inode(const struct functions *functio
 /* ---- life ---- */
 
 /* Programs that find the inodes of calls with paths. Those that the kernel has no function for were not loaded. */
-static size_t inodes_count(const struct bpf_object *object)
+static size_t inodes_count(const struct probes *probes, const struct bpf_object *object)
 {
 	struct bpf_program *program;
 	size_t count = 0;
 
 	if (object)
 		bpf_object__for_each_program(program, object)
-			count += bpf_program__fd(program) >= 0;
+			count += program_fd(probes, program) >= 0;
 	return count;
 }
 
-int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
+int functions_new(const struct probes *probes, struct bpf_object *inodes, int notice, struct functions **ret)
 {
-	size_t most = call_count + inodes_count(inodes);
+	size_t most = call_count + inodes_count(probes, inodes);
 	struct functions *functions = calloc(1, sizeof(*functions) + most * sizeof(functions->all[0]));
 	struct bpf_program *program;
 	pthread_condattr_t clock;
@@ -344,10 +352,10 @@ int functions_new(struct bpf_object *inodes, int notice, struct functions **ret)
 	functions->notice = notice;
 	if (inodes)
 		bpf_object__for_each_program(program, inodes)
-			if (bpf_program__fd(program) >= 0) {
+			if (program_fd(probes, program) >= 0) {
 				struct function *function = &functions->all[functions->inodes++];
 
-				function->programs[SIDE_EXIT] = bpf_program__fd(program);
+				function->programs[SIDE_EXIT] = program_fd(probes, program);
 				function->inode = program;
 			}
 	functions->count = functions->inodes;
@@ -364,8 +372,6 @@ static int copies_load(struct functions *functions, const struct kernel *kernel,
 		return r;
 	for (size_t i = 0; i < call_count; i++)
 		function_load(&functions->all[functions->inodes + i], kernel, &templates, &calls[i]);
-	functions->count = functions->inodes + call_count;
-	functions->loaded = true;
 	return 0;
 }
 
@@ -373,9 +379,108 @@ int functions_load(struct functions *functions, const struct kernel *kernel, str
 {
 	int r = object ? copies_load(functions, kernel, object) : -EOPNOTSUPP;
 
+	functions->copies = r >= 0;
 	functions->refused = r < 0;
 	return r;
 }
+
+static void copy_name(char name[COPY_NAME], size_t call, enum side side)
+{
+	snprintf(name, COPY_NAME, "%s/%d", calls[call].name, side);
+}
+
+void functions_take(struct functions *functions, int (*take)(const char *name, void *userdata), void *userdata)
+{
+	char name[COPY_NAME];
+
+	for (size_t i = 0; i < call_count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++) {
+			copy_name(name, i, side);
+			functions->all[functions->inodes + i].programs[side] = take(name, userdata);
+		}
+	functions->copies = true;
+}
+
+void functions_each(const struct functions *functions, void (*call)(const char *name, int program, void *userdata),
+		    void *userdata)
+{
+	char name[COPY_NAME];
+
+	for (size_t i = 0; functions->copies && i < call_count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++) {
+			int program = functions->all[functions->inodes + i].programs[side];
+
+			copy_name(name, i, side);
+			if (program >= 0)
+				call(name, program, userdata);
+		}
+}
+
+/* ---- hooks of an earlier daemon ---- */
+
+/* The number by which the kernel knows a program; 0: it does not say. */
+static uint32_t program_number(int program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return program < 0 || bpf_obj_get_info_by_fd(program, &info, &size) < 0 ? 0 : info.id;
+}
+
+/* The same of the program that a hook is of. */
+static uint32_t hook_number(int hook)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(hook, &info, &size) < 0 ? 0 : info.prog_id;
+}
+
+static bool adopt(int *link, int program, int *hooks, const uint32_t *numbers, size_t count)
+{
+	uint32_t number = program_number(program);
+
+	for (size_t i = 0; i < count && number; i++)
+		if (hooks[i] >= 0 && numbers[i] == number) {
+			*link = take_fd(&hooks[i]);
+			return true;
+		}
+	return false;
+}
+
+void functions_adopt(struct functions *functions, int *hooks, size_t *count)
+{
+	size_t first = functions->copies ? functions->inodes : 0, left = 0;
+	size_t end = functions->inodes + (functions->copies ? call_count : 0);
+	_cleanup_free_ uint32_t *numbers = calloc(*count + 1, sizeof(*numbers));
+
+	if (!numbers)
+		return;
+	for (size_t i = 0; i < *count; i++)
+		numbers[i] = hook_number(hooks[i]);
+	for (size_t i = first; i < end && *count; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			functions->adopted |= adopt(&functions->all[i].links[side], functions->all[i].programs[side],
+						    hooks, numbers, *count);
+	for (size_t i = 0; i < *count; i++)
+		if (hooks[i] >= 0)
+			hooks[left++] = hooks[i];
+	*count = left;
+}
+
+void functions_publish(struct functions *functions)
+{
+	if (functions->copies) {
+		functions->count = functions->inodes + call_count;
+		functions->loaded = true;
+	}
+	pthread_mutex_lock(&functions->lock);
+	if (functions->adopted && !functions->attach)
+		order(functions, false);
+	pthread_mutex_unlock(&functions->lock);
+}
+
+/* ---- the end ---- */
 
 /* The descriptors of all links, in ascending order, for the caller to free. */
 static int *links_of(const struct functions *functions, size_t *count)

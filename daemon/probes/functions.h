@@ -12,6 +12,7 @@
 #include "probes/kernel.h"
 
 struct functions;
+struct probes;
 struct probes_runs;
 
 enum functions_state {
@@ -25,13 +26,34 @@ enum functions_state {
  * `inodes`: the loaded object with programs for inodes, or NULL. `notice`: an eventfd that is written when something
  * has changed. Any thread.
  */
-int functions_new(struct bpf_object *inodes, int notice, struct functions **ret);
+int functions_new(const struct probes *probes, struct bpf_object *inodes, int notice, struct functions **ret);
 
 /*
  * Loads copies of the pair of programs that each call of the table needs, from the loaded object; NULL: the kernel
  * refused that. Without them the state is FUNCTIONS_FAILED. Any one thread.
  */
 int functions_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object);
+
+/*
+ * Instead, takes copies that an earlier daemon has loaded: `take` is called with the name of each, and returns its descriptor;
+ * -1: it had none, as the kernel has no such call. The same thread.
+ */
+void functions_take(struct functions *functions, int (*take)(const char *name, void *userdata), void *userdata);
+
+/*
+ * Takes those of `hooks`, which an earlier daemon has attached, that are of the programs for inodes or, after one of the two
+ * above, of the copies; leaves the others, and how many they are. The same thread, before others see what the hooks are of.
+ */
+void functions_adopt(struct functions *functions, int *hooks, size_t *count);
+
+/*
+ * After all this: the copies can be attached. What was adopted is detached in some seconds if nobody wants it. The same thread.
+ */
+void functions_publish(struct functions *functions);
+
+/* Calls with the name and the descriptor of each copy. The same thread. */
+void functions_each(const struct functions *functions, void (*call)(const char *name, int program, void *userdata),
+		    void *userdata);
 
 /* What is attached then is left to a process that detaches it and ends: see leave_behind.h. Takes NULL. */
 void functions_free(struct functions *functions);

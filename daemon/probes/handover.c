@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "log.h"
@@ -38,7 +39,7 @@ static void announce(struct probes *probes, enum iotr_functions functions)
 static void link_drop(struct probes *probes, size_t left)
 {
 	if (probes->link_count[PROBES_CALLS] > left)
-		bpf_link__destroy(probes->links[PROBES_CALLS][--probes->link_count[PROBES_CALLS]]);
+		close(probes->links[PROBES_CALLS][--probes->link_count[PROBES_CALLS]]);
 }
 
 static uint64_t word_at(const char *value, int offset)
@@ -81,9 +82,9 @@ static bool in_flight(const struct probes *probes)
 	const struct bpf_object *object;
 	const struct bpf_map *map = map_owner(probes, "slots", &object);
 	const struct btf *btf = map ? bpf_object__btf(object) : NULL;
-	uint32_t type = map ? bpf_map__btf_value_type_id(map) : 0;
-	int sessions = type ? member_offset(btf, (uint32_t)btf__resolve_type(btf, type), "sessions", NULL) : -ENOENT;
-	int start = type ? member_offset(btf, (uint32_t)btf__resolve_type(btf, type), "start_ns", NULL) : -ENOENT;
+	uint32_t type = member_map_value(btf, "slots");
+	int sessions = member_offset(btf, type, "sessions", NULL);
+	int start = member_offset(btf, type, "start_ns", NULL);
 
 	if (sessions < 0 || start < 0 || now_ns() > probes->functions_ns + LAST_NS)
 		return false;

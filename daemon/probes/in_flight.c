@@ -68,12 +68,11 @@ static int layout_find(const struct bpf_object *object, const struct bpf_map *ma
 		       struct layout *layout)
 {
 	const struct btf *btf = bpf_object__btf(object);
-	uint32_t type = bpf_map__btf_value_type_id(map);
+	uint32_t type = member_map_value(btf, bpf_map__name(map));
 
 	layout->size = (bpf_map__value_size(map) + 7) / 8 * 8; /* the stride at which the kernel copies values */
-	if (!btf || !type || bpf_map__key_size(map) > KEY_MAX)
+	if (!type || bpf_map__key_size(map) > KEY_MAX)
 		return -ENOENT;
-	type = btf__resolve_type(btf, type);
 	if (layout->kind == KIND_RUNS)
 		return layout_runs(btf, type, layout);
 	layout->sessions = member_offset(btf, type, sessions, NULL);

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "log.h"
+#include "probes/bequeath.h"
+#include "probes/inherit.h"
 #include "probes/probes_private.h"
 #include "thread.h"
 
@@ -45,8 +47,11 @@ static void *load(void *userdata)
 		object_settle(probes, which);
 		eventfd_write(probes->notice, 1);
 	}
-	if (!atomic_load(&loading->cancel))
+	if (!atomic_load(&loading->cancel)) {
+		bequeath(probes);
+		inherit_end(probes);
 		kernel_leave(&probes->kernel);
+	}
 	malloc_trim(0); /* what only loading needed goes back to the kernel */
 	atomic_store(&loading->over, true);
 	return NULL;

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "log.h"
 #include "probes/bio_ends.h"
 #include "probes/functions.h"
+#include "probes/inherit.h"
+#include "probes/program.h"
 #include "probes/loading.h"
 #include "probes/rodata.h"
 
@@ -37,6 +40,15 @@ static const struct {
 	IOTR_FURTHER_OBJECTS(FURTHER_ROW)
 };
 
+uint64_t objects_hash(void)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++)
+		hash = XXH3_64bits_withSeed(objects[i].begin, (size_t)(objects[i].end - objects[i].begin), hash);
+	return hash;
+}
+
 static const enum object group_object[PROBES_GROUP_COUNT] = {
 #define GROUP_OBJECT(id, ...) [PROBES_##id] = OBJECT_##id,
 	[PROBES_CALLS] = OBJECT_VFS,
@@ -61,12 +73,6 @@ static const struct {
 };
 
 /* ---- programs and maps of an object, before it is loaded ---- */
-
-/* Programs on raw tracepoints are for those of modules, and take from their arguments nothing that needs a type. */
-bool on_module(const struct bpf_program *program)
-{
-	return !strncmp(bpf_program__section_name(program), "raw_tp/", 7);
-}
 
 /*
  * Names of programs whose arguments differ between kernels end in __N, the number of arguments of the
@@ -144,16 +150,21 @@ int probes_map(const struct probes *probes, const char *name)
 	return bpf_object__find_map_fd_by_name(probes->objects[OBJECT_SHARED], name);
 }
 
-static int maps_share(const struct probes *probes, struct bpf_object *object)
+/* Maps that no loaded object has may be inherited by those that the thread of loading.c loads. */
+static int maps_share(const struct probes *probes, struct bpf_object *object, bool inherits)
 {
 	struct bpf_map *map, *from;
-	int r;
+	int r = 0;
 
 	bpf_object__for_each_map(map, object) {
-		from = bpf_map__is_internal(map) ? NULL : map_find(probes, bpf_map__name(map));
-		if (!from)
+		int fd;
+
+		if (bpf_map__is_internal(map))
 			continue;
-		r = bpf_map__reuse_fd(map, bpf_map__fd(from));
+		from = map_find(probes, bpf_map__name(map));
+		fd = from ? bpf_map__fd(from) : inherits ? inherit_map(probes, bpf_map__name(map)) : -1;
+		if (fd >= 0)
+			r = bpf_map__reuse_fd(map, fd);
 		if (r < 0)
 			return r;
 	}
@@ -164,6 +175,8 @@ static int shared_sizes(struct bpf_object *object)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, "names");
 
+	if (map && bpf_map__fd(map) >= 0) /* it was inherited, and has its size */
+		return 0;
 	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
 }
 
@@ -189,7 +202,19 @@ int object_prepare(const struct probes *probes, struct bpf_object *object)
 	int r = constants_set(probes, object);
 
 	programs_choose(probes, OBJECT_COUNT, object);
-	return r < 0 ? r : maps_share(probes, object);
+	return r < 0 ? r : maps_share(probes, object, false);
+}
+
+/* An object that was inherited is never loaded: its programs and maps are there. */
+static int object_obtain(struct probes *probes, enum object which, struct bpf_object *object)
+{
+	int r = maps_share(probes, object, true);
+
+	if (r >= 0 && inherit_object(probes, which, object) >= 0)
+		return 0;
+	if (r >= 0 && which == OBJECT_SHARED)
+		r = shared_sizes(object);
+	return r < 0 ? r : bpf_object__load(object);
 }
 
 static int object_load(struct probes *probes, enum object which, struct bpf_object **ret)
@@ -205,10 +230,7 @@ static int object_load(struct probes *probes, enum object which, struct bpf_obje
 	programs_choose(probes, which, object);
 	r = constants_set(probes, object);
 	if (r >= 0)
-		r = which == OBJECT_SHARED ? shared_sizes(object) :
-					     maps_share(probes, object);
-	if (r >= 0)
-		r = bpf_object__load(object);
+		r = object_obtain(probes, which, object);
 	if (r < 0) {
 		bpf_object__close(object);
 		return r;
@@ -301,7 +323,7 @@ static void load_and_plug(struct probes *probes, enum object which)
 			    objects[which].name, strerror(-r));
 		return;
 	}
-	r = plug_in(probes, which, object);
+	r = probes->inherited[which].programs ? 0 : plug_in(probes, which, object);
 	if (r >= 0) {
 		atomic_store(&probes->objects[which], object);
 		return;
@@ -315,10 +337,12 @@ static void load_and_plug(struct probes *probes, enum object which)
 static void make_functions(struct probes *probes)
 {
 	struct functions *functions = NULL;
-	int r = functions_new(probes->objects[OBJECT_INODES], probes->notice, &functions);
+	int r = functions_new(probes, probes->objects[OBJECT_INODES], probes->notice, &functions);
 
 	if (r < 0)
 		log_warning("no hooks on functions: %s", strerror(-r));
+	else
+		functions_adopt(functions, probes->left_hooks, &probes->left_hook_count);
 	atomic_store(&probes->functions, functions);
 }
 
@@ -327,8 +351,16 @@ static void load_functions(struct probes *probes)
 	int r = -EOPNOTSUPP;
 
 	load_and_plug(probes, OBJECT_FUNCTIONS);
-	if (probes->functions)
+	if (probes->functions && probes->inherited[OBJECT_FUNCTIONS].programs) {
+		functions_take(probes->functions, inherit_copy, probes);
+		r = 0;
+	} else if (probes->functions) {
 		r = functions_load(probes->functions, &probes->kernel, probes->objects[OBJECT_FUNCTIONS]);
+	}
+	if (probes->functions) {
+		functions_adopt(probes->functions, probes->left_hooks, &probes->left_hook_count);
+		functions_publish(probes->functions);
+	}
 	if (r < 0)
 		log_warning("no hooks on the functions of system calls: %s", strerror(-r));
 }

@@ -15,7 +15,9 @@
 #include "log.h"
 #include "probes/functions.h"
 #include "probes/hooks.h"
+#include "probes/inherit.h"
 #include "probes/own.h"
+#include "probes/program.h"
 
 #define RING_BYTES  (16U << 20) /* of a row ring at most, and 1 MiB at least */
 #define RINGS_BYTES (32U << 20) /* of all row rings */
@@ -118,7 +120,7 @@ static int shared_load(struct probes *probes, uint32_t ring_size, char *why, siz
 	return r;
 }
 
-static int first_load(struct probes *probes, enum probes_level level, uint32_t ring_size, char *why, size_t why_size)
+static int first_load(struct probes *probes, const struct probes_config *config, char *why, size_t why_size)
 {
 	int r = kernel_open(&probes->kernel);
 
@@ -127,13 +129,15 @@ static int first_load(struct probes *probes, enum probes_level level, uint32_t r
 			 "a kernel with CONFIG_DEBUG_INFO_BTF is needed", strerror(-r));
 		return r;
 	}
-	r = level_choose(probes, level, why, why_size);
-	if (r >= 0)
-		r = shared_load(probes, ring_size, why, why_size);
-	return r;
+	r = level_choose(probes, config->level, why, why_size);
+	if (r < 0)
+		return r;
+	probes->objects_hash = objects_hash();
+	inherit_begin(probes, config->bequest, config->hooks);
+	return shared_load(probes, config->ring_size, why, why_size);
 }
 
-int probes_new(enum probes_level level, uint32_t ring_size, struct probes **ret, char *why, size_t why_size)
+int probes_new(const struct probes_config *config, struct probes **ret, char *why, size_t why_size)
 {
 	struct probes *probes = calloc(1, sizeof(*probes));
 	int r;
@@ -147,13 +151,20 @@ int probes_new(enum probes_level level, uint32_t ring_size, struct probes **ret,
 		probes->rings[i] = -1;
 	for (size_t i = 0; i < DIRTIED_TABLES; i++)
 		probes->dirtied[i] = -1;
-	r = probes->notice < 0 ? -errno : first_load(probes, level, ring_size, why, why_size);
+	r = probes->notice < 0 ? -errno : first_load(probes, config, why, why_size);
 	if (r < 0) {
 		probes_free(probes);
 		return r;
 	}
 	*ret = probes;
 	return 0;
+}
+
+static void inherited_done(struct inherited *inherited)
+{
+	while (inherited->count)
+		close(inherited->programs[--inherited->count].fd);
+	free(inherited->programs);
 }
 
 void probes_free(struct probes *probes)
@@ -163,6 +174,7 @@ void probes_free(struct probes *probes)
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		probes_detach(probes, group);
 	functions_free(probes->functions);
+	inherit_end(probes);
 	free(probes->failures);
 	if (probes->page)
 		munmap(probes->page, page_round(sizeof(*probes->page)));
@@ -170,8 +182,10 @@ void probes_free(struct probes *probes)
 		munmap(probes->known, IOTR_KNOWN * sizeof(uint64_t));
 	for (size_t i = 0; i < RINGS_MAX; i++)
 		closep(&probes->rings[i]);
-	for (size_t i = OBJECT_COUNT; i-- > 0;)
+	for (size_t i = OBJECT_COUNT; i-- > 0;) {
 		bpf_object__close(probes->objects[i]);
+		inherited_done(&probes->inherited[i]);
+	}
 	kernel_done(&probes->kernel);
 	closep(&probes->notice);
 	free(probes);
@@ -248,7 +262,7 @@ static bool program_loaded(const char *name, const void *userdata)
 		if (!object)
 			continue;
 		program = bpf_object__find_program_by_name(object, name);
-		if (program && bpf_program__fd(program) >= 0)
+		if (program && program_fd(probes, program) >= 0)
 			return true;
 	}
 	return false;

@@ -44,12 +44,17 @@ struct probes_loss {
 	uint64_t emitted, ring, unmatched;
 };
 
+struct probes_config {
+	enum probes_level level;
+	uint32_t ring_size; /* bytes of each row ring, a power of two from 1 MiB on; 0: 16 MiB, less where there are more than two */
+	int bequest, hooks; /* what the last daemon of the service has left, see fd_store.h, until the return; -1: nothing */
+};
+
 /*
- * Makes the maps; loading.h has the programs loaded. `ring_size`: bytes of each row ring, a power of two from 1 MiB on;
- * 0: 16 MiB, and less where there are more than two. On failure `why` gets a sentence. -ENOENT: no BTF; -EPERM: not
- * allowed; -EOPNOTSUPP: no such level here.
+ * Makes the maps; loading.h has the programs loaded. On failure `why` gets a sentence. -ENOENT: no BTF; -EPERM: not allowed;
+ * -EOPNOTSUPP: no such level here.
  */
-int probes_new(enum probes_level level, uint32_t ring_size, struct probes **ret, char *why, size_t why_size);
+int probes_new(const struct probes_config *config, struct probes **ret, char *why, size_t why_size);
 void probes_free(struct probes *probes);
 
 enum probes_level probes_level(const struct probes *probes); /* never PROBES_AUTO */

@@ -24,6 +24,16 @@ enum object {
 #define OBJECTS_ALL ((1U << OBJECT_COUNT) - 1)
 
 struct loading;
+struct bequest;
+
+/* Programs of an object that an earlier daemon has loaded; see inherit.h. */
+struct inherited {
+	struct inherited_program {
+		const struct bpf_program *program;
+		int fd;
+	} *programs; /* NULL: this daemon loads them */
+	size_t count;
+};
 
 /* One of iotracer's own processes; see own.h. */
 struct own {
@@ -35,13 +45,19 @@ struct probes {
 	enum probes_level level;
 	struct kernel kernel;
 	struct bpf_object *_Atomic objects[OBJECT_COUNT]; /* NULL: not loaded; set by the thread that loads them */
+	struct inherited inherited[OBJECT_COUNT]; /* by object, valid when that is set */
+	uint64_t objects_hash; /* of their bytes, as this daemon has them */
+	struct bequest *bequest; /* what the last daemon has left, until all is loaded; NULL: nothing; see inherit.h */
+	bool inherits_functions; /* also the programs on functions */
+	int *left_hooks; /* its hooks that nobody has adopted yet */
+	size_t left_hook_count;
 	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */
 	struct loading *loading; /* the thread that loads them, and who waits for it; NULL: it was not started */
 	bool inodes_told; /* what failed of the hooks that tell inodes is among the failures; see handover.c */
 	uint64_t functions_ns; /* CLOCK_MONOTONIC: since then no call begins at the stand-in; see handover.c */
 	int notice; /* eventfd of the main loop: something was loaded, or attached by a thread */
 	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */
-	struct bpf_link **links[PROBES_GROUP_COUNT];
+	int *links[PROBES_GROUP_COUNT]; /* descriptors */
 	size_t link_count[PROBES_GROUP_COUNT];
 	int *fault_events; /* descriptors of the perf events at the ends of page faults */
 	size_t fault_event_count;
@@ -74,6 +90,9 @@ void object_settle(struct probes *probes, enum object which);
  */
 int object_prepare(const struct probes *probes, struct bpf_object *object);
 
+/* Of all objects, as this daemon has them. */
+uint64_t objects_hash(void);
+
 /* The objects that the groups' programs are in, of a level: see probes_groups(). Both are masks of bits. */
 uint32_t objects_of(uint32_t groups);
 
@@ -88,9 +107,6 @@ uint64_t map_memory(int fd);
 
 /* The same, and the object, whose BTF describes the map. */
 struct bpf_map *map_owner(const struct probes *probes, const char *name, const struct bpf_object **owner);
-
-/* Whether a program is on a tracepoint of a module, which may not be there. */
-bool on_module(const struct bpf_program *program);
 
 /* Whether the program is attached itself with the group: not if it is tail called, or copied. */
 bool program_attaches(enum probes_group group, const struct bpf_program *program);

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "probes/clone.h"
 #include "probes/functions.h"
+#include "probes/program.h"
 
 /* ---- rows ---- */
 
@@ -68,7 +69,7 @@ static uint64_t group_missed(const struct probes *probes, enum probes_group grou
 		return 0;
 	bpf_object__for_each_program(program, object)
 		if (program_attaches(group, program))
-			missed += program_missed(bpf_program__fd(program));
+			missed += program_missed(program_fd(probes, program));
 	return missed;
 }
 
@@ -96,7 +97,7 @@ void probes_runs(const struct probes *probes, struct probes_runs *runs)
 		if (!probes->objects[i])
 			continue;
 		bpf_object__for_each_program(program, probes->objects[i])
-			program_runs(bpf_program__fd(program), runs);
+			program_runs(program_fd(probes, program), runs);
 	}
 }
 

@@ -165,7 +165,7 @@ int main(int count_of_arguments, char **arguments)
 		level = !strcmp(arguments[2], "function") ? PROBES_FUNCTION : PROBES_TRACEPOINT;
 		arguments += 2;
 	}
-	r = probes_new(level, 0, &probes, why, sizeof(why));
+	r = probes_new(&(struct probes_config){ .level = level, .bequest = -1, .hooks = -1 }, &probes, why, sizeof(why));
 	if (r < 0) {
 		fprintf(stderr, "iotr-layers: %s\n", why);
 		return 1;

@@ -275,6 +275,33 @@ def unknown_unit(world):
         equal(told in done.stderr, not known, 'stderr')
 
 
+@test
+def restarted(world):
+    """Over a restart systemd keeps what is loaded; a session goes on, and its manifest tells of the hole."""
+    ctl = running(world)
+    ctl.json('streams')  # all is loaded
+    wait_for('it to be kept', lambda: show(world, 'iotracerd', 'NFileDescriptorStore') == '1')
+    work = world.make('work')
+    first = ctl.json('start', 'kept', '--vfs', '--operation', 'MKDIR', '--path', work, '--no-snapshots', code=(0, 6))['session']
+    try:
+        os.mkdir(os.path.join(work, 'before'))
+        cursor = world.command('journalctl', '-u', 'iotracerd', '-n', '1', '--show-cursor', '-o', 'cat').stdout.splitlines()[-1]
+        systemctl(world, 'restart', 'iotracerd')
+        wait_for('the session to go on', lambda: [one['state'] for one in ctl.json('list')['sessions']] == ['running'])
+        os.mkdir(os.path.join(work, 'after'))
+        later = ctl.json('status', 'kept')['sessions'][0]
+    finally:
+        ctl.run('stop', 'kept')
+    for output, name in ((first['output'], 'before'), (later['output'], 'after')):
+        equal([os.path.basename(row['filename']) for row in rows.read(output, 'vfs')], [name], 'rows')
+        ctl.verified(output)
+    equal([one['reason'] for one in rows.manifest(later['output'])['gaps']], ['restart'], 'gaps')
+    told = world.command('journalctl', '-u', 'iotracerd', '-o', 'cat', cursor.replace('-- cursor: ', '--after-cursor=')).stdout
+    check('anew' not in told, 'it was not taken over', *told.splitlines())
+    ctl.json('streams')
+    wait_for('it to be kept again', lambda: show(world, 'iotracerd', 'NFileDescriptorStore') == '1')
+
+
 def cgroup_of(world):
     return '/sys/fs/cgroup' + show(world, 'iotracerd', 'ControlGroup')
 

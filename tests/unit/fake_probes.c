@@ -212,9 +212,9 @@ void own_remove(struct probes *probes, pid_t process)
 
 /* ---- programs, maps and rings ---- */
 
-int probes_new(enum probes_level level, uint32_t ring_size, struct probes **ret, char *why, size_t why_size)
+int probes_new(const struct probes_config *config, struct probes **ret, char *why, size_t why_size)
 {
-	(void)level, (void)ring_size, (void)why, (void)why_size;
+	(void)config, (void)why, (void)why_size;
 	*ret = NULL;
 	return 0;
 }

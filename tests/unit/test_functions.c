@@ -17,7 +17,7 @@ START_TEST(refused_copies_are_a_failure)
 	struct functions *functions;
 	eventfd_t done;
 
-	ck_assert_int_eq(functions_new(NULL, notice, &functions), 0);
+	ck_assert_int_eq(functions_new(NULL, NULL, notice, &functions), 0);
 	ck_assert_int_eq(functions_load(functions, &kernel, NULL), -EOPNOTSUPP);
 	functions_attach(functions);
 	eventfd_read(notice, &done);

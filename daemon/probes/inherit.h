@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the last daemon of the service leaves loaded for the next one: the kernel takes seconds to verify all programs. Programs,
+ * maps and the copies of functions.h go through the service manager, see bequest.h; hooks on functions, which take long to attach
+ * and much longer to detach, through the process of leave_behind.h. A daemon of another build, level or kernel takes nothing.
+ *
+ * Maps are emptied on the way, so that what is inherited is as if it had been loaded anew; the row rings are new ones.
+ * What is not there, or incomplete, is loaded. By the one thread that loads.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include "probes/bequest.h"
+#include "probes/probes_private.h"
+
+/* Owners of names in the bequest, beside the objects, whose programs have theirs. */
+enum {
+	INHERIT_MAPS = OBJECT_COUNT,
+	INHERIT_COPIES,
+};
+
+/* What must be the same in both daemons; what else programs depend on is the kernel's, which is the same one. */
+void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX]);
+
+/* Receives what is there, with the level known; see struct probes_config. Failures are logged, and then everything is loaded. */
+void inherit_begin(struct probes *probes, int bequest, int hooks);
+
+/*
+ * Takes an object's programs; `object` is open, its programs are chosen, and its maps are inherited. -ENOENT: not all of them
+ * are there, and the object is as it was.
+ */
+int inherit_object(struct probes *probes, enum object which, struct bpf_object *object);
+
+/* The map of that name, which is empty, for bpf_map__reuse_fd(); -1: there is none. */
+int inherit_map(const struct probes *probes, const char *name);
+
+/* For functions_take(), which is for those who have inherited OBJECT_FUNCTIONS; `userdata`: struct probes. */
+int inherit_copy(const char *name, void *userdata);
+
+/* When all is loaded or nobody loads any more: lets go of what was not taken. */
+void inherit_end(struct probes *probes);

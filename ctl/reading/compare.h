@@ -30,7 +30,7 @@ struct compared_key {
 	struct top_sums sums[2];
 	bool partial; /* a trace forgot it for a while, and what it has of it is not all */
 	struct change rows; /* by how much those of the whole trace vary, as nobody knows how those of one key come */
-	struct change latency; /* of all its operations together */
+	struct change latency; /* of rows, each against what those of its operation took in the first trace */
 	double busier; /* seconds that are spent on it in a second, in the second trace more than in the first */
 };
 

@@ -80,17 +80,6 @@ static void add_rate(struct table *table, uint64_t count, double seconds)
 		table_add(table, STYLE_PLAIN, "%s", format_count(text, sizeof(text), (uint64_t)(rate + 0.5)));
 }
 
-/* What one row of it takes: the geometric mean. */
-static void add_typical(struct table *table, const struct typical *latency)
-{
-	char text[32];
-
-	if (latency->count)
-		table_add(table, STYLE_PLAIN, "%s", iotr_format_duration(text, sizeof(text), (uint64_t)(typical_ns(latency) + 0.5)));
-	else
-		table_add(table, STYLE_PLAIN, "-");
-}
-
 /* The ratio, and between which it lies. */
 static void add_ratio(struct table *table, const struct change *change)
 {
@@ -179,8 +168,6 @@ static void add_key(struct table *table, const struct compare *compare, const st
 	for (size_t side = 0; side < 2; side++)
 		add_rate(table, key->sums[side].rows, compare->sides[side].seconds);
 	add_ratio(table, &key->rows);
-	for (size_t side = 0; side < 2; side++)
-		add_typical(table, &key->sums[side].latency);
 	add_ratio(table, &key->latency);
 	list_key_findings(key, add_word, found);
 	table_add(table, STYLE_BOLD, "%s", found);
@@ -190,13 +177,13 @@ static void add_key(struct table *table, const struct compare *compare, const st
 static void print_list(const struct compare *compare, enum summary_list which, size_t most)
 {
 	const struct compared_list *list = &compare->lists[which];
-	struct table table = { .columns = 10, .right = 0xff, .indent = 2 };
+	struct table table = { .columns = 8, .right = 0x3f, .indent = 2 };
 
 	if (!list->count)
 		return;
 	printf("\n%s: %zu of %zu differ%s:\n", lists[which].title, list->count, list->all,
 	       list->forgotten ? "; there were too many to follow all" : "");
-	table_heads(&table, "A MS/S|B MS/S|A/S|B/S|B TO A|A EACH|B EACH|B TO A|IN B");
+	table_heads(&table, "A MS/S|B MS/S|A/S|B/S|B TO A|LATENCY|IN B");
 	table_heads(&table, lists[which].head);
 	for (size_t i = 0; i < list->count && i < most; i++)
 		add_key(&table, compare, &list->keys[i]);
@@ -249,7 +236,7 @@ void compare_print(const struct compare *compare, size_t most)
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
 		print_list(compare, list, most);
 	puts("\nWhat is said to be different is so with " DIFFERENCE_CONFIDENCE_TEXT " confidence, each by itself, and by "
-	     DIFFERENCE_LEAST_TEXT " at least. EACH is the geometric mean of what rows took.");
+	     DIFFERENCE_LEAST_TEXT " at least. LATENCY is how many times as long\nrows took as in A, each against those of its operation: the geometric mean.");
 }
 
 /* ---- JSON ---- */
@@ -332,8 +319,6 @@ static struct json_object *sums_object(const struct top_sums *sums)
 	add_u64(object, "rows", sums->rows);
 	add_u64(object, "errors", sums->errors);
 	add_u64(object, "bytes", sums->bytes);
-	json_object_object_add(object, "typical_ns",
-			       sums->latency.count ? json_object_new_double(typical_ns(&sums->latency)) : NULL);
 	return object;
 }
 

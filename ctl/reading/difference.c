@@ -73,7 +73,7 @@ struct change typical_change(const struct typical *a, const struct typical *b)
 	deviation = sigmas_of(a->count < b->count ? a->count : b->count) *
 		    sqrt(typical_variance(a) / (double)a->count + typical_variance(b) / (double)b->count);
 	change.known = true;
-	change.ratio = typical_ns(b) / typical_ns(a);
+	change.ratio = typical_value(b) / typical_value(a);
 	change.low = change.ratio * exp2(-deviation);
 	change.high = change.ratio * exp2(deviation);
 	change.direction = direction_of(change.ratio, change.low, change.high);

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "reading/difference.h"
 #include "reading/files.h"
 
 #define PROGRESS_ROWS 4096 /* between two looks at the time */
@@ -19,8 +21,17 @@ const char *const summary_list_names[SUMMARY_LISTS] = {
 
 /* ---- operations ---- */
 
-static struct summary_operation *find_operation(struct summary_stream *stream, struct trace_text name)
+static double usual_of(const struct summary_baseline *baseline, enum iotr_stream stream, const char *name)
 {
+	for (size_t i = 0; baseline && i < baseline->counts[stream]; i++)
+		if (!strcmp(baseline->operations[stream][i].name, name))
+			return baseline->operations[stream][i].usual;
+	return NAN;
+}
+
+static struct summary_operation *find_operation(struct summary *summary, enum iotr_stream number, struct trace_text name)
+{
+	struct summary_stream *stream = &summary->streams[number];
 	struct summary_operation *operation;
 
 	if (name.length >= SUMMARY_OPERATION_SIZE)
@@ -33,17 +44,17 @@ static struct summary_operation *find_operation(struct summary_stream *stream, s
 	operation = &stream->operations[stream->operation_count];
 	if (stream->operation_count == SUMMARY_OPERATIONS_MAX) {
 		strcpy(operation[-1].name, "(others)");
+		operation[-1].usual = NAN;
 		return operation - 1;
 	}
 	memcpy(operation->name, name.at, name.length);
+	operation->usual = usual_of(summary->baseline, number, operation->name);
 	stream->operation_count++;
 	return operation;
 }
 
-static int count_operation(struct summary_stream *stream, struct trace_text name, const struct facts *facts)
+static int count_operation(struct summary_operation *operation, const struct facts *facts)
 {
-	struct summary_operation *operation = find_operation(stream, name);
-
 	operation->rows++;
 	operation->errors += facts->failed;
 	operation->bytes += facts->done;
@@ -115,9 +126,10 @@ static void note_disk(struct summary *summary, struct trace_text device, struct 
 }
 
 static void count_lists(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
-			const struct facts *facts)
+			const struct facts *facts, double usual)
 {
-	const struct typical latency = facts->has_latency ? typical_of(facts->latency_ns) : (struct typical){ 0 };
+	const struct typical latency =
+		facts->has_latency && !isnan(usual) ? typical_of(facts->latency_ns, usual) : (struct typical){ 0 };
 	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed, latency };
 	struct trace_text pid = facts_cell(rows, columns->pid), disk = facts_cell(rows, columns->disk);
 	struct trace_text device = facts_cell(rows, columns->device);
@@ -168,6 +180,7 @@ static int count_row(struct summary *summary, const struct facts_columns *column
 {
 	struct summary_stream *stream = &summary->streams[columns->stream];
 	const struct summary_watcher *watcher = summary->watcher;
+	struct summary_operation *operation;
 	struct facts facts;
 
 	facts_read(columns, rows, &facts);
@@ -176,10 +189,11 @@ static int count_row(struct summary *summary, const struct facts_columns *column
 	stream->bytes += facts.done;
 	if (facts.has_mono)
 		rate_add(&stream->rate, facts.mono_ns);
-	count_lists(summary, columns, rows, &facts);
+	operation = find_operation(summary, columns->stream, facts_cell(rows, columns->operation));
+	count_lists(summary, columns, rows, &facts, operation->usual);
 	if (watcher && watcher->row(watcher->watcher, columns, rows, &facts) < 0)
 		return -ENOMEM;
-	return count_operation(stream, facts_cell(rows, columns->operation), &facts);
+	return count_operation(operation, &facts);
 }
 
 static int read_rows(struct summary *summary, const struct facts_columns *columns, struct trace_rows *rows,
@@ -233,12 +247,12 @@ static uint64_t bytes_of(const struct verify_trace *trace)
 }
 
 int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report,
-		 const struct summary_watcher *watcher)
+		 const struct summary_watcher *watcher, const struct summary_baseline *baseline)
 {
 	struct reading_files files = { 0 };
 	int r = 0;
 
-	*summary = (struct summary){ .watcher = watcher };
+	*summary = (struct summary){ .watcher = watcher, .baseline = baseline };
 	for (size_t i = 0; i < SUMMARY_LISTS && r >= 0; i++)
 		r = top_init(&summary->lists[i]);
 	for (size_t i = 0; i < trace->stream_count; i++) {
@@ -256,6 +270,26 @@ int summary_read(struct summary *summary, struct verify_trace *trace, struct ver
 	reading_files_done(&files);
 	cgroup_names_read(trace->folder_fd, &summary->cgroups);
 	return r < 0 ? r : name_units(summary);
+}
+
+void summary_baseline(const struct summary *summary, struct summary_baseline *ret)
+{
+	*ret = (struct summary_baseline){ 0 };
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		for (size_t j = 0; j < summary->streams[i].operation_count; j++) {
+			const struct summary_operation *operation = &summary->streams[i].operations[j];
+			struct summary_usual *usual = &ret->operations[i][ret->counts[i]];
+			struct percentile median = { 0 };
+
+			if (operation->latencies)
+				median = percentile_of(operation->latencies, 50);
+			/* What is not known well would look like a change wherever there is more or less of it. */
+			if (!median.known || (double)median.high > (double)median.low * (1 + 2 * SUMMARY_USUAL_ERROR))
+				continue;
+			strcpy(usual->name, operation->name);
+			usual->usual = log2((double)(median.value ?: 1));
+			ret->counts[i]++;
+		}
 }
 
 const char *summary_disk(const struct summary *summary, const char *device)

@@ -21,6 +21,21 @@ struct summary_operation {
 	uint64_t rows, errors, bytes;
 	struct histogram *latencies; /* NULL: its rows have none */
 	struct rate rate;
+	double usual; /* of the baseline; NAN: it does not know the operation */
+};
+
+#define SUMMARY_USUAL_ERROR 0.1
+
+/*
+ * What rows of each operation took in one trace. Seen against this, rows of different operations can be summed up: a file is
+ * not slow because it is synchronised often.
+ */
+struct summary_baseline {
+	struct summary_usual {
+		char name[SUMMARY_OPERATION_SIZE];
+		double usual; /* logarithm of the median to the base 2, of ns */
+	} operations[IOTR_STREAM_COUNT][SUMMARY_OPERATIONS_MAX];
+	size_t counts[IOTR_STREAM_COUNT];
 };
 
 struct summary_stream {
@@ -56,7 +71,8 @@ struct summary {
 	size_t disk_count;
 	uint64_t rows, bad_rows, bytes;
 	size_t files;
-	const struct summary_watcher *watcher; /* borrowed while rows are read */
+	const struct summary_watcher *watcher;	 /* these are borrowed while rows are read */
+	const struct summary_baseline *baseline;
 };
 
 /* Who looks at the rows, too, so that they are read once for all. */
@@ -72,10 +88,13 @@ extern const char *const summary_list_names[SUMMARY_LISTS];
 
 /*
  * Reads all rows of the trace, whose manifest was read; what is wrong with them is said in the report, and what can be
- * read is. `watcher` may be NULL. -ENOMEM. summary_done() must follow.
+ * read is. `watcher` and `baseline` may be NULL. -ENOMEM. summary_done() must follow.
  */
 int summary_read(struct summary *summary, struct verify_trace *trace, struct verify_report *report,
-		 const struct summary_watcher *watcher);
+		 const struct summary_watcher *watcher, const struct summary_baseline *baseline);
+
+/* That of a trace that was read: of operations whose median is known to SUMMARY_USUAL_ERROR. */
+void summary_baseline(const struct summary *summary, struct summary_baseline *ret);
 
 /* Name of the disk with that number; "": rows do not say. */
 const char *summary_disk(const struct summary *summary, const char *device);

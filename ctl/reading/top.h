@@ -20,7 +20,7 @@ enum {
 /* What is summed up. The time goes first in the order, then rows. */
 struct top_sums {
 	uint64_t ns, rows, bytes, errors;
-	struct typical latency; /* of those that have one */
+	struct typical latency; /* of rows that can be compared with a baseline (see summary.h), in its unit */
 };
 
 void top_sums_add(struct top_sums *to, const struct top_sums *sums);

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-struct typical typical_of(uint64_t latency_ns)
+struct typical typical_of(uint64_t latency_ns, double unit)
 {
-	double logarithm = log2((double)(latency_ns ?: 1));
+	double logarithm = log2((double)(latency_ns ?: 1)) - unit;
 
 	return (struct typical){ 1, logarithm, logarithm * logarithm };
 }
@@ -17,7 +17,7 @@ void typical_add(struct typical *to, const struct typical *other)
 	to->squares += other->squares;
 }
 
-double typical_ns(const struct typical *typical)
+double typical_value(const struct typical *typical)
 {
 	return typical->count ? exp2(typical->sum / (double)typical->count) : 0;
 }

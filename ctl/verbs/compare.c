@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "verbs/verbs.h"
 
+#include <stdlib.h>
+
 #include "command_line/options.h"
 #include "output/complain.h"
 #include "output/json.h"
@@ -41,13 +43,27 @@ static int tell_wrong(const char *path, const struct summed *summed)
 	return EXIT_FAILED;
 }
 
+/* What rows of each operation took in the first trace, which must be known before rows of either are compared with it. */
+static int read_baseline(const char *path, struct summary_baseline *baseline)
+{
+	struct summed summed;
+	int code = summed_read(&summed, path, NULL, NULL);
+
+	if (code == EXIT_DONE)
+		summary_baseline(summed.summary, baseline);
+	summed_done(&summed);
+	return code;
+}
+
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
 {
+	struct summary_baseline *baseline = calloc(1, sizeof(*baseline));
 	struct summed summed[2];
-	int code = EXIT_DONE, read = 0;
+	int code = baseline ? read_baseline(argv[0], baseline) : EXIT_FAILED, read = 0;
 
 	for (; read < argc && code == EXIT_DONE; read++)
-		code = summed_read(&summed[read], argv[read], NULL);
+		code = summed_read(&summed[read], argv[read], NULL, baseline);
+	free(baseline);
 	if (code == EXIT_DONE)
 		code = show(context, parameters, argv, summed);
 	for (int i = 0; i < read; i++) {

@@ -77,7 +77,7 @@ static int report(const struct context *context, struct json_object *parameters,
 	uint64_t size;
 	_cleanup_json_ struct json_object *document = NULL;
 	struct summed summed;
-	int code = summed_read(&summed, folder, &watcher);
+	int code = summed_read(&summed, folder, &watcher, NULL);
 
 	if (code == EXIT_DONE) {
 		document = report_document(folder, summed.summary, gathered, &summed.trace, &summed.report,

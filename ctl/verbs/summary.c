@@ -12,7 +12,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 {
 	size_t most = summed_top(parameters, TOP_DEFAULT, SUMMED_TOP_MOST);
 	struct summed summed;
-	int code = summed_read(&summed, argv[0], NULL);
+	int code = summed_read(&summed, argv[0], NULL, NULL);
 
 	(void)argc;
 	if (code == EXIT_DONE && context->json)

@@ -18,7 +18,8 @@ size_t summed_top(struct json_object *parameters, size_t usual, size_t most)
 	return wanted < most ? wanted : most;
 }
 
-int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher)
+int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher,
+		const struct summary_baseline *baseline)
 {
 	*summed = (struct summed){ .folder = verify_open(path) };
 	verify_report_init(&summed->report, true, false);
@@ -29,7 +30,7 @@ int summed_read(struct summed *summed, const char *path, const struct summary_wa
 		return complain_no_trace(path, &summed->report);
 	verify_counts(&summed->trace, &summed->report);
 	summed->summary = calloc(1, sizeof(*summed->summary));
-	if (summed->summary && summary_read(summed->summary, &summed->trace, &summed->report, watcher) >= 0)
+	if (summed->summary && summary_read(summed->summary, &summed->trace, &summed->report, watcher, baseline) >= 0)
 		return EXIT_DONE;
 	complain(NULL, "%s: out of memory", path);
 	return EXIT_FAILED;

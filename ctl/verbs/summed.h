@@ -22,10 +22,11 @@ enum { SUMMED_TOP_MOST = 10000 }; /* of a list that people read */
 size_t summed_top(struct json_object *parameters, size_t usual, size_t most);
 
 /*
- * Reads it; `watcher` may be NULL. Returns EXIT_DONE, or EXIT_FAILED after an error was printed. What is wrong with the
+ * Reads it; `watcher` and `baseline` may be NULL. Returns EXIT_DONE, or EXIT_FAILED after an error was printed. What is wrong with the
  * trace is no error: the report has it. summed_done() must follow.
  */
-int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher);
+int summed_read(struct summed *summed, const char *path, const struct summary_watcher *watcher,
+		const struct summary_baseline *baseline);
 
 /* The exit code when it was shown. */
 int summed_code(const struct summed *summed);

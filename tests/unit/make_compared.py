@@ -21,7 +21,7 @@ def row(columns, values):
 
 def rows(columns, options):
     chance = random.Random(options.seed)
-    kinds = [('READ', options.reads, 9.0, 'reader'), ('WRITE', 2000, 10.0, 'writer'), ('FSYNC', 20, 14.0, 'writer')]
+    kinds = [('READ', options.reads, 9.0, 'reader'), ('WRITE', 2000, 10.0, 'writer'), ('FSYNC', options.syncs, 14.0, 'writer')]
     if options.extra:
         kinds.append(('UNLINK', 500, 9.0, options.extra))
     for number, (operation, count, scale, command) in enumerate(kinds):
@@ -40,6 +40,7 @@ def main():
     parser.add_argument('--reads', type=int, default=5000)
     parser.add_argument('--slower', type=float, default=1, help='reads take so many times as long')
     parser.add_argument('--errors', type=float, default=0.01, help='share of writes that fail')
+    parser.add_argument('--syncs', type=int, default=20)
     parser.add_argument('--extra', help='a command that removes files')
     options = parser.parse_args()
     with open(GOLDEN, encoding='utf-8') as file:

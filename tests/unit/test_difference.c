@@ -114,7 +114,7 @@ static struct typical typical_values(unsigned int count, double median)
 	struct typical typical = { 0 };
 
 	for (unsigned int i = 0; i < count; i++) {
-		struct typical one = typical_of((uint64_t)(median * exp(2 * (draw() + draw() - 1))));
+		struct typical one = typical_of((uint64_t)(median * exp(2 * (draw() + draw() - 1))), 0);
 
 		typical_add(&typical, &one);
 	}
@@ -150,20 +150,22 @@ START_TEST(knows_typical_latencies)
 {
 	struct typical few = typical_values(19, 1000), many = typical_values(1000, 1000);
 	struct typical far = typical_values(1000, 100000);
-	struct typical alike = { 0 }, none = { 0 }, nothing = typical_of(0), two = typical_of(100);
-	struct typical more = typical_of(10000);
+	struct typical alike = { 0 }, none = { 0 }, nothing = typical_of(0, 0), two = typical_of(100, 0);
+	struct typical more = typical_of(10000, 0);
 
 	ck_assert(!typical_change(&few, &far).known && !typical_change(&far, &few).known &&
 		  !typical_change(&none, &far).known);
 	ck_assert_int_eq(typical_change(&few, &far).direction, SAME);
 	ck_assert_int_eq(typical_change(&many, &far).direction, UP);
-	ck_assert(fabs(typical_ns(&none)) <= 0 && fabs(typical_ns(&nothing) - 1) < 1e-9);
+	ck_assert(fabs(typical_value(&none)) <= 0 && fabs(typical_value(&nothing) - 1) < 1e-9);
 	typical_add(&two, &more);
-	ck_assert(fabs(typical_ns(&two) - 1000) < 1e-6);
+	ck_assert(fabs(typical_value(&two) - 1000) < 1e-6);
 	for (unsigned int i = 0; i < 1000000; i++)
 		typical_add(&alike, &nothing);
 	ck_assert(typical_variance(&alike) >= 0 && typical_change(&alike, &many).direction == UP);
 	ck_assert_int_eq(typical_change(&alike, &alike).direction, SAME);
+	two = typical_of(800, 3);
+	ck_assert(fabs(typical_value(&two) - 100) < 1e-6);
 }
 END_TEST
 

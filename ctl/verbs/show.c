@@ -105,6 +105,13 @@ static void tell_late(struct show *show, struct merge *merge)
 			 format_count(count, sizeof(count), merge_late(merge)));
 }
 
+/* Without a header, as of CSV, nobody could tell that from a program that did nothing. */
+static void tell_none(const struct show *show)
+{
+	if (show->printer.form == ROWS_TEXT && !show->printer.begun)
+		put_line(stderr, "iotracectl: no row is of what was asked for");
+}
+
 static int print_rows(struct show *show)
 {
 	struct chosen *chosen = &show->chosen;
@@ -127,6 +134,7 @@ static int print_rows(struct show *show)
 	if (error >= 0) {
 		code = complain_problems(&chosen->report);
 		tell_late(show, merge);
+		tell_none(show);
 	}
 	if (merge)
 		merge_free(merge);

@@ -31,6 +31,7 @@ expect() {
 
 out() { grep -qE -- "$1" "$work/out" || fail "$said: stdout has no '$1'"; }
 err() { grep -qE -- "$1" "$work/err" || fail "$said: stderr has no '$1'"; }
+no_err() { grep -qE -- "$1" "$work/err" && fail "$said: stderr has '$1'"; }
 no_out() { grep -qE -- "$1" "$work/out" && fail "$said: stdout has '$1'"; }
 
 # The document of the last command: an expression over d, which must be true.
@@ -215,6 +216,10 @@ expect 2 show "$work/csv" --operation foo
 err '--operation: no stream has an operation .foo.'
 expect 2 show "$work/csv" --columns nothing
 err 'no stream has a column .nothing.'
+expect 0 show "$work/csv" --pid 999999
+err '^iotracectl: no row is of what was asked for$'
+expect 0 show "$work/csv" --pid 999999 --csv
+no_err 'no row'
 expect 2 show "$work/csv" --sort nothing
 expect 2 show "$work/csv" --since yesterday
 err 'is no time'

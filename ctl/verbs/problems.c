@@ -8,6 +8,7 @@
 #include "manifest_text.h"
 #include "output/complain.h"
 #include "output/json.h"
+#include "verify/verify.h"
 
 int complain_no_trace(const char *path, const struct verify_report *report)
 {
@@ -16,7 +17,7 @@ int complain_no_trace(const char *path, const struct verify_report *report)
 	char name[PATH_MAX + sizeof("/" MANIFEST_NAME)];
 
 	snprintf(name, sizeof(name), "%.*s/%s", PATH_MAX - 1, path, MANIFEST_NAME);
-	complain(access(name, F_OK) < 0 ? "Give the folder of a trace, the one with " MANIFEST_NAME "." : NULL, "%s/%s: %s", path,
+	complain(access(name, F_OK) < 0 ? VERIFY_HINT : NULL, "%s/%s: %s", path,
 		 text_of(first, "file", MANIFEST_NAME), text_of(first, "what", "it cannot be read"));
 	return EXIT_FAILED;
 }

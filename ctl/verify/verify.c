@@ -15,8 +15,7 @@ int verify_open(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		complain("Give the folder of a trace, the one with manifest.json.", "%s: %s", path,
-			 strerror(errno));
+		complain(errno == ENOENT || errno == ENOTDIR ? VERIFY_HINT : NULL, "%s: %s", path, strerror(errno));
 	return fd;
 }
 

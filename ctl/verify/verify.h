@@ -8,6 +8,9 @@
 #include "verify/report.h"
 #include "verify/trace.h"
 
+/* What to do about a path that is no trace. */
+#define VERIFY_HINT "Give the folder of a trace, the one with manifest.json; 'iotracectl traces' lists them."
+
 /* Opens the folder of a trace. Returns -1 on an error, which has been printed. */
 int verify_open(const char *path);
 

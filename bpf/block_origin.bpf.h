@@ -6,7 +6,7 @@
 #pragma once
 
 #include "block_io.bpf.h"
-#include "journal.bpf.h"
+#include "own_writes.bpf.h"
 #include "stacked.bpf.h"
 #include "tally.bpf.h"
 
@@ -51,21 +51,6 @@ static __always_inline void origin_tallied(struct iotr_control *page, __u32 whic
 		file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
 }
 
-/*
- * Whether a bio of the current task writes what a file system keeps for itself: IOTR_ATTRIBUTION_JOURNAL or _METADATA,
- * otherwise 0. `inode`: whose pages it carries, 0: no file's. A global function.
- */
-__noinline __u32 own_writes(__u64 bio, __u64 inode)
-{
-	__u32 meta = READ(struct bio, bio, bi_opf) >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
-
-	if (is_xfs_log((struct bio *)bio) || (!inode && is_jbd2()))
-		return IOTR_ATTRIBUTION_JOURNAL;
-	if (!meta && !inode)
-		meta = disk_is_held(inode_of_pages((struct bio *)bio));
-	return meta ? IOTR_ATTRIBUTION_METADATA : 0;
-}
-
 /* Sets what is kept under the number of a dirtier; false: nothing is. */
 static __always_inline bool origin_of_number(struct iotr_control *page, struct block_io *io, __u32 number)
 {
@@ -87,12 +72,6 @@ static __always_inline void origin_remapped(struct iotr_control *page, struct bi
 		io->attribution = IOTR_ATTRIBUTION_DIRTIER;
 }
 
-/* Sets who did most for the transaction that the current task, the thread of a journal, commits, if that is known. */
-static __always_inline void origin_journal(struct iotr_control *page, struct block_io *io)
-{
-	origin_of_number(page, io, journal_cause());
-}
-
 /* Sets who caused a bio that is queued by the current task, which is in `io`, and what file it is of. */
 static __always_inline void origin_bio(struct iotr_control *page, struct bio *bio, struct block_io *io)
 {
@@ -102,18 +81,16 @@ static __always_inline void origin_bio(struct iotr_control *page, struct bio *bi
 	file_of_bio(bio, by, &io->file);
 	if (!writes(io))
 		return;
-	own = by < CARRIED_LAST ? own_writes(number_of((__u64)bio), io->file.address) : 0;
-	if (own == IOTR_ATTRIBUTION_JOURNAL) {
-		io->attribution = own;
-		origin_journal(page, io);
-		return;
-	}
-	if (by == CARRIED_CACHE || !io->actor.known) {
+	own = by < CARRIED_LAST ? own_writes(number_of((__u64)bio), io->file.address) : OWN_NOTHING;
+	if (own && !own_by_pages(own)) {
+		origin_of_number(page, io, own_cause(number_of((__u64)bio), own));
+	} else if (by == CARRIED_CACHE || !io->actor.known) {
 		tally_begin(TALLY_BIO);
 		tally_bio(TALLY_BIO, number_of((__u64)bio));
 		origin_tallied(page, TALLY_BIO, io, io->actor.tid);
 	}
-	io->attribution = own ?: io->attribution;
+	if (own)
+		io->attribution = own_is_log(own) ? IOTR_ATTRIBUTION_JOURNAL : IOTR_ATTRIBUTION_METADATA;
 }
 
 /* Notes who caused what a stacked device does, whose kernel threads may pass it on. */

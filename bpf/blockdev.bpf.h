@@ -5,7 +5,9 @@
 #include "actor.bpf.h"
 #include "direct.bpf.h"
 
-#define MINOR_BITS 20
+#define MINOR_BITS     20
+#define BTRFS_MAGIC    0x9123683e
+#define BTRFS_METADATA 1 /* number of the inode that has it */
 
 /* The file whose data a bio carries. */
 struct bio_file {
@@ -88,6 +90,14 @@ static __always_inline __u32 request_device(struct request *request, __u32 disk)
 	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;
 }
 
+/* Whether an inode is none of a file, but has the metadata of btrfs in its pages. A global function. */
+__noinline __u32 is_btrfs_metadata(__u64 inode)
+{
+	__u64 sb = inode && READ(struct inode, inode, i_ino) == BTRFS_METADATA ? ADDRESS(struct inode, inode, i_sb) : 0;
+
+	return sb && READ(struct super_block, sb, s_magic) == BTRFS_MAGIC;
+}
+
 /* The inode that the first page of a bio belongs to, or 0. */
 static __always_inline __u64 inode_of_pages(struct bio *bio)
 {
@@ -114,7 +124,7 @@ static __always_inline __u64 bio_carries(struct bio *bio)
 	return READ(struct bio, bio, bi_iter.bi_size) ? carried(bio) : CARRIED_BUFFER;
 }
 
-/* Sets the file that an inode is. A block device does not count as one; then, as for 0, there is none. */
+/* Sets the file that an inode is. A block device and metadata do not count as one; then, as for 0, there is none. */
 static __always_inline void file_of_inode(__u64 inode, struct bio_file *ret)
 {
 	__u64 sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
@@ -122,7 +132,8 @@ static __always_inline void file_of_inode(__u64 inode, struct bio_file *ret)
 	ret->open = ret->address = 0;
 	ret->inode = IOTR_UNKNOWN;
 	ret->device = 0;
-	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC)
+	if (!sb || READ(struct super_block, sb, s_magic) == BDEVFS_MAGIC ||
+	    is_btrfs_metadata(number_of(inode)))
 		return;
 	ret->address = inode;
 	ret->inode = READ(struct inode, inode, i_ino);
@@ -170,30 +181,4 @@ static __always_inline __u32 status_errno(__u32 status)
 	default:
 		return 5;
 	}
-}
-
-/* ---- what a file system keeps for itself ---- */
-
-#define JBD2_LENGTH  5
-#define JBD2_COMMAND 0x2f3264626aULL /* "jbd2/", with which the command of a thread that writes a journal begins */
-
-/* Whether the current task is the thread that writes a journal of jbd2. */
-static __always_inline bool is_jbd2(void)
-{
-	struct task_struct *task = current_task();
-	struct iotr_command command = {};
-
-	if (!(FOLLOW(task, flags) & PF_KTHREAD))
-		return false;
-	task_command(task, &command);
-	return (*(const __u64 *)command.text & ((1ULL << JBD2_LENGTH * 8) - 1)) == JBD2_COMMAND;
-}
-
-/* Whether a bio writes the log of XFS. */
-static __always_inline bool is_xfs_log(struct bio *bio)
-{
-	struct iotr_control *page = control_page();
-	__u64 end = page ? page->bio_ends[IOTR_BIO_XFS_LOG] : 0;
-
-	return end && end == ADDRESS(struct bio, bio, bi_end_io);
 }

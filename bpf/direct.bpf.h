@@ -70,11 +70,11 @@ static __always_inline __u64 address_at(__u64 where)
 
 static __noinline __u64 iocb_of_btrfs(__u64 bio, const struct iotr_control *page)
 {
-	__u64 whole = bio - page->btrfs_bio.bio, direct = page->bio_ends[IOTR_BIO_BTRFS_DIRECT];
+	__u64 whole = bio - page->btrfs.bio, direct = page->bio_ends[IOTR_BIO_BTRFS_DIRECT];
 
-	if (!direct || address_at(whole + page->btrfs_bio.end_io) != direct)
+	if (!direct || address_at(whole + page->btrfs.end_io) != direct)
 		return CARRIED_UNTOLD;
-	return iocb_of_iomap(address_at(whole + page->btrfs_bio.private));
+	return iocb_of_iomap(address_at(whole + page->btrfs.private));
 }
 
 /* The kernel's struct kiocb of direct I/O on a file, 0: it has none; CARRIED_UNTOLD: the bio is of something else. */

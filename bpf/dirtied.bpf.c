@@ -3,10 +3,10 @@
  * Who makes pages dirty, and who changes metadata that a journal writes: noted for block and for the counts by layer, and
  * attached while either is on.
  */
-#include "blockdev.bpf.h"
+#include "btrfs.bpf.h"
 #include "dirtied.bpf.h"
 #include "folio.bpf.h"
-#include "journal.bpf.h"
+#include "xfs.bpf.h"
 
 #define FOLIO_PAGES 512 /* maximum of pages of one folio that are noted */
 
@@ -76,24 +76,44 @@ static __always_inline const struct dirtier_last *dirtier_current(struct iotr_co
 	return (was[0] == is[0] && was[1] == is[1]) || dirtier_note() ? last : NULL;
 }
 
-/* ---- transactions of a journal ---- */
+/* ---- transactions ---- */
 
-/* Adds blocks for the process of a dirtier; if there is no room, it takes the place and the sum of who has fewest. */
-static __always_inline void transaction_add(struct transaction *transaction, __u32 dirtier, __u32 pid, __u32 blocks)
+/* Adds what a process changed; if there is no room, it takes the place and the sum of who changed least. */
+static __always_inline void transaction_add(struct transaction *transaction, __u32 dirtier, __u32 pid, __u32 amount)
 {
 	__u32 least = 0, at;
 
 	for (at = 0; at < TRANSACTION_TASKS; at++) {
 		if (transaction->of[at].pid == pid)
 			break;
-		if (transaction->of[at].blocks < transaction->of[least & (TRANSACTION_TASKS - 1)].blocks)
+		if (transaction->of[at].amount < transaction->of[least & (TRANSACTION_TASKS - 1)].amount)
 			least = at;
 	}
 	at = (at < TRANSACTION_TASKS ? at : least) & (TRANSACTION_TASKS - 1);
 	transaction->of[at].dirtier = dirtier;
 	transaction->of[at].pid = pid;
-	transaction->of[at].blocks += blocks;
+	transaction->of[at].amount += amount;
 }
+
+/* The current task, which has the number of a dirtier, changes something in a transaction. A global function. */
+__noinline int transaction_note(__u64 key, __u64 number, __u32 dirtier, __u32 amount)
+{
+	struct transaction *transaction = bpf_map_lookup_elem(&transactions, &key), fresh = {};
+
+	if (!transaction || transaction->number != number) {
+		fresh.number = number;
+		bpf_map_update_elem(&transactions, &key, &fresh, BPF_ANY);
+		transaction = bpf_map_lookup_elem(&transactions, &key);
+	}
+	if (transaction)
+		transaction_add(transaction, dirtier, task_tgid(current_task()), amount);
+	return 0;
+}
+
+/* An argument of a raw tracepoint. */
+#define RAW_ARGUMENT(ctx, index) (((const __u64 *)(ctx))[index])
+
+/* ---- those of jbd2 ---- */
 
 /* The current task ends a handle. A global function. */
 __noinline int handle_ends(__u32 number, __u32 blocks)
@@ -101,28 +121,16 @@ __noinline int handle_ends(__u32 number, __u32 blocks)
 	struct iotr_control *page = control_page();
 	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
 	struct task_struct *task = current_task();
-	struct transaction *transaction, fresh = {};
 	__u64 handle, address;
 
 	if (!by || by->works_for_others || !blocks)
 		return 0;
 	handle = ADDRESS(struct task_struct, task, journal_info);
 	address = handle ? address_at(handle) : 0;
-	if (!address || transaction_number(address) != number)
-		return 0;
-	transaction = bpf_map_lookup_elem(&transactions, &address);
-	if (!transaction || transaction->number != number) {
-		fresh.number = number;
-		bpf_map_update_elem(&transactions, &address, &fresh, BPF_ANY);
-		transaction = bpf_map_lookup_elem(&transactions, &address);
-	}
-	if (transaction)
-		transaction_add(transaction, by->number, task_tgid(task), blocks);
+	if (address && transaction_number(address) == number)
+		transaction_note(number_of(address), number, by->number, blocks);
 	return 0;
 }
-
-/* An argument of a raw tracepoint. */
-#define RAW_ARGUMENT(ctx, index) (((const __u64 *)(ctx))[index])
 
 SEC("raw_tp/jbd2_handle_stats")
 int journal_handle(void *ctx)
@@ -140,6 +148,70 @@ int journal_commit(void *ctx)
 
 	bpf_map_update_elem(&commits, &tid, &committed, BPF_ANY);
 	return 0;
+}
+
+/* ---- those of XFS ---- */
+
+/* The current task ends a transaction of a log, as far as a reservation goes; the next one has another. A global function. */
+__noinline int reservation_ends(__u64 log, __u64 ticket)
+{
+	struct iotr_control *page = control_page();
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+	__u64 sequence;
+	__s32 used;
+
+	if (!by || by->works_for_others || !xfs_is_known(page))
+		return 0;
+	used = (__s32)address_at(ticket + page->xfs.ticket_whole) - (__s32)address_at(ticket + page->xfs.ticket_left);
+	sequence = xfs_sequence(page, log);
+	if (used > 0 && sequence)
+		transaction_note(xfs_key(log, sequence), sequence, by->number, used);
+	return 0;
+}
+
+SEC("raw_tp/xfs_log_ticket_regrant")
+int xfs_regrant(void *ctx)
+{
+	return reservation_ends(number_of(RAW_ARGUMENT(ctx, 0)), number_of(RAW_ARGUMENT(ctx, 1)));
+}
+
+SEC("raw_tp/xfs_log_ticket_ungrant")
+int xfs_ungrant(void *ctx)
+{
+	return reservation_ends(number_of(RAW_ARGUMENT(ctx, 0)), number_of(RAW_ARGUMENT(ctx, 1)));
+}
+
+/* The current task is the first one that changes something in a buffer for a checkpoint. A global function. */
+__noinline int buffer_changes(__u64 buffer)
+{
+	struct iotr_control *page = control_page();
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+
+	if (by && !by->works_for_others && buffer)
+		spilled_put(buffer, 0, by->number, true);
+	return 0;
+}
+
+SEC("raw_tp/xfs_buf_item_pin")
+int xfs_buffer(void *ctx)
+{
+	struct iotr_control *page = control_page();
+
+	if (!xfs_is_known(page))
+		return 0;
+	return buffer_changes(number_of(address_at(RAW_ARGUMENT(ctx, 0) + page->xfs.buffer_item_buffer)));
+}
+
+SEC("raw_tp/xfs_inode_pin")
+int xfs_inode(void *ctx)
+{
+	struct iotr_control *page = control_page();
+	__u64 item;
+
+	if (!xfs_is_known(page))
+		return 0;
+	item = address_at(RAW_ARGUMENT(ctx, 0) + page->xfs.inode_item);
+	return item ? buffer_changes(number_of(address_at(item + page->xfs.item_buffer))) : 0;
 }
 
 /* ---- pages ---- */
@@ -162,28 +234,53 @@ __noinline int dirtied_note_rest(__u64 mapping, __u64 index, __u32 number, __u32
 }
 
 /*
- * Notes pages that the current task made dirty. What the thread of a journal makes dirty is of who did most for the
- * transaction: it hands over the metadata that it has written to its log. What another kernel thread makes dirty again
- * before it is written, as it cannot be written yet, stays that of who made it dirty. A global function.
+ * The number of the process for which a kernel thread makes a page of metadata dirty; 0: it is not metadata, or that is not
+ * known. The thread of a journal hands over what it has written to its log. A global function.
+ */
+__noinline __u32 dirtied_for(__u64 mapping)
+{
+	__u64 inode = ADDRESS(struct address_space, mapping, host);
+	struct iotr_control *page = control_page();
+
+	if (!page)
+		return 0;
+	if (is_btrfs_metadata(number_of(inode)))
+		return transaction_cause(mapping, btrfs_transaction(page, inode));
+	return disk_is_held(inode) ? journal_cause() : 0;
+}
+
+/* A process that changes metadata of btrfs does something for the transaction. A global function. */
+__noinline int dirtied_metadata(__u64 mapping, __u32 number, __u32 pages)
+{
+	struct iotr_control *page = control_page();
+	__u64 inode, transaction;
+
+	if (!page || !page->btrfs.generation) /* there is no btrfs */
+		return 0;
+	inode = ADDRESS(struct address_space, mapping, host);
+	transaction = is_btrfs_metadata(number_of(inode)) ? btrfs_transaction(page, inode) : 0;
+	return transaction ? transaction_note(mapping, transaction, number, pages) : 0;
+}
+
+/*
+ * Notes pages that the current task made dirty. What another kernel thread than that of a journal makes dirty again before it is
+ * written, as it cannot be written yet, stays that of who made it dirty. A global function.
  */
 __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 {
 	struct iotr_control *page = control_page();
 	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
-	bool works_for_others;
-	__u32 number = 0;
+	__u32 number, self;
 
 	if (!page || !by)
 		return 0;
-	works_for_others = by->works_for_others;
-	if (works_for_others && disk_is_held(ADDRESS(struct address_space, mapping, host)))
-		number = journal_cause();
-	if (number)
-		works_for_others = false;
+	self = number = by->number;
+	if (!by->works_for_others)
+		dirtied_metadata(mapping, number, pages);
 	else
-		number = by->number;
-	if (works_for_others)
-		return dirtied_note_rest(mapping, index, number, pages);
+		number = dirtied_for(mapping);
+	if (!number)
+		return dirtied_note_rest(mapping, index, self, pages);
 	if (pages > FOLIO_PAGES)
 		pages = FOLIO_PAGES;
 	return dirtied_put_all(mapping, index, number, pages);

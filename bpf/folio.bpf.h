@@ -38,6 +38,14 @@ static __always_inline __u64 folio_index(__u64 folio)
 	return READ(struct page___510, folio, index);
 }
 
+/* What the file system keeps with a folio. */
+static __always_inline __u64 folio_private(__u64 folio)
+{
+	if (HAS_FOLIO)
+		return ADDRESS(struct folio, folio, private);
+	return READ(struct page, folio, private);
+}
+
 /* The flags are the low half of the first word, whose name differs between kernels. */
 static __always_inline __u64 folio_flags(__u64 folio)
 {

@@ -41,6 +41,7 @@ struct super_block {
 	struct file_system_type *s_type;
 	struct dentry *s_root;
 	struct mount *s_mounts;
+	void *s_fs_info;
 };
 
 struct inode {
@@ -238,11 +239,13 @@ struct address_space {
 struct page {
 	unsigned long compound_head;
 	struct address_space *mapping;
+	unsigned long private;
 };
 
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
+	void *private;
 	unsigned int _nr_pages;
 };
 

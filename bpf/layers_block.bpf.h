@@ -7,6 +7,7 @@
 
 #include "blockdev.bpf.h"
 #include "layers_account.bpf.h"
+#include "own_writes.bpf.h"
 #include "tally.bpf.h"
 
 #define LAYER_BIOS     8192 /* that are queued, at most; LRU, as no hook removes merged ones */
@@ -54,12 +55,14 @@ static __always_inline __u32 layer_of_bio(struct bio *bio, __u32 flags, __u64 by
 	bool reads = (flags & REQUEST_OPERATION) == REQUEST_READ;
 	bool meta = flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
 	bool regular = inode && (READ(struct inode, inode, i_mode) & S_IFMT) == S_IFREG;
+	__u32 own;
 
 	if (by == CARRIED_BUFFER || by >= CARRIED_LAST || (regular && !meta))
 		return reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE;
-	if (!reads && !regular && (is_jbd2() || is_xfs_log(bio)))
+	own = reads || regular ? OWN_NOTHING : own_writes(number_of((__u64)bio), 0);
+	if (own_is_log(own))
 		return IOTR_LAYER_FS_JOURNAL_WRITE;
-	if (meta || (!reads && !regular && disk_is_held(inode)))
+	if (meta || own)
 		return reads ? IOTR_LAYER_FS_METADATA_READ : IOTR_LAYER_FS_METADATA_WRITE;
 	if (inode)
 		return reads ? IOTR_LAYER_FS_READ : IOTR_LAYER_FS_WRITE;

@@ -200,15 +200,30 @@ enum iotr_bio_end {
 	IOTR_BIO_BTRFS_OLD, /* the same, up to 5.19 */
 	IOTR_BIO_BTRFS_DIRECT, /* btrfs's own function for direct I/O, stored in struct btrfs_bio */
 	IOTR_BIO_XFS_LOG, /* a write of the log of xfs */
+	IOTR_BIO_XFS_BUFFER, /* a buffer of metadata of xfs */
 	IOTR_BIO_ENDS,
 };
 
-/* Byte offsets in struct btrfs_bio. The daemon finds them, as btrfs may be loaded after the programs. */
-struct iotr_btrfs_bio {
-	__u32 end_io;
+/* Byte offsets in structs of btrfs. The daemon finds them, as btrfs may be loaded after the programs. */
+struct iotr_btrfs {
+	__u32 end_io;	  /* three of struct btrfs_bio, valid when bio_ends has an address for btrfs */
 	__u32 private;
 	__u32 bio;
+	__u32 log_index;  /* of struct extent_buffer; 0: not known */
+	__u32 generation; /* of struct btrfs_fs_info; 0: not known */
 	__u32 unused;
+};
+
+/* Byte offsets in structs of XFS, which may be a module's; all 0: they are not known. None is of a first member. */
+struct iotr_xfs {
+	__u32 iclog_log;	 /* ic_log of struct xlog_in_core */
+	__u32 log_cil;		 /* l_cilp of struct xlog */
+	__u32 cil_sequence;	 /* xc_current_sequence of struct xfs_cil */
+	__u32 ticket_left;	 /* t_curr_res of struct xlog_ticket */
+	__u32 ticket_whole;	 /* t_unit_res of the same */
+	__u32 buffer_item_buffer; /* bli_buf of struct xfs_buf_log_item */
+	__u32 inode_item;	 /* i_itemp of struct xfs_inode */
+	__u32 item_buffer;	 /* li_buf of struct xfs_log_item, which the log item of an inode begins with */
 };
 
 /* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */
@@ -253,8 +268,9 @@ struct iotr_control {
 	__u8 own_hints[IOTR_HINTS]; /* by the low bits of a PID: 0 if no process of iotracer has such a PID */
 	__u8 block_operation[256]; /* by the kernel's REQ_OP_*: enum iotr_block_operation */
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
-	struct iotr_btrfs_bio btrfs_bio; /* valid when bio_ends has an address for btrfs */
+	struct iotr_btrfs btrfs;
 	struct iotr_loop_device loop;
+	struct iotr_xfs xfs;
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */

@@ -2,6 +2,7 @@
 #include "probes/bio_ends.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_BTRFS_OLD] = "btrfs_end_bio",
 	[IOTR_BIO_BTRFS_DIRECT] = "btrfs_dio_end_io",
 	[IOTR_BIO_XFS_LOG] = "xlog_bio_end_io",
+	[IOTR_BIO_XFS_BUFFER] = "xfs_buf_bio_end_io",
 };
 
 /* Reads "ffffffff81766530 T iomap_dio_bio_end_io", with the module's name at the end if any. The first match counts. */
@@ -38,67 +40,99 @@ static void line_take(uint64_t ends[static IOTR_BIO_ENDS], const char *line)
 			ends[i] = address;
 }
 
-static int members_find(const struct btf *btf, struct iotr_btrfs_bio *ret)
-{
-	int type = btf__find_by_name_kind(btf, "btrfs_bio", BTF_KIND_STRUCT);
-	int end_io = type < 0 ? type : member_offset(btf, (uint32_t)type, "end_io", NULL);
-	int private = type < 0 ? type : member_offset(btf, (uint32_t)type, "private", NULL);
-	int bio = type < 0 ? type : member_offset(btf, (uint32_t)type, "bio", NULL);
+/* Members whose offsets programs are told, in the order in which they are; `offset` is where in the control page. */
+struct member {
+	const char *type, *name;
+	size_t offset;
+};
 
-	if (end_io < 0 || private < 0 || bio < 0)
-		return -ENOENT;
-	*ret = (struct iotr_btrfs_bio){
-		.end_io = (uint32_t)end_io,
-		.private = (uint32_t)private,
-		.bio = (uint32_t)bio,
-	};
+#define MEMBER(type, name, field) { #type, #name, offsetof(struct iotr_control, field) }
+
+static const struct member btrfs_bio[] = {
+	MEMBER(btrfs_bio, end_io, btrfs.end_io),
+	MEMBER(btrfs_bio, private, btrfs.private),
+	MEMBER(btrfs_bio, bio, btrfs.bio),
+};
+
+static const struct member btrfs_metadata[] = {
+	MEMBER(extent_buffer, log_index, btrfs.log_index),
+	MEMBER(btrfs_fs_info, generation, btrfs.generation),
+};
+
+static const struct member loop[] = {
+	MEMBER(loop_device, lo_offset, loop.offset),
+	MEMBER(loop_device, lo_flags, loop.flags),
+	MEMBER(loop_device, lo_backing_file, loop.file),
+};
+
+static const struct member xfs[] = {
+	MEMBER(xlog_in_core, ic_log, xfs.iclog_log),
+	MEMBER(xlog, l_cilp, xfs.log_cil),
+	MEMBER(xfs_cil, xc_current_sequence, xfs.cil_sequence),
+	MEMBER(xlog_ticket, t_curr_res, xfs.ticket_left),
+	MEMBER(xfs_buf_log_item, bli_buf, xfs.buffer_item_buffer),
+	MEMBER(xfs_inode, i_itemp, xfs.inode_item),
+	MEMBER(xfs_log_item, li_buf, xfs.item_buffer),
+	MEMBER(xlog_ticket, t_unit_res, xfs.ticket_whole),
+};
+
+enum { MEMBERS = sizeof(xfs) / sizeof(xfs[0]) }; /* of one group, at most */
+
+/* What is told as a whole or not at all. Programs look at the last one to see whether it is. */
+static const struct group {
+	const char *module; /* which they are of where the kernel does not have it built in */
+	const struct member *members;
+	size_t count;
+} groups[] = {
+	{ "btrfs", btrfs_bio, sizeof(btrfs_bio) / sizeof(btrfs_bio[0]) },
+	{ "btrfs", btrfs_metadata, sizeof(btrfs_metadata) / sizeof(btrfs_metadata[0]) },
+	{ "loop", loop, sizeof(loop) / sizeof(loop[0]) },
+	{ "xfs", xfs, sizeof(xfs) / sizeof(xfs[0]) },
+};
+
+static int members_find(const struct btf *btf, const struct group *group, uint32_t offsets[static MEMBERS])
+{
+	for (size_t i = 0; i < group->count; i++) {
+		int type = btf__find_by_name_kind(btf, group->members[i].type, BTF_KIND_STRUCT);
+		int offset = type < 0 ? type : member_offset(btf, (uint32_t)type, group->members[i].name, NULL);
+
+		if (offset < 0)
+			return -ENOENT;
+		offsets[i] = (uint32_t)offset;
+	}
 	return 0;
 }
 
-/* Looks in the kernel's BTF, or in that of the module btrfs, which is split BTF on top of the kernel's. */
-static int btrfs_find(const struct btf *kernel, struct iotr_btrfs_bio *ret)
+/* Looks in the kernel's BTF, or in that of the module, which is split BTF on top of the kernel's. */
+static int group_find(const struct btf *kernel, const struct group *group, uint32_t offsets[static MEMBERS])
 {
 	struct btf *module;
-	int r = members_find(kernel, ret);
+	int r = members_find(kernel, group, offsets);
 
 	if (r == 0)
 		return 0;
-	module = btf__load_module_btf("btrfs", (struct btf *)kernel);
+	module = btf__load_module_btf(group->module, (struct btf *)kernel);
 	if (!module)
 		return -ENOENT;
-	r = members_find(module, ret);
+	r = members_find(module, group, offsets);
 	btf__free(module);
 	return r;
 }
 
-static int loop_members_find(const struct btf *btf, struct iotr_loop_device *ret)
+static uint32_t *member_told(struct iotr_control *page, const struct member *member)
 {
-	int type = btf__find_by_name_kind(btf, "loop_device", BTF_KIND_STRUCT);
-	int file = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_backing_file", NULL);
-	int offset = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_offset", NULL);
-	int flags = type < 0 ? type : member_offset(btf, (uint32_t)type, "lo_flags", NULL);
-
-	if (file < 0 || offset < 0 || flags < 0)
-		return -ENOENT;
-	*ret = (struct iotr_loop_device){
-		.file = (uint32_t)file,
-		.offset = (uint32_t)offset,
-		.flags = (uint32_t)flags,
-	};
-	return 0;
+	return (uint32_t *)((char *)page + member->offset);
 }
 
-/* The same, for loop devices. Where the module's BTF is not known, they stay unknown. */
-static void loop_find(const struct btf *kernel, struct iotr_loop_device *ret)
+/* Offsets that are known already do not change. */
+static void group_tell(const struct btf *kernel, const struct group *group, struct iotr_control *page)
 {
-	struct btf *module;
+	uint32_t offsets[MEMBERS];
 
-	if (ret->file || loop_members_find(kernel, ret) == 0)
+	if (*member_told(page, &group->members[group->count - 1]) || group_find(kernel, group, offsets) < 0)
 		return;
-	module = btf__load_module_btf("loop", (struct btf *)kernel);
-	if (module)
-		loop_members_find(module, ret);
-	btf__free(module);
+	for (size_t i = 0; i < group->count; i++)
+		__atomic_store_n(member_told(page, &group->members[i]), offsets[i], __ATOMIC_SEQ_CST);
 }
 
 uint64_t bio_ends_version(void)
@@ -121,12 +155,12 @@ uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page)
 
 	while (file && getline(&line, &size, file) > 0)
 		line_take(ends, line);
-	/* The address is set last, so that running programs never see it before the offsets of the members. */
-	__atomic_store_n(&page->bio_ends[IOTR_BIO_BTRFS], 0, __ATOMIC_SEQ_CST);
-	if (btrfs_find(kernel, &page->btrfs_bio) < 0)
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		group_tell(kernel, &groups[i], page);
+	if (!page->btrfs.bio)
 		ends[IOTR_BIO_BTRFS] = 0;
+	/* The addresses are set last, so that running programs never see one before the offsets of the members. */
 	for (size_t i = 0; i < IOTR_BIO_ENDS; i++)
 		__atomic_store_n(&page->bio_ends[i], ends[i], __ATOMIC_SEQ_CST);
-	loop_find(kernel, &page->loop);
 	return version;
 }

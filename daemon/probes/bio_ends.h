@@ -8,7 +8,7 @@
 #include "control.h"
 
 /*
- * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs_bio and page->loop from BTF.
+ * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs, page->loop and page->xfs from BTF.
  * Returns a version to compare with bio_ends_version(): btrfs, XFS and loop are mostly modules, loaded when the first one is
  * used, after which this is to be done again.
  */

@@ -303,6 +303,16 @@ bool control_page_loops_known(struct probes *probes)
 	return probes_page(probes)->loop.file;
 }
 
+bool control_page_logs_known(struct probes *probes)
+{
+	const struct iotr_control *page = probes_page(probes);
+	bool btrfs;
+
+	control_page_modules(probes);
+	btrfs = page->bio_ends[IOTR_BIO_BTRFS] || page->bio_ends[IOTR_BIO_BTRFS_OLD];
+	return (!page->bio_ends[IOTR_BIO_XFS_LOG] || page->xfs.ticket_whole) && (!btrfs || page->btrfs.generation);
+}
+
 uint64_t control_page_forgotten(struct probes *probes)
 {
 	return __atomic_load_n(&probes_page(probes)->dirtied_forgotten, __ATOMIC_RELAXED);

@@ -42,6 +42,9 @@ uint64_t control_page_unfollowed(struct probes *probes, unsigned int session);
 /* Whether the kernel's types tell which file a loop device has; not before its module is loaded. */
 bool control_page_loops_known(struct probes *probes);
 
+/* Whether they tell for whom XFS and btrfs write their logs, as far as these are loaded. */
+bool control_page_logs_known(struct probes *probes);
+
 /* Pages whose dirtier was forgotten before they were seen written, since the daemon's start: see bpf/dirtied.bpf.h. */
 uint64_t control_page_forgotten(struct probes *probes);
 

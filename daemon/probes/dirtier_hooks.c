@@ -14,6 +14,12 @@ static const struct {
 	  { "jbd2_handle_stats", "the kernel refuses jbd2_handle_stats, so for whom a journal writes is not known" } },
 	{ "journal_commit", NULL, false,
 	  { "jbd2_start_commit", "the kernel refuses jbd2_start_commit, so for whom a journal writes is not known" } },
+	{ "xfs_regrant", NULL, false,
+	  { "xfs_log_ticket_regrant", "the kernel refuses xfs_log_ticket_regrant, so for whom XFS writes its log is not known" } },
+	{ "xfs_ungrant", NULL, false,
+	  { "xfs_log_ticket_ungrant", "the kernel refuses xfs_log_ticket_ungrant, so for whom XFS writes its log is not known" } },
+	{ "xfs_buffer", "xfs_inode", false,
+	  { "xfs_buf_item_pin", "the kernel refuses xfs_buf_item_pin and xfs_inode_pin, so for whom XFS writes metadata is not known" } },
 	{ "bio_remap__3", "bio_remap__4", true,
 	  { "block_bio_remap", "the kernel lacks or refuses block_bio_remap, so what its threads pass on for stacked devices is of unknown "
 			       "processes" } },

@@ -44,7 +44,7 @@ static struct json_object *check(struct json_object *checks, const char *name, b
 static void check_capabilities(struct probes *probes, size_t attached, struct json_object *checks)
 {
 	const struct kernel *kernel = probes_kernel(probes);
-	bool loops = control_page_loops_known(probes);
+	bool loops = control_page_loops_known(probes), logs = control_page_logs_known(probes);
 	char detail[256];
 	struct utsname host;
 
@@ -59,6 +59,9 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 	check(checks, "loop devices", loops,
 	      loops ? "what their threads write is of who wrote to them" :
 		      "the kernel's types do not tell their files: what their threads write to these is nobody's");
+	check(checks, "logs of file systems", logs,
+	      logs ? "what is written to them is of who changed most" :
+		     "the kernel's types do not tell those of XFS or btrfs: for whom these write their metadata is not known");
 	snprintf(detail, sizeof(detail), "%zu", attached);
 	check(checks, "programs attached", true, detail);
 	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(probes) / 1048576.0);

@@ -179,6 +179,12 @@ bool control_page_loops_known(struct probes *probes)
 	return true;
 }
 
+bool control_page_logs_known(struct probes *probes)
+{
+	(void)probes;
+	return true;
+}
+
 uint64_t control_page_forgotten(struct probes *probes)
 {
 	(void)probes;

@@ -226,3 +226,18 @@ static __always_inline __u32 bucket_of(__u64 ns)
 	}
 	return (bucket + (ns >> 1)) & (IOTR_LAYER_BUCKETS - 1);
 }
+
+/* Counts the latency of an operation that ends now, where programs in interrupts may do so on this CPU. A global function. */
+__noinline int latency_ends(__u32 index, __u32 layer, __u64 begin_ns)
+{
+	struct iotr_layer_counts *counts = counts_of(index);
+	__u64 latency = bpf_ktime_get_ns() - begin_ns, timed = layer;
+	__u32 bucket = bucket_of(latency);
+
+	asm volatile("" : "+r"(timed)); /* older verifiers lose the bounds of a number that is copied before they are known */
+	if (!counts || !begin_ns || timed >= IOTR_LAYER_TIMED)
+		return 0;
+	__sync_fetch_and_add(&counts->latency_ns[timed], latency);
+	__sync_fetch_and_add(&counts->latency[timed][bucket], 1);
+	return 0;
+}

@@ -17,11 +17,16 @@
 
 #define NO_LAYER 0xffffffffU
 
+/* What a bio counted for, as a number: the index of an account, and the layer. NO_LAYER: for none. */
+#define COUNTED(account, layer) ((account) << 8 | (layer))
+
 struct layer_bio {
 	struct layer_origin origin;
 	__u64 begin_ns;
 	__u64 sector;
 	__u64 bytes;
+	__u32 counted; /* see COUNTED() */
+	__u32 pad;
 };
 
 struct layer_request {
@@ -93,47 +98,48 @@ static __always_inline struct layer_origin origin_of_dirtier(__u32 number)
 	return origin;
 }
 
-/* Counts what one of the tallied processes made dirty. A global function. */
-__noinline int tallied_count(__u32 at, __u32 device, __u32 operations, __u64 bytes)
+/* Counts what one of the tallied processes made dirty. Returns the index of the account. A global function. */
+__noinline __u32 tallied_count(__u32 at, __u32 device, __u32 operations, __u64 bytes)
 {
 	__u32 which = TALLY_LAYERS, index;
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
 	struct layer_origin origin;
 
 	if (!tally || at >= TALLIED_MAX)
-		return 0;
+		return IOTR_LAYER_OTHER;
 	origin = origin_of_dirtier(tally->of[at].dirtier);
 	index = account_of(&origin, device);
 	COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, operations, bytes);
-	return 0;
+	return index;
 }
 
 /*
  * Counts a bio of write-back of a file's data, which was tallied, for those who made its pages dirty: the operation for the
- * first of them, and for the current process what nobody is known of. A global function.
+ * first of them, and for the current process what nobody is known of. Returns the account of the operation. A global function.
  */
-__noinline int write_back_count(__u64 bytes, __u32 device)
+__noinline __u32 write_back_count(__u64 bytes, __u32 device)
 {
-	__u32 which = TALLY_LAYERS, index, operations = 1;
+	__u32 which = TALLY_LAYERS, index, first = IOTR_LAYER_OTHER, operations = 1;
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &which);
 
 	if (!tally)
-		return 0;
+		return first;
 	for (__u32 at = 0; at < TALLIED_MAX && at < tally->head.count; at++) {
 		__u64 part = tally->of[at].pages * PAGE_SIZE;
 
 		/* The last page may be in use in part, and of a large bio not all pages are looked at. */
 		if (part > bytes || (at + 1 == tally->head.count && !tally->head.unknown && !tally->head.others))
 			part = bytes;
-		tallied_count(at, device, operations, part);
+		index = tallied_count(at, device, operations, part);
+		first = operations ? index : first;
 		bytes -= part;
 		operations = 0;
 	}
 	if (!bytes)
-		return 0;
+		return first;
 	index = tally->head.others && !tally->head.unknown ? IOTR_LAYER_OTHER : account_current(device);
 	COUNT_LAYER(index, IOTR_LAYER_FS_WRITE, operations, bytes);
-	return 0;
+	return operations ? index : first;
 }
 
 /* The layer of a clone: those of devices that are made of others have none, but older btrfs clones what direct I/O does. */
@@ -148,29 +154,34 @@ static __always_inline __u32 layer_of_clone(struct bio *bio, __u32 layer, __u64 
 }
 
 /*
- * Counts a bio that a file system submits, for a process. If it writes data back, that was tallied. A global function.
+ * Counts a bio that a file system submits, for a process. If it writes data back, that was tallied. Returns COUNTED(), or NO_LAYER.
+ * A global function.
  */
-__noinline int filesystem_count(__u64 address, __u32 flags, __u64 start_ns, __u32 process, __u32 own)
+__noinline __u32 filesystem_count(__u64 address, __u32 flags, __u64 start_ns, __u32 process, __u32 own)
 {
 	struct bio *bio = (struct bio *)address;
 	const struct layer_origin origin = { start_ns, process, own };
 	__u32 operation = flags & REQUEST_OPERATION, layer, device;
 	__u64 bytes = READ(struct bio, bio, bi_iter.bi_size), by, inode;
+	__u32 index;
 
 	if (operation > 1 || !bytes)
-		return 0;
+		return NO_LAYER;
 	by = carried_by(address);
 	inode = cached_inode(bio, by, operation == REQUEST_READ);
 	layer = layer_of_bio(bio, flags, by, inode);
 	if (READ(struct bio, bio, bi_flags) & BIO_CLONED)
 		layer = layer_of_clone(bio, layer, inode, operation == REQUEST_READ);
 	if (layer >= IOTR_LAYER_COUNT)
-		return 0;
+		return NO_LAYER;
 	device = device_of_bio(bio, by, inode);
-	if (layer == IOTR_LAYER_FS_WRITE && inode)
-		return write_back_count(bytes, device);
-	COUNT_LAYER(account_of(&origin, device), layer, 1, bytes);
-	return 0;
+	if (layer == IOTR_LAYER_FS_WRITE && inode) {
+		index = write_back_count(bytes, device);
+	} else {
+		index = account_of(&origin, device);
+		COUNT_LAYER(index, layer, 1, bytes);
+	}
+	return COUNTED(index, layer);
 }
 
 /* Tallies whose pages a bio writes back; false: it does something else. A global function. */
@@ -210,7 +221,8 @@ static __always_inline int bio_begins(struct bio *bio)
 
 	disk = bio_disk(bio);
 	account_current(disk); /* so that the process is known */
-	filesystem_count(number_of((__u64)bio), flags, entry.origin.start_ns, entry.origin.process, entry.origin.own);
+	entry.counted = filesystem_count(number_of((__u64)bio), flags, entry.origin.start_ns, entry.origin.process,
+					 entry.origin.own);
 	entry.begin_ns = bpf_ktime_get_ns();
 	entry.sector = READ(struct bio, bio, bi_iter.bi_sector);
 	entry.bytes = READ(struct bio, bio, bi_iter.bi_size);
@@ -244,18 +256,32 @@ static __always_inline __u32 layer_of_operation(__u32 operation, bool flushes)
 __noinline int device_count(__u32 index, __u32 layer, __u64 bytes, __u64 begin_ns, __u32 whole_and_failed)
 {
 	struct iotr_layer_counts *counts = counts_of(index);
-	__u64 latency = bpf_ktime_get_ns() - begin_ns, timed = layer;
-	__u32 bucket = bucket_of(latency);
 
 	if (!counts || layer >= IOTR_LAYER_COUNT)
 		return 0;
 	sum_add(&counts->sums[layer], whole_and_failed & 1, bytes);
 	__sync_fetch_and_add(&counts->sums[layer].errors, whole_and_failed >> 1);
-	asm volatile("" : "+r"(timed)); /* older verifiers lose the bounds of a number that is copied before they are known */
-	if (!begin_ns || !(whole_and_failed & 1) || timed >= IOTR_LAYER_TIMED)
-		return 0;
-	__sync_fetch_and_add(&counts->latency_ns[timed], latency);
-	__sync_fetch_and_add(&counts->latency[timed][bucket], 1);
+	return whole_and_failed & 1 ? latency_ends(index, layer, begin_ns) : 0;
+}
+
+/* A bio ends, or the last part of one that others were split off: with it the operation of the layer that it counted for, if any. */
+static __always_inline void bio_ends(__u64 bio, const struct layer_bio *noted)
+{
+	if (noted->counted != NO_LAYER)
+		latency_ends(noted->counted >> 8, noted->counted & 0xff, noted->begin_ns);
+	bpf_map_delete_elem(&layer_bios, &bio);
+}
+
+/* The bios that a request is made of end with it. A global function. */
+__noinline int bios_end(__u64 bio)
+{
+	for (int i = 0; i < MERGED_MAX && bio; i++) {
+		const struct layer_bio *noted = bpf_map_lookup_elem(&layer_bios, &bio);
+
+		if (noted)
+			bio_ends(bio, noted);
+		bio = ADDRESS(struct bio, bio, bi_next);
+	}
 	return 0;
 }
 
@@ -331,6 +357,8 @@ static __always_inline int request_ended(struct request *request, int error, uns
 			     whole | !!error << 1);
 	if (entry && whole)
 		bpf_map_delete_elem(&layer_requests, &key);
+	if (whole)
+		bios_end(ADDRESS(struct request, request, bio));
 	return 0;
 }
 
@@ -351,6 +379,6 @@ static __always_inline int bio_ended_at(struct bio *bio)
 	if (layer != NO_LAYER)
 		device_count(account_of(&origin, bio_disk(bio)), layer, failed ? 0 : noted->bytes, noted->begin_ns,
 			     1 | failed << 1);
-	bpf_map_delete_elem(&layer_bios, &key);
+	bio_ends(key, noted);
 	return 0;
 }

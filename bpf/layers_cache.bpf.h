@@ -164,6 +164,8 @@ __noinline int pages_added(__u64 thread, __u64 folio)
 		missed = fault_adds(index, slot, mapping, first, pages);
 	if (missed)
 		COUNT_LAYER(index, IOTR_LAYER_CACHE_MISS, missed, missed << PAGE_SHIFT_COUNT);
+	if (missed && adding == ADDS_READ)
+		slot->missed = 1;
 	if (missed && (adding == ADDS_READ || adding == ADDS_URING))
 		COUNT_LAYER(index, IOTR_LAYER_CACHE_HIT, minus(missed), minus(missed << PAGE_SHIFT_COUNT));
 	if (pages > missed)

@@ -14,6 +14,7 @@
 #define PAGE_SHIFT_COUNT 12
 
 #define O_DIRECT_FLAG 040000
+#define O_DSYNC_FLAG  010000
 #define S_IFBLK	      0060000
 #define S_DAX_FLAG    (1 << 13)
 
@@ -88,6 +89,8 @@ struct layer_thread {
 	__u32 device;
 	__u32 untimed; /* calls until the next one whose beginning is noted, which is at 0 */
 	__u32 faults;  /* it is handling a fault on the page below */
+	__u32 missed;  /* a page was added to the cache for the call whose beginning is noted */
+	__u32 pad;
 	__u64 fault_mapping;
 	__u64 fault_index;
 };
@@ -402,21 +405,42 @@ static __always_inline int call_begins(__u64 number, __u64 thread)
 		return 0;
 	}
 	slot = thread_take(thread);
-	if (slot)
+	if (slot) {
+		slot->missed = 0;
 		slot->begin_ns = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 
-/* The latency of a call that reads or writes is counted if its beginning was noted. */
-static __always_inline void call_timed(struct layer_thread *slot, struct iotr_layer_counts *counts, __u32 layer)
+/* Counts the latency of a call for the cache, if the file goes through it. A global function. */
+__noinline int cache_timed(__u32 index, __u64 file, __u32 layer, __u64 begin_ns)
 {
+	struct iotr_layer_counts *counts = counts_of(index);
+
+	if (!counts || !is_cached(file, ADDRESS(struct file, file, f_inode)))
+		return 0;
+	if (layer == IOTR_LAYER_CACHE_HIT)
+		latency_count(counts, IOTR_LAYER_CACHE_HIT, begin_ns);
+	else if (layer == IOTR_LAYER_CACHE_MISS)
+		latency_count(counts, IOTR_LAYER_CACHE_MISS, begin_ns);
+	else if (!(READ(struct file, file, f_flags) & O_DSYNC_FLAG)) /* otherwise it did not end in the cache */
+		latency_count(counts, IOTR_LAYER_CACHE_DIRTIED, begin_ns);
+	return 0;
+}
+
+/* The latency of a call that reads or writes is counted if its beginning was noted. Returns that; 0: it was not. */
+static __always_inline __u64 call_timed(struct layer_thread *slot, struct iotr_layer_counts *counts, __u32 layer)
+{
+	__u64 begin_ns = slot->begin_ns;
+
 	if (slot->untimed)
 		slot->untimed--;
-	if (!slot->begin_ns)
-		return;
-	latency_count(counts, layer, slot->begin_ns);
+	if (!begin_ns)
+		return 0;
+	latency_count(counts, layer, begin_ns);
 	slot->begin_ns = 0;
 	slot->untimed = IOTR_LAYER_TIMED_ONE - 1;
+	return begin_ns;
 }
 
 /* A call ends. `regs` are those that user space entered the kernel with, of which `di` and `bx` are two. */
@@ -425,7 +449,7 @@ static __always_inline int call_ends_at(struct pt_regs *regs, __u64 di, __u64 bx
 	struct iotr_layer_counts *counts;
 	struct layer_thread *slot;
 	struct task_struct *task;
-	__u64 file, inode;
+	__u64 file, inode, begin_ns;
 	__u32 index;
 	__u8 kind;
 	bool compat;
@@ -452,12 +476,17 @@ static __always_inline int call_ends_at(struct pt_regs *regs, __u64 di, __u64 bx
 		return 0;
 	if (kind & READS(1)) {
 		result_count(&counts->sums[IOTR_LAYER_APP_READ], result);
-		call_timed(slot, counts, IOTR_LAYER_APP_READ);
+		begin_ns = call_timed(slot, counts, IOTR_LAYER_APP_READ);
+		if (begin_ns && result > 0)
+			cache_timed(index, number_of(file), slot->missed ? IOTR_LAYER_CACHE_MISS : IOTR_LAYER_CACHE_HIT,
+				    begin_ns);
 		if (result > 0)
 			hits_count(index, number_of(file), compat ? IOTR_UNKNOWN : read_end(regs, number, result), result);
 	} else {
 		result_count(&counts->sums[IOTR_LAYER_APP_WRITE], result);
-		call_timed(slot, counts, IOTR_LAYER_APP_WRITE);
+		begin_ns = call_timed(slot, counts, IOTR_LAYER_APP_WRITE);
+		if (begin_ns && result > 0)
+			cache_timed(index, number_of(file), IOTR_LAYER_CACHE_DIRTIED, begin_ns);
 	}
 	return 0;
 }

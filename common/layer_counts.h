@@ -25,22 +25,29 @@ enum iotr_layer {
 	IOTR_LAYER_DEVICE_READ,
 	IOTR_LAYER_DEVICE_WRITE,
 	IOTR_LAYER_DEVICE_FLUSH, /* no bytes */
-	IOTR_LAYER_TIMED,
-	IOTR_LAYER_DEVICE_DISCARD = IOTR_LAYER_TIMED, /* discard, secure erase and zeroes that are not transferred */
-	/* APPLICATION by mapped files: an operation is a page fault, and its bytes are the page. */
-	IOTR_LAYER_MAP_READ,  /* faults that had to wait for a page that was not in the cache */
-	IOTR_LAYER_MAP_WRITE, /* faults that made a clean page dirty */
-	/* CACHE: an operation is a page. HIT + MISS is what read calls returned, and MISS + READAHEAD what was added. */
+	/*
+	 * CACHE: an operation is a page. HIT + MISS is what read calls returned, and MISS + READAHEAD what was added. Latencies are
+	 * those of system calls, by what the cache did for them: read calls that found all pages, those that did not, and
+	 * write calls that left what they wrote in the cache.
+	 */
 	IOTR_LAYER_CACHE_HIT,
 	IOTR_LAYER_CACHE_MISS,
-	IOTR_LAYER_CACHE_READAHEAD,
 	IOTR_LAYER_CACHE_DIRTIED, /* clean pages that were made dirty, including metadata in a block device's cache */
-	/* FILESYSTEM: bios that a file system submits, or the cache or direct I/O of a block device. */
+	/*
+	 * FILESYSTEM: bios that a file system submits, or the cache or direct I/O of a block device. Latencies are from there to
+	 * the end of the last part of the bio, and so those of all that is below.
+	 */
 	IOTR_LAYER_FS_READ, /* data */
 	IOTR_LAYER_FS_WRITE,
 	IOTR_LAYER_FS_METADATA_READ,
 	IOTR_LAYER_FS_METADATA_WRITE,
 	IOTR_LAYER_FS_JOURNAL_WRITE,
+	IOTR_LAYER_TIMED,
+	IOTR_LAYER_DEVICE_DISCARD = IOTR_LAYER_TIMED, /* discard, secure erase and zeroes that are not transferred */
+	/* APPLICATION by mapped files: an operation is a page fault, and its bytes are the page. */
+	IOTR_LAYER_MAP_READ,  /* faults that had to wait for a page that was not in the cache */
+	IOTR_LAYER_MAP_WRITE, /* faults that made a clean page dirty */
+	IOTR_LAYER_CACHE_READAHEAD,
 	IOTR_LAYER_COUNT,
 };
 
@@ -50,7 +57,7 @@ enum iotr_layer {
  */
 #define IOTR_LAYER_BUCKETS 32
 
-/* Of calls that read and write, the latency of one in so many of each thread goes into the histogram. Of others, all. */
+/* Of calls that read and write, the latency of one in so many of each thread goes into the histograms. Of others, all. */
 #define IOTR_LAYER_TIMED_ONE 32
 
 struct iotr_layer_sum {

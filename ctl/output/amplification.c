@@ -332,8 +332,11 @@ static void put_group(FILE *stream, struct json_object *group, const char *name)
 	put_total(stream, group);
 	for (size_t flow = 0; flow < FLOWS; flow++)
 		put_factor(stream, member_of(member_of(group, flows[flow]), "by_bytes"));
-	fprintf(stream, ",%llu,%llu\n", (unsigned long long)number_of(member_of(group, "read"), "from_cache_bytes"),
+	fprintf(stream, ",%llu,%llu", (unsigned long long)number_of(member_of(group, "read"), "from_cache_bytes"),
 		(unsigned long long)number_of(member_of(group, "write"), "not_back_bytes"));
+	put_latencies(stream, group, "cache");
+	put_latencies(stream, group, "filesystem");
+	putc('\n', stream);
 }
 
 void print_amplification_csv(struct json_object *reply, FILE *stream)
@@ -348,7 +351,8 @@ void print_amplification_csv(struct json_object *reply, FILE *stream)
 			"cache_bytes_read,cache_bytes_written,filesystem_bytes_read,filesystem_bytes_written,"
 			"device_bytes_read,device_bytes_written,avg_syscall_read_us,avg_syscall_write_us,"
 			"avg_block_read_us,avg_block_write_us,total_operations,"
-			"read_amplification_bytes,write_amplification_bytes,from_cache_bytes,not_back_bytes\n",
+			"read_amplification_bytes,write_amplification_bytes,from_cache_bytes,not_back_bytes,"
+			"avg_cache_read_us,avg_cache_write_us,avg_filesystem_read_us,avg_filesystem_write_us\n",
 		heading_of(reply));
 	for (size_t i = 0; i < count_of(groups); i++) {
 		struct json_object *group = json_object_array_get_idx(groups, i);

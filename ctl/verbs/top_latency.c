@@ -62,6 +62,9 @@ static void print_layer(struct json_object *all, const char *layer, const char *
 		print_bucket(json_object_array_get_idx(histogram, i), most, room, stream);
 }
 
+/* Those that have latencies. */
+static const char *const layers[] = { "application", "cache", "filesystem", "device" };
+
 static size_t print(struct live *live, struct json_object *reply, FILE *picture)
 {
 	struct json_object *all = member_of(reply, "all");
@@ -71,10 +74,10 @@ static size_t print(struct live *live, struct json_object *reply, FILE *picture)
 	room = room < BAR_MIN ? BAR_MIN : room;
 	fprintf(picture, "Latencies of %s\n",
 		iotr_format_duration(time, sizeof(time), number_of(reply, "duration_ns")));
-	print_layer(all, "application", "read", room, picture);
-	print_layer(all, "application", "write", room, picture);
-	print_layer(all, "device", "read", room, picture);
-	print_layer(all, "device", "write", room, picture);
+	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+		print_layer(all, layers[i], "read", room, picture);
+		print_layer(all, layers[i], "write", room, picture);
+	}
 	return 1;
 }
 

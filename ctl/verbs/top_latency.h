@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `top --latency`: histograms that the kernel counts, of all calls that read or write, and all requests of disks. */
+/* `top --latency`: histograms that the kernel counts, of calls that read or write, and of what file systems and disks do. */
 #pragma once
 
 #include <json-c/json.h>

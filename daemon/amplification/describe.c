@@ -63,12 +63,23 @@ static struct json_object *histogram_describe(const uint64_t *histogram)
 	return array;
 }
 
-/* NULL: nothing was timed. */
-static struct json_object *latency_describe(const uint64_t *histogram, uint64_t sum_ns)
-{
-	struct json_object *object;
-	uint64_t whole = 0;
+#define BIT(layer) (1U << IOTR_LAYER_##layer)
 
+_Static_assert(IOTR_LAYER_TIMED <= 32, "more layers than bits");
+
+/* Latencies of layers, as bits, together. NULL: nothing was timed. */
+static struct json_object *latency_describe(const struct counts *counts, uint32_t layers)
+{
+	uint64_t histogram[IOTR_LAYER_BUCKETS] = { 0 }, whole = 0, sum_ns = 0;
+	struct json_object *object;
+
+	for (size_t layer = 0; layer < IOTR_LAYER_TIMED; layer++) {
+		if (!(layers >> layer & 1))
+			continue;
+		sum_ns += counts->latency_ns[layer];
+		for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++)
+			histogram[bucket] += counts->latency[layer][bucket];
+	}
 	for (size_t bucket = 0; bucket < IOTR_LAYER_BUCKETS; bucket++)
 		whole += histogram[bucket];
 	if (!whole)
@@ -91,21 +102,26 @@ static void add_sum(struct json_object *object, const struct iotr_layer_sum *sum
 	add_u64(object, "errors", sum->errors);
 }
 
-/* The count of a layer's latencies, -1: it has none. */
-static int timed_of(enum flow flow, enum stage stage)
-{
-	if (stage == STAGE_APPLICATION)
-		return flow == FLOW_READ ? IOTR_LAYER_APP_READ : IOTR_LAYER_APP_WRITE;
-	if (stage == STAGE_DEVICE)
-		return flow == FLOW_READ ? IOTR_LAYER_DEVICE_READ : IOTR_LAYER_DEVICE_WRITE;
-	return -1;
-}
+/* The counts whose latencies are a layer's, as bits; 0: it has none. What had to wait for other layers is not the cache's. */
+static const uint32_t timed[FLOWS][STAGES] = {
+	[FLOW_READ] = {
+		[STAGE_APPLICATION] = BIT(APP_READ),
+		[STAGE_CACHE] = BIT(CACHE_HIT),
+		[STAGE_FILESYSTEM] = BIT(FS_READ) | BIT(FS_METADATA_READ),
+		[STAGE_DEVICE] = BIT(DEVICE_READ),
+	},
+	[FLOW_WRITE] = {
+		[STAGE_APPLICATION] = BIT(APP_WRITE),
+		[STAGE_CACHE] = BIT(CACHE_DIRTIED),
+		[STAGE_FILESYSTEM] = BIT(FS_WRITE) | BIT(FS_METADATA_WRITE) | BIT(FS_JOURNAL_WRITE),
+		[STAGE_DEVICE] = BIT(DEVICE_WRITE),
+	},
+};
 
 static struct json_object *stage_describe(const struct counts *counts, const struct flow_counts *flow_counts,
 					  enum flow flow, enum stage stage)
 {
 	struct json_object *object = json_object_new_object();
-	int timed = timed_of(flow, stage);
 
 	if (flow_counts->uncounted >> stage & 1) {
 		json_object_object_add(object, "operations", NULL);
@@ -114,9 +130,8 @@ static struct json_object *stage_describe(const struct counts *counts, const str
 	} else {
 		add_sum(object, &flow_counts->stages[stage]);
 	}
-	if (timed >= 0)
-		json_object_object_add(object, "latency",
-				       latency_describe(counts->latency[timed], counts->latency_ns[timed]));
+	if (timed[flow][stage])
+		json_object_object_add(object, "latency", latency_describe(counts, timed[flow][stage]));
 	json_object_object_add(object, "factor", factor_describe(factor_of_stage(flow_counts, stage)));
 	return object;
 }
@@ -168,6 +183,8 @@ static struct json_object *parts_describe(const struct counts *counts, const str
 
 		if (part)
 			add_sum(part, &counts->sums[layer]);
+		if (part && layer < IOTR_LAYER_TIMED)
+			json_object_object_add(part, "latency", latency_describe(counts, 1U << layer));
 		json_object_object_add(object, names[layer], part);
 	}
 	return object;

@@ -20,7 +20,7 @@
 #include "probes/probes.h"
 
 enum {
-	LAYERS_BYTES = 32 << 20, /* memory for accounts, at most; there is room for LAYERS_ACCOUNTS_MIN in any case */
+	LAYERS_BYTES = 56 << 20, /* memory for accounts, at most; there is room for LAYERS_ACCOUNTS_MIN in any case */
 	LAYERS_ACCOUNTS_MIN = 64,
 	LAYERS_ACCOUNTS_MAX = 2048,
 };

@@ -8,6 +8,7 @@
 #define BIT(layer) (1U << IOTR_LAYER_##layer)
 #define FILESYSTEM                                                                              \
 	(BIT(FS_READ) | BIT(FS_WRITE) | BIT(FS_METADATA_READ) | BIT(FS_METADATA_WRITE) | BIT(FS_JOURNAL_WRITE))
+#define CACHE (BIT(CACHE_HIT) | BIT(CACHE_MISS) | BIT(CACHE_DIRTIED))
 #define DEVICE (BIT(DEVICE_READ) | BIT(DEVICE_WRITE) | BIT(DEVICE_FLUSH) | BIT(DEVICE_DISCARD))
 
 /* What is not told if none of the hook's programs is attached. Two names in one row: either will do. */
@@ -19,7 +20,7 @@ static const struct {
 } needs[] = {
 	{ "sys_exit", NULL, BIT(APP_READ) | BIT(APP_WRITE) | BIT(APP_SYNC) | BIT(CACHE_HIT), false,
 	  "system calls are not counted" },
-	{ "sys_enter", NULL, BIT(APP_READ) | BIT(APP_WRITE) | BIT(APP_SYNC), true, "system calls have no latencies" },
+	{ "sys_enter", NULL, BIT(APP_READ) | BIT(APP_WRITE) | BIT(APP_SYNC) | CACHE, true, "system calls have no latencies" },
 	{ "io_uring_submit_req", "io_uring_submit_sqe", BIT(APP_READ) | BIT(APP_WRITE) | BIT(APP_SYNC), true,
 	  "requests of io_uring have no latencies" },
 	{ "mm_filemap_add_to_page_cache", NULL, BIT(CACHE_MISS) | BIT(CACHE_READAHEAD) | BIT(CACHE_HIT) | BIT(MAP_READ),
@@ -32,6 +33,7 @@ static const struct {
 	{ "block_bio_queue", NULL, DEVICE, true, "no process is known of requests" },
 	{ "block_rq_issue", NULL, DEVICE, true, "no process and no latency is known of requests" },
 	{ "block_rq_complete", NULL, DEVICE, false, "requests are not counted" },
+	{ "block_rq_complete", NULL, FILESYSTEM, true, "what file systems submit has no latencies" },
 	{ "block_bio_complete", NULL, DEVICE, true, "disks without requests are not counted" },
 	{ "sched_process_fork", NULL, 0, true, "what children of a command do is not told apart" },
 };

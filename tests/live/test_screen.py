@@ -202,7 +202,10 @@ def latency(world):
                                 stdout=subprocess.PIPE, text=True)
         timed = {}
         while not timed:
-            timed = json.loads(view.stdout.readline())['all']['read']['application']['latency'] or {}
+            reply = json.loads(view.stdout.readline())['all']
+            timed = reply['read']['application']['latency'] or {}
+        for layer in ('vfs', 'cache', 'filesystem', 'device'):  # those of vfs are the application's
+            equal(['latency' in reply[flow][layer] for flow in ('read', 'write')], [layer != 'vfs'] * 2, 'latencies of ' + layer)
         equal(world.ctl.json('list')['sessions'], [], 'sessions')
         view.send_signal(signal.SIGINT)
         view.communicate()
@@ -210,6 +213,8 @@ def latency(world):
         check(all(one['from_ns'] < one['to_ns'] for one in timed['histogram']), 'buckets', timed)
         with Terminal(world, world.ctl.command('top', '--latency', '--interval', '200ms'), 80, 24) as terminal:
             fits(terminal.shows('application read: ', ' #', 'q quit'), 80, 24)
+            terminal.resize(80, 70)
+            terminal.shows('application read: ', 'cache read: ', 'filesystem write: ', 'device write: ')
             terminal.resize(40, 10)
             terminal.shows('application read: ', ' #', 'q quit')
     for options in (['--vfs'], ['--errors'], ['--by', 'file']):

@@ -167,6 +167,42 @@ START_TEST(says_what_is_missing)
 }
 END_TEST
 
+static void put_latency(struct layers_account *account, enum iotr_layer layer, size_t bucket, uint64_t count, uint64_t sum_ns)
+{
+	account->latency[layer][bucket] = count;
+	account->latency_ns[layer] = sum_ns;
+}
+
+/* The latencies of a layer are those of all that it is made of; reads that waited for other layers are apart. */
+START_TEST(tells_latencies)
+{
+	_cleanup_close_ int fd = rig_connect(&rig);
+	_cleanup_json_ struct json_object *reply = NULL;
+	struct layers_account *account = &fake_layers.accounts[0];
+
+	engine_set_counting(rig.engine, true);
+	json_object_put(rig_call(&rig, fd, CALL("false", "{}")));
+	put_account(4000001, "etcd", 100);
+	put_latency(account, IOTR_LAYER_FS_WRITE, 3, 2, 2000);
+	put_latency(account, IOTR_LAYER_FS_JOURNAL_WRITE, 5, 1, 3001);
+	put_latency(account, IOTR_LAYER_CACHE_HIT, 1, 4, 800);
+	put_latency(account, IOTR_LAYER_CACHE_MISS, 9, 1, 40000);
+	reply = rig_call(&rig, fd, CALL("false", "{}"));
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/write/filesystem/latency"),
+			 "{ \"timed\": 3, \"mean_ns\": 1667, \"p50_ns\": 1024, \"p99_ns\": 4096, \"histogram\": [ "
+			 "{ \"from_ns\": 512, \"to_ns\": 1024, \"operations\": 2 }, "
+			 "{ \"from_ns\": 2048, \"to_ns\": 4096, \"operations\": 1 } ] }");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/parts/journal_write/latency/mean_ns"), "3001");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/parts/data_write/latency/timed"), "2");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/read/cache/latency/mean_ns"), "200");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/parts/cache_miss/latency/timed"), "1");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/all/write/cache"),
+			 "{ \"operations\": 0, \"bytes\": 0, \"errors\": 0, \"latency\": null, \"factor\": { \"value\": 0.0000, "
+			 "\"at_least\": false } }");
+	engine_set_counting(rig.engine, false);
+}
+END_TEST
+
 /* So many may watch at once, and one more has to wait for another to end. */
 START_TEST(limits_who_watches)
 {
@@ -303,6 +339,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, counts_all_the_time_if_configured);
 	tcase_add_test(tests, says_why_it_cannot);
 	tcase_add_test(tests, says_what_is_missing);
+	tcase_add_test(tests, tells_latencies);
 	tcase_add_test(tests, limits_who_watches);
 	tcase_add_test(tests, tells_a_command_apart);
 	tcase_add_test(tests, forgets_a_command);

@@ -2,51 +2,18 @@
 #include "session/counting.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "amplification/describe.h"
-#include "amplification/process.h"
-#include "amplification/window.h"
 #include "cleanup.h"
-#include "json_add.h"
 #include "log.h"
 #include "pipeline/clocks.h"
 #include "probes/hookset.h"
-#include "probes/layers.h"
-#include "probes/loading.h"
-#include "session/json_time.h"
+#include "session/counting_private.h"
 
 #define READ_US 500000 /* between two readings: processes are found, and accounts of ended ones are free, only then */
-
-struct counting_watch {
-	struct counting_watch *next;
-	struct counting *counting;
-	struct window *window; /* NULL: that of the permanent watch is looked at */
-	counting_begun begun;  /* NULL: it was called */
-	void *userdata;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: when it began */
-	uint32_t process;  /* with which a command begins; 0: there is none */
-	uint32_t command;  /* as a bit, from when it is followed */
-	uint64_t unfollowed; /* processes of commands that could not be followed before it began */
-};
-
-struct counting {
-	struct counting_config config;
-	struct layers *layers; /* NULL: they are not loaded */
-	struct load *loading;  /* NULL: that is not under way */
-	struct processes *processes;
-	struct counting_watch *watches;
-	struct counting_watch *permanent; /* one of those, or NULL */
-	sd_event_source *timer;
-	struct loading_wait dirtied; /* for the programs that note who makes pages dirty */
-	bool waiting, attached;
-	uint32_t commands; /* that are followed, as bits */
-	size_t count; /* of the watches, but for the permanent one */
-};
 
 /* ---- what the kernel has counted ---- */
 
@@ -87,7 +54,7 @@ static void on_account(const struct layers_account *account, void *userdata)
 	processes_let_go(counting->processes, process);
 }
 
-static int read_all(struct counting *counting)
+int counting_read(struct counting *counting)
 {
 	int r = layers_read(counting->layers, on_account, counting);
 
@@ -101,7 +68,7 @@ static int read_all(struct counting *counting)
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	(void)usec;
-	read_all(userdata);
+	counting_read(userdata);
 	sd_event_source_set_time_relative(source, READ_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -115,58 +82,26 @@ static void tell(struct counting_watch *watch, const struct engine_error *error)
 	begun(error, watch->userdata);
 }
 
-_Static_assert((int)COUNTING_WATCHES_MAX < (int)LAYERS_COMMANDS_MAX, "more watches than bits of commands");
-
-/* Gives the command a bit that no other one has. */
-static int follow(struct counting_watch *watch)
-{
-	struct counting *counting = watch->counting;
-	uint32_t command = ~counting->commands & -~counting->commands;
-	struct layers_statistics statistics;
-	int r = layers_follow(counting->layers, watch->process, command);
-
-	if (r < 0)
-		return r;
-	layers_statistics(counting->layers, &statistics);
-	watch->unfollowed = statistics.unfollowed;
-	watch->command = command;
-	counting->commands |= command;
-	return 0;
-}
-
-static void leave(struct counting_watch *watch)
-{
-	struct counting *counting = watch->counting;
-
-	if (!watch->command)
-		return;
-	counting->commands &= ~watch->command;
-	processes_forget_command(counting->processes, watch->command);
-	if (counting->watches)
-		layers_leave(counting->layers, watch->command); /* otherwise the layers go, with all that is in them */
-}
-
 /* What has been counted so far is read once, and is none of the window's. */
 static void begin(struct counting *counting)
 {
-	struct counting_watch *watch = counting->watches, *next;
-	struct engine_error error = { 0 };
+	struct counting_watch *watch, *next;
 
-	for (; watch; watch = watch->next) {
+	for (watch = counting->watches; watch; watch = watch->next) {
 		if (!watch->begun || !watch->window)
 			continue;
 		watch->since_ns = clocks_mono_ns();
-		if (watch->process && follow(watch) < 0)
-			engine_fail(&error, -ESRCH, "pid", "there is no such process");
+		if (watch->process)
+			command_follow(watch);
 	}
-	read_all(counting);
+	counting_read(counting);
 	for (watch = counting->watches; watch; watch = next) {
 		next = watch->next;
 		if (!watch->begun)
 			continue;
 		if (watch->window)
 			window_begin(watch->window);
-		tell(watch, watch->process && !watch->command ? &error : NULL);
+		tell(watch, watch->process && !watch->command ? &watch->why : NULL);
 	}
 }
 
@@ -332,7 +267,7 @@ static void watch_drop(struct counting_watch *watch)
 	while (*at != watch)
 		at = &(*at)->next;
 	*at = watch->next;
-	leave(watch);
+	command_leave(watch);
 	window_free(watch->window);
 	if (!watch->counting->watches)
 		stop(watch->counting);
@@ -402,96 +337,6 @@ void counting_set_permanent(struct counting *counting, bool permanent)
 	log_error("I/O is not counted by layer: %s", strerror(-r));
 	if (counting->permanent)
 		watch_drop(TAKE(counting->permanent));
-}
-
-/* ---- what is told ---- */
-
-static void add_missing(struct json_object *object, const struct layers_missing *missing, size_t count)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *one = json_object_new_object();
-
-		add_string(one, "hook", missing[i].hook);
-		add_string(one, "reason", missing[i].why);
-		add_flag(one, "inexact", missing[i].inexact);
-		json_object_array_add(array, one);
-	}
-	json_object_object_add(object, "missing", array);
-}
-
-/* Those that are not counted at all. */
-static uint32_t layers_of(const struct layers_missing *missing, size_t count)
-{
-	uint32_t layers = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!missing[i].inexact)
-			layers |= missing[i].layers;
-	return layers;
-}
-
-/* What waits in the page cache for being written, by the kernel's own count. */
-static uint64_t dirty_bytes(void)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
-	uint64_t sum = 0, kib;
-	int found = 0;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Dirty: %" SCNu64, &kib) == 1 || sscanf(line, "Writeback: %" SCNu64, &kib) == 1) {
-			sum += kib * 1024;
-			found++;
-		}
-	return found == 2 ? sum : UINT64_MAX;
-}
-
-static void add_statistics(struct json_object *object, const struct counting_watch *watch)
-{
-	struct layers_statistics statistics;
-
-	layers_statistics(watch->counting->layers, &statistics);
-	if (watch->command)
-		add_u64(object, "unfollowed", statistics.unfollowed - watch->unfollowed);
-	add_u64(object, "timed_one_in", IOTR_LAYER_TIMED_ONE);
-	add_u64(object, "missed", statistics.missed);
-}
-
-int counting_look(struct counting_watch *watch, const struct group_wish *wished, size_t count, struct json_object **ret)
-{
-	struct group_wish wish = *wished;
-	struct counting *counting = watch->counting;
-	const struct counting_watch *seen = watch->window ? watch : counting->permanent;
-	struct surroundings surroundings = { .dirty_bytes = dirty_bytes() };
-	const struct layers_missing *missing = NULL;
-	struct group_list list;
-	struct json_object *object;
-	size_t missing_count;
-	int r;
-
-	if (!seen || !counting->attached)
-		return -ENOENT;
-	wish.command = watch->command;
-	r = read_all(counting);
-	if (r >= 0)
-		r = group_window(seen->window, &wish, &list);
-	if (r < 0)
-		return r;
-	missing_count = layers_missing(counting->layers, &missing);
-	object = json_object_new_object();
-	add_mono_time(object, "since", seen->since_ns);
-	add_u64(object, "duration_ns", clocks_mono_ns() - seen->since_ns);
-	add_string(object, "by", group_by_name(wish.by));
-	surroundings.missing = layers_of(missing, missing_count);
-	describe_groups(&list, &wish, count, &surroundings, object);
-	add_missing(object, missing, missing_count);
-	add_statistics(object, watch);
-	add_flag(object, "whole", window_whole(seen->window));
-	group_list_done(&list);
-	*ret = object;
-	return 0;
 }
 
 /* ---- life ---- */

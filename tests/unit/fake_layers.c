@@ -62,8 +62,8 @@ int layers_read(struct layers *layers, layers_handler handler, void *userdata)
 int layers_follow(struct layers *layers, uint32_t process, uint32_t command)
 {
 	(void)layers;
-	if (fake_layers.gone)
-		return -ESRCH;
+	if (fake_layers.follow_error)
+		return fake_layers.follow_error;
 	fake_layers.followed = process;
 	fake_layers.commands |= command;
 	return 0;

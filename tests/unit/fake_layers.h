@@ -16,7 +16,7 @@ struct fake_layers {
 	const char *refused;	       /* why the programs cannot be loaded; NULL: they can */
 	uint32_t followed;	       /* a process of a command */
 	uint32_t commands;	       /* that it is of, as bits */
-	bool gone;		       /* there is no such process */
+	int follow_error;	       /* negative errno: why no process can be followed; 0: it can */
 	unsigned int loaded;	       /* how often they were */
 	bool attached;
 };

@@ -2,6 +2,7 @@
 /* The Amplification method: it is counted while somebody watches, and otherwise only by the configuration. */
 #include "rig.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -299,11 +300,27 @@ START_TEST(says_that_a_command_is_gone)
 	_cleanup_close_ int fd = -1;
 	_cleanup_json_ struct json_object *reply = NULL;
 
-	fake_layers.gone = true;
+	fake_layers.follow_error = -ESRCH;
 	fd = open_call(CALL("true", "{\"pid\":4000002}"));
 	reply = rig_receive(&rig, fd);
 	ck_assert_str_eq(rig_error(reply), VARLINK_INVALID_PARAMETER);
 	ck_assert_str_eq(rig_parameter(reply, "parameter"), "pid");
+}
+END_TEST
+
+/* A process that exists is not said to be gone. */
+START_TEST(says_why_a_command_is_not_followed)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_json_ struct json_object *reply = NULL;
+
+	fake_layers.follow_error = -E2BIG;
+	fd = open_call(CALL("true", "{\"pid\":4000002}"));
+	reply = rig_receive(&rig, fd);
+	ck_assert_str_eq(rig_error(reply), IOTR_NO_HOOK);
+	ck_assert_str_eq(rig_parameter(reply, "reason"),
+			 "the kernel does not let the processes of a command be followed: Argument list too long");
+	ck_assert_uint_eq(fake_layers.commands, 0);
 }
 END_TEST
 
@@ -345,6 +362,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, forgets_a_command);
 	tcase_add_test(tests, ends_a_command_at_once);
 	tcase_add_test(tests, says_that_a_command_is_gone);
+	tcase_add_test(tests, says_why_a_command_is_not_followed);
 	tcase_add_loop_test(tests, refuses, 0, sizeof(cases) / sizeof(cases[0]));
 }
 

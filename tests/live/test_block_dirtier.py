@@ -60,9 +60,7 @@ def by_its_own_fsync(world):
         os.close(descriptor)
     with world.session('--block') as session:
         child = Child(world, act)
-    found = ground.writes(session, path)
-    equal(size(found), 64 * PAGE, 'bytes')
-    charged(found, child, 'submitter', 'rows')
+    charged(ground.writes(session, path), child, 'submitter', 64)
 
 
 @test
@@ -72,9 +70,7 @@ def by_another_fsync(world):
     with world.session('--block') as session:
         child = Child(world, lambda: write(path, 64))
         world.command('sync', path)
-    found = ground.writes(session, path)
-    equal(size(found), 64 * PAGE, 'bytes')
-    charged(found, child, 'dirtier', 'rows')
+    charged(ground.writes(session, path), child, 'dirtier', 64)
 
 
 @test
@@ -92,8 +88,7 @@ def filters(world):
         world.command('sync', mine)  # one by one, so that no request has pages of both
         world.command('sync', other)
     for session in (sessions[0], sessions[3]):
-        charged(ground.writes(session, mine), child, 'dirtier', 'rows')
-        equal(size(ground.writes(session, mine)), 64 * PAGE, 'bytes')
+        charged(ground.writes(session, mine), child, 'dirtier', 64)
         equal(ground.writes(session, other), [], 'rows of another process')
     equal(size(ground.writes(sessions[1], mine)), 64 * PAGE, 'bytes by path')
     equal(size(ground.writes(sessions[2], other)), 32 * PAGE, 'bytes of the other command')
@@ -181,7 +176,7 @@ def loop(world):
     for ground, name in ((above, path), (below, image)):
         found = [row for row in ground.writes(session, name) if row['pid'] == str(child.pid)]
         check(64 * PAGE <= size(found) <= 80 * PAGE, '%s: %d bytes' % (name, size(found)), *ground.writes(session, name))
-        charged([row for row in found if row['attribution'] != 'shared'], child, 'dirtier', 'rows of ' + name)
+        charged([row for row in found if row['attribution'] != 'shared'], child, 'dirtier', what='rows of ' + name)
 
 
 @test
@@ -192,9 +187,7 @@ def loop_in_memory(world):
     with world.session('--block') as session:
         child = Child(world, lambda: write(path, 64))
         world.command('sync', path)
-    found = ground.writes(session, path)
-    equal(size(found), 64 * PAGE, 'bytes')
-    charged(found, child, 'dirtier', 'rows')
+    charged(ground.writes(session, path), child, 'dirtier', 64)
 
 
 def stacked(world, device, below, shares):
@@ -204,9 +197,7 @@ def stacked(world, device, below, shares):
     with world.session('--block') as session:
         child = Child(world, lambda: write(path, 256))
         world.command('sync', path)
-    found = ground.writes(session, path)
-    equal(size(found), 256 * PAGE, 'bytes of the stacked device')
-    charged(found, child, 'dirtier', 'rows of the stacked device')
+    charged(ground.writes(session, path), child, 'dirtier', 256, 'rows of the stacked device')
     numbers = [device_number(loop_device) for loop_device in below]
     found = [row for row in session.rows('block') if row['operation'] == 'WRITE' and row['device'] in numbers]
     of_child = [row for row in found if row['pid'] == str(child.pid) and row['attribution'] in ('dirtier', 'shared')]

@@ -100,7 +100,9 @@ def write(path, pages, first=0, byte=b'd'):
     os.close(descriptor)
 
 
-def charged(found, child, attribution, what):
-    """All rows are the process's."""
+def charged(found, child, attribution, pages=None, what='rows'):
+    """All rows are the process's, and of so many pages."""
+    if pages is not None:
+        equal(size(found), pages * PAGE, what + ': bytes')
     equal({(row['pid'], row['command'], row['attribution'], row['dirtiers']) for row in found},
           {(str(child.pid), 'iotr-child', attribution, '1')}, what)

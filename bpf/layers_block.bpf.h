@@ -197,12 +197,36 @@ __noinline int bio_tallied(__u64 address, __u32 flags)
 	return true;
 }
 
-/* Who a bio is for: of data that is written back, who made most of it dirty, otherwise the current process. */
+/*
+ * The number of the dirtier for whom a bio writes to a log, or a buffer that is not in the page cache; 0: it does something else, or
+ * nobody is known. A global function.
+ */
+__noinline __u32 log_cause(__u64 address, __u32 flags)
+{
+	struct bio *bio = (struct bio *)address;
+	__u64 by = carried_by(address), inode;
+	__u32 own;
+
+	if ((flags & REQUEST_OPERATION) != 1 || by == CARRIED_BUFFER || by >= CARRIED_LAST)
+		return 0;
+	inode = cached_inode(bio, by, false);
+	if (inode && (READ(struct inode, inode, i_mode) & S_IFMT) == S_IFREG)
+		return 0;
+	own = own_writes(number_of(address), 0);
+	return own_by_pages(own) ? 0 : own_cause(number_of(address), own);
+}
+
+/*
+ * Who a bio is for: of data and metadata that is written back, who made most of it dirty, of a log who changed most, otherwise the
+ * current process.
+ */
 static __always_inline struct layer_origin origin_of_bio(struct bio *bio, __u32 flags)
 {
-	__u32 which = TALLY_LAYERS, most;
+	__u32 which = TALLY_LAYERS, most, number = log_cause(number_of((__u64)bio), flags);
 	struct tally *tally;
 
+	if (number)
+		return origin_of_dirtier(number);
 	if (!bio_tallied(number_of((__u64)bio), flags))
 		return origin_current();
 	most = tally_most(TALLY_LAYERS);

@@ -5,10 +5,10 @@
  * Nothing is loaded, attached or allocated until it is asked for.
  *
  * An account is a process and a device; see struct iotr_layer_key. Units, containers and storage systems are sums over
- * accounts, which the caller makes. What kernel threads write back counts for the process that made it dirty. What no
- * process is known for (journals, above all) is on accounts of process 0, one for each device. What found no room is on one account, and what iotracer's own
- * processes do on another one: see enum layers_kind. So the sum over all accounts is what happened, but for what
- * layers_missing() names.
+ * accounts, which the caller makes. What kernel threads write back counts for the process that made it dirty, and what they
+ * write to the log of a file system for the one that changed most of it. What no process is known for is on accounts of process
+ * 0, one for each device. What found no room is on one account, and what iotracer's own processes do on another one: see enum
+ * layers_kind. So the sum over all accounts is what happened, but for what layers_missing() names.
  */
 #pragma once
 

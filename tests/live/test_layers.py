@@ -23,8 +23,10 @@ for at in range(100):
         equal(sums['app_write'], (100, 100, 0), 'written by the application')
         equal(sums['app_sync'], (100, 0, 0), 'fsync')
         equal(sums['fs_write'], (100, 100 * PAGE, 0), 'data that the file system wrote')
-        journal = count.of(device=device_number(device))['fs_journal_write']
-        check(journal[1] >= 100 * PAGE, 'journal', journal)
+        journal, everybody = sums['fs_journal_write'], count.of(device=device_number(device))['fs_journal_write']
+        check(journal[1] >= 100 * PAGE, 'journal, which its thread writes for the process', journal)
+        check(everybody[1] - journal[1] <= PAGE, 'journal of nobody, but for where it begins', everybody, journal)
+        check(sums['device_write'][1] >= sums['fs_write'][1] + journal[1], 'what reached the disk for it', sums['device_write'])
         as_the_disk(count, device, before)
 
 
@@ -109,7 +111,7 @@ os.unlink(sys.argv[1])
         sums = count.of(process=pid, device=device_number(device))
         equal((sums['app_write'], sums['cache_dirtied'][1]), ((1, 1 << 20, 0), 1 << 20), 'written and made dirty')
         equal(sums['fs_write'], (0, 0, 0), 'what was written back')
-        equal(sums['device_write'][1], sums['fs_metadata_write'][1], 'what reached the disk for it')
+        equal(sums['device_write'][1], sums['fs_metadata_write'][1] + sums['fs_journal_write'][1], 'what reached the disk for it')
 
 
 @test

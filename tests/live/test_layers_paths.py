@@ -31,7 +31,9 @@ class Asynchronous:
         equal((own['app_write'], own['app_read']), ((COUNT, amount, 0),) * 2, 'by the application')
         equal(own['app_sync'], (1, 0, 0), 'synchronisations')
         equal((own['fs_write'][1], own['fs_read'][1]), (amount, amount), 'by the file system')
-        equal((own['device_write'][1], own['device_read'][1]), (amount, amount + own['fs_metadata_read'][1]), 'by the disk')
+        for_itself = own['fs_journal_write'][1] + own['fs_metadata_write'][1]
+        equal((own['device_write'][1], own['device_read'][1]), (amount + for_itself, amount + own['fs_metadata_read'][1]),
+              'by the disk')
         equal((own['cache_hit'], own['cache_dirtied']), ((0, 0, 0),) * 2, 'through the cache')
         as_the_disk(count, self.device, before)
 

@@ -298,13 +298,17 @@ static void on_file(const char *name, struct iotr_session_spec *spec, void *user
 	struct declared *declared = look->declared;
 	_cleanup_json_ struct json_object *running = NULL;
 	struct engine_error error = { 0 };
+	bool ends = false;
 	int r;
 
 	json_object_object_add(look->names, name, json_object_new_boolean(true));
 	if (!spec || redirect(declared, name, spec))
 		return;
-	if (engine_definition(declared->engine, name, &running) >= 0) {
-		change_running(look, running, spec);
+	if (engine_definition(declared->engine, name, &running, &ends) >= 0) {
+		if (ends)
+			replace(declared, name, spec); /* it is only waited for */
+		else
+			change_running(look, running, spec);
 		return;
 	}
 	r = start(declared->engine, spec, &error);

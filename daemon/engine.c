@@ -396,13 +396,14 @@ int engine_status(struct engine *engine, const char *name, struct json_object **
 	return registry_status(engine->registry, name, ret);
 }
 
-int engine_definition(struct engine *engine, const char *name, struct json_object **ret)
+int engine_definition(struct engine *engine, const char *name, struct json_object **ret, bool *ends)
 {
 	const struct session *session = registry_find(engine->registry, name);
 
 	if (!session)
 		return -ENOENT;
 	*ret = definition_note(&session->spec);
+	*ends = session->reason != NULL;
 	return 0;
 }
 

@@ -88,9 +88,9 @@ int engine_start(struct engine *engine, const struct iotr_session_spec *spec, co
 
 /*
  * New object: the definition of a session that has not ended, as definition_note() has it, filters as they are now; its
- * member "declared" is that of the spec. -ENOENT.
+ * member "declared" is that of the spec. `ends`: its end has begun, so that it will be as if there were none. -ENOENT.
  */
-int engine_definition(struct engine *engine, const char *name, struct json_object **ret);
+int engine_definition(struct engine *engine, const char *name, struct json_object **ret, bool *ends);
 
 /*
  * The result of a request that waits for the disk and so may end after the call. The handler is called once:

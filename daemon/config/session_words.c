@@ -230,17 +230,36 @@ static bool is_member(const char *members, const char *flag)
 	return false;
 }
 
+/* Takes a text out of a list, which goes with its last element. */
+static void remove_item(struct json_object *parameters, const char *name, const char *text)
+{
+	struct json_object *list = NULL;
+
+	if (!json_object_object_get_ex(parameters, name, &list))
+		return;
+	for (size_t i = json_object_array_length(list); i--;)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text))
+			json_object_array_del_idx(list, i, 1);
+	if (!json_object_array_length(list))
+		json_object_object_del(parameters, name);
+}
+
+/* What comes later in the file holds: all=yes and then cache=no is all but cache. */
 static const char *take_STREAMS(const struct session_word *word, const char *value, struct json_object *parameters)
 {
-	struct json_object *list;
 	bool on;
 
 	if (!parse_flag(value, &on))
 		return NO_FLAG;
-	list = on ? list_of(parameters, word->parameter) : NULL;
-	for (size_t i = 0; on && i < IOTR_STREAM_COUNT; i++)
-		if (!word->choices || is_member(word->choices, iotr_schemas[i].flag))
-			json_object_array_add(list, json_object_new_string(iotr_schemas[i].flag));
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
+		const char *flag = iotr_schemas[i].flag;
+
+		if (word->choices && !is_member(word->choices, flag))
+			continue;
+		remove_item(parameters, word->parameter, flag);
+		if (on)
+			json_object_array_add(list_of(parameters, word->parameter), json_object_new_string(flag));
+	}
 	return NULL;
 }
 

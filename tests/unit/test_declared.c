@@ -220,6 +220,36 @@ START_TEST(leaves_others_alone)
 }
 END_TEST
 
+static void on_stopped(int result, struct json_object *status, void *userdata)
+{
+	ck_assert_int_ge(result, 0);
+	json_object_put(status);
+	*(bool *)userdata = true;
+}
+
+/* A session whose end has begun when its file is looked at begins again, as one that has ended would. */
+START_TEST(begins_after_its_end)
+{
+	char output[PATH_MAX], now[PATH_MAX];
+	bool stopped = false;
+
+	begin();
+	write_file("one.session", "[Session]\nvfs=yes\nno-snapshots=yes\n");
+	apply();
+	await("one", "running");
+	output_of("one", output);
+	ck_assert_int_ge(engine_stop(rig.engine, "one", on_stopped, &stopped), 0);
+	ck_assert(!stopped);
+	apply();
+	rig_settle(&rig);
+	await("one", "running");
+	ck_assert(stopped);
+	output_of("one", now);
+	ck_assert_str_ne(now, output);
+	end();
+}
+END_TEST
+
 /* The daemon may end while a session is being replaced. */
 START_TEST(ends_in_between)
 {
@@ -403,7 +433,8 @@ START_TEST(values_are_those_of_options)
 
 	folder_begin(&temporary);
 	make_folder(temporary.path);
-	write_file("x.session", "[X-Mine]\nanything\n[Session]\nnetwork=yes\nvfs=no\ncommand=a,b\ncommand=\ncommand=c\\\n\n"
+	write_file("x.session", "[X-Mine]\nanything\n[Session]\nnetwork=yes\nall=no\nall=yes\npagefault=no\nblock=no\niouring=off\nvfs=no\n"
+		   "trigger=vfs.FSYNC p99 > 50ms for 10s\ntrigger=unit a.service failed\nstop-on=lost > 1/s\ncommand=a,b\ncommand=\ncommand=c\\\n\n"
 		   "command=d\nno-snapshots=no\nsnapshot-process=off\nrotate-size=off\nrotate-interval=90s\ncompress=none\n"
 		   "cache-sample-rate=10\ncache=1\nanonymize=host\noutput=/srv/x\n");
 	told_count = 0;
@@ -411,6 +442,9 @@ START_TEST(values_are_those_of_options)
 	ck_assert_msg(!told_count, "%s", told[0]);
 	ck_assert_uint_eq(taken.streams, 1U << IOTR_NET | 1U << IOTR_CONN | 1U << IOTR_EPOLL | 1U << IOTR_SOCKOPT |
 						 1U << IOTR_DROP | 1U << IOTR_CACHE);
+	ck_assert_uint_eq(taken.trigger_count, 2);
+	ck_assert_str_eq(taken.triggers[1].text, "unit a.service failed");
+	ck_assert_str_eq(taken.stops[0].text, "lost > 1/s");
 	ck_assert_uint_eq(taken.command_count, 2);
 	ck_assert_str_eq(taken.commands[0], "c");
 	ck_assert_str_eq(taken.commands[1], "d");
@@ -432,6 +466,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, runs_what_files_say);
 	tcase_add_test(tests, puts_filters_back);
 	tcase_add_test(tests, leaves_others_alone);
+	tcase_add_test(tests, begins_after_its_end);
 	tcase_add_test(tests, ends_in_between);
 	tcase_add_test(tests, reads_regular_files_alone);
 	tcase_add_test(tests, unreadable_folder_stops_nothing);

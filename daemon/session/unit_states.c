@@ -120,11 +120,28 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
 
 /* ---- asking ---- */
 
+/* systemd's own socket for root, where the machine has no bus. */
+static int open_private(sd_bus **ret)
+{
+	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+	int r = sd_bus_new(&bus);
+
+	if (r >= 0)
+		r = sd_bus_set_address(bus, "unix:path=/run/systemd/private");
+	if (r >= 0)
+		r = sd_bus_start(bus);
+	if (r >= 0)
+		*ret = TAKE(bus);
+	return r;
+}
+
 /* systemd tells of changes only to those that have asked it to. */
 static int connect_bus(struct unit_states *states)
 {
 	int r = sd_bus_open_system(&states->bus);
 
+	if (r < 0)
+		r = open_private(&states->bus);
 	if (r >= 0)
 		r = sd_bus_attach_event(states->bus, states->event, 0);
 	if (r >= 0)

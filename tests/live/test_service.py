@@ -7,6 +7,7 @@ import os
 import re
 import urllib.request
 
+import test_watchdog as watchdog
 from lib import account, reads, rows
 from lib.ctl import Ctl, Session
 from lib.match import Matcher
@@ -111,11 +112,46 @@ def activated(world):
         equal(member.run(world.ctl_program, 'list').returncode, code, 'list, as a member of ' + name)
 
 
+def drop_in(world, name, *lines):
+    """More of the service's unit, until the test ends."""
+    path = os.path.join(DROP_IN, name + '.conf')
+    world.later('systemctl', 'daemon-reload')
+    world.later('rm', '-f', path)
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('\n'.join(['[Service]', *lines]) + '\n')
+    systemctl(world, 'daemon-reload')
+
+
+def starts(world):
+    return int(show(world, 'iotracerd', 'NRestarts') or 0)
+
+
 @test
 def watched(world):
-    running(world)
+    """systemd ends a daemon whose consumer stands still and starts it again; the session goes on, and the journal tells all of it."""
+    ctl = running(world)
     equal(show(world, 'iotracerd', 'Type'), 'notify', 'type')
     check(show(world, 'iotracerd', 'WatchdogUSec') not in ('', '0', 'infinity'), 'no watchdog')
+    drop_in(world, 'zz-watchdog', 'WatchdogSec=12', 'LimitCORE=0')
+    systemctl(world, 'restart', 'iotracerd')
+    name, output, before = os.path.basename(world.path('stuck')), world.path('trace'), starts(world)
+    with reads.Reads(world.path('file')) as load:
+        ctl.json('start', name, '--vfs', '--operation', 'READ', '--min-size', reads.SIZE, '--no-snapshots', '--output', output, code=(0, 6))
+        world.later(world.ctl_program, 'stop', name)
+        thread = watchdog.thread_of(int(show(world, 'iotracerd', 'MainPID')), watchdog.CONSUMER)
+        watchdog.stop(thread)
+        load.go(10)
+        # Its end has to be waited for here, as systemd does not see that of the process before.
+        wait_for('systemd to end the daemon', lambda: os.waitpid(thread, watchdog.ALL_CHILDREN | os.WNOHANG)[0] and
+                 not os.path.exists('/proc/%d' % thread), lambda: journal(world, 12))
+        wait_for('systemd to start it again', lambda: starts(world) > before, lambda: journal(world, 12))
+        systemctl(world, 'start', 'iotracerd')
+        wait_for('the session to go on', lambda: (one := ctl.json('status')['sessions']) and one[0]['state'] == 'running')
+        load.go(10)
+        wait_for('rows', lambda: find_key(ctl.json('status', name)['sessions'][0], 'written') == 10)
+    told = journal(world, 40)
+    for line in ('the thread that takes up rows has not moved for ', 'Watchdog timeout', 'session %s goes on in ' % name):
+        check(any(line in one for one in told), 'the journal does not tell: ' + line, *told)
 
 
 def told_capabilities(pid):

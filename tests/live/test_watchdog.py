@@ -25,12 +25,16 @@ def ptrace(request, thread):
         raise Failure('ptrace: ' + os.strerror(ctypes.get_errno()))
 
 
-@contextlib.contextmanager
-def stopped(thread):
-    """A thread of another process that stands still meanwhile, while the others go on."""
+def stop(thread):
+    """A thread of another process stands still from now on, while the others go on."""
     ptrace(SEIZE, thread)
     ptrace(INTERRUPT, thread)
     os.waitpid(thread, ALL_CHILDREN)
+
+
+@contextlib.contextmanager
+def stopped(thread):
+    stop(thread)
     try:
         yield
     finally:

@@ -86,6 +86,21 @@ def dumps_itself(world):
         ctl.run('stop', 'fired')
 
 
+@test
+def is_timed(world):
+    """Each kernel loads and attaches the programs that count: calls, and their errors."""
+    work, ctl, slow, failed = Fsyncs(world), world.ctl, 'vfs.FSYNC max > 1us', 'vfs.RMDIR ENOTEMPTY > 0/s'
+    done = ctl.run('start', 'timed', '--vfs', '--path', os.path.dirname(work.path), '--flight-recorder', '1M', '--trigger', slow,
+                   '--trigger', failed, '--trigger', 'block.READ max > 300s', '--hold-off', '1s')
+    check(done.returncode in (0, 6), 'start', done)
+    try:
+        acted(ctl, 'timed', slow, lambda: work.some(2))
+        acted(ctl, 'timed', failed, work.fail)
+        equal(status_of(ctl, 'timed').get('trigger_error'), None, 'what cannot be looked at')
+    finally:
+        ctl.run('stop', 'timed')
+
+
 @test(host_only=True)
 def begins_and_ends(world):
     """A session that waits records nothing, also after a restart, begins with its trigger, and goes on without one; it ends by another."""

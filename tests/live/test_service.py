@@ -154,6 +154,24 @@ def watched(world):
         check(any(line in one for one in told), 'the journal does not tell: ' + line, *told)
 
 
+@test
+def unit_states(world):
+    """A flight recorder of the confined service is dumped when a unit fails, and not for another one."""
+    ctl, name, unit = running(world), os.path.basename(world.path('units')), 'iotr-fails.service'
+    world.later('systemctl', 'reset-failed', unit)
+    ctl.json('start', name, '--vfs', '--flight-recorder', '1M', '--trigger', 'unit %s failed' % unit, '--trigger',
+             'unit iotr-absent.service failed', code=(0, 6))
+    world.later(world.ctl_program, 'stop', name)
+    world.command('systemd-run', '--unit', unit, 'false')
+
+    def told():
+        return ctl.json('status', name)['sessions'][0]
+    wait_for('the trigger to act', lambda: told()['triggers'][0]['fired'], lambda: [str(told())])
+    equal((told()['triggers'][0]['last_value'], told()['triggers'][1]['fired'], told().get('trigger_error')), ('failed', 0, None),
+          'what the status tells')
+    wait_for('the dump', lambda: any('session %s dumped into' % name in line for line in journal(world, 20)))
+
+
 def told_capabilities(pid):
     """The sets of capabilities of a process, by name."""
     with open('/proc/%s/status' % pid, encoding='ascii') as file:

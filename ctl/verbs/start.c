@@ -2,6 +2,7 @@
 #include "verbs/verbs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "command_line/session_options.h"
@@ -36,7 +37,8 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	if (context->json)
 		print_json(reply);
 	else
-		put_line(stdout, "%s: recording %s into %s", text_of(session, "name", "?"),
+		put_line(stdout, "%s: %s %s into %s", text_of(session, "name", "?"),
+			 strcmp(text_of(session, "state", ""), "waiting") ? "recording" : "waits for a trigger to record",
 			 join_streams(session, streams, sizeof(streams)),
 			 text_of(session, "output", "memory"));
 	return complain_missing(session) ? EXIT_PARTLY : EXIT_DONE;

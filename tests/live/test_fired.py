@@ -107,8 +107,9 @@ def begins_and_ends(world):
     daemon, ctl = world.own_daemon()
     work, begin, end = Fsyncs(world), 'vfs.FSYNC rate > 3/s', 'vfs.RMDIR errors > 0/s'
     output = world.path('begun')
-    ctl.json('start', 'late', '--vfs', '--no-snapshots', '--path', os.path.dirname(work.path), '--output', output, '--trigger', begin,
-             '--stop-on', end, code=(0, 6))
+    done = ctl.exits((0, 6), 'start', 'late', '--vfs', '--no-snapshots', '--path', os.path.dirname(work.path), '--output', output,
+                     '--trigger', begin, '--stop-on', end)
+    check(done.stdout.startswith('late: waits for a trigger to record vfs into '), 'what start says', done.stdout)
     equal(status_of(ctl, 'late')['state'], 'waiting', 'its state before')
     work.fail()  # what ends it does not while it waits
     daemon.stop(signal.SIGKILL)

@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 
+#include "cleanup.h"
 #include "command_line/options.h"
 #include "output/complain.h"
 #include "output/json.h"
 #include "reading/compare.h"
+#include "verbs/problems.h"
 #include "verbs/summed.h"
+#include "verify/manifest.h"
+#include "verify/verify.h"
 
 enum { TOP_DEFAULT = 10 };
 
@@ -43,6 +47,24 @@ static int tell_wrong(const char *path, const struct summed *summed)
 	return EXIT_FAILED;
 }
 
+/* Whether there is a trace: asked of both before one of them is read for a while. */
+static int check_trace(const char *path)
+{
+	_cleanup_close_ int folder = verify_open(path);
+	struct verify_trace trace = { .folder_fd = folder };
+	struct verify_report report;
+	int code = EXIT_DONE;
+
+	if (folder < 0)
+		return EXIT_FAILED;
+	verify_report_init(&report, true, false);
+	if (!verify_manifest_read(&trace, &report))
+		code = complain_no_trace(path, &report);
+	verify_report_done(&report);
+	verify_trace_done(&trace);
+	return code;
+}
+
 /* What rows of each operation took in the first trace, which must be known before rows of either are compared with it. */
 static int read_baseline(const char *path, struct summary_baseline *baseline)
 {
@@ -59,8 +81,12 @@ static int run(struct context *context, struct json_object *parameters, int argc
 {
 	struct summary_baseline *baseline = calloc(1, sizeof(*baseline));
 	struct summed summed[2];
-	int code = baseline ? read_baseline(argv[0], baseline) : EXIT_FAILED, read = 0;
+	int code = baseline ? EXIT_DONE : EXIT_FAILED, read = 0;
 
+	for (int i = 0; i < argc && code == EXIT_DONE; i++)
+		code = check_trace(argv[i]);
+	if (code == EXIT_DONE)
+		code = read_baseline(argv[0], baseline);
 	for (; read < argc && code == EXIT_DONE; read++)
 		code = summed_read(&summed[read], argv[read], NULL, baseline);
 	free(baseline);

@@ -149,6 +149,12 @@ class Session:
     def status(self, stream='vfs'):
         return self.account(self.daemon.json('status', self.name), stream)
 
+    def await_functions(self):
+        """Until system calls are seen on their functions, where they are to be: at first, other programs stand in for those."""
+        end = time.monotonic() + PATIENCE
+        while 'stand_in' in self.daemon.json('status', self.name)['sessions'][0] and time.monotonic() < end:
+            time.sleep(0.2)
+
     def stop(self, stream='vfs'):
         """The last account of a stream, all rows being on disk."""
         if not self.final:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A row's cost at function level, in a virtual machine whose clock counts instructions."""
+"""A row's cost at function level, in virtual machines whose clock counts instructions."""
 import os
 import subprocess
 
@@ -7,29 +7,34 @@ from lib.programs import HERE
 from lib.table import BARS, note
 
 GUEST = '/opt/iotracer-bench'
-KERNEL = '6.12'
+KERNELS = ('6.1', '6.12')
 
 
-def command(world):
+def command(world, kernel):
     words = [os.path.join(HERE, '..', 'vm', 'exec'), '--icount', '--add', '%s:%s/tests' % (HERE, GUEST)]
     build = world.build
     for path in (build.daemon, build.ctl, build.pread, build.empty, build.empty_object):
         words += ['--add', '%s:%s/build/%s' % (path, GUEST, os.path.relpath(path, build.folder))]
-    return words + [KERNEL, 'PYTHONDONTWRITEBYTECODE=1 %s/tests/run --build %s/build --rounds 3 function-here'
+    return words + [kernel, 'PYTHONDONTWRITEBYTECODE=1 %s/tests/run --build %s/build --rounds 3 function-here'
                     % (GUEST, GUEST)]
 
 
 def part(world):
+    for kernel in KERNELS:
+        part_on(world, kernel)
+
+
+def part_on(world, kernel):
     print('\nFunction level, kernel %s in a virtual machine: a nanosecond of its clock is an instruction'
-          % KERNEL, flush=True)
-    done = subprocess.run(command(world), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+          % kernel, flush=True)
+    done = subprocess.run(command(world, kernel), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env={**os.environ, 'IOTRACER_VM_TIMEOUT': '1800'}, check=False)
     text = done.stdout.replace('\r', '')
     for line in text.partition('\nload at the end')[0].partition('load ')[2].partition('\n')[2].splitlines():
         print('  ' + line)
         if '(bar ' in line and line.startswith('  iotracer'):
-            BARS.append('function level: ' + line.strip())
+            BARS.append('function level, %s: %s' % (kernel, line.strip()))
     if done.returncode:
         note('missing: the machine ended with %d: %s' % (
             done.returncode, (done.stderr.strip().splitlines() or [''])[0]))
-        BARS.append('function level: not measured')
+        BARS.append('function level, %s: not measured' % kernel)

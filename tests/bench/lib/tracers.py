@@ -94,7 +94,8 @@ def layers(world):
 @contextlib.contextmanager
 def sampled_out(daemon, stream):
     """A session with --sample of so large an N that no event is drawn."""
-    with daemon.session('--' + stream, '--sample', stream + '=1000000000'):
+    with daemon.session('--' + stream, '--sample', stream + '=1000000000') as session:
+        session.await_functions()
         yield []
 
 
@@ -102,6 +103,7 @@ def sampled_out(daemon, stream):
 def iotracer(daemon, stream, lost):
     """Adds to `lost` what the session lost."""
     with daemon.session('--' + stream) as session:
+        session.await_functions()
         yield []
         lost.append(sum(session.stop(stream)['lost'].values()))
 

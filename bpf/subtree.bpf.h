@@ -103,5 +103,7 @@ static __always_inline __u64 filter_file(struct iotr_control *page, __u64 sessio
 {
 	struct place none = {};
 
+	if (!(sessions & page->filtered[IOTR_FILTER_PATH]))
+		return sessions; /* before the place is read */
 	return filter_place(page, sessions, file ? place_of_file(file) : none);
 }

@@ -2,6 +2,7 @@
 #include "probes/bio_ends.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +28,22 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_XFS_BUFFER] = "xfs_buf_bio_end_io",
 };
 
-/* Reads "ffffffff81766530 T iomap_dio_bio_end_io", with the module's name at the end if any. The first match counts. */
-static void line_take(uint64_t ends[static IOTR_BIO_ENDS], const char *line)
+/*
+ * Reads "ffffffff81766530 T iomap_dio_bio_end_io", with a tab and the module's name at the end if any. The first match counts.
+ * False: that is a BPF program, which stand behind all functions of kernel and modules, and each of which the kernel takes
+ * longer to list.
+ */
+static bool line_take(uint64_t ends[static IOTR_BIO_ENDS], const char *line)
 {
-	char *rest, name[64];
-	uint64_t address = strtoull(line, &rest, 16);
+	const char *type = strchr(line, ' '), *name = type && type[1] ? strchr(type + 1, ' ') : NULL;
+	size_t length = name ? strcspn(++name, "\t\n") : 0;
 
-	if (sscanf(rest, " %*c %63s", name) != 1)
-		return;
-	for (size_t i = 0; i < IOTR_BIO_ENDS; i++)
-		if (!ends[i] && !strcmp(name, symbols[i]))
-			ends[i] = address;
+	if (name && !strcmp(name + length, "\t[bpf]\n"))
+		return false;
+	for (size_t i = 0; i < IOTR_BIO_ENDS && name; i++)
+		if (!ends[i] && strlen(symbols[i]) == length && !memcmp(name, symbols[i], length))
+			ends[i] = strtoull(line, NULL, 16);
+	return true;
 }
 
 /* Members whose offsets programs are told, in the order in which they are; `offset` is where in the control page. */
@@ -153,8 +159,8 @@ uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page)
 	uint64_t version = bio_ends_version(), ends[IOTR_BIO_ENDS] = { 0 };
 	size_t size = 0;
 
-	while (file && getline(&line, &size, file) > 0)
-		line_take(ends, line);
+	while (file && getline(&line, &size, file) > 0 && line_take(ends, line))
+		;
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		group_tell(kernel, &groups[i], page);
 	if (!page->btrfs.bio)

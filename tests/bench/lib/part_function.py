@@ -12,6 +12,7 @@ KERNELS = ('6.1', '6.12')
 
 def command(world, kernel):
     words = [os.path.join(HERE, '..', 'vm', 'exec'), '--icount', '--add', '%s:%s/tests' % (HERE, GUEST)]
+    words += ['--add', '%s:%s/tests/' % (os.path.join(HERE, '..', 'live', 'lib', 'fd_store.py'), GUEST)]
     build = world.build
     for path in (build.daemon, build.ctl, build.pread, build.empty, build.empty_object):
         words += ['--add', '%s:%s/build/%s' % (path, GUEST, os.path.relpath(path, build.folder))]

@@ -8,10 +8,10 @@ import glob
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
+from fd_store import FdStore
 from lib.daemon import Daemon
 from lib.programs import Missing, Producer
 from lib.table import Table, bar, median
@@ -24,25 +24,29 @@ CPU_BARS = {'tracepoint': 0.3, 'function': 1.0}  # s until it is ready
 
 
 class Life(Daemon):
-    """One whose start and end are measured."""
+    """One whose start and end are measured, as a service whose descriptors are kept over a new start."""
+    store = None
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def begin(self):
-        """s of time, and of CPU time, until it says that it is ready."""
-        command, told = self.command(), self.path('notify')
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify, open(self.path('log.txt'), 'ab') as log:
-            notify.bind(told)
-            notify.settimeout(PATIENCE)
+    def begin(self, anew=True):
+        """
+        s of time, and of CPU time, until it says that it is ready. Not `anew`: with what the service manager has kept since
+        the last one ended.
+        """
+        command = self.command()
+        if anew and self.store:
+            self.store.close()
+            self.store = None
+        self.store = self.store or FdStore(self.path('notify'))
+        with open(self.path('log.txt'), 'ab') as log:
             before = time.monotonic()
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=dict(os.environ, NOTIFY_SOCKET=told))
-            while b'READY=1' not in notify.recv(4096):
-                pass
-            took = time.monotonic() - before, self.cpu_ns() / 1e9
-        os.unlink(told)
-        return took
+            self.process = self.store.start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while 'READY' not in (told := self.store.take(PATIENCE) or {}):
+            if not told:
+                raise Missing('iotracerd is not ready: see %s' % self.path('log.txt'))
+        return time.monotonic() - before, self.cpu_ns() / 1e9
 
     def load(self):
         """s of CPU time when all programs are loaded, which `streams` waits for."""
@@ -55,7 +59,9 @@ class Life(Daemon):
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait():
             raise Missing('iotracerd failed: see %s' % self.path('log.txt'))
-        return time.monotonic() - before
+        took = time.monotonic() - before
+        self.store.take_all()
+        return took
 
     def forget(self):
         """Its sessions do not go on."""
@@ -64,6 +70,8 @@ class Life(Daemon):
     def remove(self):
         if self.process and self.process.poll() is None:
             self.finish()
+        if self.store:
+            self.store.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -82,7 +90,7 @@ def hole(daemon, pid, name):
     daemon.ctl('start', name, '--vfs', '--operation', 'READ', '--compress', 'none', '--no-snapshots')
     time.sleep(0.3)
     daemon.finish()
-    daemon.begin()
+    daemon.begin(anew=False)
     end = time.monotonic() + PATIENCE
     while daemon.json('list')['sessions'][0]['state'] != 'running' and time.monotonic() < end:
         time.sleep(0.02)

@@ -19,20 +19,15 @@ void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX])
 		 probes_level_name(probes->level), probes->kernel.typed_reads, probes->kernel.preempts);
 }
 
-/* Programs on functions cannot be attached a second time while another process is letting go of them. */
-static void functions_forget(struct probes *probes)
+/*
+ * Hooks that cannot be had are attached for some more seconds, or nobody knows: their programs use the maps, and would see what
+ * the new ones see, so nothing is inherited then.
+ */
+static int prepare(struct probes *probes, int hooks)
 {
-	log_debug("the hooks on functions of the last daemon are being detached, so their programs are loaded anew");
-	probes->inherits_functions = false;
-}
+	int r = hooks < 0 ? 0 : leave_behind_claim(hooks, &probes->left_hooks, &probes->left_hook_count);
 
-static int maps_clear(struct probes *probes)
-{
-	int r = bequest_each(probes->bequest, INHERIT_MAPS, map_empty);
-
-	if (r < 0)
-		bequest_free(TAKE(probes->bequest));
-	return r;
+	return r < 0 ? r : bequest_each(probes->bequest, INHERIT_MAPS, map_empty);
 }
 
 void inherit_begin(struct probes *probes, int bequest, int hooks)
@@ -43,15 +38,15 @@ void inherit_begin(struct probes *probes, int bequest, int hooks)
 	inherit_key(probes, key);
 	r = bequest < 0 ? -ENOENT : bequest_receive(bequest, key, 0, &probes->bequest);
 	if (r >= 0)
-		r = maps_clear(probes);
-	if (r < 0 && r != -ENOENT)
-		log_info("the last daemon's programs are loaded anew: %s",
-			 r == -ESTALE ? "they are of another version or level" : strerror(-r));
-	probes->inherits_functions = r >= 0;
-	if (r >= 0 && hooks >= 0 && leave_behind_claim(hooks, &probes->left_hooks, &probes->left_hook_count) < 0)
-		functions_forget(probes);
+		r = prepare(probes, hooks);
 	if (hooks >= 0)
 		fd_store_put(FD_STORE_HOOKS, -1);
+	if (r >= 0)
+		return;
+	inherit_end(probes);
+	if (r != -ENOENT)
+		log_info("the last daemon's programs are loaded anew: %s",
+			 r == -ESTALE ? "they are of another version or level" : strerror(-r));
 }
 
 int inherit_map(const struct probes *probes, const char *name)
@@ -101,8 +96,7 @@ int inherit_object(struct probes *probes, enum object which, struct bpf_object *
 {
 	size_t count;
 
-	if (!probes->bequest || ((which == OBJECT_INODES || which == OBJECT_FUNCTIONS) && !probes->inherits_functions) ||
-	    !maps_there(probes, object))
+	if (!probes->bequest || !maps_there(probes, object))
 		return -ENOENT;
 	count = programs_there(probes, which, object);
 	if (count == SIZE_MAX)

@@ -26,7 +26,7 @@
  */
 #define REST_S 10
 
-#define CLAIM_MS 2000
+#define CLAIM_MS 10000
 
 static const char key[] = "hooks";
 
@@ -124,9 +124,9 @@ void leave_behind(const int *fds, size_t count)
 
 	if (r >= 0)
 		r = begin(fds, count, sockets[0]);
-	if (r >= 0)
-		fd_store_put(FD_STORE_HOOKS, sockets[1]);
-	else
+	if (r >= 0 && fd_store_put(FD_STORE_HOOKS, sockets[1]) < 0)
+		fd_store_put(FD_STORE_PROGRAMS, -1); /* their maps are in use until the hooks have gone, of which nobody is told */
+	if (r < 0)
 		log_warning("the end has to wait until the kernel has let go of %zu hooks: %s", count, strerror(-r));
 	closep(&sockets[0]);
 	closep(&sockets[1]);

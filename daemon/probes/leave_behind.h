@@ -13,6 +13,6 @@ void leave_behind(const int *fds, size_t count);
 
 /*
  * What the last daemon has left behind: `socket` is the one that the service manager kept. Stores an array of descriptors, for
- * the caller to close and free, and their number. Waits for two seconds at most. -ECONNREFUSED, -ETIMEDOUT: they are being closed.
+ * the caller to close and free, and their number. Waits for ten seconds at most. -ECONNREFUSED, -ETIMEDOUT: they are being closed.
  */
 int leave_behind_claim(int socket, int **ret, size_t *count);

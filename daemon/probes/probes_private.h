@@ -48,7 +48,6 @@ struct probes {
 	struct inherited inherited[OBJECT_COUNT]; /* by object, valid when that is set */
 	uint64_t objects_hash; /* of their bytes, as this daemon has them */
 	struct bequest *bequest; /* what the last daemon has left, until all is loaded; NULL: nothing; see inherit.h */
-	bool inherits_functions; /* also the programs on functions */
 	int *left_hooks; /* its hooks that nobody has adopted yet */
 	size_t left_hook_count;
 	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */

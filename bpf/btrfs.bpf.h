@@ -10,12 +10,15 @@
 #include "blockdev.bpf.h"
 #include "journal.bpf.h"
 
-/* The number of the transaction that a file system is in; 0: not known. */
+/* A number for the transaction that a file system is in, which no other file system has; 0: not known. */
 static __always_inline __u64 btrfs_transaction(const struct iotr_control *page, __u64 inode)
 {
 	__u64 sb = ADDRESS(struct inode, inode, i_sb), system = sb ? ADDRESS(struct super_block, sb, s_fs_info) : 0;
 
-	return system && page->btrfs.generation ? address_at(system + page->btrfs.generation) : 0;
+	if (!system || !page->btrfs.generation)
+		return 0;
+	return iotr_mix(address_at(sb + bpf_core_field_offset(struct super_block, s_uuid)),
+			address_at(system + page->btrfs.generation));
 }
 
 /* Whether a folio of metadata is part of a log. */

@@ -150,6 +150,16 @@ int journal_commit(void *ctx)
 	return 0;
 }
 
+/* It has been committed. Another one may have the same address, and even the number, of another journal. */
+SEC("raw_tp/jbd2_end_commit")
+int journal_committed(void *ctx)
+{
+	__u64 address = RAW_ARGUMENT(ctx, 1);
+
+	bpf_map_delete_elem(&transactions, &address);
+	return 0;
+}
+
 /* ---- those of XFS ---- */
 
 /* The current task ends a transaction of a log, as far as a reservation goes; the next one has another. A global function. */
@@ -181,6 +191,23 @@ int xfs_ungrant(void *ctx)
 	return reservation_ends(number_of(RAW_ARGUMENT(ctx, 0)), number_of(RAW_ARGUMENT(ctx, 1)));
 }
 
+/* XFS begins to work, mostly as it was mounted: checkpoints of an earlier log at the same address are not its own. */
+SEC("raw_tp/xfs_inodegc_start")
+int xfs_begins(void *ctx)
+{
+	struct iotr_control *page = control_page();
+	__u64 log, key;
+
+	if (!xfs_is_known(page))
+		return 0;
+	log = address_at(RAW_ARGUMENT(ctx, 0) + page->xfs.mount_log);
+	for (__u32 i = 0; i < XFS_CHECKPOINTS; i++) {
+		key = xfs_key(log, i);
+		bpf_map_delete_elem(&transactions, &key);
+	}
+	return 0;
+}
+
 /* The current task is the first one that changes something in a buffer for a checkpoint. A global function. */
 __noinline int buffer_changes(__u64 buffer)
 {
@@ -188,7 +215,7 @@ __noinline int buffer_changes(__u64 buffer)
 	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
 
 	if (by && !by->works_for_others && buffer)
-		spilled_put(buffer, 0, by->number, true);
+		spilled_put(buffer, number_of(xfs_block(page, buffer)), by->number, true);
 	return 0;
 }
 

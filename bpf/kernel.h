@@ -42,6 +42,9 @@ struct super_block {
 	struct dentry *s_root;
 	struct mount *s_mounts;
 	void *s_fs_info;
+	struct {
+		__u8 b[16];
+	} s_uuid;
 };
 
 struct inode {

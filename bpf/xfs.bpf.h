@@ -5,7 +5,7 @@
  * its reservation were used up, which are added up for the checkpoint that is being gathered. Those that are written belong to
  * the one before. A buffer of metadata, which another thread writes in place much later, is of the last task
  * that was the first one to change it, or an inode in it, for a checkpoint. It is noted in the table of spilled.bpf.h, where
- * its address stands for an address_space.
+ * its address stands for an address_space, and the block's number for the page, as addresses are used again.
  */
 #pragma once
 
@@ -44,10 +44,16 @@ static __always_inline __u32 xfs_log_cause(const struct iotr_control *page, __u6
 	return sequence ? transaction_cause(xfs_key(log, sequence - 1), sequence - 1) : 0;
 }
 
+/* The number of the block that a buffer is of. */
+static __always_inline __u64 xfs_block(const struct iotr_control *page, __u64 buffer)
+{
+	return address_at(buffer + page->xfs.buffer_block);
+}
+
 /* The number of who changed what a bio writes of metadata; 0: nobody is known. `bio` is whole. */
 static __always_inline __u32 xfs_buffer_cause(const struct iotr_control *page, __u64 bio)
 {
 	__u64 buffer = ADDRESS(struct bio, bio, bi_private);
 
-	return page && buffer ? spilled_by(page, number_of(buffer), 0) : 0;
+	return xfs_is_known(page) && buffer ? spilled_by(page, number_of(buffer), xfs_block(page, buffer)) : 0;
 }

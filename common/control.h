@@ -221,6 +221,8 @@ struct iotr_xfs {
 	__u32 cil_sequence;	 /* xc_current_sequence of struct xfs_cil */
 	__u32 ticket_left;	 /* t_curr_res of struct xlog_ticket */
 	__u32 ticket_whole;	 /* t_unit_res of the same */
+	__u32 mount_log;	 /* m_log of struct xfs_mount */
+	__u32 buffer_block;	 /* __b_map of struct xfs_buf, which begins with the number of its block */
 	__u32 buffer_item_buffer; /* bli_buf of struct xfs_buf_log_item */
 	__u32 inode_item;	 /* i_itemp of struct xfs_inode */
 	__u32 item_buffer;	 /* li_buf of struct xfs_log_item, which the log item of an inode begins with */

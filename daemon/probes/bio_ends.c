@@ -76,6 +76,8 @@ static const struct member xfs[] = {
 	MEMBER(xlog, l_cilp, xfs.log_cil),
 	MEMBER(xfs_cil, xc_current_sequence, xfs.cil_sequence),
 	MEMBER(xlog_ticket, t_curr_res, xfs.ticket_left),
+	MEMBER(xfs_mount, m_log, xfs.mount_log),
+	MEMBER(xfs_buf, __b_map, xfs.buffer_block),
 	MEMBER(xfs_buf_log_item, bli_buf, xfs.buffer_item_buffer),
 	MEMBER(xfs_inode, i_itemp, xfs.inode_item),
 	MEMBER(xfs_log_item, li_buf, xfs.item_buffer),

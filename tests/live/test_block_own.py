@@ -141,3 +141,35 @@ def written_for_others(world):
     unknown = [row for row in found if row['ppid'] in ('0', '2')]
     check(size(unknown) <= size(found) * 0.25, 'of no process: %d of %d bytes' % (size(unknown), size(found)), *unknown[:5])
     check(any(row['pid'] == str(child.pid) for row in found), 'none is of who wrote the files', *found[:5])
+
+
+def of_none_before(world, kind):
+    """A file system that comes after another one, and may have its addresses and numbers, is not the other's."""
+    with world.session('--block') as session:
+        turns = []
+        for _ in range(3):
+            ground = Ground(world, kind)
+            need_logs(world, kind)
+            child = Child(world, lambda ground=ground: [os.mkdir(ground.path(str(number))) for number in range(MANY)])
+            ground.sync()
+            world.command('umount', ground.folder)
+            turns.append((ground, child))
+    for ground, child in turns:
+        its_own = [row for row in own_rows(session, ground) if row['command'] == 'iotr-child']
+        check(size(its_own) >= MANY * 64, 'rows of the process', *its_own)
+        equal({row['pid'] for row in its_own}, {str(child.pid)}, 'processes')
+
+
+@test
+def of_none_before_ext4(world):
+    of_none_before(world, 'ext4')
+
+
+@test
+def of_none_before_xfs(world):
+    of_none_before(world, 'xfs')
+
+
+@test
+def of_none_before_btrfs(world):
+    of_none_before(world, 'btrfs')

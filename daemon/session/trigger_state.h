@@ -2,7 +2,6 @@
 /* What is remembered of a session's triggers from one look to the next. Main thread. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "trigger.h"
@@ -20,6 +19,5 @@ struct session_triggers {
 	struct trigger_state starts[IOTR_TRIGGERS_MAX], stops[IOTR_TRIGGERS_MAX];
 	uint64_t quiet_until_ns; /* CLOCK_MONOTONIC: until then those that dump do not act */
 	uint64_t lost;		 /* rows that were lost until the last look */
-	bool looked;		 /* `lost` is known */
 	char error[160];	 /* why some of them cannot be looked at; "": they all are */
 };

@@ -236,8 +236,7 @@ static void look(struct triggers *triggers, struct session *session)
 
 	own->error[0] = '\0';
 	own->lost = lost;
-	lost = own->looked && lost > before ? lost - before : 0;
-	own->looked = true;
+	lost = lost > before ? lost - before : 0;
 	if (session->waiting || spec->flight_recorder)
 		found = look_at(triggers, session, spec->triggers, spec->trigger_count, own->starts, lost);
 	if (found && (session->waiting || triggers->looked_ns >= own->quiet_until_ns)) {

@@ -138,6 +138,27 @@ def begins_and_ends(world):
 
 
 @test(host_only=True)
+def on_loss(world):
+    """A loss dumps what is left, also one before the first look; and so does pressure, where there is any."""
+    path = world.path('config')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('[Buffers]\nRingSize=1M\n[Snapshots]\nSystem=no\n')
+    daemon, ctl = world.own_daemon('--config', path)
+    work, lost, waits = Fsyncs(world), 'lost > 0/s', 'pressure.cpu some > 0%'
+    ctl.exits((0, 6), 'start', 'loses', '--vfs', '--path', os.path.dirname(work.path), '--flight-recorder', '1M', '--trigger', lost,
+              '--trigger', waits, '--hold-off', '1s')
+    daemon.process.send_signal(signal.SIGSTOP)  # nobody takes up rows
+    with open(work.path, 'wb', buffering=0) as file:
+        for _ in range(20000):
+            file.write(b'x')
+    daemon.process.send_signal(signal.SIGCONT)
+    acted(ctl, 'loses', lost, lambda: work.some(1))
+    acted(ctl, 'loses', waits, lambda: sum(range(3000000)))
+    manifest = wait_for('a dump', lambda: (found := dumps_of(daemon, 'loses')) and found[0][1])
+    check(manifest['definition']['dump']['triggers'][0]['trigger'] == lost, 'what the manifest says', manifest['definition'])
+
+
+@test(host_only=True)
 def is_refused(world):
     """What is wrong is told with the option, and what a session that waits cannot see."""
     ctl = world.ctl

@@ -147,7 +147,8 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 void control_page_clear(struct probes *probes, unsigned int session)
 {
 	(void)probes;
-	fake_probes.prepared[session] = fake_probes.open[session] = false;
+	fake_probes.prepared[session] = false;
+	fake_probes.open[session] = false;
 }
 
 int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from)

@@ -60,11 +60,18 @@ static const char *config_path(const struct manager_options *options)
 	return *options->config ? options->config : CONFIG_PATH;
 }
 
-/* The command line takes precedence over the files. */
-static void override(char *field, const char *value)
+static void override_folder(char *field, const char *value)
 {
 	if (*value)
 		snprintf(field, PATH_MAX, "%s", value);
+}
+
+/* The command line takes precedence over the files. */
+static void override(struct config *config, const struct manager_options *options)
+{
+	override_folder(config->runtime_dir, options->runtime_dir);
+	override_folder(config->log_dir, options->log_dir);
+	override_folder(config->state_dir, options->state_dir);
 }
 
 static int load_config(struct manager *manager)
@@ -75,9 +82,7 @@ static int load_config(struct manager *manager)
 
 	if (r < 0)
 		return r;
-	override(config->runtime_dir, options->runtime_dir);
-	override(config->log_dir, options->log_dir);
-	override(config->state_dir, options->state_dir);
+	override(config, options);
 	log_set_level(config->log_level);
 
 	r = snprintf(manager->socket, sizeof(manager->socket), "%s/%s", config->runtime_dir,
@@ -104,13 +109,15 @@ static void add_escaped(struct json_object *array, const char *text)
 static void on_finding(enum config_finding finding, const char *sentence, void *userdata)
 {
 	const struct findings *findings = userdata;
-	bool ignored = finding == CONFIG_UNKNOWN;
+	bool usable = finding == CONFIG_UNKNOWN || finding == CONFIG_LATER;
 
-	if (ignored)
+	if (finding == CONFIG_UNKNOWN)
 		log_message(ABOUT(CONFIG_UNKNOWN), "%s, ignored", sentence);
+	else if (finding == CONFIG_LATER)
+		log_message(ABOUT(CONFIG_LATER), "%s", sentence);
 	else
 		log_message(ABOUT(CONFIG_WRONG), "%s", sentence);
-	add_escaped(ignored ? findings->warnings : findings->errors, sentence);
+	add_escaped(usable ? findings->warnings : findings->errors, sentence);
 }
 
 /* -EINVAL: there are errors, and the configuration is not used at all. */
@@ -122,7 +129,7 @@ static int examine_config(const struct manager_options *options, struct config *
 	return r >= 0 && json_object_array_length(findings->errors) ? -EINVAL : r;
 }
 
-/* Applies what can change at run time; changes of the folders apply at the next start. */
+/* Applies what can change at run time. */
 static void apply_config(struct manager *manager, const struct config *fresh)
 {
 	log_set_level(fresh->log_level);
@@ -148,6 +155,8 @@ static int reload(void *userdata, struct json_object *errors, struct json_object
 	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_usec());
 	r = examine_config(manager->options, &fresh, &findings);
 	if (r >= 0) {
+		override(&fresh, manager->options);
+		config_tell_later(&manager->config, &fresh, on_finding, &findings);
 		apply_config(manager, &fresh);
 		declared_apply(manager->declared, on_finding, &findings);
 		log_message(ABOUT(CONFIG_LOADED), "configuration reloaded%s",

@@ -164,11 +164,11 @@ static struct json_object *objects_of(const char *const names[CELLS_MAX],
 	return document;
 }
 
-#define SETTING(section, key, parse, field, shown, doc) { #section, #key, shown, doc },
+#define SETTING(section, key, parse, field, when, shown, doc) { #section, #key, shown, doc, #when },
 
 static struct json_object *settings(void)
 {
-	static const char *const names[CELLS_MAX] = { "section", "key", "shown", "description" };
+	static const char *const names[CELLS_MAX] = { "section", "key", "shown", "description", "when" };
 	static const char *const rows[][CELLS_MAX] = { IOTR_SETTINGS(SETTING) };
 
 	return objects_of(names, rows, sizeof(rows) / sizeof(rows[0]));

@@ -51,10 +51,15 @@ struct setting {
 	const char *(*parse)(const char *value, void *field);
 	size_t offset; /* offset of the field in struct config */
 	size_t size;
+	bool text;     /* ended by a NUL */
+	bool at_start; /* it is taken up when the daemon starts, and not later */
 };
 
-#define SETTING(section, key, parse, field, ...) \
-	{ #section, #key, config_parse_##parse, offsetof(struct config, field), sizeof(defaults.field) },
+#define AT_START  true
+#define AT_RELOAD false
+#define SETTING(section, key, parse, field, when, ...)                                                   \
+	{ #section, #key, config_parse_##parse, offsetof(struct config, field), sizeof(defaults.field), \
+	  _Generic(defaults.field, const char *: true, default: false), AT_##when },
 
 static const struct setting settings[] = { IOTR_SETTINGS(SETTING) };
 
@@ -331,4 +336,21 @@ static void log_finding(enum config_finding finding, const char *sentence, void 
 int config_load(const char *path, bool required, struct config *config)
 {
 	return config_examine(path, required, config, log_finding, NULL);
+}
+
+static bool same(const struct setting *setting, const struct config *left, const struct config *right)
+{
+	const char *a = (const char *)left + setting->offset, *b = (const char *)right + setting->offset;
+
+	return setting->text ? !strcmp(a, b) : !memcmp(a, b, setting->size);
+}
+
+void config_tell_later(const struct config *in_force, const struct config *fresh, config_critic critic, void *userdata)
+{
+	const struct audience audience = { critic, NULL, userdata };
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (settings[i].at_start && !same(&settings[i], in_force, fresh))
+			tell(&audience, CONFIG_LATER, "[%s] %s has changed, and is taken up when the daemon starts next",
+			     settings[i].section, settings[i].key);
 }

@@ -58,6 +58,7 @@ enum config_finding {
 	CONFIG_UNKNOWN, /* an unknown section or key */
 	CONFIG_WRONG,	/* a value or a drop-in that cannot be used and is ignored */
 	CONFIG_REFUSED, /* the main file is refused and not read, which is also an error */
+	CONFIG_LATER,	/* a value that the daemon takes up when it starts next */
 };
 typedef void (*config_critic)(enum config_finding finding, const char *sentence, void *userdata);
 int config_examine(const char *path, bool required, struct config *config, config_critic critic,
@@ -72,3 +73,6 @@ typedef void (*config_listener)(const char *section, const char *key, const char
 				unsigned line, void *userdata);
 int config_follow(const char *path, bool required, struct config *config, config_critic critic,
 		  config_listener listener, void *userdata);
+
+/* Tells of each setting of `fresh` that differs from what is in force and is taken up by a start alone. */
+void config_tell_later(const struct config *in_force, const struct config *fresh, config_critic critic, void *userdata);

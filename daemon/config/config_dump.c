@@ -14,7 +14,7 @@ struct shown {
 	const char *section, *key, *without; /* without: what stands for the default */
 };
 
-#define SHOWN(section, key, parse, field, without, ...) { #section, #key, without },
+#define SHOWN(section, key, parse, field, when, without, ...) { #section, #key, without },
 static const struct shown settings[] = { IOTR_SETTINGS(SHOWN) };
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 

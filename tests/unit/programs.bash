@@ -616,11 +616,12 @@ expect 3 list
 start_daemon
 expect 0 list
 
-# A reload takes up a new level and names what it does not understand.
-printf '[Daemon]\nLogLevel=debug\nBogus=1\n' >"$work/conf"
+# A reload takes up a new level, and names what it does not understand and what it cannot take up.
+printf '[Daemon]\nLogLevel=debug\nBogus=1\n[Buffers]\nRingSize=1M\n' >"$work/conf"
 expect 0 reload
 grep -q "$work/conf:3:" "$work/log" || fail 'a bad line is not named'
 err "^iotracectl: warning: $work/conf:3: \[Daemon\] has no key Bogus$"
+err '^iotracectl: warning: \[Buffers\] RingSize has changed, and is taken up when the daemon starts next$'
 expect 0 reload --json
 json
 

@@ -71,7 +71,7 @@ static int load(struct config *config, char *said, size_t size)
 	return r;
 }
 
-#define SHOWN(section, key, parse, field, shown, doc) { "[" #section "]\n" #key "=", shown },
+#define SHOWN(section, key, parse, field, when, shown, doc) { "[" #section "]\n" #key "=", shown },
 
 /* What manual page and installed file say that holds by default is what does. */
 START_TEST(shows_defaults)
@@ -88,6 +88,36 @@ START_TEST(shows_defaults)
 	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
 	ck_assert_str_eq(said, "");
 	ck_assert_mem_eq(&config, &defaults, sizeof(config));
+}
+END_TEST
+
+static void collect(enum config_finding finding, const char *sentence, void *userdata)
+{
+	ck_assert_int_eq(finding, CONFIG_LATER);
+	strcat(strcat(userdata, sentence), "\n");
+}
+
+/* Of what has changed, that which a start alone takes up. */
+START_TEST(tells_what_waits)
+{
+	static struct config in_force, fresh;
+	char said[1024] = "";
+
+	write_file("", "[Daemon]\nResume=yes\n");
+	ck_assert_int_eq(config_load(path, true, &in_force), 0);
+	config_tell_later(&in_force, &in_force, collect, said);
+	ck_assert_str_eq(said, "");
+	write_file("", "[Daemon]\nResume=no\nLogDirectory=/srv/a\nLogLevel=debug\n[Buffers]\nRingSize=1M\nQueueSize=1M\n");
+	ck_assert_int_eq(config_load(path, true, &fresh), 0);
+	config_tell_later(&in_force, &fresh, collect, said);
+	ck_assert_str_eq(said, "[Daemon] LogDirectory has changed, and is taken up when the daemon starts next\n"
+			       "[Daemon] Resume has changed, and is taken up when the daemon starts next\n"
+			       "[Buffers] RingSize has changed, and is taken up when the daemon starts next\n");
+	write_file("", "[Daemon]\nLogDirectory=/srv/abc\nLogDirectory=/srv/a\nResume=no\n[Buffers]\nRingSize=1M\n");
+	ck_assert_int_eq(config_load(path, true, &in_force), 0);
+	*said = '\0';
+	config_tell_later(&in_force, &fresh, collect, said);
+	ck_assert_str_eq(said, "");
 }
 END_TEST
 
@@ -440,6 +470,7 @@ static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, shows_defaults);
+	tcase_add_test(tests, tells_what_waits);
 	tcase_add_test(tests, knows_defaults);
 	tcase_add_test(tests, reads_ini);
 	tcase_add_test(tests, reads_limits_of_storage);

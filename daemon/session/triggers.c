@@ -158,12 +158,11 @@ static enum said pressure_value(const struct triggers *triggers, const struct io
 	return SAID_VALUE;
 }
 
-static enum said value_of(const struct triggers *triggers, const struct session *session, const struct iotr_trigger *trigger,
-			  uint64_t lost, uint64_t *value, char *error, size_t size)
+static enum said value_of(const struct triggers *triggers, const struct iotr_trigger *trigger, uint64_t lost, uint64_t *value,
+			  char *error, size_t size)
 {
 	char why[160];
 
-	(void)session;
 	switch (trigger->source) {
 	case IOTR_TRIGGER_OPERATION:
 		return operation_value(triggers, trigger, value, error, size);
@@ -207,7 +206,7 @@ static const struct iotr_trigger *look_at(struct triggers *triggers, struct sess
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t value = 0;
-		enum said said = value_of(triggers, session, &all[i], lost, &value, error, sizeof(session->triggers.error));
+		enum said said = value_of(triggers, &all[i], lost, &value, error, sizeof(session->triggers.error));
 
 		if (!holds(triggers, &all[i], &states[i], said, value) || found)
 			continue;

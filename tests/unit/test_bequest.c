@@ -83,6 +83,7 @@ START_TEST(all_arrive_under_their_names)
 		ck_assert_int_eq(bequest_take(bequest, (uint32_t)i % 2, name), -1);
 		close(fd);
 	}
+	bequest_free(bequest);
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), -ENOENT); /* for one only */
 	close(queue);
 }
@@ -218,6 +219,8 @@ START_TEST(left_hooks_can_be_claimed_once)
 	ck_assert_int_eq(leave_behind_claim(socket, &claimed, &count), 0);
 	ck_assert_uint_eq(count, 2);
 	ck_assert(same(claimed[0], pipes[0]) && same(claimed[1], pipes[1]));
+	close_them(claimed, count);
+	free(claimed);
 	ck_assert_int_lt(leave_behind_claim(socket, &claimed, &count), 0);
 	close(socket);
 	close(manager);

@@ -58,9 +58,10 @@ def brief(rows):
 
 
 def own(session, *operations):
-    """Rows of this process, but for what file systems write for themselves because of what it did before."""
+    """Rows of this process, but for what kernel workers write because of what it did before, as a loop device's file is."""
     return [row for row in session.rows('block') if row['pid'] == str(os.getpid()) and
-            row['operation'] in (operations or ('READ', 'WRITE')) and row['attribution'] not in ('journal', 'metadata')]
+            row['operation'] in (operations or ('READ', 'WRITE')) and
+            row['attribution'] not in ('journal', 'metadata', 'dirtier', 'shared')]
 
 
 def nearly(seen, done, what):

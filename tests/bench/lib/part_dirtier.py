@@ -227,12 +227,12 @@ def all_coverage(world, daemon):
 
 
 def part(world):
+    """What it costs."""
     with Daemon(world) as daemon:
-        all_coverage(world, daemon)
         measured(world, daemon, functools.partial(cost, world), 'ext4')
 
 
 def attributed(world):
-    """The half of it that does not look at costs."""
+    """How much is known."""
     with Daemon(world) as daemon:
         all_coverage(world, daemon)

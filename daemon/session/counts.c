@@ -81,19 +81,23 @@ void session_report(struct session *session)
 		sink->ops->log_names(sink);
 }
 
+bool session_counts(const struct session *session, enum iotr_stream stream, struct writer_probes *probes, struct row_counts *rows)
+{
+	if (!(session->spec.streams >> stream & 1))
+		return false;
+	session->sink->ops->counts(session->sink, stream, rows);
+	session_probes(session, stream, probes);
+	return true;
+}
+
 uint64_t session_lost(const struct session *session)
 {
+	struct writer_probes probes;
+	struct row_counts rows;
 	uint64_t lost = 0;
 
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		struct writer_probes probes;
-		struct row_counts counts;
-
-		if (!(session->spec.streams >> stream & 1))
-			continue;
-		session->sink->ops->counts(session->sink, stream, &counts);
-		session_probes(session, stream, &probes);
-		lost += probes.ring + probes.unmatched + counts.lost_queue + counts.lost_disk;
-	}
+	for (enum iotr_stream stream = 0; stream < IOTR_STREAM_COUNT; stream++)
+		if (session_counts(session, stream, &probes, &rows))
+			lost += probes.ring + probes.unmatched + rows.lost_queue + rows.lost_disk;
 	return lost;
 }

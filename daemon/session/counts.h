@@ -19,5 +19,8 @@ void session_report(struct session *session);
  */
 void session_report_stream(struct session *session, enum iotr_stream stream, const struct probes_loss *losses);
 
+/* What kernel and sink have counted of a stream, all of it read now. False: the session does not record it. */
+bool session_counts(const struct session *session, enum iotr_stream stream, struct writer_probes *probes, struct row_counts *rows);
+
 /* Rows of all its streams that were lost until now, whatever the cause. */
 uint64_t session_lost(const struct session *session);

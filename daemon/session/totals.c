@@ -9,14 +9,12 @@
 
 static void add_session(struct totals_stream sums[IOTR_STREAM_COUNT], const struct session *session)
 {
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
-		struct writer_probes probes;
-		struct row_counts counts;
+	struct writer_probes probes;
+	struct row_counts counts;
 
-		if (!(session->spec.streams >> stream & 1))
+	for (enum iotr_stream stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		if (!session_counts(session, stream, &probes, &counts))
 			continue;
-		session->sink->ops->counts(session->sink, stream, &counts);
-		session_probes(session, stream, &probes);
 		sums[stream].rows += counts.rows;
 		sums[stream].bytes += counts.bytes;
 		sums[stream].lost_ring += probes.ring;

@@ -36,6 +36,8 @@ CALLS = {
     'MOUNT': 'mount move_mount pivot_root mount_setattr',
     'UMOUNT': 'umount umount2',
 }
+# Where an error has two names, strace's.
+NAMES = {**errno.errorcode, errno.EOPNOTSUPP: 'EOPNOTSUPP', errno.EDEADLK: 'EDEADLK'}
 OPERATION_OF = {call: operation for operation, calls in CALLS.items() for call in calls.split()}
 # Calls of strace's class that the README says have no row.
 ROWLESS = set('''execve execveat getcwd chroot acct swapon swapoff quotactl uselib inotify_add_watch fanotify_mark
@@ -106,7 +108,7 @@ NEEDS = {'git': ['git'], 'xattrs': ['python3'], 'python': ['python3']}
 
 
 def name_of(number):
-    return errno.errorcode.get(number, number) if number else None
+    return NAMES.get(number, number) if number else None
 
 
 def calls_of(path):

@@ -38,8 +38,26 @@ static double seconds_of(const struct compare_side *side)
 	return greatest > least ? (double)(greatest - least) / 1e9 : 1e-9;
 }
 
+static double missing_of(const struct verify_stream *stream)
+{
+	return stream->unknown || stream->unfollowed ? INFINITY : (double)(stream->lost + stream->removed);
+}
+
+static void measure_missing(struct compare_side *side)
+{
+	for (size_t i = 0; i < side->trace->stream_count; i++) {
+		int number = iotr_stream_find(side->trace->streams[i].flag);
+
+		if (number < 0)
+			continue;
+		side->missing[number] = missing_of(&side->trace->streams[i]);
+		side->missing_in_all += side->missing[number];
+	}
+}
+
 static void measure(struct compare_side *side)
 {
+	measure_missing(side);
 	side->seconds = seconds_of(side);
 	side->dispersion = 1;
 	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
@@ -56,11 +74,15 @@ static const struct summary_operation *find(const struct summary_stream *stream,
 	return NULL;
 }
 
-static struct sample rows_of(const struct compare_side *side, const struct summary_operation *operation)
+static struct sample rows_of(const struct compare_side *side, enum iotr_stream stream, const struct summary_operation *operation)
 {
-	if (!operation)
-		return (struct sample){ 0, side->seconds, 1 };
-	return (struct sample){ operation->rows, side->seconds, rate_dispersion(&operation->rate) };
+	struct sample sample = { .exposure = side->seconds, .dispersion = 1, .missing = side->missing[stream] };
+
+	if (operation) {
+		sample.count = operation->rows;
+		sample.dispersion = rate_dispersion(&operation->rate);
+	}
+	return sample;
 }
 
 /* Where there are no rows, nothing is known of their errors. */
@@ -68,7 +90,8 @@ static struct change change_of_errors(const struct summary_operation *a, const s
 {
 	if (!a || !b)
 		return (struct change){ .direction = SAME };
-	return rate_change(&(struct sample){ a->errors, (double)a->rows, 1 }, &(struct sample){ b->errors, (double)b->rows, 1 });
+	return rate_change(&(struct sample){ a->errors, (double)a->rows, 1, 0 },
+			   &(struct sample){ b->errors, (double)b->rows, 1, 0 });
 }
 
 static void compare_latencies(struct compared_operation *operation)
@@ -86,7 +109,7 @@ static void add_operation(struct compare *compare, enum iotr_stream stream, cons
 			  const struct summary_operation *b)
 {
 	struct compared_operation *operation = &compare->operations[compare->operation_count++];
-	struct sample before = rows_of(&compare->sides[0], a), after = rows_of(&compare->sides[1], b);
+	struct sample before = rows_of(&compare->sides[0], stream, a), after = rows_of(&compare->sides[1], stream, b);
 
 	*operation = (struct compared_operation){ .stream = stream, .name = a ? a->name : b->name, .of = { a, b } };
 	operation->rows = rate_change(&before, &after);
@@ -193,8 +216,8 @@ static size_t join(struct compared_key *keys, size_t count)
 static void judge_key(const struct compare *compare, struct compared_key *key)
 {
 	const struct compare_side *a = &compare->sides[0], *b = &compare->sides[1];
-	struct sample before = { key->sums[0].rows, a->seconds, a->dispersion };
-	struct sample after = { key->sums[1].rows, b->seconds, b->dispersion };
+	struct sample before = { key->sums[0].rows, a->seconds, a->dispersion, a->missing_in_all };
+	struct sample after = { key->sums[1].rows, b->seconds, b->dispersion, b->missing_in_all };
 
 	key->rows = rate_change(&before, &after);
 	if (!key->partial)

@@ -12,6 +12,8 @@ struct compare_side {
 	const struct verify_trace *trace;
 	double seconds; /* from its begin to its end */
 	double dispersion; /* the greatest of its streams */
+	double missing[IOTR_STREAM_COUNT]; /* rows that were lost or removed; INFINITY: nobody knows how many */
+	double missing_in_all;
 };
 
 struct compared_operation {

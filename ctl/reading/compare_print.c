@@ -210,6 +210,22 @@ static void print_others(const struct compare *compare)
 	}
 }
 
+/* Of each stream, so that nobody takes what is missing for fewer. */
+static void print_missing(const struct compare *compare)
+{
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		for (size_t side = 0; side < 2; side++) {
+			double missing = compare->sides[side].missing[i];
+			char text[32] = "an unknown number of";
+
+			if (missing > 0 && !isinf(missing))
+				format_count(text, sizeof(text), (uint64_t)missing);
+			if (missing > 0)
+				printf("%s: %s rows are missing in %c, lost or removed; the interval of B TO A allows for them\n",
+				       iotr_schemas[i].flag, text, "AB"[side]);
+		}
+}
+
 /* What was recorded otherwise may look different for that alone. */
 static bool same_definition(const struct compare *compare, const char *member)
 {
@@ -232,6 +248,7 @@ void compare_print(const struct compare *compare, size_t most)
 	print_side('B', &compare->sides[1]);
 	print_definitions(compare);
 	print_others(compare);
+	print_missing(compare);
 	print_operations(compare);
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
 		print_list(compare, list, most);
@@ -265,7 +282,7 @@ static struct json_object *ratio_object(const struct change *change)
 	object = json_object_new_object();
 	add_double(object, "ratio", change->ratio);
 	add_double(object, "low", change->low);
-	add_double(object, "high", change->high);
+	json_object_object_add(object, "high", isinf(change->high) ? NULL : json_object_new_double(change->high));
 	return object;
 }
 
@@ -337,6 +354,18 @@ static struct json_object *key_object(const struct compared_key *key)
 	return object;
 }
 
+/* By stream; null: nobody knows how many. */
+static struct json_object *missing_object(const struct compare_side *side)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
+		if (side->summary->streams[i].there)
+			json_object_object_add(object, iotr_schemas[i].flag,
+					       isinf(side->missing[i]) ? NULL : json_object_new_uint64((uint64_t)side->missing[i]));
+	return object;
+}
+
 static struct json_object *side_object(const struct compare_side *side)
 {
 	struct json_object *object = json_object_new_object();
@@ -347,6 +376,7 @@ static struct json_object *side_object(const struct compare_side *side)
 	json_object_object_add(object, "definition", json_object_get(member_of(side->trace->json, "definition")));
 	add_double(object, "seconds", side->seconds);
 	add_u64(object, "rows", side->summary->rows);
+	json_object_object_add(object, "missing", missing_object(side));
 	return object;
 }
 

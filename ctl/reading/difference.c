@@ -18,7 +18,9 @@ static enum direction direction_of(double ratio, double low, double high)
 /* Nothing in one of them. */
 static enum direction direction_of_nothing(const struct sample *there, const struct sample *nothing, enum direction to)
 {
-	return (double)there->count / there->exposure * nothing->exposure / there->dispersion >= NOTHING ? to : SAME;
+	double expected = (double)there->count / there->exposure * nothing->exposure - nothing->missing;
+
+	return expected / there->dispersion >= NOTHING ? to : SAME;
 }
 
 struct change rate_change(const struct sample *a, const struct sample *b)
@@ -36,8 +38,8 @@ struct change rate_change(const struct sample *a, const struct sample *b)
 	deviation = SIGMAS * sqrt(a->dispersion / (double)a->count + b->dispersion / (double)b->count);
 	change.known = true;
 	change.ratio = (double)b->count / b->exposure / ((double)a->count / a->exposure);
-	change.low = change.ratio * exp(-deviation);
-	change.high = change.ratio * exp(deviation);
+	change.low = change.ratio * exp(-deviation) / (1 + a->missing / (double)a->count);
+	change.high = change.ratio * exp(deviation) * (1 + b->missing / (double)b->count);
 	if (a->count >= COUNTS_MIN && b->count >= COUNTS_MIN)
 		change.direction = direction_of(change.ratio, change.low, change.high);
 	return change;

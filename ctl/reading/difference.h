@@ -25,15 +25,19 @@ struct sample {
 	uint64_t count;
 	double exposure;   /* above 0 */
 	double dispersion; /* variance of counts over their mean; 1: each event comes by itself; at least 1 */
+	double missing;	   /* events that nobody counted, and that may have been such; INFINITY: nobody knows how many */
 };
 
 struct change {
 	enum direction direction; /* SAME: nobody can tell that there is one */
 	bool known;		  /* there is a ratio, that is, events in both, or values enough */
-	double ratio, low, high;  /* of b to a, and between which it lies */
+	double ratio, low, high;  /* of b to a, and between which it lies; INFINITY: too much is missing to say */
 };
 
-/* From nothing to something, or the other way, is a change when chance would hardly do that. */
+/*
+ * From nothing to something, or the other way, is a change when chance would hardly do that. What is missing in one of them
+ * makes the interval as wide as if all of it had been such events.
+ */
 struct change rate_change(const struct sample *a, const struct sample *b);
 
 /* How much more the counts of intervals vary than those of events that come each by itself; 1 where there are too few. */

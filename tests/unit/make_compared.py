@@ -41,6 +41,7 @@ def main():
     parser.add_argument('--slower', type=float, default=1, help='reads take so many times as long')
     parser.add_argument('--errors', type=float, default=0.01, help='share of writes that fail')
     parser.add_argument('--syncs', type=int, default=20)
+    parser.add_argument('--lost', type=int, default=0, help='so many rows more were lost')
     parser.add_argument('--extra', help='a command that removes files')
     options = parser.parse_args()
     with open(GOLDEN, encoding='utf-8') as file:
@@ -50,13 +51,15 @@ def main():
     os.makedirs(os.path.join(options.folder, 'fs'))
     with open(os.path.join(options.folder, 'fs/fs_000001.csv'), 'w', encoding='utf-8') as file:
         file.write(text)
-    stream = {'folder': 'fs', 'columns': [{'name': name} for name in columns], 'emitted': len(lines), 'written': len(lines),
-              'lost': {}, 'removed': 0}
+    stream = {'folder': 'fs', 'columns': [{'name': name} for name in columns], 'emitted': len(lines) + options.lost,
+              'written': len(lines), 'lost': {'queue': options.lost}, 'removed': 0}
     segment = {'stream': 'vfs', 'path': 'fs/fs_000001.csv', 'state': 'closed', 'rows': len(lines), 'bytes': len(text),
                'first_mono_ns': 0, 'last_mono_ns': 1 << 60}
+    losses = [{'stream': 'vfs', 'cause': 'queue', 'rows': options.lost, 'from': '2026-11-20 10:00:01.000000000',
+               'to': '2026-11-20 10:00:02.000000000'}] if options.lost else []
     manifest = {'schema_version': 3, 'session': 'compared', 'level': 'tracepoint', 'state': 'ended', 'host': {'kernel': '6.1.0'},
                 'started': '2026-11-20 10:00:00.000000000', 'ended': '2026-11-20 10:00:10.000000000', 'streams': {'vfs': stream},
-                'segments': [segment], 'losses': [], 'definition': {'streams': ['vfs'], 'commands': [options.extra] if options.extra else []}}
+                'segments': [segment], 'losses': losses, 'definition': {'streams': ['vfs'], 'commands': [options.extra] if options.extra else []}}
     with open(os.path.join(options.folder, 'manifest.json'), 'w', encoding='utf-8') as file:
         json.dump(manifest, file)
 

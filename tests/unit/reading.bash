@@ -282,6 +282,15 @@ json '[x["latency"]["low"] < 1 < x["latency"]["high"] for x in d["devices"]] == 
 expect 0 compare "$work/worse" "$work/before"
 out 'more, p50 faster, p90 faster, p99 faster'
 out ' gone +cleaner$'
+# What was lost is not fewer, and is told.
+compared lossy --seed 3 --reads 3000 --lost 4000
+expect 0 compare "$work/before" "$work/lossy" --json
+json 'not any("fewer" in x["different"] for x in d["operations"] + d["files"] + d["commands"] + d["devices"])'
+json '(d["a"]["missing"], d["b"]["missing"]) == ({"vfs": 0}, {"vfs": 4000}) and d["operations"][0]["rows"]["high"] > 1'
+expect 0 compare "$work/before" "$work/lossy"
+out '^vfs: 4,000 rows are missing in B'
+expect 0 compare "$work/lossy" "$work/before" --json
+json 'not any("more" in x["different"] for x in d["operations"])'
 # Streams that one of them does not have are not gone. What cannot be read is told, as it may look gone.
 expect 0 compare "$work/csv" "$work/before"
 out '^conn is in A alone, and not compared$'

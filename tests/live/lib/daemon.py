@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from lib import varlink
+from lib import sanitizers, varlink
 from lib.registry import PATIENCE, Failure, check, wait_for
 
 
@@ -62,7 +62,8 @@ class Daemon:
     def environment(self):
         if not self.preload:
             return None
-        return dict(os.environ, LD_PRELOAD=self.preload, IOTR_FAULTS=self.faults)
+        preloaded = ' '.join([*sanitizers.runtime(self.program), self.preload])
+        return dict(os.environ, LD_PRELOAD=preloaded, IOTR_FAULTS=self.faults)
 
     @property
     def faults(self):

@@ -10,16 +10,18 @@ import tempfile
 from lib.ctl import Ctl, Session
 from lib.daemon import Daemon
 from lib.registry import PATIENCE, Failure, Skip
+from lib.sanitizers import Sanitizers
 from lib.trigger import Trigger
 
 
 class World:
-    def __init__(self, daemon, ctl, trigger, level, installed=False):
+    def __init__(self, daemon, ctl, trigger, level, installed=False, sanitized=False):
         self.daemon_program, self.ctl_program = daemon, ctl
         self.level_asked, self.installed = level, installed
         self.trigger = Trigger(trigger)
         # Not below /tmp where that is a tmpfs: direct I/O and block devices need a real one.
         self.folder = tempfile.mkdtemp(prefix='iotracer-live-', dir='/var/tmp')
+        self.sanitizers = Sanitizers(os.path.join(self.folder, 'sanitizers')) if sanitized else None
         self.numbers = itertools.count(1)
         self.undo = contextlib.ExitStack()
         self.end = contextlib.ExitStack()
@@ -159,13 +161,17 @@ class World:
         self.later('umount', '-l', path)
         return path
 
-    def close(self, keep=False):
-        """`keep`: the folder is not removed, and its path is printed."""
+    def stop(self):
+        """Undoes all that is left to undo, and ends the daemons."""
         self.undo.close()
         self.end.close()
         for daemon in (self.shared, self.faulty, self.spare):
             if daemon is not None:
                 daemon.stop()
+        self.shared = self.faulty = self.spare = None
+
+    def close(self, keep=False):
+        """`keep`: the folder is not removed, and its path is printed."""
         if keep:
             print('# %s' % self.folder)
         else:

@@ -2,6 +2,7 @@
 /* What is remembered of a session's triggers from one look to the next. Main thread. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trigger.h"
@@ -9,6 +10,7 @@
 /* Of one trigger. */
 struct trigger_state {
 	uint64_t since_ns; /* CLOCK_MONOTONIC: it holds since then; 0: it does not hold */
+	bool acted;	   /* it has acted since then, and does not again before it has ceased to hold */
 	uint64_t fired;	   /* how often it has acted */
 	uint64_t fired_ns; /* CLOCK_REALTIME: when it acted last; 0: never */
 	char value[48];	   /* what it measured then */

@@ -182,7 +182,7 @@ static enum said value_of(const struct triggers *triggers, const struct iotr_tri
 
 /* ---- triggers ---- */
 
-/* Whether it holds for as long as it has to. */
+/* Whether it holds for as long as it has to, and has not acted on that yet. */
 static bool holds(const struct triggers *triggers, const struct iotr_trigger *trigger, struct trigger_state *state, enum said said,
 		  uint64_t value)
 {
@@ -190,11 +190,12 @@ static bool holds(const struct triggers *triggers, const struct iotr_trigger *tr
 		return false;
 	if (said == SAID_ERROR || value <= trigger->above) {
 		state->since_ns = 0;
+		state->acted = false;
 		return false;
 	}
 	if (!state->since_ns)
 		state->since_ns = triggers->looked_ns - triggers->span_ns;
-	return triggers->looked_ns - state->since_ns >= trigger->for_ns;
+	return !state->acted && triggers->looked_ns - state->since_ns >= trigger->for_ns;
 }
 
 /* Of several triggers, in their order, the first that holds; NULL: none. All of them are looked at. */
@@ -221,7 +222,7 @@ static void act(struct triggers *triggers, struct session *session, const struct
 {
 	state->fired++;
 	state->fired_ns = clocks_realtime_ns();
-	state->since_ns = 0;
+	state->acted = true;
 	triggers->config.fired(session, trigger, state->value, stops, triggers->config.userdata);
 }
 

@@ -49,6 +49,17 @@ def acted(ctl, name, trigger, does, times=1):
     return wait_for('%s to act %d times' % (trigger, times), there)
 
 
+def at_intervals(seconds, does):
+    """Something that is done when it is called, but never twice within so many seconds."""
+    last = [0]
+
+    def now_and_then():
+        if time.monotonic() - last[0] > seconds:
+            last[0] = time.monotonic()
+            does()
+    return now_and_then
+
+
 def dumps_of(daemon, name):
     """Whole dumps that the daemon has made by itself, the latest last."""
     found = []
@@ -62,10 +73,13 @@ def dumps_of(daemon, name):
 
 @test(host_only=True)
 def dumps_itself(world):
-    """On latency and on an error, once in the hold-off; the manifest says which, when and what was measured."""
+    """
+    On latency and on an error, once for each time that a line is crossed and once in the hold-off; the manifest says which, when
+    and what was measured.
+    """
     work, ctl, slow, failed = Fsyncs(world), world.ctl, 'vfs.FSYNC p99 > 1us', 'vfs.RMDIR ENOTEMPTY > 0/s'
     done = ctl.run('start', 'fired', '--vfs', '--path', os.path.dirname(work.path), '--flight-recorder', '1M', '--trigger', slow,
-                   '--trigger', failed, '--trigger', NEVER, '--hold-off', '4s', '--json')
+                   '--trigger', failed, '--trigger', NEVER, '--hold-off', '2s', '--json')
     check(done.returncode in (0, 6), 'start', done)
     try:
         equal([(one['trigger'], one['action'], one['fired']) for one in status_of(ctl, 'fired')['triggers']],
@@ -73,8 +87,11 @@ def dumps_itself(world):
         before = time.monotonic()
         acted(ctl, 'fired', slow, work.some)
         acted(ctl, 'fired', failed, work.fail)
-        check(time.monotonic() - before >= 3.5, 'the second trigger did not wait for the hold-off')
+        check(time.monotonic() - before >= 1.5, 'the second trigger did not wait for the hold-off')
+        below = at_intervals(2.5, work.fail)  # and no error in the seconds between
+        acted(ctl, 'fired', failed, lambda: (work.some(), below()), times=2)
         told = triggers_of(ctl, 'fired')
+        equal(told[slow]['fired'], 1, 'a line that was never crossed back')
         equal(told[NEVER]['fired'], 0, 'a line that nothing crosses')
         check(told[failed]['last_value'].endswith('/s') and told[slow]['last_value'].endswith('s'), 'values', told)
         first, second = wait_for('two dumps', lambda: len(found := dumps_of(world.daemon, 'fired')) >= 2 and found[:2])

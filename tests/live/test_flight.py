@@ -7,7 +7,7 @@ import time
 
 from lib import account, rows
 from lib.numbered import Numbered
-from lib.registry import Failure, Skip, check, equal, test, wait_for
+from lib.registry import Failure, check, equal, test, wait_for
 
 MIB = 1 << 20
 CONSTANT = 4 * MIB  # what a daemon may grow by besides the rows
@@ -235,8 +235,7 @@ class Filled:
 @test(host_only=True)
 def memory(world):
     """No more than its size; twice that while a dump is written and rows go on."""
-    if world.sanitizers:
-        raise Skip('the memory of a program with sanitizers is theirs, too')
+    world.measures_memory()
     size = 16 * MIB
     filled = Filled(world, size)
     daemon, ctl, most = filled.daemon, filled.ctl, 0

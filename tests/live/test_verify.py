@@ -267,6 +267,7 @@ def within(limit, command):
 @test(host_only=True)
 def large_manifest(world):
     """A manifest of 100,000 segments takes less memory than two times its text."""
+    world.measures_memory()
     folder, after = copy(world), world.path('anonymized')
 
     def grow(document):

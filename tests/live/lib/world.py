@@ -125,6 +125,11 @@ class World:
             if not shutil.which(program):
                 raise Skip('%s is not installed' % program)
 
+    def measures_memory(self):
+        """For tests that judge how much memory a program takes."""
+        if self.sanitizers:
+            raise Skip('the memory of a program with sanitizers is theirs, too')
+
     def command(self, *args, check=True):
         done = subprocess.run([str(arg) for arg in args], text=True, capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)

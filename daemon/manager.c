@@ -124,7 +124,7 @@ static void on_finding(enum config_finding finding, const char *sentence, void *
 static int examine_config(const struct manager_options *options, struct config *config,
 			  struct findings *findings)
 {
-	int r = config_examine(config_path(options), *options->config, config, on_finding, findings);
+	int r = config_examine(config_path(options), *options->config, CONFIG_DECIDES, config, on_finding, findings);
 
 	return r >= 0 && json_object_array_length(findings->errors) ? -EINVAL : r;
 }

@@ -65,6 +65,7 @@ static const struct setting settings[] = { IOTR_SETTINGS(SETTING) };
 
 /* The receiver of findings about what cannot be understood, with its argument. */
 struct audience {
+	enum config_use use;
 	config_critic critic;
 	config_listener listener; /* NULL: nobody wants to know where values come from */
 	void *userdata;
@@ -255,7 +256,7 @@ static int read_file(const char *path, const struct audience *audience, struct c
 {
 	struct reader reader = { .audience = audience, .path = path, .config = config };
 	_cleanup_fclose_ FILE *file = NULL;
-	int r = config_file_open(AT_FDCWD, path, true, &file, why);
+	int r = config_file_open(AT_FDCWD, path, audience->use, true, &file, why);
 
 	return r < 0 ? r : config_file_lines(file, read_line, &reader);
 }
@@ -312,16 +313,16 @@ static int examine(const char *path, bool required, struct config *config, const
 	return 0;
 }
 
-int config_examine(const char *path, bool required, struct config *config, config_critic critic,
+int config_examine(const char *path, bool required, enum config_use use, struct config *config, config_critic critic,
 		   void *userdata)
 {
-	return examine(path, required, config, &(struct audience){ critic, NULL, userdata });
+	return examine(path, required, config, &(struct audience){ use, critic, NULL, userdata });
 }
 
 int config_follow(const char *path, bool required, struct config *config, config_critic critic,
 		  config_listener listener, void *userdata)
 {
-	return examine(path, required, config, &(struct audience){ critic, listener, userdata });
+	return examine(path, required, config, &(struct audience){ CONFIG_DECIDES, critic, listener, userdata });
 }
 
 static void log_finding(enum config_finding finding, const char *sentence, void *userdata)
@@ -335,7 +336,7 @@ static void log_finding(enum config_finding finding, const char *sentence, void 
 
 int config_load(const char *path, bool required, struct config *config)
 {
-	return config_examine(path, required, config, log_finding, NULL);
+	return config_examine(path, required, CONFIG_DECIDES, config, log_finding, NULL);
 }
 
 static bool same(const struct setting *setting, const struct config *left, const struct config *right)
@@ -347,7 +348,7 @@ static bool same(const struct setting *setting, const struct config *left, const
 
 void config_tell_later(const struct config *in_force, const struct config *fresh, config_critic critic, void *userdata)
 {
-	const struct audience audience = { critic, NULL, userdata };
+	const struct audience audience = { CONFIG_DECIDES, critic, NULL, userdata };
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (settings[i].at_start && !same(&settings[i], in_force, fresh))

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "anonymize_key.h"
+#include "config/config_file.h"
 #include "protocol.h"
 #include "session_spec.h"
 #include "system_rules.h"
@@ -51,7 +52,7 @@ struct config {
 int config_load(const char *path, bool required, struct config *config);
 
 /*
- * The same, but what cannot be understood goes to `critic` instead of the log: one sentence for each finding,
+ * The same of files that decide or are only looked at, but what cannot be understood goes to `critic` instead of the log: one sentence for each finding,
  * with file and line.
  */
 enum config_finding {
@@ -61,7 +62,7 @@ enum config_finding {
 	CONFIG_LATER,	/* a value that the daemon takes up when it starts next */
 };
 typedef void (*config_critic)(enum config_finding finding, const char *sentence, void *userdata);
-int config_examine(const char *path, bool required, struct config *config, config_critic critic,
+int config_examine(const char *path, bool required, enum config_use use, struct config *config, config_critic critic,
 		   void *userdata);
 
 /*

@@ -85,29 +85,22 @@ int config_file_lines(FILE *file, config_file_line handler, void *userdata)
 	return ferror(file) ? -EIO : 0;
 }
 
-static bool only_looked_at; /* files are read, and nothing that they say is done */
-
-void config_file_only_look(void)
-{
-	only_looked_at = true;
-}
-
 /* Returns NULL, or why the content of the file must not be trusted. */
-static const char *distrust(const struct stat *status)
+static const char *distrust(const struct stat *status, enum config_use use)
 {
 	if (!S_ISREG(status->st_mode))
 		return "it is no regular file";
-	if (!only_looked_at && status->st_uid && status->st_uid != geteuid())
+	if (use == CONFIG_DECIDES && status->st_uid && status->st_uid != geteuid())
 		return "it belongs neither to root nor to the daemon's user";
-	if (!only_looked_at && status->st_mode & OTHERS_WRITE)
+	if (use == CONFIG_DECIDES && status->st_mode & OTHERS_WRITE)
 		return "others than its owner may write it";
 	return status->st_size > CONFIG_FILE_MAX ? "it is larger than 64 KiB" : NULL;
 }
 
 /*
- * The file decides what root does, hence distrust(). O_NONBLOCK, as opening a FIFO would wait for a writer.
+ * A file that decides may do so for root, hence distrust(). O_NONBLOCK, as opening a FIFO would wait for a writer.
  */
-int config_file_open(int folder, const char *path, bool follow, FILE **ret, const char **why)
+int config_file_open(int folder, const char *path, enum config_use use, bool follow, FILE **ret, const char **why)
 {
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
 	_cleanup_close_ int fd = openat(folder, path, flags);
@@ -119,7 +112,7 @@ int config_file_open(int folder, const char *path, bool follow, FILE **ret, cons
 		return -errno;
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
-	*why = distrust(&status);
+	*why = distrust(&status, use);
 	if (*why)
 		return -EPERM;
 	*ret = fdopen(fd, "r");

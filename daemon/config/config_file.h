@@ -7,15 +7,18 @@
 
 enum { CONFIG_FILE_MAX = 64 * 1024 }; /* bytes of a file */
 
-/*
- * Opens a file below `folder` (AT_FDCWD for the working directory): a regular one of at most CONFIG_FILE_MAX bytes, of
- * root's or the daemon's user, which nobody else may write; without `follow` no symbolic link. Does not wait, whatever
- * the file is. If `*why` is set, it explains the failure better than the error number.
- */
-int config_file_open(int folder, const char *path, bool follow, FILE **ret, const char **why);
+/* What becomes of what a file says. */
+enum config_use {
+	CONFIG_DECIDES,	  /* it decides what root does, so not everybody may have written it */
+	CONFIG_LOOKED_AT, /* it is read, and nothing that it says is done: it may be anybody's */
+};
 
-/* From here on files may be anybody's, as none of them decides anything. */
-void config_file_only_look(void);
+/*
+ * Opens a file below `folder` (AT_FDCWD for the working directory): a regular one of at most CONFIG_FILE_MAX bytes and, if it
+ * decides, of root's or the daemon's user, which nobody else may write; without `follow` no symbolic link. Does not wait,
+ * whatever the file is. If `*why` is set, it explains the failure better than the error number.
+ */
+int config_file_open(int folder, const char *path, enum config_use use, bool follow, FILE **ret, const char **why);
 
 /*
  * Calls `handler` with each line that is neither empty nor a comment, without spaces around it; it may change the text. A

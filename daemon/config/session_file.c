@@ -22,6 +22,7 @@
 
 /* Who hears what is wrong. */
 struct audience {
+	enum config_use use;
 	config_critic critic;
 	void *userdata;
 };
@@ -174,7 +175,7 @@ static bool read_file(int folder, const char *file, const char *path, const char
 		     IOTR_SESSION_NAME_MAX);
 		return false;
 	}
-	r = config_file_open(folder, file, false, &stream, &why);
+	r = config_file_open(folder, file, audience->use, false, &stream, &why);
 	if (r < 0) {
 		tell(&reader, 0, "%s", why ?: strerror(-r));
 		return false;
@@ -189,7 +190,7 @@ bool session_file_is(const char *path)
 	const char *why = NULL;
 	size_t size = 0;
 
-	if (config_file_open(AT_FDCWD, path, true, &file, &why) < 0)
+	if (config_file_open(AT_FDCWD, path, CONFIG_LOOKED_AT, true, &file, &why) < 0)
 		return false;
 	while (getline(&line, &size, file) >= 0)
 		if (!strcmp(config_file_strip(line), SECTION))
@@ -199,7 +200,7 @@ bool session_file_is(const char *path)
 
 void session_file_check(const char *path, config_critic critic, void *userdata)
 {
-	const struct audience audience = { critic, userdata };
+	const struct audience audience = { CONFIG_LOOKED_AT, critic, userdata };
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
 
 	read_file(AT_FDCWD, path, path, IOTR_SESSION_NAME, &audience, &spec);
@@ -249,10 +250,10 @@ static void tell_folder(const struct audience *audience, const char *path, const
 		audience->critic(CONFIG_WRONG, sentence, audience->userdata);
 }
 
-bool session_files_read(const char *path, config_critic critic, session_file_handler found, void *userdata)
+bool session_files_read(const char *path, enum config_use use, config_critic critic, session_file_handler found, void *userdata)
 {
 	_cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct audience audience = { critic, userdata };
+	const struct audience audience = { use, critic, userdata };
 	struct dirent **entries = NULL;
 	int count = folder < 0 ? -1 : scandirat(folder, ".", &entries, is_session, alphasort);
 	bool all = count <= SESSION_FILES_MAX && (count >= 0 || errno == ENOENT);

@@ -26,6 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input_put("file.conf", data, size);
 	snprintf(path, sizeof(path), "%s/file.conf", input_folder()->path);
 	config_follow(path, true, &config, critic, listener, &assignments);
-	config_examine(path, true, &config, critic, &findings);
+	config_examine(path, true, CONFIG_LOOKED_AT, &config, critic, &findings);
 	return 0;
 }

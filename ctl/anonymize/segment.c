@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "output/complain.h"
+#include "output/interrupt.h"
 #include "trace_file.h"
 #include "trace_read.h"
 
@@ -102,6 +103,8 @@ static int put_all(struct work *work)
 		size_t room = TRACE_ROW_MAX - work->used;
 		ssize_t got;
 
+		if (interrupt_came())
+			return work_fail(work, "interrupted");
 		if (!room)
 			return work_fail(work, "a row has no end");
 		got = trace_file_read(&work->source, work->lines + work->used,

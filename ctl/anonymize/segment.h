@@ -15,7 +15,7 @@ struct anonymize_written {
 };
 
 /*
- * Rewrites `file` in the folder `from_fd`, line by line, to the same name in the folder `to_fd`. Returns the exit
+ * Rewrites `file`, unless interrupt_came(), in the folder `from_fd`, line by line, to the same name in the folder `to_fd`. Returns the exit
  * code after printing an error.
  */
 int anonymize_segment(struct iotr_anonymizer *anonymizer, const struct verify_segment *segment,

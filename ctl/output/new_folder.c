@@ -65,14 +65,21 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 {
 	(void)st;
 	(void)type;
-	(void)ftw;
-	remove(path);
+	if (ftw->level)
+		remove(path);
 	return 0;
+}
+
+void folder_remove(const char *path, bool itself)
+{
+	nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+	if (itself)
+		rmdir(path);
 }
 
 void new_folder_done(struct new_folder *folder)
 {
 	if (folder->temporary[0])
-		nftw(folder->temporary, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+		folder_remove(folder->temporary, true);
 	folder->temporary[0] = '\0';
 }

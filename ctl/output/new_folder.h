@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct new_folder {
@@ -21,3 +22,6 @@ uint64_t new_folder_size(const char *path);
 
 /* Removes it with all that is in it unless it was kept. */
 void new_folder_done(struct new_folder *folder);
+
+/* Removes all that is in a folder and, if it is wished, the folder itself; what cannot be removed stays. */
+void folder_remove(const char *path, bool itself);

@@ -13,7 +13,7 @@
 #include "request/request.h"
 #include "units.h"
 #include "verbs/amplification_command.h"
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 #include "verbs/live.h"
 
 #define DURATION_NS 5000000000ULL /* for which is counted if nothing is said of it */

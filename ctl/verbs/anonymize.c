@@ -17,7 +17,9 @@
 #include "cleanup.h"
 #include "command_line/options.h"
 #include "output/complain.h"
+#include "output/interrupt.h"
 #include "output/json.h"
+#include "output/new_folder.h"
 #include "output/text.h"
 #include "units.h"
 #include "verbs/problems.h"
@@ -97,12 +99,13 @@ static bool is_empty(int fd)
 	return folder;
 }
 
-/* Returns a descriptor, or -1. */
-static int make_output(const char *path)
+/* Returns a descriptor, or -1; `made`: there was no such folder. */
+static int make_output(const char *path, bool *made)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST)
+	*made = mkdir(path, FOLDER_MODE) == 0;
+	if (*made || errno == EEXIST)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		complain(NULL, "%s: %s", path, strerror(errno));
@@ -174,15 +177,19 @@ static int anonymize(struct context *context, struct json_object *parameters, st
 	struct anonymize_totals totals = { .left_out = left_out };
 	_cleanup_close_ int fd = -1;
 	int code = load_key(parameters, &anonymizer);
+	bool made;
 
 	if (code != EXIT_DONE)
 		return code;
-	fd = make_output(to);
+	interrupt_catch();
+	fd = make_output(to, &made);
 	if (fd < 0)
 		return EXIT_FAILED;
 	code = anonymize_trace(anonymizer, trace, fd, &totals);
-	if (code != EXIT_DONE)
+	if (code != EXIT_DONE) {
+		folder_remove(to, made); /* part of a trace would look like one */
 		return code;
+	}
 	if (context->json)
 		print_document(to, &totals);
 	else

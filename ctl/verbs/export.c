@@ -21,7 +21,7 @@
 #include "output/text.h"
 #include "units.h"
 #include "verbs/chosen.h"
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 #include "verbs/problems.h"
 
 #define BIT(stream) (1U << (stream))

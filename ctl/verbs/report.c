@@ -17,7 +17,7 @@
 #include "report/document.h"
 #include "report/page.h"
 #include "units.h"
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 #include "verbs/problems.h"
 #include "verbs/summed.h"
 

@@ -12,7 +12,7 @@
 #include "output/text.h"
 #include "request/request.h"
 #include "units.h"
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 #include "verbs/live.h"
 
 static void print_bpf(struct json_object *bpf, FILE *stream)

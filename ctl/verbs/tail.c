@@ -13,7 +13,7 @@
 #include "output/text.h"
 #include "request/request.h"
 #include "schema.h"
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 
 /* Columns that are not listed: shown at the beginning of the line, or only useful in a file. */
 static bool is_left_out(const char *column)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """test_interrupt.py IOTRACECTL: Ctrl-C while a trace is read: the line of progress is gone, and what is written is not there."""
+import hashlib
 import json
 import os
 import pty
@@ -16,18 +17,20 @@ ROWS, SEGMENTS = 20000, 1000  # of which no machine reads all before it is inter
 CLEAR = b'\r\033[K'
 
 
-def make(folder):
+def make(folder, segments=SEGMENTS):
     """A trace of very many segments, which are all one file."""
     export_trace.make(folder, vfs=({'filename': '/f%d' % (i % 10)} for i in range(ROWS)))
     path = os.path.join(folder, 'manifest.json')
     with open(path, encoding='utf-8') as file:
         manifest = json.load(file)
     first = manifest['segments'][0]
-    for number in range(2, SEGMENTS + 1):
+    with open(os.path.join(folder, first['path']), 'rb') as file:
+        first['sha256'] = hashlib.sha256(file.read()).hexdigest()
+    for number in range(2, segments + 1):
         name = 'fs/fs_%06d.csv' % number
         os.link(os.path.join(folder, first['path']), os.path.join(folder, name))
         manifest['segments'].append({**first, 'path': name})
-    manifest['streams']['vfs'].update(emitted=ROWS * SEGMENTS, written=ROWS * SEGMENTS)
+    manifest['streams']['vfs'].update(emitted=ROWS * segments, written=ROWS * segments)
     with open(path, 'w', encoding='utf-8') as file:
         json.dump(manifest, file)
 
@@ -55,6 +58,16 @@ def interrupt(words, number):
     return text, code
 
 
+def interrupt_copy(program, trace, out):
+    """What `anonymize` says, and how it ends, when it gets SIGINT while it writes."""
+    with subprocess.Popen([program, 'anonymize', trace, out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not os.path.isdir(os.path.join(out, 'fs')):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        return process.stderr.read(), process.wait(60)
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as work:
@@ -71,6 +84,14 @@ def main():
         text, code = interrupt([program, 'export', trace, page + '.new', '--perfetto'], signal.SIGINT)
         assert text.endswith(b'interrupted, and removed\r\n') and CLEAR + b'iotracectl: ' in text and code == 1, text[-200:]
         assert sorted(os.listdir(work)) == ['page.html', 'trace'], os.listdir(work)
+        make(os.path.join(work, 'short'), 50)
+        for out in (os.path.join(work, 'new'), os.path.join(work, 'empty')):
+            if out.endswith('empty'):
+                os.mkdir(out)
+            text, code = interrupt_copy(program, os.path.join(work, 'short'), out)
+            assert b'interrupted' in text and code == 1, '%s: it ended with %d: %s' % (out, code, text)
+        assert sorted(os.listdir(work)) == ['empty', 'page.html', 'short', 'trace'], os.listdir(work)
+        assert not os.listdir(os.path.join(work, 'empty')), 'part of a copy'
         with open(page, encoding='utf-8') as file:
             assert file.read() == 'before', 'a page was written over'
 

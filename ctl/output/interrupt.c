@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "verbs/interrupt.h"
+#include "output/interrupt.h"
 
 #include <poll.h>
 #include <signal.h>

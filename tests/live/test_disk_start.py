@@ -133,8 +133,9 @@ def stopped(world):
         pass
 
 
-def end_meanwhile(daemon):
+def end_meanwhile(world, daemon):
     """Ends the daemon meanwhile. Its process is only gone when the disk answers."""
+    world.without_sanitizers('the search for leaks at the end waits for each thread, and one hangs with its disk')
     daemon.process.send_signal(signal.SIGTERM)
     wait_for('the daemon to let go', lambda: not os.path.exists(daemon.socket), daemon.tail)
     wait_for('its main thread to end', lambda: main_thread(daemon) == 'Z', daemon.tail)
@@ -163,7 +164,7 @@ def restart(world):
     equal([state_of(client, name) for name in ('late', 'good')], ['starting', 'running'], 'states')
     others_work(world, client)
     check(took < 60, 'the daemon took %.1f s' % took)
-    end_meanwhile(daemon)
+    end_meanwhile(world, daemon)
     disk.thaw()
     equal(daemon.process.wait(60), 0, 'exit code')
     disk.freeze()

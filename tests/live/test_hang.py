@@ -210,7 +210,7 @@ def end_while_a_folder_is_made(world):
     in_background(world, client, 'dump', 'flight', '--output', os.path.join(disk.path, 'dump'))
     others_listed(daemon, 'a folder')
     before = time.monotonic()
-    end_meanwhile(daemon)
+    end_meanwhile(world, daemon)
     took = time.monotonic() - before
     check(took < 40, 'the end took %.1f s' % took)
     disk.thaw()
@@ -335,7 +335,7 @@ def end_while_compressing(world):
         good = client.json('start', 'good', *reads.OPTIONS, code=(0, 6))['session']['output']
         load.go(100)
         before = time.monotonic()
-        end_meanwhile(daemon)
+        end_meanwhile(world, daemon)
         took = time.monotonic() - before
         check(took < 60, 'the end took %.1f s' % took)
         equal(len(reads.offsets(reads.files(good))), 100, 'rows of the session on the good disk')

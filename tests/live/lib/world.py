@@ -125,10 +125,14 @@ class World:
             if not shutil.which(program):
                 raise Skip('%s is not installed' % program)
 
+    def without_sanitizers(self, why):
+        """For tests that can say nothing of programs with sanitizers."""
+        if self.sanitizers:
+            raise Skip('with sanitizers ' + why)
+
     def measures_memory(self):
         """For tests that judge how much memory a program takes."""
-        if self.sanitizers:
-            raise Skip('the memory of a program with sanitizers is theirs, too')
+        self.without_sanitizers('the memory of a program is theirs, too')
 
     def command(self, *args, check=True):
         done = subprocess.run([str(arg) for arg in args], text=True, capture_output=True,

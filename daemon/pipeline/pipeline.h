@@ -11,8 +11,9 @@
  *   main thread       output_create(), writer_*(), router_attach(), router_detach(),
  *                     flags_set_block_bits()
  *
- * Rows that four sessions or more want as CSV in the clear are kept once (shared.h), with their lines (lines.h): the
- * queues refer to them, and each writer copies the line.
+ * Rows that four sessions or more want as CSV in the clear are kept once (shared.h), with their lines (lines.h), in runs of
+ * one stream (runs.h): the queues refer to a run, and each writer copies its lines at once, unless a limit, a rotation or a
+ * live view wants a look at each row.
  *
  * A session's life: output_create() → writer_new() → router_attach() → rows flow, writer_rotate() →
  * the probes stop, the rings are drained once more → router_detach() → writer_report() →

@@ -165,7 +165,7 @@ static void release_blocks(struct queue *queue)
 		const struct queue_entry *entry = next_entry(queue);
 
 		if (!entry->record_size)
-			hold_read(queue, ((const struct queue_reference *)entry)->block);
+			hold_read(queue, ((const struct queue_reference *)entry)->run.block);
 		advance(queue, entry->size);
 	}
 	shared_release(queue->block);
@@ -245,7 +245,7 @@ static void publish(struct queue *queue, size_t size)
 	store(queue->head, load(queue->head) + size);
 }
 
-static bool push_copy(struct queue *queue, const struct row *row)
+bool queue_push(struct queue *queue, const struct row *row)
 {
 	size_t size = queue_entry_size(row);
 	struct queue_entry *entry = reserve(queue, size);
@@ -264,29 +264,49 @@ static bool may_hold(const struct queue *queue, const struct shared_block *block
 	       queue->blocks_held - load_acquire(queue->blocks_released) < 2 * queue->sure * (QUEUE_CHUNK / SHARED_BLOCK);
 }
 
-static bool push_reference(struct queue *queue, const struct row *row)
+static bool push_reference(struct queue *queue, const struct queue_run *run)
 {
 	struct queue_reference *reference = reserve(queue, sizeof(*reference));
 
 	if (!reference)
 		return false;
-	if (row->block != queue->pushed_block) {
-		shared_hold(row->block);
-		queue->pushed_block = row->block;
+	if (run->block != queue->pushed_block) {
+		shared_hold(run->block);
+		queue->pushed_block = run->block;
 		queue->blocks_held++;
 	}
-	*reference = (struct queue_reference){ .size = sizeof(*reference), .line_length = row->line_length,
-					       .entry = row->entry, .block = row->block };
-	queue->referred += row->entry->size;
+	*reference = (struct queue_reference){ .size = sizeof(*reference), .run = *run };
+	queue->referred += run->bytes;
 	publish(queue, sizeof(*reference));
 	return true;
 }
 
-bool queue_push(struct queue *queue, const struct row *row)
+static uint32_t push_copies(struct queue *queue, const struct queue_run *run, uint32_t *names_lost)
 {
-	if (row->block && may_hold(queue, row->block))
-		return push_reference(queue, row);
-	return push_copy(queue, row);
+	const struct queue_entry *entry = run->first;
+	uint32_t pushed = 0;
+	struct row row;
+
+	*names_lost = 0;
+	for (; pushed < run->rows; pushed++) {
+		queue_entry_read(entry, &row);
+		if (!queue_push(queue, &row))
+			break;
+		*names_lost += row.name_lost;
+		entry = (const struct queue_entry *)((const char *)entry + entry->size);
+	}
+	return pushed;
+}
+
+uint32_t queue_push_run(struct queue *queue, const struct queue_run *run, uint32_t *names_lost)
+{
+	if (!may_hold(queue, run->block))
+		return push_copies(queue, run, names_lost);
+	*names_lost = 0;
+	if (!push_reference(queue, run))
+		return 0;
+	*names_lost = run->names_lost;
+	return run->rows;
 }
 
 bool queue_has_room(struct queue *queue)
@@ -328,17 +348,29 @@ void queue_entry_read(const struct queue_entry *entry, struct row *row)
 	row->path2 = (struct row_text){ texts + entry->path_length, entry->path2_length };
 	row->fs_type = entry->fs_type;
 	row->line = NULL;
-	row->block = NULL;
+	row->line_length = 0;
 	row->name_lost = entry->name_lost;
 }
 
-__attribute__((noinline)) static void read_reference(struct queue *queue, const struct queue_reference *reference,
-						     struct row *row)
+/* The entry of a run that is read next. */
+static const struct queue_entry *within(const struct queue *queue, const struct queue_run *run)
 {
-	hold_read(queue, reference->block);
-	queue_entry_read(reference->entry, row);
-	row->line = (const char *)reference->entry + reference->entry->size;
-	row->line_length = reference->line_length;
+	return (const struct queue_entry *)((const char *)run->first + queue->within);
+}
+
+static uint32_t line_length(const struct queue *queue, const struct queue_run *run)
+{
+	const char *line = run->lines + queue->line_within;
+
+	return (uint32_t)((const char *)memchr(line, '\n', run->line_bytes - queue->line_within) + 1 - line);
+}
+
+__attribute__((noinline)) static void read_reference(struct queue *queue, const struct queue_run *run, struct row *row)
+{
+	hold_read(queue, run->block);
+	queue_entry_read(within(queue, run), row);
+	row->line = run->lines + queue->line_within;
+	row->line_length = line_length(queue, run);
 }
 
 /* Whether there is no entry at the tail; the head is read again only when all known entries are read. */
@@ -357,15 +389,47 @@ bool queue_front(struct queue *queue, struct row *row)
 		return false;
 	entry = next_entry(queue);
 	if (!entry->record_size)
-		read_reference(queue, (const struct queue_reference *)entry, row);
+		read_reference(queue, &((const struct queue_reference *)entry)->run, row);
 	else
 		queue_entry_read(entry, row);
 	return true;
 }
 
+/* Goes on within the run. False: that was its last row. */
+static bool advance_within(struct queue *queue, const struct queue_run *run)
+{
+	queue->line_within += line_length(queue, run);
+	queue->within += within(queue, run)->size;
+	if (queue->within < run->bytes)
+		return true;
+	queue->within = queue->line_within = 0;
+	return false;
+}
+
 void queue_pop(struct queue *queue)
 {
-	advance(queue, ((const struct queue_entry *)(queue->reading->data + queue->read))->size);
+	const struct queue_entry *entry = (const struct queue_entry *)(queue->reading->data + queue->read);
+
+	if (entry->record_size || !advance_within(queue, &((const struct queue_reference *)entry)->run))
+		advance(queue, entry->size);
+}
+
+const struct queue_run *queue_front_run(struct queue *queue)
+{
+	const struct queue_entry *entry;
+
+	if (queue->within || is_empty(queue, load(queue->tail)))
+		return NULL;
+	entry = next_entry(queue);
+	if (entry->record_size)
+		return NULL;
+	hold_read(queue, ((const struct queue_reference *)entry)->run.block);
+	return &((const struct queue_reference *)entry)->run;
+}
+
+void queue_pop_run(struct queue *queue)
+{
+	advance(queue, sizeof(struct queue_reference));
 }
 
 bool queue_waits(const struct queue *queue)

@@ -46,13 +46,25 @@ struct queue_entry {
 	_Alignas(8) char data[];
 };
 
-/* In the place of an entry: one that several queues share. */
+/*
+ * Rows of one stream in a block, their entries one behind the other, and so their lines, each with its newline. Several queues
+ * refer to them.
+ */
+struct queue_run {
+	struct shared_block *block;
+	const struct queue_entry *first;
+	const char *lines;
+	uint32_t rows, names_lost; /* rows, and those of them that lack a name */
+	uint32_t bytes, line_bytes; /* of the entries, and of the lines */
+	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC: the least and the greatest time at which a row began */
+	uint64_t first_realtime_ns, last_realtime_ns;
+};
+
+/* In the place of an entry: rows that several queues share. */
 struct queue_reference {
 	uint32_t size;
 	uint16_t record_size; /* 0: it is a reference */
-	uint32_t line_length; /* of the row's line, which follows the shared entry */
-	const struct queue_entry *entry;
-	struct shared_block *block; /* where that lies */
+	struct queue_run run;
 };
 
 struct queue {
@@ -71,6 +83,7 @@ struct queue {
 	struct queue_chunk *reading;
 	size_t read;	    /* bytes of its data */
 	uint64_t available; /* bytes that are known to be pushed and not popped */
+	size_t within, line_within; /* bytes of the run at the tail that were read: of entries, and of lines */
 	struct shared_block *block; /* of the last reference that was read: held until that of another one is */
 	_Atomic uint64_t blocks_released;
 	/* Of both. */
@@ -84,11 +97,15 @@ struct queue {
 int queue_init(struct queue *queue, size_t size, int eventfd);
 void queue_done(struct queue *queue);
 
-/*
- * False when it is full: the row is lost, and the caller counts it. Of a row that several queues share it takes a
- * reference; a copy when the blocks that it holds take twice as many bytes already as it has itself.
- */
+/* False when it is full: the row is lost, and the caller counts it. */
 bool queue_push(struct queue *queue, const struct row *row);
+
+/*
+ * Takes a reference to rows that several queues share; copies of them when the blocks that it holds take twice as many bytes
+ * already as it has itself. Returns how many rows found room, which are the first ones, and in `*names_lost` how many of those
+ * lack a name; the caller counts the others as lost.
+ */
+uint32_t queue_push_run(struct queue *queue, const struct queue_run *run, uint32_t *names_lost);
 
 /* Whether the next row is sure to find room. */
 bool queue_has_room(struct queue *queue);
@@ -104,6 +121,12 @@ bool queue_front(struct queue *queue, struct row *row);
 
 /* Removes the oldest entry: call only after queue_front() returned it. */
 void queue_pop(struct queue *queue);
+
+/* The run that the oldest row is the first of; NULL: it is not shared, was popped in part, or there is none. */
+const struct queue_run *queue_front_run(struct queue *queue);
+
+/* Removes it: call only after queue_front_run() returned it. */
+void queue_pop_run(struct queue *queue);
 
 /* Whether anything waits. Any thread. */
 bool queue_waits(const struct queue *queue);

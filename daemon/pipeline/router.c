@@ -7,12 +7,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "lines.h"
 #include "names.h"
 #include "queue.h"
 #include "recorder.h"
 #include "row.h"
-#include "shared.h"
+#include "runs.h"
 #include "writer/writer.h"
 
 #define SESSIONS 64
@@ -31,8 +30,7 @@ struct router {
 	struct writer *writers[SESSIONS];
 	uint64_t lined;	      /* of these, the ones whose rows have the same lines */
 	bool shares;	      /* there are enough of these that a row may be shared */
-	struct lines *lines;  /* NULL: none has been needed */
-	struct shared shared; /* rows that many of these want */
+	struct runs *runs;    /* rows that many of these want; NULL: there were none */
 	uint64_t recording; /* sessions that have a recorder */
 	struct recorder *recorders[SESSIONS];
 	uint64_t tallied; /* sessions whose rows are counted in `tally` */
@@ -65,8 +63,7 @@ void router_free(struct router *router)
 {
 	if (!router)
 		return;
-	shared_done(&router->shared);
-	lines_free(router->lines);
+	runs_free(router->runs);
 	pthread_mutex_destroy(&router->lock);
 	free(router);
 }
@@ -152,14 +149,19 @@ static void wake_writers(struct router *router)
 
 void router_end(struct router *router)
 {
+	if (router->runs) {
+		runs_end_all(router->runs);
+		runs_drained(router->runs);
+	}
 	wake_writers(router);
-	shared_drained(&router->shared);
 	pthread_mutex_unlock(&router->lock);
 }
 
-/* Between two rows: a thread that waits for the lock gets it before the drain goes on. */
+/* Between two rows: a thread that waits for the lock gets it before the drain goes on. It may detach sessions. */
 static void lend_lock(struct router *router)
 {
+	if (router->runs)
+		runs_end_all(router->runs);
 	pthread_mutex_unlock(&router->lock);
 	while (atomic_load(&router->waiting))
 		sched_yield();
@@ -309,38 +311,31 @@ static void drop_transient(struct router *router, const struct iotr_record *head
 	names_drop(router->config.names, record->name2);
 }
 
-/*
- * Keeps the row, and its line behind it, where the queues of all its sessions can refer to it. A row that is too long
- * for that stays as it is, and is copied for each.
- */
-static void share(struct router *router, struct row *row)
+static void on_run(const struct queue_run *run, uint64_t sessions, void *userdata)
 {
-	size_t size = queue_entry_size(row);
-	struct queue_entry *entry;
+	struct router *router = userdata;
 
-	if (size + lines_bound(row) > SHARED_ENTRY_MAX || (!router->lines && lines_new(&router->lines) < 0))
-		return;
-	entry = shared_reserve(&router->shared);
-	if (!entry)
-		return;
-	row->line_length = (uint32_t)lines_write(router->lines, row, (char *)entry + size);
-	if (!row->line_length)
-		return;
-	queue_entry_fill(entry, row, size);
-	row->entry = entry;
-	row->block = router->shared.block;
-	shared_add(&router->shared, (size + row->line_length + 7) & ~(size_t)7);
+	for (; sessions; sessions &= sessions - 1)
+		writer_queue_run(router->writers[__builtin_ctzll(sessions)], run);
 }
 
-/* Nearly always there are not enough sessions for it, which is known without a look at the row. */
-static bool wants_sharing(const struct router *router, const struct iotr_record *record)
+/* Keeps the row once for those of its sessions that can share it, if there are enough of them. Returns those sessions. */
+static uint64_t share(struct router *router, const struct row *row)
 {
-	return router->shares && __builtin_popcountll(record->sessions & router->lined) >= SHARING;
+	uint64_t sessions = row->record->sessions & router->lined;
+
+	if (!router->runs && runs_new(on_run, router, &router->runs) < 0)
+		return 0;
+	if (__builtin_popcountll(sessions) >= SHARING)
+		return runs_add(router->runs, row, sessions) ? sessions : 0;
+	runs_end(router->runs, row->record->stream); /* its rows stay in order */
+	return 0;
 }
 
 int router_row(struct router *router, const struct iotr_record *record, size_t size)
 {
 	struct row row = { .record = record, .fs_type = "" };
+	uint64_t shared = 0;
 
 	if (atomic_load_explicit(&router->waiting, memory_order_relaxed))
 		lend_lock(router);
@@ -355,9 +350,9 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	router->name_lost = false;
 	describers[record->stream](router, &row);
 	row.name_lost = router->name_lost || record->unread;
-	if (wants_sharing(router, record))
-		share(router, &row);
-	for (uint64_t left = record->sessions & router->attached; left; left &= left - 1)
+	if (router->shares) /* nearly always there are not enough sessions, which is known without a look at the row */
+		shared = share(router, &row);
+	for (uint64_t left = record->sessions & router->attached & ~shared; left; left &= left - 1)
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)
 		recorder_row(router->recorders[__builtin_ctzll(left)], &row);

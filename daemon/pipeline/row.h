@@ -22,12 +22,7 @@ struct row {
 	struct row_text path2;
 	const char *fs_type; /* "" when unknown; outlives every row */
 	bool name_lost;	     /* a path or a part of it, or an argument, is missing that the kernel side meant to send */
-	/*
-	 * Of a row that several sessions share. On its way into queues: the block in which its entry lies, otherwise NULL.
-	 * Out of a queue: its line, CSV with its names in the clear, otherwise NULL. The others are valid with either.
-	 */
-	struct shared_block *block;
-	const struct queue_entry *entry;
+	/* Out of a queue, of a row that several sessions share: its line, CSV with its names in the clear. Otherwise NULL. */
 	const char *line;
 	uint32_t line_length;
 };

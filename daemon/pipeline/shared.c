@@ -53,20 +53,21 @@ void *shared_reserve(struct shared *shared)
 	struct shared_block *block = shared->block;
 
 	shared->calm = 0;
-	if (block && sizeof(*block) + block->used + SHARED_ENTRY_MAX <= SHARED_BLOCK)
+	if (shared_goes_on(shared))
 		return block->data + block->used;
 	shared_release(block);
 	block = shared->block = take_free() ?: malloc(SHARED_BLOCK);
 	if (!block)
 		return NULL;
 	atomic_store_explicit(&block->holders, 1, memory_order_relaxed);
-	block->used = 0;
+	block->used = block->lines = 0;
 	return block->data;
 }
 
-void shared_add(struct shared *shared, size_t size)
+void shared_add(struct shared *shared, size_t size, size_t line)
 {
 	shared->block->used += (uint32_t)size;
+	shared->block->lines += (uint32_t)line;
 }
 
 static void give_back(struct shared *shared)

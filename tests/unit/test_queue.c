@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queue.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -320,32 +322,62 @@ END_TEST
 
 static struct shared shared;
 
-/* The row of push(), as an entry in a block, with its number as its line. */
-static bool push_shared(struct queue *to, uint64_t number)
+/* Lines of different lengths. */
+static size_t write_number(char *line, uint64_t number)
+{
+	return (size_t)sprintf(line, "%0*" PRIu64 "\n", (int)(number % 40) + 1, number);
+}
+
+/* The row of push(), as an entry in a block, with a line that tells its number. Every seventh lacks a name. */
+static const struct queue_entry *share(uint64_t number)
 {
 	struct iotr_vfs_record vfs = { .head = { .size = sizeof(vfs), .start_ns = number } };
-	struct row row = { .record = &vfs.head, .path = { text, length_of(number) }, .fs_type = text };
-	size_t size = queue_entry_size(&row);
+	struct row row = { .record = &vfs.head, .path = { text, length_of(number) }, .fs_type = text,
+			   .name_lost = number % 7 == 3 };
 	struct queue_entry *entry = shared_reserve(&shared);
 
 	ck_assert_ptr_nonnull(entry);
-	queue_entry_fill(entry, &row, size);
-	memcpy((char *)entry + size, &number, sizeof(number));
-	shared_add(&shared, size + sizeof(number));
-	row.entry = entry;
-	row.block = shared.block;
-	row.line_length = sizeof(number);
-	return queue_push(to, &row);
+	queue_entry_fill(entry, &row, queue_entry_size(&row));
+	shared_add(&shared, entry->size, write_number(shared_line(&shared), number));
+	return entry;
+}
+
+/* Pushes so many such rows at once; as many as lie in one block, and one at least. Returns how many found room. */
+static uint32_t push_run(struct queue *to, uint64_t number, uint32_t rows)
+{
+	const struct queue_entry *first = shared_reserve(&shared);
+	struct queue_run run = { .first = first, .block = shared.block, .lines = shared_line(&shared) };
+	uint32_t pushed, lost = 0, names_lost;
+
+	do
+		run.bytes += share(number + run.rows++)->size;
+	while (run.rows < rows && shared_goes_on(&shared));
+	run.line_bytes = (uint32_t)(shared_line(&shared) - run.lines);
+	for (uint32_t i = 0; i < run.rows; i++)
+		run.names_lost += (number + i) % 7 == 3;
+	pushed = queue_push_run(to, &run, &names_lost);
+	for (uint32_t i = 0; i < pushed; i++)
+		lost += (number + i) % 7 == 3;
+	ck_assert_uint_eq(names_lost, lost);
+	return pushed;
+}
+
+static bool push_shared(struct queue *to, uint64_t number)
+{
+	return push_run(to, number, 1);
 }
 
 static void check_shared(const struct row *row, uint64_t number)
 {
+	char line[64];
+
 	ck_assert_uint_eq(row->record->start_ns, number);
 	ck_assert_uint_eq(row->path.length, length_of(number));
 	ck_assert_mem_eq(row->path.text, text, row->path.length);
-	ck_assert_ptr_null(row->block);
+	ck_assert_uint_eq(row->name_lost, number % 7 == 3);
+	ck_assert_uint_eq(row->line_length, row->line ? write_number(line, number) : 0);
 	if (row->line)
-		ck_assert_mem_eq(row->line, &number, row->line_length);
+		ck_assert_mem_eq(row->line, line, row->line_length);
 }
 
 static bool number_is_shared(uint64_t number)
@@ -357,12 +389,15 @@ static bool number_is_shared(uint64_t number)
 START_TEST(refers_to_shared_rows)
 {
 	uint64_t pushed = 0, popped = 0, references = 0, copies = 0;
+	uint32_t more;
 	struct row row;
 
 	begin();
 	while (popped < 60000) {
-		while (number_is_shared(pushed) ? push_shared(queue, pushed) : push(pushed))
-			pushed++;
+		do {
+			more = number_is_shared(pushed) ? push_run(queue, pushed, 8 - pushed % 11) : push(pushed);
+			pushed += more;
+		} while (more);
 		for (int i = 0; (i < 3000 || pushed % 7 == 0) && queue_front(queue, &row); i++) {
 			if (number_is_shared(popped))
 				check_shared(&row, popped);
@@ -400,6 +435,41 @@ START_TEST(holds_few_blocks)
 	end();
 	ck_assert_uint_eq(atomic_load(&first->holders), 1);
 	shared_release(first);
+	shared_done(&shared);
+}
+END_TEST
+
+/* A run is taken whole, unless a row of it was taken by itself. */
+START_TEST(takes_runs_whole)
+{
+	const struct queue_run *run;
+	char lines[512], *end_of_lines = lines;
+	struct row row;
+
+	for (uint64_t number = 2; number < 7; number++)
+		end_of_lines += write_number(end_of_lines, number);
+	begin();
+	ck_assert_ptr_null(queue_front_run(queue));
+	ck_assert(push(1));
+	ck_assert_uint_eq(push_run(queue, 2, 5), 5);
+	ck_assert_uint_eq(push_run(queue, 7, 3), 3);
+	ck_assert_ptr_null(queue_front_run(queue)); /* a row of its own is the first */
+	ck_assert(queue_front(queue, &row));
+	queue_pop(queue);
+	run = queue_front_run(queue);
+	ck_assert_ptr_nonnull(run);
+	ck_assert_uint_eq(run->rows, 5);
+	ck_assert_uint_eq(run->line_bytes, (uintptr_t)(end_of_lines - lines));
+	ck_assert_mem_eq(run->lines, lines, run->line_bytes);
+	queue_pop_run(queue);
+	for (uint64_t number = 7; number < 10; number++) {
+		ck_assert_int_eq(!queue_front_run(queue), number > 7);
+		ck_assert(queue_front(queue, &row));
+		check_shared(&row, number);
+		queue_pop(queue);
+	}
+	ck_assert(!queue_front(queue, &row) && !queue_front_run(queue) && !queue_waits(queue));
+	end();
 	shared_done(&shared);
 }
 END_TEST
@@ -484,6 +554,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, shares_what_is_beyond);
 	tcase_add_test(tests, loses_nothing_between_threads);
 	tcase_add_test(tests, refers_to_shared_rows);
+	tcase_add_test(tests, takes_runs_whole);
 	tcase_add_test(tests, holds_few_blocks);
 	tcase_add_test(tests, shares_between_threads);
 	tcase_add_test(tests, gives_shared_memory_back);

@@ -116,16 +116,22 @@ static inline void sink_widen(uint64_t *first, uint64_t *last, uint64_t least, u
 	*last = greatest > *last ? greatest : *last;
 }
 
-/* Counts the line that was written to the reserved room. */
-static inline void sink_commit(struct sink *sink, size_t size, struct sink_time time)
+/* Counts lines that were written to the reserved room, of rows whose times lie within these. */
+static inline void sink_commit_lines(struct sink *sink, size_t size, uint64_t rows, struct sink_time first,
+				     struct sink_time last)
 {
-	sink->extent->rows++;
+	sink->extent->rows += rows;
 	sink->extent->bytes += sink_growth(sink, size);
 	sink->used += size;
-	sink->buffered_rows++;
-	sink_widen(&sink->first_ns, &sink->last_ns, time.mono_ns, time.mono_ns);
-	sink_widen(&sink->first_realtime_ns, &sink->last_realtime_ns, time.realtime_ns,
-		   time.realtime_ns);
+	sink->buffered_rows += rows;
+	sink_widen(&sink->first_ns, &sink->last_ns, first.mono_ns, last.mono_ns);
+	sink_widen(&sink->first_realtime_ns, &sink->last_realtime_ns, first.realtime_ns, last.realtime_ns);
+}
+
+/* The same with one line. */
+static inline void sink_commit(struct sink *sink, size_t size, struct sink_time time)
+{
+	sink_commit_lines(sink, size, 1, time, time);
 }
 
 /* Counts a row as lost that did not get into the buffer. */

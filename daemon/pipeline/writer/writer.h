@@ -33,6 +33,7 @@
 #include "row.h"
 #include "session_spec.h"
 
+struct queue_run;
 struct writer;
 
 struct writer_config {
@@ -214,4 +215,7 @@ bool writer_takes_lines(const struct writer *writer);
 
 /* Consumer thread: queues a row (lost and counted when the queue is full), and wakes the writer after many. */
 void writer_queue_row(struct writer *writer, const struct row *row);
+
+/* The same with rows that it shares with other sessions, if writer_takes_lines(). */
+void writer_queue_run(struct writer *writer, const struct queue_run *run);
 void writer_queue_wake(struct writer *writer);

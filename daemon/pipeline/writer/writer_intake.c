@@ -4,9 +4,9 @@
 
 #define WAKE_BYTES (512 * 1024) /* queued in one drain: too much to wait for its end */
 
-static void count(_Atomic uint64_t *counter)
+static void add(_Atomic uint64_t *counter, uint64_t rows)
 {
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + rows,
 			      memory_order_relaxed);
 }
 
@@ -17,14 +17,33 @@ void writer_queue_row(struct writer *writer, const struct row *row)
 	if (!(writer->mask & 1U << stream))
 		return;
 	if (atomic_load_explicit(&writer->limit, memory_order_relaxed)) {
-		count(&writer->streams[stream].refused);
+		add(&writer->streams[stream].refused, 1);
 		return;
 	}
-	count(&writer->streams[stream].received);
+	add(&writer->streams[stream].received, 1);
 	if (!queue_push(&writer->queue, row))
-		count(&writer->streams[stream].lost_queue);
+		add(&writer->streams[stream].lost_queue, 1);
 	else if (row->name_lost)
-		count(&writer->streams[stream].lost_names);
+		add(&writer->streams[stream].lost_names, 1);
+	if (queue_unannounced(&writer->queue) >= WAKE_BYTES)
+		queue_wake(&writer->queue);
+}
+
+void writer_queue_run(struct writer *writer, const struct queue_run *run)
+{
+	enum iotr_stream stream = ((const struct iotr_record *)run->first->data)->stream;
+	uint32_t pushed, names_lost;
+
+	if (!(writer->mask & 1U << stream))
+		return;
+	if (atomic_load_explicit(&writer->limit, memory_order_relaxed)) {
+		add(&writer->streams[stream].refused, run->rows);
+		return;
+	}
+	add(&writer->streams[stream].received, run->rows);
+	pushed = queue_push_run(&writer->queue, run, &names_lost);
+	add(&writer->streams[stream].lost_queue, run->rows - pushed);
+	add(&writer->streams[stream].lost_names, names_lost);
 	if (queue_unannounced(&writer->queue) >= WAKE_BYTES)
 		queue_wake(&writer->queue);
 }

@@ -98,12 +98,48 @@ static void drop_row(struct writer *writer, const struct row *row)
 	atomic_fetch_add(&writer->streams[row->record->stream].dropped, 1);
 }
 
+/* Whether neither a limit, a rotation, a failing disk nor a live view wants a look at each row of the run. */
+static bool takes_whole(struct writer *writer, struct sink *sink, const struct queue_run *run)
+{
+	const struct extent *extent = &writer->extent;
+
+	return !atomic_load_explicit(&writer->limit, memory_order_relaxed) &&
+	       !atomic_load_explicit(&writer->tapped, memory_order_relaxed) &&
+	       !atomic_load_explicit(&sink->error, memory_order_relaxed) &&
+	       (!writer->max_events || extent->rows + run->rows < writer->max_events) &&
+	       (!writer->max_size || extent->bytes + sink_growth(sink, run->line_bytes) <= writer->max_size) &&
+	       (!writer->rotate_size || sink_fits(sink, run->line_bytes, writer->rotate_size));
+}
+
+/* Writes the lines of a run that all its sessions share. False: each row is looked at by itself. */
+static bool write_run(struct writer *writer, const struct queue_run *run)
+{
+	const struct iotr_record *record = (const struct iotr_record *)run->first->data;
+	struct sink *sink = &writer->streams[record->stream].sink;
+
+	if (!takes_whole(writer, sink, run))
+		return false;
+	memcpy(sink_reserve(sink, run->line_bytes), run->lines, run->line_bytes);
+	sink_commit_lines(sink, run->line_bytes, run->rows, (struct sink_time){ run->first_ns, run->first_realtime_ns },
+			  (struct sink_time){ run->last_ns, run->last_realtime_ns });
+	return true;
+}
+
 size_t writer_write_batch(struct writer *writer)
 {
+	const struct queue_run *run;
 	struct row row;
 	size_t rows = 0;
 
-	while (rows < BATCH_ROWS && queue_front(&writer->queue, &row)) {
+	while (rows < BATCH_ROWS) {
+		run = queue_front_run(&writer->queue);
+		if (run && write_run(writer, run)) {
+			rows += run->rows;
+			queue_pop_run(&writer->queue);
+			continue;
+		}
+		if (!queue_front(&writer->queue, &row))
+			break;
 		if (atomic_load_explicit(&writer->limit, memory_order_relaxed))
 			drop_row(writer, &row);
 		else

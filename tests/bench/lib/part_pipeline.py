@@ -24,7 +24,7 @@ STAGES = (
     ('kernel, above all write(2)', r'\[k\]'),
     ('CSV', r'csv_|cells_|cell_|format_|digits_|write_(cells|file|result|new_result)|fill_|keep_(task|columns|flags)'),
     ('ring, names, router', r'ring_read|read_record|router_|describe_|names?_|table_|take_row|resolve|count$'),
-    ('queue', r'queue_'),
+    ('queue', r'queue_|runs_|shared_'),
     ('writer', r'sink_|writer_|write_|accept_|segment_'),
     ('copies', r'mem(move|cpy|pcpy)'),
 )

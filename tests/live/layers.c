@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counts I/O by layer, without a daemon: says "ready", prints for each line on standard input all accounts as one line of
- * JSON, and ends with its input.
+ * Counts I/O by layer, without a daemon: says "ready" when its programs are loaded, answers each line on standard input with
+ * one, and ends with its input. "attach" and "detach" begin and end the counting, and are repeated when that is done; what was
+ * counted goes on from where it was. Any other line is answered with all accounts, in JSON.
  *
  *   iotr-layers [--verbose] [--level function|tracepoint] [--own PID]...
  */
@@ -121,6 +122,35 @@ static int all_print(struct layers *layers)
 	return r;
 }
 
+static int all_attach(struct probes *probes, struct layers *layers)
+{
+	int r;
+
+	if (probes_attach(probes, PROBES_DIRTIED) < 0)
+		fprintf(stderr, "iotr-layers: nobody notes who makes pages dirty\n");
+	r = layers_attach(layers);
+	if (r < 0)
+		fprintf(stderr, "iotr-layers: nothing can be attached: %s\n", strerror(-r));
+	return r;
+}
+
+static int answer(struct probes *probes, struct layers *layers, const char *line)
+{
+	int r = 0;
+
+	if (!strcmp(line, "attach\n")) {
+		r = all_attach(probes, layers);
+	} else if (!strcmp(line, "detach\n")) {
+		layers_detach(layers);
+		probes_detach(probes, PROBES_DIRTIED);
+	} else {
+		return all_print(layers);
+	}
+	fputs(line, stdout);
+	fflush(stdout);
+	return r;
+}
+
 static int count(struct probes *probes)
 {
 	struct layers *layers;
@@ -131,13 +161,10 @@ static int count(struct probes *probes)
 		fprintf(stderr, "iotr-layers: %s\n", why);
 		return r;
 	}
-	r = layers_attach(layers);
-	if (r < 0)
-		fprintf(stderr, "iotr-layers: nothing can be attached: %s\n", strerror(-r));
 	puts("ready");
 	fflush(stdout);
 	while (r >= 0 && fgets(line, sizeof(line), stdin))
-		r = all_print(layers);
+		r = answer(probes, layers, line);
 	layers_free(layers);
 	return r;
 }
@@ -174,8 +201,6 @@ int main(int count_of_arguments, char **arguments)
 		libbpf_set_print(libbpf_print);
 	control_page_block(probes, flags);
 	loading_now(probes, 1U << PROBES_DIRTIED);
-	if (probes_attach(probes, PROBES_DIRTIED) < 0)
-		fprintf(stderr, "iotr-layers: nobody notes who makes pages dirty\n");
 	own_add(probes, getpid());
 	for (arguments++; arguments[0] && arguments[1] && !strcmp(arguments[0], "--own"); arguments += 2)
 		own_add(probes, atoi(arguments[1]));

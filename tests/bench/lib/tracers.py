@@ -86,6 +86,10 @@ def layers(world):
     try:
         if process.stdout.readline() != 'ready\n':
             raise Missing(process.stderr.read().strip())
+        process.stdin.write('attach\n')
+        process.stdin.flush()
+        if process.stdout.readline() != 'attach\n':
+            raise Missing(process.stderr.read().strip())
         yield []
     finally:
         process.communicate('')

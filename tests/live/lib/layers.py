@@ -21,21 +21,40 @@ STAT = {'device_read': (0, 2), 'device_write': (4, 6), 'device_flush': (15, None
 
 
 class Counting:
-    """The program that counts, which a test looks at between two readings."""
+    """
+    The program that counts, which a test looks at between two readings. All tests share one, as loading it takes longer
+    than they do: it is attached while one of them counts, and what it has counted before is none of that test's.
+    """
 
     def __init__(self, world):
         program = os.path.join(os.path.dirname(world.trigger.program), 'iotr-layers')
         self.process = subprocess.Popen([program, '--level', world.level], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
+        world.end.callback(self.end)
         if self.process.stdout.readline() != 'ready\n':
             raise Failure('iotr-layers does not count')
 
-    def read(self):
-        self.process.stdin.write('\n')
+    def ask(self, line):
+        self.process.stdin.write(line + '\n')
         self.process.stdin.flush()
-        self.last = json.loads(self.process.stdout.readline())
-        account.missed[0] += self.last['missed']
-        return self.last['accounts']
+        return self.process.stdout.readline()
+
+    def attach(self, wanted):
+        line = 'attach' if wanted else 'detach'
+        equal(self.ask(line), line + '\n', 'what iotr-layers answers')
+
+    def begin(self):
+        self.before, self.missed = {}, 0
+        self.attach(True)
+        self.before = {identity(one): one for one in self.read()}
+        self.missed = self.last['missed']
+
+    def read(self):
+        """Accounts that have counted something since begin()."""
+        self.last = json.loads(self.ask(''))
+        account.missed[0] += self.last['missed'] - self.missed
+        accounts = [since(self.before.get(identity(one)), one) for one in self.last['accounts']]
+        return [one for one in accounts if any(map(any, (one[layer] for layer in LAYERS)))]
 
     def of(self, **wanted):
         """The sums of accounts with these members: of each layer, operations, bytes and errors."""
@@ -47,13 +66,33 @@ class Counting:
         self.process.wait(PATIENCE)
 
 
+def identity(one):
+    """Of an account: its place, which is used again when its process has ended, and whose it is."""
+    return one['index'], one['process'], one['device']
+
+
+def since(then, now):
+    """What an account has counted between two readings; `then` is None if it was not there."""
+    if then is None:
+        return now
+    less = lambda one, other: [b - a for a, b in zip(one, other)]
+    sums = {layer: less(then[layer], now[layer]) for layer in LAYERS}
+    if sums['cache_hit'][0] < 0:  # as the program has it of an account that is new: a miss is taken off before its read's hits come
+        sums['cache_hit'][:2] = 0, 0
+    buckets = {layer: less(then['latency'][layer], found) for layer, found in now['latency'].items()}
+    latency = {layer: took - then['latency_ns'][layer] for layer, took in now['latency_ns'].items()}
+    return {**now, **sums, 'latency': buckets, 'latency_ns': latency}
+
+
 @contextlib.contextmanager
 def counting(world):
-    one = Counting(world)
+    if world.counting is None or world.counting.process.poll() is not None:
+        world.counting = Counting(world)
+    world.counting.begin()
     try:
-        yield one
+        yield world.counting
     finally:
-        one.end()
+        world.counting.attach(False)
 
 
 def run(code, *arguments):

@@ -26,6 +26,7 @@ class World:
         self.undo = contextlib.ExitStack()
         self.end = contextlib.ExitStack()
         self.shared = self.faulty = self.spare = None
+        self.counting = None  # what layers.py keeps here
 
     # One daemon for all tests that do not need their own.
 

@@ -52,7 +52,7 @@ class Matcher:
         for one in windows:
             rooms[str(one['tid'])].append(one['window'])
         rows = [row for row in rows
-                if any(between(window, row) for window in rooms.get(row['tid'], ()))]
+                if row['tid'] in rooms and any(between(window, row) for window in rooms[row['tid']])]
         expectations = [one for one in expectations if one.get('level', self.level) == self.level]
         missing, left = self.assign(expectations, rows)
         return self.report(missing, left)

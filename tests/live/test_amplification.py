@@ -117,7 +117,7 @@ def stand_ins(world):
     minio, osd, other = stand_in(world, 'minio'), stand_in(world, 'ceph-osd'), stand_in(world, 'minio-console')
     store = stand_in(world, 'postgres-renamed')
     folder = world.make('drives')
-    _, ctl = world.own_daemon('--config', write_rules(world, '[System Store]\nExecutable=%s\n' % store))
+    _, ctl = world.own_daemon('--config', write_rules(world, '[System Store]\nExecutable=%s\n' % store), loaded=False)
     with Counting(ctl, '--lines', '200') as counting:
         for drive in range(4):
             world.command(minio, 'if=/dev/zero', 'of=%s/part.%d' % (folder, drive), 'bs=256K', 'count=4',

@@ -95,13 +95,27 @@ def filters(world):
     equal(ground.writes(sessions[2], mine), [], 'rows of the other command')
 
 
+def nothing_written_back(world):
+    """By the kernel itself, until the test ends, however long pages have been dirty."""
+    path = '/proc/sys/vm/dirty_writeback_centisecs'
+    with open(path, 'r+', encoding='ascii') as file:
+        before = file.read()
+        file.write('0')
+
+    def restore():
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(before)
+    world.undo.callback(restore)
+
+
 @test
 def dirty_before(world):
     """What was dirty before anybody noted who made it so is nobody's, and yet a row."""
     ground = Ground(world)
     path = ground.path('before')
-    ctl = world.own_daemon(fresh=True)[1]
+    nothing_written_back(world)
     write(path, 16)
+    _, ctl = world.own_daemon(fresh=True, loaded=False)
     with world.session('--block', ctl=ctl) as session:
         ground.sync()
     found = ground.writes(session, path)

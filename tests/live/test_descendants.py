@@ -146,6 +146,6 @@ def without_room(world):
     told = [find_key(document, 'unfollowed') for document in
             (living, session.final, running, rows.manifest(session.output))]
     equal(told, [missing] * 4, 'processes not followed, in status, at the end, and in the manifest meanwhile and at the end')
-    world.ctl.exits(1, 'verify', session.output, '--strict')
+    client.exits(1, 'verify', session.output, '--strict')
     with open(daemon.log, encoding='utf-8') as file:
         check('no room to follow more' in file.read(), 'nothing in the log')

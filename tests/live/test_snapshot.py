@@ -28,7 +28,7 @@ def usual_daemon(world):
     """A daemon that takes snapshots as it does without a configuration."""
     config = world.path('config')
     open(config, 'w', encoding='ascii').close()
-    return world.own_daemon('--config', config)
+    return world.own_daemon('--config', config, loaded=False)
 
 
 def taken(world, *args, client=None):

@@ -70,25 +70,37 @@ class World:
         os.makedirs(folder)
         return Daemon(self.daemon_program, folder, level or self.level_asked, options, preload).start(loaded)
 
-    def own_daemon(self, *options, fresh=False):
+    def own_daemon(self, *options, fresh=False, loaded=True):
         """
         A daemon that a test may stop, kill and look into, and a client of it. It runs at the tracepoint level, which
         loads faster; these tests do not depend on the level. As loading takes longer than most of them, a daemon that
-        a test leaves alive and without sessions is handed on to the next one. One with options, or a `fresh` one, is
-        not: its log, limits and memory are the test's own.
+        a test leaves alive and without sessions is handed on to the next one, and where all tests run at that level, the one
+        that they share is such a one. One with options, or a `fresh` one, is neither: its log, limits and memory are the
+        test's own. It need not be `loaded` for a test that can wait for the programs it uses, and ends before all others are.
         """
         fresh = fresh or bool(options)
-        daemon = None if fresh else self.spare
-        if not fresh:
-            self.spare = None
-        if daemon is None or not daemon.alive():
-            daemon = self.new_daemon(*options, level='tracepoint')
+        daemon = None if fresh else self.taken()
+        if daemon is None:
+            daemon = self.new_daemon(*options, level='tracepoint', loaded=loaded)
         ctl = Ctl(self.ctl_program, daemon.socket)
-        self.undo.push(lambda kind, *_: self.hand_on(daemon, ctl) if kind is None and not fresh else daemon.stop())
+        self.undo.push(lambda kind, *_: self.hand_on(daemon) if kind is None and not fresh else daemon.stop())
         return daemon, ctl
 
-    def hand_on(self, daemon, ctl):
-        if self.spare is None and daemon.alive() and not ctl.json('list')['sessions']:
+    def unused(self, daemon):
+        return daemon is not None and daemon.alive() and not Ctl(self.ctl_program, daemon.socket).json('list')['sessions']
+
+    def taken(self):
+        """A daemon that is nobody else's from now on, or None."""
+        if self.level_asked == 'tracepoint' and self.unused(self.shared):
+            daemon, self.shared = self.shared, None
+        else:
+            daemon, self.spare = self.spare, None
+        return daemon if self.unused(daemon) else None
+
+    def hand_on(self, daemon):
+        if self.level_asked == 'tracepoint' and self.shared is None and self.unused(daemon):
+            self.shared = daemon
+        elif self.spare is None and self.unused(daemon):
             self.spare = daemon
         else:
             daemon.stop()

@@ -25,6 +25,7 @@
 #include "instance.h"
 #include "log.h"
 #include "metrics/metrics.h"
+#include "pipeline/consumer.h"
 #include "privilege.h"
 #include "protocol.h"
 #include "watchdog.h"
@@ -380,9 +381,20 @@ static void raise_locked_memory(void)
 		log_debug("the limit of locked memory stays: %s", strerror(errno));
 }
 
+/*
+ * A limit does for what CAP_SYS_NICE would be kept for else: the threads that take up rows go before what is traced, and
+ * those that have gone behind it, to detach hooks or to compress, come back. False: it may not be raised, as in a container.
+ */
+static bool raise_priority_limit(void)
+{
+	const struct rlimit most = { 20 - CONSUMER_NICE, 20 - CONSUMER_NICE }; /* as setrlimit(2) counts nice values */
+
+	return setrlimit(RLIMIT_NICE, &most) == 0;
+}
+
 static void give_up_privileges(void)
 {
-	int r = privilege_reduce();
+	int r = privilege_reduce(!raise_priority_limit());
 
 	if (r < 0)
 		log_warning("cannot give up the capabilities that are not needed: %s", strerror(-r));
@@ -482,8 +494,7 @@ bool manager_free(struct manager *manager)
 	declared_free(manager->declared);
 	sd_event_unref(manager->event);
 	fd_store_done(&manager->passed);
-	if (manager->lock >= 0)
-		close(manager->lock);
+	closep(&manager->lock);
 	free(manager);
 	return ended;
 }

@@ -5,9 +5,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /*
- * Gives up what is not in the table. Before any thread is created, as each thread has capabilities of its own.
+ * Gives up what is not in the table; `nice`: keeps CAP_SYS_NICE, too. Before any thread is created, as each thread has
+ * capabilities of its own.
  * A capability of the table that the process does not have stays away.
  * Where one cannot be given up, as many others as possible are, and the result is a negative errno.
  */
-int privilege_reduce(void);
+int privilege_reduce(bool nice);

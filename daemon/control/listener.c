@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "protocol.h"
+#include "rights.h"
 #include "role.h"
 
 enum { BACKLOG = 64 };
@@ -45,13 +46,18 @@ static int bind_closed(int fd, const struct sockaddr_un *address)
 	return r;
 }
 
+/* An owner may give his file to a group of his, which the thread's file-system group is one of: that takes no capability. */
 static int open_to_group(const char *path, gid_t group)
 {
+	const struct rights own = { .gid = group }, *before;
+	int r;
+
 	if (group == GROUP_NONE)
 		return 0;
-	if (chown(path, (uid_t)-1, group) < 0 || chmod(path, 0660) < 0)
-		return -errno;
-	return 0;
+	before = rights_use(&own);
+	r = chown(path, (uid_t)-1, group) < 0 || chmod(path, 0660) < 0 ? -errno : 0;
+	rights_use(before);
+	return r;
 }
 
 int listener_open(const char *path, gid_t group, int *ret)

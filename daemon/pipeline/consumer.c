@@ -24,12 +24,6 @@
 #define NAMES_PAUSE_NS 20000L
 #define NAMES_PAUSES   200
 
-/*
- * The rings fill while the thread waits for a CPU, and what it does of a row takes some thirty nanoseconds. So it goes
- * before what is traced, which keeps the rings, whose memory is locked, small.
- */
-#define NICE (-10)
-
 #define BUSY_ROWS 4096	   /* rows of one drain after which the next follows at once */
 #define NAMES_EVERY 256	   /* rows after which the ring of names is drained, lest it fills while there are many rows */
 
@@ -172,7 +166,7 @@ static void *consumer_thread(void *userdata)
 	int64_t wanted;
 	size_t rows;
 
-	setpriority(PRIO_PROCESS, 0, NICE); /* on Linux this affects the calling thread alone */
+	setpriority(PRIO_PROCESS, 0, CONSUMER_NICE); /* on Linux this affects the calling thread alone */
 	while ((wanted = wait_turn(consumer, pause_ns)) >= 0) {
 		atomic_fetch_add_explicit(&consumer->turns, 1, memory_order_relaxed);
 		rows = 0;

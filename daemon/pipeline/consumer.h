@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The thread's nice value. The rings fill while the thread waits for a CPU, and what it does of a row takes some thirty
+ * nanoseconds. So it goes before what is traced, which keeps the rings, whose memory is locked, small.
+ */
+#define CONSUMER_NICE (-10)
+
 struct consumer;
 struct router;
 

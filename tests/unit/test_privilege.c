@@ -32,11 +32,22 @@ START_TEST(keeps_the_table_alone)
 
 	if (geteuid() || !(before & ~table))
 		return; /* nothing to give up */
-	ck_assert_int_eq(privilege_reduce(), 0);
+	ck_assert_int_eq(privilege_reduce(false), 0);
 	ck_assert_uint_eq(own(CAP_PERMITTED), before & table);
 	ck_assert_uint_eq(own(CAP_EFFECTIVE), before & table);
 	ck_assert_uint_eq(own(CAP_INHERITABLE), 0);
-	ck_assert_int_eq(privilege_reduce(), 0); /* the right to change the bounding set is gone, and not needed */
+	ck_assert_int_eq(privilege_reduce(false), 0); /* the right to change the bounding set is gone, and not needed */
+}
+END_TEST
+
+START_TEST(keeps_one_more)
+{
+	uint64_t before = own(CAP_PERMITTED);
+
+	if (geteuid())
+		return;
+	ck_assert_int_eq(privilege_reduce(true), 0);
+	ck_assert_uint_eq(own(CAP_EFFECTIVE), before & (table | UINT64_C(1) << CAP_SYS_NICE));
 }
 END_TEST
 
@@ -48,7 +59,7 @@ START_TEST(programs_get_no_more)
 
 	if (geteuid())
 		return;
-	ck_assert_int_eq(privilege_reduce(), 0);
+	ck_assert_int_eq(privilege_reduce(false), 0);
 	shown = popen("sed -n 's/^CapEff://p' /proc/self/status", "re");
 	ck_assert_ptr_nonnull(shown);
 	ck_assert_int_eq(fscanf(shown, "%llx", &effective), 1);
@@ -61,6 +72,7 @@ END_TEST
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, keeps_the_table_alone);
+	tcase_add_test(tests, keeps_one_more);
 	tcase_add_test(tests, programs_get_no_more);
 }
 

@@ -142,6 +142,7 @@ static int open_probes(struct engine *engine, struct engine_error *error)
 	struct session_context *context = &engine->context;
 	struct probes_config config = {
 		.ring_size = context->config.ring_size,
+		.symbols = context->config.symbols,
 		.bequest = context->config.bequest,
 		.hooks = context->config.hooks,
 	};

@@ -39,6 +39,7 @@ struct engine_config {
 	bool counting;			    /* I/O is counted by layer all the time */
 	uint32_t ring_size;	    /* bytes of each row ring, as for probes_new() */
 	const uint64_t *queue_size; /* of sessions that do not say; NULL: QUEUE_SIZE; may change */
+	int symbols;	    /* as for probes_new(), as long as the engine is there */
 	int bequest, hooks; /* what the last daemon has left, as for probes_new(), until the return; -1: nothing */
 };
 

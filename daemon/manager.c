@@ -27,6 +27,7 @@
 #include "metrics/metrics.h"
 #include "pipeline/consumer.h"
 #include "privilege.h"
+#include "probes/symbols.h"
 #include "protocol.h"
 #include "watchdog.h"
 
@@ -42,6 +43,7 @@ struct manager {
 	struct control control;
 	struct fd_store_passed passed;
 	int lock;
+	int symbols; /* see probes/symbols.h */
 	char socket[PATH_MAX];
 	bool socket_ours; /* created here, so it must be removed here */
 };
@@ -213,6 +215,7 @@ static int load_engine(struct manager *manager)
 		.counting = manager->config.counting,
 		.ring_size = (uint32_t)manager->config.ring_size,
 		.queue_size = &manager->config.queue_size,
+		.symbols = manager->symbols,
 		.bequest = manager->passed.stored[FD_STORE_PROGRAMS],
 		.hooks = manager->passed.stored[FD_STORE_HOOKS],
 	};
@@ -418,6 +421,7 @@ static int start(struct manager *manager)
 
 	raise_descriptors();
 	raise_locked_memory();
+	manager->symbols = symbols_open();
 	give_up_privileges();
 	r = take_passed(&manager->passed);
 	if (r < 0)
@@ -453,6 +457,7 @@ int manager_new(const struct manager_options *options, struct manager **ret)
 		return -ENOMEM;
 	manager->options = options;
 	manager->lock = -1;
+	manager->symbols = -1;
 	umask(0027);
 	r = start(manager);
 	if (r < 0)
@@ -494,6 +499,7 @@ bool manager_free(struct manager *manager)
 	declared_free(manager->declared);
 	sd_event_unref(manager->event);
 	fd_store_done(&manager->passed);
+	closep(&manager->symbols);
 	closep(&manager->lock);
 	free(manager);
 	return ended;

@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "probes/member.h"
+#include "probes/symbols.h"
 
 static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_CHAIN] = "bio_chain_endio",
@@ -154,9 +155,9 @@ uint64_t bio_ends_version(void)
 	return version;
 }
 
-uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page)
+uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
+	_cleanup_fclose_ FILE *file = symbols_read(kallsyms);
 	_cleanup_free_ char *line = NULL;
 	uint64_t version = bio_ends_version(), ends[IOTR_BIO_ENDS] = { 0 };
 	size_t size = 0;

@@ -8,11 +8,11 @@
 #include "control.h"
 
 /*
- * Fills page->bio_ends from /proc/kallsyms (0 for what is not there), and page->btrfs, page->loop and page->xfs from BTF.
+ * Fills page->bio_ends from the kernel's symbols, see symbols.h (0 for what is not there), and page->btrfs, page->loop and page->xfs from BTF.
  * Returns a version to compare with bio_ends_version(): btrfs, XFS and loop are mostly modules, loaded when the first one is
  * used, after which this is to be done again.
  */
-uint64_t bio_ends_find(const struct btf *kernel, struct iotr_control *page);
+uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page);
 
 /* What bio_ends_find() would return now: made of the inode numbers of the modules' folders in sysfs. */
 uint64_t bio_ends_version(void);

@@ -425,6 +425,6 @@ void control_page_modules(struct probes *probes)
 
 	if (!probes->bio_ends_found || bio_ends_version() == probes->bio_ends_version || kernel_use(kernel) < 0)
 		return;
-	probes->bio_ends_version = bio_ends_find(kernel->btf, probes_page(probes));
+	probes->bio_ends_version = bio_ends_find(kernel->btf, probes->symbols, probes_page(probes));
 	kernel_leave(kernel);
 }

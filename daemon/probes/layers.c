@@ -112,7 +112,7 @@ static int load(struct layers *layers)
 	if (!layers->object)
 		return -errno;
 	if (!atomic_load(&layers->probes->bio_ends_found))
-		bio_ends_find(layers->probes->kernel.btf, layers->probes->page);
+		bio_ends_find(layers->probes->kernel.btf, layers->probes->symbols, layers->probes->page);
 	r = sizes_set(layers);
 	if (r >= 0)
 		r = object_prepare(layers->probes, layers->object);

@@ -370,7 +370,7 @@ void object_settle(struct probes *probes, enum object which)
 	bool functions = probes->level == PROBES_FUNCTION;
 
 	if ((which == OBJECT_BLOCK || which == OBJECT_CACHE) && !probes->bio_ends_found) {
-		probes->bio_ends_version = bio_ends_find(probes->kernel.btf, probes->page);
+		probes->bio_ends_version = bio_ends_find(probes->kernel.btf, probes->symbols, probes->page);
 		atomic_store(&probes->bio_ends_found, true);
 	}
 	if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))

@@ -145,6 +145,7 @@ int probes_new(const struct probes_config *config, struct probes **ret, char *wh
 	if (!probes)
 		return -ENOMEM;
 	probes->fault_period = 1;
+	probes->symbols = config->symbols;
 	probes->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	libbpf_set_print(print_libbpf);
 	for (size_t i = 0; i < RINGS_MAX; i++)

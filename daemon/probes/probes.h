@@ -47,6 +47,7 @@ struct probes_loss {
 struct probes_config {
 	enum probes_level level;
 	uint32_t ring_size; /* bytes of each row ring, a power of two from 1 MiB on; 0: 16 MiB, less where there are more than two */
+	int symbols; /* of symbols_open(), which stays open as long; -1: no addresses of functions */
 	int bequest, hooks; /* what the last daemon of the service has left, see fd_store.h, until the return; -1: nothing */
 };
 

@@ -66,6 +66,7 @@ struct probes {
 	struct probes_failure *failures; /* hooks of attached groups that could not be attached */
 	size_t failure_count;
 	struct own own[IOTR_OWN];
+	int symbols; /* as in struct probes_config */
 	uint64_t bio_ends_version; /* bio_ends_version() when the page's bio_ends were found */
 	_Atomic bool bio_ends_found; /* they were, by the thread that loads what needs them */
 	struct iotr_control *page;

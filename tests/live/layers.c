@@ -16,6 +16,7 @@
 #include "probes/layers.h"
 #include "probes/loading.h"
 #include "probes/own.h"
+#include "probes/symbols.h"
 
 static const char *const names[IOTR_LAYER_COUNT] = {
 	[IOTR_LAYER_APP_READ] = "app_read",
@@ -179,6 +180,7 @@ int main(int count_of_arguments, char **arguments)
 	enum probes_level level = PROBES_AUTO;
 	const char *flags[32];
 	struct probes *probes;
+	struct probes_config config = { .symbols = symbols_open(), .bequest = -1, .hooks = -1 };
 	bool verbose = false;
 	char why[256];
 	int r;
@@ -192,7 +194,8 @@ int main(int count_of_arguments, char **arguments)
 		level = !strcmp(arguments[2], "function") ? PROBES_FUNCTION : PROBES_TRACEPOINT;
 		arguments += 2;
 	}
-	r = probes_new(&(struct probes_config){ .level = level, .bequest = -1, .hooks = -1 }, &probes, why, sizeof(why));
+	config.level = level;
+	r = probes_new(&config, &probes, why, sizeof(why));
 	if (r < 0) {
 		fprintf(stderr, "iotr-layers: %s\n", why);
 		return 1;

@@ -2,11 +2,9 @@
 #include "probes/leave_behind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,7 +16,7 @@
 #include "fd_store.h"
 #include "log.h"
 #include "probes/bequest.h"
-#include "probes/mount_table.h"
+#include "probes/scope.h"
 
 /*
  * Seconds until the first hook is let go of, which keeps others from attaching theirs meanwhile: a daemon that is started
@@ -33,17 +31,6 @@ static const char key[] = "hooks";
 static int by_value(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
-}
-
-/* The list of processes of the topmost cgroup; -1: it cannot be opened. */
-static int topmost_open(void)
-{
-	char root[PATH_MAX], path[PATH_MAX + sizeof("/cgroup.procs")];
-
-	if (mount_cgroups(root, sizeof(root)) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", root);
-	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
 static void close_between(unsigned int first, unsigned int last)
@@ -79,12 +66,10 @@ static void close_others(const int *fds, size_t count)
 }
 
 /* The new process, in which nothing but system calls may be used, as the daemon has threads. */
-static void leave_service(int topmost)
+static void become_detach(void)
 {
 	setsid();
 	prctl(PR_SET_NAME, "iotracer-detach");
-	if (topmost >= 0 && write(topmost, "0", 1) < 0)
-		errno = 0; /* then the service's end waits for it */
 }
 
 static void rest(const int *fds, size_t count, int socket)
@@ -101,8 +86,8 @@ static void rest(const int *fds, size_t count, int socket)
 static pid_t begin(const int *fds, size_t count, int socket)
 {
 	_cleanup_free_ int *all = calloc(count + 1, sizeof(*all));
-	_cleanup_close_ int topmost = topmost_open();
 	pid_t process;
+	int r;
 
 	if (!all)
 		return -ENOMEM;
@@ -111,11 +96,16 @@ static pid_t begin(const int *fds, size_t count, int socket)
 	qsort(all, count + 1, sizeof(*all), by_value);
 	process = fork();
 	if (!process) {
-		leave_service(topmost);
+		become_detach();
 		close_others(all, count + 1);
 		rest(fds, count, socket);
 	}
-	return process < 0 ? -errno : process;
+	if (process < 0)
+		return -errno;
+	r = scope_move(process);
+	if (r < 0)
+		log_warning("the end of the service waits until the kernel has let go of %zu hooks: %s", count, strerror(-r));
+	return process;
 }
 
 void leave_behind(const int *fds, size_t count)

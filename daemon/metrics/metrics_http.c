@@ -2,7 +2,9 @@
 #include "metrics/metrics_http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +140,32 @@ static void on_log(void *userdata, const char *format, va_list arguments)
 
 /* ---- life ---- */
 
+/*
+ * Enters the machine's network, where they are who ask: the service has one of its own. Returns a descriptor of the one that
+ * the thread comes from; -1: there is no other, or it cannot be entered.
+ */
+static int enter_network(void)
+{
+	_cleanup_close_ int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int machine = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+
+	return own >= 0 && machine >= 0 && setns(machine, CLONE_NEWNET) == 0 ? take_fd(&own) : -1;
+}
+
+/* A socket stays in the network in which it was made. */
+static int make_socket(void)
+{
+	_cleanup_close_ int own = enter_network();
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (own >= 0 && setns(own, CLONE_NEWNET) < 0)
+		log_warning("cannot leave the machine's network: %s", strerror(errno));
+	return fd;
+}
+
 static int open_socket(const struct sockaddr_in *address)
 {
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	_cleanup_close_ int fd = make_socket();
 	const int yes = 1;
 
 	if (fd < 0)

@@ -14,6 +14,7 @@
 
 #include "cleanup.h"
 #include "kinds.h"
+#include "machine.h"
 #include "sampler.h"
 #include "schema.h"
 
@@ -248,6 +249,7 @@ static void add_row(struct job *job)
 static int begin(struct job *job)
 {
 	struct process *of = calloc(1, sizeof(*of));
+	_cleanup_close_ int root = -1;
 	int r;
 
 	job->state = of;
@@ -256,7 +258,9 @@ static int begin(struct job *job)
 	of->realtime_offset = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	of->page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 	job_timestamp(job, of->timestamp);
-	of->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Whose rights are used here sees what he would see without the daemon. */
+	root = machine_root();
+	of->proc_fd = openat(root, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (of->proc_fd < 0)
 		return -errno;
 	r = read_tasks(of, job->tasks_fd);

@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "kinds.h"
+#include "machine.h"
 #include "mountinfo.h"
 
 enum {
@@ -42,6 +43,16 @@ static void add_host(struct job *job, struct json_object *facts)
 	system_add_name(job, facts, "host", JOB_NAME_HOST, name);
 }
 
+/* The service has a network of its own, and since systemd 257 a sysfs that shows nothing else. */
+static struct json_object *machine_links(struct job *job)
+{
+	_cleanup_close_ int root = machine_root();
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", root);
+	return system_links(path, job);
+}
+
 static int begin(struct job *job)
 {
 	struct system *of = calloc(1, sizeof(*of));
@@ -63,7 +74,7 @@ static int begin(struct job *job)
 	json_object_object_add(facts, "disks", system_disks(""));
 	of->file_systems = json_object_new_array();
 	json_object_object_add(facts, "file_systems", of->file_systems);
-	json_object_object_add(facts, "links", system_links("", job));
+	json_object_object_add(facts, "links", machine_links(job));
 	system_place("", job->request->country, facts);
 	return mountinfo_read(NULL, &of->mounts);
 }

@@ -50,6 +50,19 @@ static void close_them(int *fds, size_t count)
 		close(fds[i]);
 }
 
+/* A queue with all of them, of which no other descriptor is left, as when a daemon has ended. */
+static int filled_queue(void)
+{
+	struct bequest_parcel parcel;
+	int fds[COUNT], queue;
+
+	fill(&parcel, fds);
+	queue = bequest_end(&parcel);
+	ck_assert_int_ge(queue, 0);
+	close_them(fds, COUNT);
+	return queue;
+}
+
 static int close_counted(int fd)
 {
 	eventfd_t value = 0;
@@ -60,14 +73,9 @@ static int close_counted(int fd)
 
 START_TEST(all_arrive_under_their_names)
 {
-	struct bequest_parcel parcel;
 	struct bequest *bequest;
-	int fds[COUNT], queue;
+	int queue = filled_queue();
 
-	fill(&parcel, fds);
-	queue = bequest_end(&parcel);
-	ck_assert_int_ge(queue, 0);
-	close_them(fds, COUNT); /* as the daemon does that ends */
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), 0);
 	for (int i = 1; i < COUNT; i++) {
 		char name[BEQUEST_NAME_MAX];
@@ -91,14 +99,10 @@ END_TEST
 
 START_TEST(what_is_not_taken_is_closed)
 {
-	struct bequest_parcel parcel;
 	struct bequest *bequest;
 	size_t before = open_count(), count;
-	int fds[COUNT], queue, *all;
+	int queue = filled_queue(), *all;
 
-	fill(&parcel, fds);
-	queue = bequest_end(&parcel);
-	close_them(fds, COUNT);
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), 0);
 	ck_assert_uint_eq(open_count(), before + COUNT + 1);
 	ck_assert_int_eq(bequest_each(bequest, 1, close_counted), -EIO);
@@ -116,17 +120,14 @@ END_TEST
 
 START_TEST(another_key_gets_nothing)
 {
-	struct bequest_parcel parcel;
 	struct bequest *bequest = NULL;
 	size_t before = open_count();
-	int fds[COUNT], queue;
+	int queue = filled_queue(), closed = eventfd(0, EFD_CLOEXEC);
 
-	fill(&parcel, fds);
-	queue = bequest_end(&parcel);
-	close_them(fds, COUNT);
+	close(closed);
 	ck_assert_int_eq(bequest_receive(queue, "another", 0, &bequest), -ESTALE);
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), -ENOENT);
-	ck_assert_int_eq(bequest_receive(fds[0], "key", 0, &bequest), -EBADF); /* closed above */
+	ck_assert_int_eq(bequest_receive(closed, "key", 0, &bequest), -EBADF);
 	ck_assert_ptr_null(bequest);
 	close(queue);
 	ck_assert_uint_eq(open_count(), before);

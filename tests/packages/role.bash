@@ -54,10 +54,11 @@ must 'again, nothing is changed' played 'changed=0 .*failed=0' "$settings" "$ses
 step_ended role_idempotent
 
 settings=${settings/1G/2G}
-must 'a change is foreseen' played 'changed=1 .*failed=0' "$settings" "$sessions" --check
+gpasswd --add man iotracer >/dev/null
+must 'changes are foreseen' played 'changed=2 .*failed=0' "$settings" "$sessions" --check
+must 'nobody has left' grep -q '[:,]man' <(getent group iotracer)
 must 'and not made' grep -qx MaxUse=1G "$conf"
 sessions='{two: {vfs: true, command: nobody}}'
-gpasswd --add man iotracer >/dev/null
 must 'changes are made' played 'failed=0' "$settings" "$sessions"
 must 'the setting is in force' grep -qx MaxUse=2G <(iotracerd --dump-config)
 must 'the session that is declared now runs' running two

@@ -295,15 +295,22 @@ def ends(world):
 @test(host_only=True)
 def shutdown(world):
     """A daemon that ends does not finish a dump: it counts the rows that it leaves out."""
-    filled = Filled(world, 64 * MIB)
-    kept = filled.recorder.account()['kept']
-    dump = filled.begin_dump()
-    filled.daemon.stop_cleanly()
-    dump.communicate()
-    account.balanced(account.manifest_true(filled.output), 'manifest')
-    told = rows.manifest(filled.output)
+    daemon, ctl = world.faulty_daemon()
+    output = world.path('dump')
+    with Numbered(world) as reads:
+        recorder = Recorder(world, '16M', reads.options(), ctl=ctl).__enter__()
+        reads.do(80000)
+        kept = recorder.account()['kept']
+        daemon.order('slow 1000000 %s' % output)  # a quarter of a minute for the whole
+        dump = subprocess.Popen(ctl.command('dump', 'flight', '--output', output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for('the dump to begin', lambda: dumping(ctl))
+        daemon.stop_cleanly()
+        dump.wait()
+    account.balanced(account.manifest_true(output), 'manifest')
+    told = rows.manifest(output)
     equal(told['reason'], 'shutdown', 'reason')
     equal(told['streams']['vfs']['emitted'], kept, 'rows written and lost')
+    check(told['streams']['vfs']['written'] < kept, 'the dump was finished')
 
 
 @test(host_only=True)

@@ -99,7 +99,7 @@ END_TEST
 START_TEST(counts_cores)
 {
 	struct json_object *cpu;
-	char name[128], text[16];
+	char name[128], text[32];
 
 	put("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU @ 3.00GHz\n"
 			     "cpu MHz\t\t: 3000.123\n");

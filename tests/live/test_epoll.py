@@ -5,7 +5,7 @@ import errno
 import os
 import signal
 
-from lib.calls import Caller, in_call, judged
+from lib.calls import Caller, filtered, in_call, judged
 from lib.registry import Skip, check, equal, test, wait_for
 
 SCRIPT = r'''
@@ -295,12 +295,7 @@ call(SELECT, -1, 0, 0, 0, 0)
         (['--uid', '4711'], []),
         ([], ['EPOLL_CREATE', 'EPOLL_CTL', 'EPOLL_WAIT', 'EPOLL_WAIT', 'POLL', 'SELECT']),
     ]
-    for options, operations in expected:
-        caller = Caller(script)
-        with world.session('--epoll', '--pid', caller.pid, *options) as session:
-            caller.go()
-        rows = sorted(session.rows('epoll'), key=lambda row: int(row['mono_ns']))
-        equal([row['operation'] for row in rows], operations, 'operations with %s' % options)
+    filtered(world, 'epoll', script, expected)
 
 
 @test

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every trigger's rows, field by field, from one session that all of them run in."""
-import calendar
-import functools
 import os
 import re
 import time
@@ -123,19 +121,8 @@ def identity(world):
         equal(row['uid'], '0', 'uid')
         check(int(row['cpu_id']) < os.cpu_count(), 'cpu_id', row)
         check(batch.mono <= int(row['mono_ns']) <= end, 'mono_ns outside of the session', row)
-        check(abs(wall_ns(row) - int(row['mono_ns']) - (batch.real - batch.mono)) < 10**9,
+        check(abs(rows.real_time(row) - int(row['mono_ns']) - (batch.real - batch.mono)) < 10**9,
               'timestamp and mono_ns tell different times', row)
-
-
-def wall_ns(row):
-    seconds, fraction = row['timestamp'].split('.')
-    return whole_seconds(seconds) * 10**9 + int(fraction)
-
-
-@functools.lru_cache
-def whole_seconds(text):
-    """Since the epoch; most rows are of the same few."""
-    return calendar.timegm(time.strptime(text + ' UTC', '%Y-%m-%d %H:%M:%S %Z'))
 
 
 def errors_agree(world):

@@ -6,7 +6,7 @@ The script of a Caller is Python with these at hand: call(number, *arguments), w
 result or the negative error number; row(operation, number, *arguments, **columns), which makes the
 call and notes the row it must make; anything of ctypes, os, socket, struct and time.
 """
-import calendar
+import contextlib
 import json
 import os
 import re
@@ -15,6 +15,7 @@ import sys
 import time
 
 from lib.registry import PATIENCE, Failure, Skip, check, equal
+from lib.rows import real_time
 
 PRELUDE = r'''
 import ctypes, json, os, socket, struct, sys, time
@@ -104,12 +105,6 @@ def in_call(task, number):
         return file.read().split()[0] == str(number)
 
 
-def real_time(row):
-    """The timestamp in nanoseconds since 1970."""
-    seconds, fraction = row['timestamp'].split('.')
-    return calendar.timegm(time.strptime(seconds, '%Y-%m-%d %H:%M:%S')) * 10**9 + int(fraction)
-
-
 def cgroup_of(pid):
     """The inode number of the process's cgroup of version 2."""
     with open('/proc/%d/cgroup' % pid, encoding='utf-8') as file:
@@ -129,3 +124,14 @@ def judged(world, script, options, stream, **more):
         noted = caller.go()
     caller.judge(noted, session.rows(stream))
     return session, noted
+
+
+def filtered(world, stream, script, expected):
+    """Each session's options, and the operations of its rows when a script runs in which all of the sessions record it."""
+    caller = Caller(script)
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(world.session('--' + stream, '--pid', caller.pid, *options)) for options, _ in expected]
+        caller.go()
+    for session, (options, operations) in zip(sessions, expected):
+        rows = sorted(session.rows(stream), key=lambda row: int(row['mono_ns']))
+        equal([row['operation'] for row in rows], operations, 'operations with %s' % options)

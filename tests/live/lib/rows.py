@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows of a trace, read as anyone would read them."""
+import calendar
 import csv
 import functools
 import gzip
@@ -7,6 +8,7 @@ import io
 import json
 import os
 import re
+import time
 
 from lib.registry import Failure
 
@@ -95,6 +97,17 @@ def read(output, stream):
     for path in segments(output, stream):
         rows += parse(path)
     return rows
+
+
+def real_time(row):
+    """The timestamp in nanoseconds since 1970."""
+    seconds, fraction = row['timestamp'].split('.')
+    return whole_seconds(seconds) * 10**9 + int(fraction)
+
+
+@functools.lru_cache(maxsize=64)  # most rows are of the same few
+def whole_seconds(text):
+    return calendar.timegm(time.strptime(text, '%Y-%m-%d %H:%M:%S'))
 
 
 def manifest(output):

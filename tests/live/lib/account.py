@@ -96,14 +96,14 @@ def segment_path(output, segment):
 
 
 def settled(output):
-    """The manifest, once it shows the files that were removed or compressed, which it does a moment later."""
+    """The manifest and its segments, once it shows the files that were removed or compressed, which it does a moment later."""
     end = time.monotonic() + MOMENT
     while True:
         document = rows.manifest(output)
-        gone = any(one.get('state') != 'removed' and checksum(one) and not find_segment(output, one)
-                   for one in segment_list(document))
+        segments = segment_list(document)
+        gone = any(one.get('state') != 'removed' and checksum(one) and not find_segment(output, one) for one in segments)
         if not gone or time.monotonic() > end:
-            return document
+            return document, segments
         time.sleep(0.05)
 
 
@@ -119,11 +119,10 @@ def segment_true(output, segment):
 
 def manifest_true(output):
     """What the manifest says of each file is true, and it names all files."""
-    document = settled(output)
-    for one in segment_list(document):
+    document, segments = settled(output)
+    for one in segments:
         check('stored_sha256' not in one or one['state'] == 'compressed', 'stored_sha256 of what is not compressed', one)
-    named = {segment_true(output, one) for one in segment_list(document)
-             if checksum(one) and one.get('state') != 'removed'}
+    named = {segment_true(output, one) for one in segments if checksum(one) and one.get('state') != 'removed'}
     there = {path for stream in rows.FOLDERS for path in rows.segments(output, stream)}
     equal(sorted(there - named), [], 'segments that the manifest does not name')
     return document

@@ -28,6 +28,7 @@ static const struct rule {
 	{ "ended", IOTR_PRIVACY_PUBLIC },
 	{ "clock", IOTR_PRIVACY_PUBLIC },
 	{ "gaps", IOTR_PRIVACY_PUBLIC },
+	{ "lacking", IOTR_PRIVACY_PUBLIC },
 	{ "disk_errors", IOTR_PRIVACY_PUBLIC },
 	{ "changes.time", IOTR_PRIVACY_PUBLIC },
 	{ "hooks", IOTR_PRIVACY_PUBLIC },

@@ -239,6 +239,25 @@ static void print_gaps(struct json_object *session, FILE *stream)
 	}
 }
 
+static void print_lacking(struct json_object *session, FILE *stream)
+{
+	struct json_object *lacking = member_of(session, "lacking");
+
+	for (size_t i = 0; i < count_of(lacking); i++) {
+		struct json_object *lack = json_object_array_get_idx(lacking, i);
+
+		put_bad(stream, "lacking");
+		put_text(stream, text_of(lack, "what", "?"));
+		fputs(", from ", stream);
+		put_text(stream, text_of(lack, "from", "?"));
+		fputs(" to ", stream);
+		put_text(stream, text_of(lack, "to", "now"));
+		fputs(": ", stream);
+		put_text(stream, text_of(lack, "reason", "?"));
+		putc('\n', stream);
+	}
+}
+
 /* Prints the last few losses, each with its time. */
 static void print_losses(struct json_object *session, FILE *stream)
 {
@@ -392,6 +411,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_files(session, stream);
 	print_disk_errors(session, stream);
 	print_gaps(session, stream);
+	print_lacking(session, stream);
 	print_losses(session, stream);
 	print_line(session, "manifest", "manifest_error", stream);
 	print_snapshots(session, stream);

@@ -20,6 +20,10 @@
 #include "verbs/record_snapshots.h"
 #include "verbs/settle.h"
 
+/* The command begins after so much time at most, though rows may still lack what hooks tell. */
+#define WHOLE_MS	  2000
+#define WHOLE_INTERVAL_MS 10
+
 struct recording {
 	const struct context *context;
 	struct context quiet; /* a copy that prints no JSON, as the only document is printed at the end */
@@ -146,12 +150,46 @@ static void summarise(const struct recording *recording, int command_code)
 	print_session_streams(recording->session, stderr);
 }
 
+static bool lacks_something(struct json_object *session)
+{
+	struct json_object *lacking = member_of(session, "lacking");
+
+	for (size_t i = 0; i < count_of(lacking); i++)
+		if (!member_of(json_object_array_get_idx(lacking, i), "to"))
+			return true;
+	return false;
+}
+
+/* Waits until rows are told whole, as a short command would have ended by then. */
+static void await_whole(struct recording *recording)
+{
+	static const struct timespec interval = { .tv_nsec = WHOLE_INTERVAL_MS * 1000000 };
+
+	for (int i = 0; i < WHOLE_MS / WHOLE_INTERVAL_MS && lacks_something(recording->session); i++) {
+		_cleanup_json_ struct json_object *parameters = json_object_new_object();
+		_cleanup_json_ struct json_object *reply = NULL;
+		struct json_object *sessions;
+
+		nanosleep(&interval, NULL);
+		json_object_object_add(parameters, "name", json_object_new_string(name_of(recording)));
+		if (request_call(&recording->quiet, &recording->connection, "Status", parameters, &reply) != EXIT_DONE)
+			return;
+		sessions = member_of(reply, "sessions");
+		if (!count_of(sessions))
+			return;
+		json_object_put(recording->session);
+		recording->session = json_object_get(json_object_array_get_idx(sessions, 0));
+	}
+}
+
 /* Runs the command in its session. Returns the exit code. */
 static int run_command(struct recording *recording, const char *command)
 {
-	bool partly = complain_missing(recording->session);
+	bool partly;
 	int r, code, command_code;
 
+	await_whole(recording);
+	partly = complain_missing(recording->session);
 	clock_gettime(CLOCK_MONOTONIC, &recording->begin);
 	r = child_release(&recording->child);
 	if (r < 0) {

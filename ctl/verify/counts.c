@@ -117,6 +117,20 @@ static void tell_gaps(const struct verify_trace *trace, struct verify_report *re
 	}
 }
 
+/* Reports what the first rows lack, as hooks were attached behind the session's start. */
+static void tell_lacking(const struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *lacking = member_of(trace->json, "lacking");
+
+	for (size_t i = 0; i < count_of(lacking); i++) {
+		struct json_object *lack = json_object_array_get_idx(lacking, i);
+
+		verify_say(report, VERIFY_NOTE, MANIFEST_NAME, "%.64s: from %.64s to %.64s rows may lack %.128s: %.128s",
+			   text_of(lack, "stream", "?"), text_of(lack, "from", "?"), text_of(lack, "to", "the end"),
+			   text_of(lack, "what", "?"), text_of(lack, "reason", "?"));
+	}
+}
+
 /* Reports hooks that could not be attached. Operations for which this kernel has no hook are not reported. */
 static void tell_hooks(const struct verify_trace *trace, struct verify_report *report)
 {
@@ -143,5 +157,6 @@ void verify_counts(const struct verify_trace *trace, struct verify_report *repor
 		tell_caveats(&trace->streams[i], report);
 	}
 	tell_gaps(trace, report);
+	tell_lacking(trace, report);
 	tell_hooks(trace, report);
 }

@@ -55,6 +55,7 @@ struct functions {
 	_Atomic uint32_t done;	 /* number of the last one that was carried out */
 	_Atomic size_t reached;	 /* with the last order, if that is to attach: so many of `all` are done */
 	_Atomic bool attach, quit, loaded, refused; /* refused: those of system calls could not be loaded */
+	bool busy;    /* the thread attaches or detaches; with the lock */
 	bool copies;  /* those of system calls are there, loaded or taken */
 	bool adopted; /* hooks that an earlier daemon has attached */
 	int notice; /* eventfd: an order was carried out, or the inodes' hooks are attached */
@@ -199,7 +200,7 @@ static void function_hook(struct functions *functions, size_t i, bool attached)
 static void reach(struct functions *functions, uint32_t order, size_t reached)
 {
 	pthread_mutex_lock(&functions->lock);
-	if (functions->order == order)
+	if (functions->order == order && functions->reached < reached)
 		functions->reached = reached;
 	pthread_mutex_unlock(&functions->lock);
 	if (reached == functions->inodes)
@@ -250,9 +251,11 @@ static void *work(void *userdata)
 		}
 		if (!attached && !linger(functions, order))
 			continue;
+		functions->busy = true;
 		pthread_mutex_unlock(&functions->lock);
 		whole = carry_out(functions, order, attached);
 		pthread_mutex_lock(&functions->lock);
+		functions->busy = false;
 		if (!whole)
 			continue;
 		functions->done = order;
@@ -262,11 +265,22 @@ static void *work(void *userdata)
 	return NULL;
 }
 
+/* Whether those of inodes are attached, and the thread has none of them in its hands. With the lock. */
+static bool inodes_attached(const struct functions *functions)
+{
+	bool all = !functions->busy;
+
+	for (size_t i = 0; i < functions->inodes; i++)
+		for (enum side side = 0; side < SIDE_COUNT; side++)
+			all &= functions->all[i].programs[side] < 0 || functions->all[i].links[side] >= 0;
+	return all;
+}
+
 /* With the lock. */
 static void order(struct functions *functions, bool attached)
 {
 	functions->attach = attached;
-	functions->reached = 0;
+	functions->reached = attached && inodes_attached(functions) ? functions->inodes : 0;
 	functions->order++;
 	if (!functions->started)
 		functions->started = thread_start(&functions->thread, work, functions) >= 0;

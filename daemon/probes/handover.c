@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,23 +109,32 @@ static void finish(struct probes *probes)
 }
 
 /* What was not attached the last time may be now. */
-static void attach_functions(struct probes *probes)
+static void forget_inodes(struct probes *probes)
 {
 	probes_fail_forget(probes, PROBES_CALLS);
 	probes->inodes_told = false;
-	functions_attach(probes->functions);
 }
 
+/*
+ * Where none is attached yet, that begins in the next round of the main loop: the thread would hold up what a start attaches
+ * besides, as the kernel does one such thing at a time.
+ */
 void handover_begin(struct probes *probes)
 {
 	announce(probes, IOTR_FUNCTIONS_NONE);
-	attach_functions(probes);
+	forget_inodes(probes);
+	if (functions_state(probes->functions) == FUNCTIONS_DETACHED)
+		eventfd_write(probes->notice, 1);
+	else
+		functions_attach(probes->functions);
 }
 
 void handover_retry(struct probes *probes)
 {
-	if (probes->functions && functions_state(probes->functions) == FUNCTIONS_FAILED)
-		attach_functions(probes);
+	if (!probes->functions || functions_state(probes->functions) != FUNCTIONS_FAILED)
+		return;
+	forget_inodes(probes);
+	functions_attach(probes->functions);
 }
 
 void handover_end(struct probes *probes)
@@ -177,5 +187,5 @@ void probes_see_to(struct probes *probes)
 	if (functions_state(functions) == FUNCTIONS_ATTACHED)
 		take_over(probes);
 	else if (functions_state(functions) == FUNCTIONS_DETACHED)
-		functions_attach(functions); /* some were not loaded yet when somebody wanted them */
+		functions_attach(functions); /* some were not loaded yet when somebody wanted them, or it begins now */
 }

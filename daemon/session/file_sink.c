@@ -110,22 +110,10 @@ static int redefine(struct row_sink *sink, struct json_object *definition)
 	return files(sink)->writer ? writer_redefine(files(sink)->writer, definition) : 0;
 }
 
-static void missing(struct row_sink *sink, struct json_object *missing)
-{
-	if (files(sink)->writer && json_object_array_length(missing))
-		writer_tell(files(sink)->writer, "missing", missing);
-}
-
-static void gaps(struct row_sink *sink, struct json_object *gaps)
+static void tell(struct row_sink *sink, const char *key, struct json_object *array)
 {
 	if (files(sink)->writer)
-		writer_tell(files(sink)->writer, "gaps", gaps);
-}
-
-static void triggers(struct row_sink *sink, struct json_object *triggers)
-{
-	if (files(sink)->writer)
-		writer_tell(files(sink)->writer, "triggers", triggers);
+		writer_tell(files(sink)->writer, key, array);
 }
 
 static void on_cgroups(int result, const struct writer_paths *paths, void *userdata)
@@ -248,9 +236,7 @@ static const struct row_sink_ops file_ops = {
 	.limit = limit,
 	.redefine = redefine,
 	.cgroups = cgroups,
-	.missing = missing,
-	.gaps = gaps,
-	.triggers = triggers,
+	.tell = tell,
 	.end = end,
 	.await = await,
 	.trouble = trouble,

@@ -117,6 +117,14 @@ static uint64_t operations_of(const struct probes *probes, enum iotr_stream stre
 	return operations;
 }
 
+static bool is_among(struct json_object *array, struct json_object *entry)
+{
+	for (size_t i = 0; i < json_object_array_length(array); i++)
+		if (json_object_equal(json_object_array_get_idx(array, i), entry))
+			return true;
+	return false;
+}
+
 /* `operation` is empty if the hook serves more than one. */
 static void add_failure(struct json_object *missing, enum iotr_stream stream, const char *operation,
 			const struct probes_failure *failure)
@@ -130,7 +138,10 @@ static void add_failure(struct json_object *missing, enum iotr_stream stream, co
 	add_string(entry, "operation", operation);
 	add_string(entry, "hook", failure->hook);
 	add_string(entry, "reason", reason);
-	json_object_array_add(missing, entry);
+	if (is_among(missing, entry))
+		json_object_put(entry);
+	else
+		json_object_array_add(missing, entry);
 }
 
 static void stream_failure(const struct probes *probes, enum iotr_stream stream,

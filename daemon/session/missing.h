@@ -13,7 +13,7 @@
  */
 void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing);
 
-/* Adds hooks that could not be attached, of those that are wished for. */
+/* Adds hooks that could not be attached, of those that are wished for, and are not told of in the array. */
 void missing_add_failures(const struct probes *probes, const struct hookset_wish *wish, struct json_object *missing);
 
 /* New array: the stream's operations, each with its hook or the reason why there is none. */

@@ -12,6 +12,7 @@
 #include "session/descendants.h"
 #include "session/file_sink.h"
 #include "session/groups_tell.h"
+#include "session/lacking.h"
 #include "session/missing.h"
 #include "snapshot/schedule.h"
 
@@ -45,8 +46,8 @@ static void attach_hooks(struct session *session)
 	if (!session->wish.streams)
 		recording_want(session);
 	missing_add_failures(context->probes, &session->wish, session->missing);
-	if (session->sink->ops->missing)
-		session->sink->ops->missing(session->sink, session->missing);
+	row_sink_tell(session->sink, "missing", session->missing);
+	lacking_begin(session);
 }
 
 /* Tells of the time between the end of the daemon before and this moment, in which nothing was recorded. */
@@ -63,8 +64,7 @@ static void tell_restart(struct session *session)
 	add_string(gap, "reason", "restart");
 	session->gaps = json_object_new_array();
 	json_object_array_add(session->gaps, gap);
-	if (session->sink->ops->gaps)
-		session->sink->ops->gaps(session->sink, session->gaps);
+	row_sink_tell(session->sink, "gaps", session->gaps);
 }
 
 /* Attaches the hooks and lets the programs emit rows. */
@@ -146,6 +146,7 @@ void recording_end(struct session *session)
 	slot_close(&context->slots, &session->slots);
 	session_report(session);
 	groups_tell_end(session);
+	lacking_end(session);
 	hookset_unwant(context->hookset, &session->wish);
 	session->wish = (struct hookset_wish){ 0 };
 	consumer_run(context->consumer, hookset_wanted(context->hookset));

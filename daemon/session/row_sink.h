@@ -64,12 +64,11 @@ struct row_sink_ops {
 	 */
 	void (*cgroups)(struct row_sink *sink, struct cgroup_list *list, bool last);
 
-	/* What the session cannot record, and when nothing was recorded; the caller keeps the array. NULL: nothing to tell. */
-	void (*missing)(struct row_sink *sink, struct json_object *missing);
-	void (*gaps)(struct row_sink *sink, struct json_object *gaps);
-
-	/* Which triggers have acted, and when; the caller keeps the array. NULL: nothing to tell. */
-	void (*triggers)(struct row_sink *sink, struct json_object *triggers);
+	/*
+	 * A member of the manifest about the session, as what it cannot record, when nothing was recorded, or which triggers
+	 * have acted. The key must stay valid; the caller keeps the array. NULL: it has no manifest.
+	 */
+	void (*tell)(struct row_sink *sink, const char *key, struct json_object *array);
 
 	/*
 	 * Ends it: no row will come. `reason` must stay valid; NULL discards what it took. When the handler is
@@ -104,3 +103,10 @@ struct row_sink_ops {
 struct row_sink {
 	const struct row_sink_ops *ops;
 };
+
+/* Tells it of an array that becomes a member of the manifest, if there is anything in it. */
+static inline void row_sink_tell(struct row_sink *sink, const char *key, struct json_object *array)
+{
+	if (sink->ops->tell && json_object_array_length(array))
+		sink->ops->tell(sink, key, array);
+}

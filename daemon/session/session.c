@@ -323,10 +323,11 @@ static int open_now(struct session *session, const struct running_note *before, 
 	return engine_fail(error, r, "", NULL);
 }
 
-/* Whether rows would lack inodes, by which filters leave some out, in the moment until these are seen. */
+/* Whether its filters would leave out rows, as these lack inode and device until those are seen; see lacking.h. */
 static bool needs_inodes(const struct session *session)
 {
-	return session->spec.streams & 1U << IOTR_VFS && !probes_have_inodes(session->context->probes);
+	return session->spec.streams & 1U << IOTR_VFS && session->spec.device_count &&
+	       !probes_have_inodes(session->context->probes);
 }
 
 static void on_programs(struct loading_wait *wait)
@@ -443,6 +444,7 @@ void session_free(struct session *session)
 	anonymize_end(session);
 	json_object_put(session->missing);
 	json_object_put(session->gaps);
+	json_object_put(session->lacking);
 	closep(&session->waiting_folder);
 	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);
@@ -453,9 +455,9 @@ void session_tell_triggers(struct session *session)
 {
 	_cleanup_json_ struct json_object *triggers = describe_triggers(session);
 
-	if (session->sink->ops->triggers)
-		session->sink->ops->triggers(session->sink, triggers);
+	row_sink_tell(session->sink, "triggers", triggers);
 }
+
 
 const struct rights *session_writes_as(const struct session *session)
 {

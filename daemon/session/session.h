@@ -81,6 +81,7 @@ struct session {
 	struct paths_found *paths; /* what was found at the paths of its filters; NULL: it has none */
 	struct loading_wait programs; /* linked in while it waits for its programs to be loaded */
 	bool awaits_programs;
+	struct loading_wait inodes; /* linked in while its rows lack inodes */
 	struct running_note continued; /* meanwhile: the note of the session that it continues; no definition: none */
 	struct opening *opening; /* opens what it needs of the disk; NULL: that is over */
 	struct schedule *schedule; /* of its snapshots; NULL: it has no folder */
@@ -102,6 +103,7 @@ struct session {
 	struct recover_extent before;
 	struct json_object *missing; /* array: what this kernel cannot record of it */
 	struct json_object *gaps; /* array: when nothing was recorded; NULL: there was no such time */
+	struct json_object *lacking; /* array: what its rows lacked at first, see lacking.h; NULL: nothing */
 	uint64_t missed_before[IOTR_STREAM_COUNT]; /* probes_missed() when it began */
 	uint64_t forgotten_before; /* control_page_forgotten() when it began */
 	uint64_t missed_told[IOTR_STREAM_COUNT]; /* since then, as last reported to the sink */

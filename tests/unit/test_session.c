@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Each way of a session through its states, with a fake probe set and a fake sink. */
+#include "session/describe.h"
 #include "session/session.h"
 
 #include "session_rig.h"
@@ -15,6 +16,7 @@ static struct {
 	bool hangs; /* its end never comes */
 	const char *limit;
 	int ends, frees, looks, definitions;
+	int lacking; /* how often it was told what rows lack */
 	const char *reason; /* reason of its end; NULL: it was discarded */
 	bool open_at_end;   /* it was ended before its session's slot was closed */
 	row_sink_handler handler;
@@ -56,6 +58,12 @@ static int fake_redefine(struct row_sink *sink, struct json_object *definition)
 	(void)sink, (void)definition;
 	fake.definitions++;
 	return 0;
+}
+
+static void fake_tell(struct row_sink *sink, const char *key, struct json_object *array)
+{
+	(void)sink, (void)array;
+	fake.lacking += !strcmp(key, "lacking");
 }
 
 static int fake_end(struct row_sink *sink, const char *reason, row_sink_handler handler, void *userdata)
@@ -100,7 +108,7 @@ static void fake_free(struct row_sink *sink)
 
 static const struct row_sink_ops fake_ops = {
 	.attach = fake_attach, .counts = fake_counts, .report = fake_report, .look = fake_look,
-	.limit = fake_limit, .redefine = fake_redefine, .end = fake_end, .await = fake_await,
+	.limit = fake_limit, .redefine = fake_redefine, .tell = fake_tell, .end = fake_end, .await = fake_await,
 	.describe_stream = fake_describe_stream, .describe = fake_describe, .losses = fake_losses,
 	.free = fake_free,
 };
@@ -134,12 +142,18 @@ static const struct session_events events = { .started = on_started, .ended = on
 
 /* ---- frame ---- */
 
+static bool by_device; /* sessions that are made have a filter by device */
+
 /* A session with the fake sink; `paths`: its start has to look for paths. */
 static void make(bool paths)
 {
 	struct iotr_session_spec spec;
 
 	spec_fill(&spec, paths);
+	if (by_device) {
+		spec.devices = calloc(1, sizeof(*spec.devices));
+		spec.device_count = 1;
+	}
 	ck_assert_int_eq(session_new(&context, &spec, &owner, slots_find(&context.slots), &events, NULL, &session), 0);
 	session->sink->ops->free(session->sink);
 	session->sink = session->slots.sink = &fake.base;
@@ -174,6 +188,7 @@ static void begin(void)
 	context_begin();
 	memset(&fake, 0, sizeof(fake));
 	memset(&told, 0, sizeof(told));
+	by_device = false;
 	fake.base.ops = &fake_ops;
 	fake.slot = -1;
 }
@@ -306,6 +321,19 @@ START_TEST(fails_to_set_filters)
 }
 END_TEST
 
+/* What is told of what its rows lack: whether it is, and whether that is over. */
+static bool lacks(bool *over)
+{
+	struct json_object *status = describe_session(session), *lacking = NULL, *lack = NULL;
+	bool found = json_object_object_get_ex(status, "lacking", &lacking);
+
+	if (found)
+		lack = json_object_array_get_idx(lacking, 0);
+	*over = lack && json_object_object_get_ex(lack, "to", NULL);
+	json_object_put(status);
+	return found;
+}
+
 /* A session whose programs are still being loaded. */
 static void start_while_loading(void)
 {
@@ -329,10 +357,50 @@ START_TEST(waits_for_its_programs)
 }
 END_TEST
 
-/* Its hooks are attached, and no row comes yet. */
+/* Rows come at once, and lack inodes until they are seen; status and sink are told so. */
+START_TEST(begins_without_inodes)
+{
+	bool over;
+
+	fake_probes.no_inodes = true;
+	run_one();
+	ck_assert(fake_probes.open[session->slots.slot.bit]);
+	ck_assert(lacks(&over) && !over);
+	ck_assert_int_eq(fake.lacking, 1);
+	fake_probes_loaded();
+	ck_assert(lacks(&over) && over);
+	ck_assert_int_eq(fake.lacking, 2);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
+START_TEST(lacks_nothing)
+{
+	bool over;
+
+	run_one();
+	ck_assert(!lacks(&over) && !fake.lacking);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
+START_TEST(stopped_while_it_lacks_inodes)
+{
+	fake_probes.no_inodes = true;
+	run_one();
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+	fake_probes_loaded(); /* tells nobody */
+}
+END_TEST
+
+/* Where its filters would leave out what lacks a device: its hooks are attached, and no row comes yet. */
 START_TEST(waits_for_inodes)
 {
 	fake_probes.no_inodes = true;
+	by_device = true;
 	start_while_loading();
 	fake_probes.loading = false;
 	fake_probes_tell();
@@ -348,6 +416,7 @@ END_TEST
 START_TEST(stopped_while_it_waits_for_inodes)
 {
 	fake_probes.no_inodes = true;
+	by_device = true;
 	start_while_loading();
 	fake_probes.loading = false;
 	fake_probes_tell();
@@ -502,6 +571,9 @@ static void add(TCase *tests)
 	tcase_add_test(tests, fails_to_open);
 	tcase_add_test(tests, fails_to_set_filters);
 	tcase_add_test(tests, waits_for_its_programs);
+	tcase_add_test(tests, begins_without_inodes);
+	tcase_add_test(tests, lacks_nothing);
+	tcase_add_test(tests, stopped_while_it_lacks_inodes);
 	tcase_add_test(tests, waits_for_inodes);
 	tcase_add_test(tests, stopped_while_it_waits_for_inodes);
 	tcase_add_test(tests, its_programs_are_refused);

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 
 from lib import account, rows, varlink
 from lib.registry import PATIENCE, Failure, check, equal
@@ -65,7 +66,15 @@ class Session:
         self.started = self.ctl.json('start', self.name, *self.options, '--output', self.output,
                                      code=(0, 6))
         self.running = True
+        self.await_whole(self.started['session'])
         return self
+
+    def await_whole(self, status):
+        """At function level, until hooks are attached that the first rows lack something without."""
+        end = time.monotonic() + PATIENCE
+        while any('to' not in one for one in status.get('lacking', [])) and time.monotonic() < end:
+            time.sleep(0.01)
+            status = self.status()['sessions'][0]
 
     def stop(self):
         self.running = False

@@ -121,6 +121,12 @@ class Daemon:
             yield dict(line.split(':', 1) for line in read(self.proc('fdinfo', number)).splitlines()
                        if ':' in line)
 
+    def await_detached(self):
+        """Until none of its programs is attached: hooks stay for some seconds after a session."""
+        end = time.monotonic() + PATIENCE
+        while any('link_type' in info for info in self.descriptors()) and time.monotonic() < end:
+            time.sleep(0.1)
+
     def bpf_ns(self):
         """Run time of its BPF programs while the kernel counted it: see machine.bpf_statistics()."""
         return sum({info['prog_id']: int(info['run_time_ns']) for info in self.descriptors()

@@ -13,6 +13,7 @@ from lib.machine import read
 from lib.programs import Missing
 
 PATIENCE = 900
+LAST = 61  # seconds until the last program that stands in for those on functions is detached: daemon/probes/handover.c
 TICK = 1e9 / os.sysconf('SC_CLK_TCK')
 MIB = 1 << 20
 
@@ -160,6 +161,8 @@ class Session:
         end = time.monotonic() + PATIENCE
         while 'stand_in' in self.daemon.json('status', self.name)['sessions'][0] and time.monotonic() < end:
             time.sleep(0.2)
+        if self.daemon.checks()['level'] == 'function':
+            time.sleep(LAST)
 
     def stop(self, stream='vfs'):
         """The last account of a stream, all rows being on disk."""

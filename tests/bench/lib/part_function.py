@@ -7,14 +7,14 @@ from lib.programs import HERE
 from lib.table import BARS, note
 
 GUEST = '/opt/iotracer-bench'
-KERNELS = ('6.1', '6.12')
+KERNELS = ('5.10', '6.1', '6.12', 'newest')  # the first one has the level tracepoint alone, as the last one may
 
 
 def command(world, kernel, here):
     words = [os.path.join(HERE, '..', 'vm', 'exec'), '--icount', '--add', '%s:%s/tests' % (HERE, GUEST)]
     words += ['--add', '%s:%s/tests/' % (os.path.join(HERE, '..', 'live', 'lib', 'fd_store.py'), GUEST)]
     build = world.build
-    for path in (build.daemon, build.ctl, build.pread, build.empty, build.empty_object):
+    for path in (build.daemon, build.ctl, build.pread, build.empty, build.empty_object, build.least_object):
         words += ['--add', '%s:%s/build/%s' % (path, GUEST, os.path.relpath(path, build.folder))]
     return words + [kernel, 'PYTHONDONTWRITEBYTECODE=1 %s/tests/run --build %s/build --rounds 3 %s'
                     % (GUEST, GUEST, here)]

@@ -21,10 +21,11 @@ class Build:
         self.pread = os.path.join(self.bench, 'bench_pread')
         self.empty = os.path.join(self.bench, 'bench_empty')
         self.empty_object = os.path.join(self.bench, 'bench_empty.bpf.o')
+        self.least_object = os.path.join(self.bench, 'bench_least.bpf.o')
         self.layers = at('tests', 'live', 'iotr-layers')
 
     def absent(self):
-        return [path for path in (self.daemon, self.ctl, self.pread, self.empty, self.empty_object)
+        return [path for path in (self.daemon, self.ctl, self.pread, self.empty, self.empty_object, self.least_object)
                 if not os.access(path, os.R_OK)]
 
 

@@ -64,9 +64,9 @@ def nothing():
 
 
 @contextlib.contextmanager
-def empty_programs(world, hooks):
-    """Programs that do nothing, on the hooks of that name in bench_empty.bpf.c."""
-    process = subprocess.Popen([world.build.empty, hooks, world.build.empty_object], text=True,
+def programs_of(world, hooks, path):
+    """Programs of an object that are on the hooks of that name."""
+    process = subprocess.Popen([world.build.empty, hooks, path], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         if process.stdout.readline() != 'ready\n':
@@ -74,6 +74,16 @@ def empty_programs(world, hooks):
         yield []
     finally:
         process.communicate('')
+
+
+def empty_programs(world, hooks):
+    """Programs that do nothing: bench_empty.bpf.c."""
+    return programs_of(world, hooks, world.build.empty_object)
+
+
+def least_programs(world, hooks):
+    """Programs that do what every row of a pread takes, and no more: bench_least.bpf.c."""
+    return programs_of(world, hooks, world.build.least_object)
 
 
 @contextlib.contextmanager
@@ -110,6 +120,15 @@ def iotracer(daemon, stream, lost):
         session.await_functions()
         yield []
         lost.append(sum(session.stop(stream)['lost'].values()))
+
+
+@contextlib.contextmanager
+def sessions(daemon, count, *options):
+    """So many sessions of vfs at once, all with these options."""
+    with contextlib.ExitStack() as all_of_them:
+        begun = [all_of_them.enter_context(daemon.session('--vfs', *options)) for _ in range(count)]
+        begun[-1].await_functions()
+        yield []
 
 
 @contextlib.contextmanager

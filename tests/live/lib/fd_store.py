@@ -4,19 +4,40 @@ import contextlib
 import os
 import socket
 import subprocess
+import threading
 
 FIRST = 3  # SD_LISTEN_FDS_START
 
 
 class FdStore:
     def __init__(self, path):
-        self.path, self.kept = path, {}
+        self.path, self.kept, self.listener, self.passed = path, {}, None, threading.Event()
         if os.path.exists(path):
             os.unlink(path)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self.notify.bind(path)
 
+    def listen(self):
+        """Takes what comes in a thread, as a daemon waits for room when ten messages are not read."""
+        self.listener = threading.Thread(target=self.take_on, daemon=True)
+        self.listener.start()
+
+    def take_on(self):
+        while (fields := self.take()):
+            if 'BARRIER' in fields:
+                self.passed.set()
+
+    def barrier(self):
+        """Until the thread has taken all that has come."""
+        self.passed.clear()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(b'BARRIER=1', self.path)
+        self.passed.wait()
+
     def close(self):
+        if self.listener:
+            self.notify.shutdown(socket.SHUT_RDWR)
+            self.listener.join()
         self.notify.close()
         for name in list(self.kept):
             self.drop(name)

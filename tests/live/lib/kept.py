@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An iotracerd whose descriptors a stand-in for the service manager keeps over its next start."""
+import contextlib
+import glob
+
+from lib.daemon import Daemon
+from lib.fd_store import FdStore
+from lib.registry import wait_for
+
+PROGRAMS = 'iotracer-programs'  # name of what is kept
+
+
+class Kept(Daemon):
+    def __init__(self, program, folder, level):
+        super().__init__(program, folder, level)
+        self.store = FdStore(folder + '.notify')
+        self.store.listen()
+
+    def start(self, loaded=True):
+        command = self.command()
+        with open(self.log, 'ab') as log:
+            self.process = self.store.start(command, stdin=-3, stdout=log, stderr=log)
+        self.wait_ready()
+        if loaded:
+            self.wait_loaded()
+            wait_for('the programs to be kept', lambda: PROGRAMS in self.store.kept, self.tail)
+        return self
+
+    def stop(self, *number):
+        status = super().stop(*number)
+        self.store.barrier()
+        return status
+
+    def programs(self):
+        """Numbers of the programs that it has descriptors of."""
+        found = set()
+        for path in glob.glob('/proc/%d/fdinfo/*' % self.process.pid):
+            lines = {}
+            with contextlib.suppress(FileNotFoundError), open(path, encoding='ascii') as file:
+                lines = dict(line.strip().partition(':')[::2] for line in file)
+            if 'prog_id' in lines and 'link_type' not in lines:
+                found.add(int(lines['prog_id']))
+        return found

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,24 +26,6 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_XFS_LOG] = "xlog_bio_end_io",
 	[IOTR_BIO_XFS_BUFFER] = "xfs_buf_bio_end_io",
 };
-
-/*
- * Reads "ffffffff81766530 T iomap_dio_bio_end_io", with a tab and the module's name at the end if any. The first match counts.
- * False: that is a BPF program, which stand behind all functions of kernel and modules, and each of which the kernel takes
- * longer to list.
- */
-static bool line_take(uint64_t ends[static IOTR_BIO_ENDS], const char *line)
-{
-	const char *type = strchr(line, ' '), *name = type && type[1] ? strchr(type + 1, ' ') : NULL;
-	size_t length = name ? strcspn(++name, "\t\n") : 0;
-
-	if (name && !strcmp(name + length, "\t[bpf]\n"))
-		return false;
-	for (size_t i = 0; i < IOTR_BIO_ENDS && name; i++)
-		if (!ends[i] && strlen(symbols[i]) == length && !memcmp(name, symbols[i], length))
-			ends[i] = strtoull(line, NULL, 16);
-	return true;
-}
 
 /* Members whose offsets programs are told, in the order in which they are; `offset` is where in the control page. */
 struct member {
@@ -157,13 +137,9 @@ uint64_t bio_ends_version(void)
 
 uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page)
 {
-	_cleanup_fclose_ FILE *file = symbols_read(kallsyms);
-	_cleanup_free_ char *line = NULL;
 	uint64_t version = bio_ends_version(), ends[IOTR_BIO_ENDS] = { 0 };
-	size_t size = 0;
 
-	while (file && getline(&line, &size, file) > 0 && line_take(ends, line))
-		;
+	symbols_find(kallsyms, symbols, IOTR_BIO_ENDS, ends);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		group_tell(kernel, &groups[i], page);
 	if (!page->btrfs.bio)

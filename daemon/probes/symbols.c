@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
@@ -59,7 +60,8 @@ static int read_end(void *cookie)
 	return 0;
 }
 
-FILE *symbols_read(int symbols)
+/* The file from its beginning, for the caller to close; NULL: -1, or no memory. */
+static FILE *symbols_read(int symbols)
 {
 	struct reading *reading = symbols < 0 ? NULL : calloc(1, sizeof(*reading));
 	FILE *file;
@@ -71,4 +73,31 @@ FILE *symbols_read(int symbols)
 	if (!file)
 		free(reading);
 	return file;
+}
+
+/*
+ * Reads "ffffffff81766530 T iomap_dio_bio_end_io", with a tab and the module's name at the end if any. False: that is a BPF
+ * program, which stand behind all that kernel and modules have, and each of which the kernel takes longer to list.
+ */
+static bool line_take(const char *line, const char *const *names, size_t count, uint64_t *addresses)
+{
+	const char *type = strchr(line, ' '), *name = type && type[1] ? strchr(type + 1, ' ') : NULL;
+	size_t length = name ? strcspn(++name, "\t\n") : 0;
+
+	if (name && !strcmp(name + length, "\t[bpf]\n"))
+		return false;
+	for (size_t i = 0; i < count && name; i++)
+		if (!addresses[i] && strlen(names[i]) == length && !memcmp(name, names[i], length))
+			addresses[i] = strtoull(line, NULL, 16);
+	return true;
+}
+
+void symbols_find(int symbols, const char *const *names, size_t count, uint64_t *addresses)
+{
+	_cleanup_fclose_ FILE *file = symbols_read(symbols);
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0 && line_take(line, names, count, addresses))
+		;
 }

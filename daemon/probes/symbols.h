@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * A descriptor of the file: that on standard input, as which the service's unit has it opened outside of the service's
@@ -13,5 +14,8 @@
  */
 int symbols_open(void);
 
-/* The same file from its beginning, for the caller to close; the descriptor stays open. NULL: -1, or no memory. Any thread. */
-FILE *symbols_read(int symbols);
+/*
+ * Fills in the addresses of `count` names, the first one where several have the name; 0: there is no such name, or its address
+ * is not told. The addresses must be 0 before. The descriptor stays open; -1: there is none. Any thread.
+ */
+void symbols_find(int symbols, const char *const *names, size_t count, uint64_t *addresses);

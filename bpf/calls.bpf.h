@@ -54,6 +54,17 @@ static __always_inline __u64 call_index(__u64 number)
 				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
+/* The number of a call, read where it is used, for programs that mostly do not use it. */
+static __always_inline __u64 number_again(struct call_context context)
+{
+	struct pt_regs *regs = context.regs;
+
+	if (context.classic)
+		return context.number;
+	asm volatile("" : "+r"(regs));
+	return regs->orig_ax;
+}
+
 /* ---- what threads have in flight ---- */
 
 /* log2 of the size and the alignment of a thread's kernel stack, which is twice as large with KASAN. */
@@ -158,6 +169,20 @@ static __always_inline void arguments(__u64 *args, struct call_context context, 
 		args[3] = regs->r10;
 		args[4] = regs->r8;
 		args[5] = regs->r9;
+	}
+}
+
+/* The same for a plain call of the native ABI: neither the second one, an address, nor those that it has not. */
+static __always_inline void arguments_plain(__u64 *args, struct call_context context)
+{
+	if (context.classic) {
+		args[0] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[0]));
+		args[2] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[2]));
+		args[3] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[3]));
+	} else {
+		args[0] = context.regs->di;
+		args[2] = context.regs->dx;
+		args[3] = context.regs->r10;
 	}
 }
 

@@ -57,25 +57,38 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 	return file;
 }
 
+/* Fills in the flags of an open file, and where it is. Returns its inode. */
+static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place)
+{
+	struct object_head head;
+
+	head_read(&head, file);
+	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
+	place->dentry = HEAD_ADDRESS(&head, struct file, file, f_path.dentry);
+	place->mount = HEAD_ADDRESS(&head, struct file, file, f_path.mnt);
+	return HEAD_ADDRESS(&head, struct file, file, f_inode);
+}
+
+/* Fills in inode number and device. Returns whether the inode is on a pseudo file system. */
+static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
+{
+	struct object_head head;
+	__u64 sb;
+
+	head_read(&head, inode);
+	sb = (__u64)HEAD_FIELD(&head, struct inode, inode, i_sb);
+	ret->inode = HEAD_FIELD(&head, struct inode, inode, i_ino);
+	ret->device = READ(struct super_block, sb, s_dev);
+	return pseudo_inode(HEAD_FIELD(&head, struct inode, inode, i_mode), sb);
+}
+
 /*
  * Fills in what a row says of an open file, except its name, and where the file is. Returns whether it is on a pseudo file
  * system.
  */
 static __always_inline bool file_fill(__u64 file, struct iotr_file *ret, struct place *place)
 {
-	struct object_head head;
-	__u64 inode, sb;
-
-	head_read(&head, file);
-	inode = HEAD_ADDRESS(&head, struct file, file, f_inode);
-	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
-	place->dentry = HEAD_ADDRESS(&head, struct file, file, f_path.dentry);
-	place->mount = HEAD_ADDRESS(&head, struct file, file, f_path.mnt);
-	head_read(&head, inode);
-	sb = (__u64)HEAD_FIELD(&head, struct inode, inode, i_sb);
-	ret->inode = HEAD_FIELD(&head, struct inode, inode, i_ino);
-	ret->device = READ(struct super_block, sb, s_dev);
-	return pseudo_inode(HEAD_FIELD(&head, struct inode, inode, i_mode), sb);
+	return inode_fill(file_place(file, ret, place), ret);
 }
 
 /* The same for callers with little stack left. */

@@ -122,6 +122,10 @@ struct fdtable {
 	unsigned long *open_fds;
 };
 
+struct rcu_state {
+	unsigned long gp_seq;
+};
+
 /* Used to read any 64-bit number by a typed load. */
 struct timespec64 {
 	long long tv_sec;

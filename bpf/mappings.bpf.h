@@ -18,11 +18,6 @@
 #define MAPPING_SLOTS  16 /* maximum of slots of a node of the maple tree */
 #define NODE_BITS      255 /* low bits of a pointer to a node, which have its type */
 
-static __always_inline __u64 word_at(__u64 address)
-{
-	return ADDRESS(struct list_head, address, next);
-}
-
 /* The entry of a node for the address: another node, or a VMA. `arranged`: the node is a maple_arange_64. */
 static __always_inline __u64 node_look(__u64 entry, __u64 address, bool arranged)
 {

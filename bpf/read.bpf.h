@@ -39,6 +39,12 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 		address_;                                                                       \
 	})
 
+/* The 64-bit number at an address. */
+static __always_inline __u64 word_at(__u64 address)
+{
+	return ADDRESS(struct timespec64, address, tv_sec);
+}
+
 /*
  * The first bytes of an object, for kernels without typed loads: one call of the helper for all fields that lie there. A
  * field that this kernel has further behind is read by itself.

@@ -12,6 +12,7 @@
 #include "plugged.bpf.h"
 #include "vfs_end.bpf.h"
 
+#define PARTS_OTHER (PART_FILE | PART_RESULT | PART_AIO) /* of calls that are not plain */
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
 /* Whether a program on sys_enter has seen the call begin. */
@@ -21,6 +22,52 @@ static __always_inline bool begun_at_enter(const struct iotr_control *page, __u6
 	const struct slot *slot = page->functions == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
 
 	return slot && slot->sessions && slot->number == number && slot->task == (__u64)task && slot->torn != thread;
+}
+
+/* The ABI of a call; the functions that programs are on are those of the native one. */
+static __always_inline __u32 call_abi(struct task_struct *task, __u32 parts)
+{
+	return parts & PART_FUNCTION ? IOTR_ABI_NATIVE : abi_of(task);
+}
+
+/* Sessions that may record a call; of either ABI, which is not known yet, unless the program is on a function. */
+static __always_inline __u64 call_sessions(const struct iotr_call *call, __u32 parts)
+{
+	return call[0].sessions | (parts & PART_FUNCTION ? 0 : call[IOTR_CALLS].sessions);
+}
+
+/* Whether a call of either ABI stands for several operations. */
+static __always_inline bool call_several(const struct iotr_call *call, __u32 parts)
+{
+	return parts & PARTS_OTHER && (call[0].traits | call[IOTR_CALLS].traits) & SEVERAL;
+}
+
+/* Whether a call takes the way of plain calls, which is the only one in a program that is on such calls alone. */
+static __always_inline bool goes_plain(const struct iotr_call *call, __u32 abi, __u32 parts)
+{
+	if (!(parts & PARTS_OTHER))
+		return true;
+	return parts & PART_PLAIN && call->traits & IOTR_CALL_PLAIN && abi == IOTR_ABI_NATIVE;
+}
+
+/* Fills in a slot that was taken. Returns the sessions that accept the call. */
+static __always_inline __u64 slot_fill(struct iotr_control *page, struct slot *slot, struct call_context context,
+				       __u64 sessions, __u32 parts)
+{
+	const struct iotr_call *call = call_of(page, slot);
+	struct task_struct *task = current_task();
+	struct iotr_call plain;
+
+	slot->task = (__u64)task;
+	if (goes_plain(call, slot->abi, parts)) {
+		plain = call_plain(call);
+		arguments_plain(slot->args, context);
+		return vfs_begins(page, &plain, slot, task, sessions, PART_FILE | (parts & PART_RESULT));
+	}
+	arguments(slot->args, context, slot->abi);
+	if (parts & PART_AIO && call->traits & SEVERAL)
+		return sessions;
+	return vfs_begins(page, call, slot, task, sessions, parts);
 }
 
 static __always_inline int call_begins(struct call_context context, __u32 parts)
@@ -37,23 +84,23 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (parts & (PART_FUNCTION | PART_STAND_IN) && !page->functions != !!(parts & PART_STAND_IN))
 		return 0;
 	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
-	drawn = call[0].sessions | call[IOTR_CALLS].sessions;
+	drawn = call_sessions(call, parts);
 	if (!drawn)
 		return 0;
 	drawn = sample(page, IOTR_VFS, drawn);
-	if (!drawn && !((call[0].traits | call[IOTR_CALLS].traits) & SEVERAL))
+	if (!drawn && !call_several(call, parts))
 		return 0;
 	task = current_task();
 	tgid = task_tgid(task);
 	if (is_own(page, tgid))
 		return 0;
-	abi = abi_of(task);
+	abi = call_abi(task, parts);
 	if (abi == IOTR_ABI_COMPAT && parts & PART_STAND_IN)
 		return 0; /* the programs that it stands in for do not see these calls */
 	if (abi == IOTR_ABI_COMPAT)
 		call += IOTR_CALLS;
 	sessions = call->sessions;
-	if (!(call->traits & SEVERAL))
+	if (!(parts & PARTS_OTHER && call->traits & SEVERAL))
 		sessions &= drawn;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
@@ -65,39 +112,44 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
 		return 0;
-	arguments(slot->args, context, abi);
-	slot->task = (__u64)task;
 	slot->number = number;
 	slot->abi = abi;
-	if (parts & PART_AIO && call->traits & SEVERAL) {
-		slot_begun(slot, thread, IOTR_VFS, sessions, sessions);
-		if (call->traits & IOTR_CALL_SUBMITS)
-			aio_begins(thread);
-		return 0;
-	}
-	slot_begun(slot, thread, IOTR_VFS, sessions, vfs_begins(page, call, slot, task, sessions, parts));
+	slot_begun(slot, thread, IOTR_VFS, sessions, slot_fill(page, slot, context, sessions, parts));
+	if (parts & PART_AIO && call_of(page, slot)->traits & IOTR_CALL_SUBMITS)
+		aio_begins(thread);
 	return 0;
+}
+
+/* Makes the rows of a call that ends. */
+static __always_inline void slot_told(struct iotr_control *page, struct slot *slot, long result, __u64 end, __u32 parts)
+{
+	const struct iotr_call *call = call_of(page, slot);
+	struct iotr_call plain;
+
+	if (goes_plain(call, slot->abi, parts)) {
+		plain = call_plain(call);
+		vfs_ends(page, &plain, slot, result, end, PART_FILE);
+	} else if (parts & PART_AIO && call->traits & SEVERAL) {
+		if (slot->sessions)
+			aio_ends(call, slot, result);
+	} else if (!vfs_ends(page, call, slot, result, end, parts) && parts & PART_RESULT && slot->texts) {
+		names_gone(slot->thread);
+	}
 }
 
 static __always_inline int call_ends(struct call_context context, long result, __u32 parts)
 {
 	__u64 thread = thread_of(context), end;
 	struct slot *slot = slot_find(thread);
-	const struct iotr_call *call;
 	struct iotr_control *page;
 
 	if (!slot || !slot->sessions)
 		return 0;
 	end = bpf_ktime_get_ns();
 	page = control_page();
-	if (page && slot_ends(page, slot, context.number)) {
-		call = call_of(page, slot);
+	if (page && slot_ends(page, slot, number_again(context))) {
 		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		if (!(parts & PART_AIO && call->traits & SEVERAL)) {
-			if (!vfs_ends(page, call, slot, result, end, parts) && parts & PART_RESULT && slot->texts)
-				names_gone(thread);
-		} else if (slot->sessions)
-			aio_ends(call, slot, result);
+		slot_told(page, slot, result, end, parts);
 	}
 	slot_done(slot, thread);
 	return 0;
@@ -141,7 +193,7 @@ static __always_inline bool cache_wanted(void)
 		PLUG_EXIT(ctx, context);                                                        \
 	})
 
-#define PARTS_ALL (PART_FILE | PART_RESULT | PART_AIO)
+#define PARTS_ALL (PARTS_OTHER | PART_PLAIN)
 
 /*
  * At function level, for calls of VFS until all functions have their hooks, which takes the kernel seconds. That of the
@@ -239,7 +291,7 @@ static __always_inline bool call_in_flight(__u64 thread)
 	return slot && slot->sessions;
 }
 
-#define FUNCTION_PAIR(name, pair, parts)                                                        \
+#define FUNCTION_PROGRAMS(name, parts)                                                          \
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
 	{                                                                                       \
@@ -249,7 +301,10 @@ static __always_inline bool call_in_flight(__u64 thread)
 	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \
 	{                                                                                       \
 		return call_ends(OF_REGS(regs), result, parts);                                 \
-	}                                                                                       \
+	}
+
+#define FUNCTION_PAIR(name, pair, parts)                                                        \
+	FUNCTION_PROGRAMS(name, parts)                                                          \
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter_on, struct pt_regs *regs)                                     \
 	{                                                                                       \
@@ -265,6 +320,8 @@ static __always_inline bool call_in_flight(__u64 thread)
 		return 0;                                                                       \
 	}
 
+/* Plain calls are few, and the most frequent ones: they have copies of the whole programs, and pay for no tail call. */
+FUNCTION_PROGRAMS(plain, PART_PLAIN)
 FUNCTION_PAIR(file, IOTR_PAIR_FILE, PART_FILE)
 FUNCTION_PAIR(result, IOTR_PAIR_RESULT, PART_RESULT)
 FUNCTION_PAIR(both, IOTR_PAIR_BOTH, PART_FILE | PART_RESULT)

@@ -6,6 +6,7 @@
 #include "iovec.bpf.h"
 #include "mappings.bpf.h"
 #include "paths.bpf.h"
+#include "remembered.bpf.h"
 #include "aio_request.bpf.h"
 #include "slots.bpf.h"
 #include "subtree_text.bpf.h"
@@ -24,6 +25,7 @@ enum part {
 	PART_AIO = 4,
 	PART_FUNCTION = 8,  /* it is on the function of a call */
 	PART_STAND_IN = 16, /* it stands in for programs on functions */
+	PART_PLAIN = 32,    /* plain calls, on a way of their own */
 };
 
 /* In the slot, after the arguments: the user address of an offset that is still to be read at the end; 0: none. */
@@ -43,7 +45,16 @@ static __always_inline bool call_failed(long result)
 static __always_inline const struct iotr_call *call_of(struct iotr_control *page,
 						       const struct slot *slot)
 {
-	return &page->calls[slot->abi == IOTR_ABI_COMPAT][slot->number & (IOTR_CALLS - 1)];
+	return page->calls[slot->abi == IOTR_ABI_COMPAT] + call_index(slot->number);
+}
+
+/*
+ * What the table says of a call, on the way that plain calls take: as what they have in common is constant there, the
+ * compiler leaves out all that is about other calls.
+ */
+static __always_inline struct iotr_call call_plain(const struct iotr_call *call)
+{
+	return (struct iotr_call)IOTR_PLAIN_CALL(call->traits, call->operation, call->offset);
 }
 
 static __always_inline void file_unknown(struct iotr_file *file)
@@ -147,22 +158,47 @@ static __always_inline bool replaces(const struct slot *slot, struct task_struct
 	return (__u32)slot->args[0] != (__u32)slot->args[1] && file_of_fd(task, slot->args[1]);
 }
 
-/* Saves the open file of a descriptor in the slot, and tells its place. Returns the file, or 0. */
-static __always_inline __u64 slot_file(struct slot *slot, struct task_struct *task, __s32 fd,
-				       bool *pseudo, struct place *place)
+static __always_inline __u64 slot_fd(struct slot *slot, struct task_struct *task, __s32 fd)
 {
-	__u64 file = file_of_fd(task, fd);
-
 	slot->fd = fd;
 	slot->has_fd = true;
+	return file_of_fd(task, fd);
+}
+
+/*
+ * Saves the open file of a descriptor in the slot, and tells its place. Returns the file, or 0. A function of its own for
+ * callers with little stack left.
+ */
+static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseudo, struct place *place)
+{
+	__u64 file = slot_fd(slot, current_task(), fd);
+
 	*pseudo = file && file_fill(file, &slot->file, place);
 	return file;
 }
 
-/* The same for callers with little stack left. */
-static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseudo, struct place *place)
+/* The same; with the file's name, too, if it is remembered. */
+static __always_inline __u64 slot_file(const struct iotr_control *page, struct slot *slot, struct task_struct *task, __s32 fd,
+				       bool *pseudo, struct place *place)
 {
-	return slot_file(slot, current_task(), fd, pseudo, place);
+	__u64 file = slot_fd(slot, task, fd), inode;
+
+	if (!file)
+		return 0;
+	inode = file_place(file, &slot->file, place);
+	if (!remembered_fill(page, *place, inode, &slot->file))
+		*pseudo = inode_fill(inode, &slot->file);
+	return file;
+}
+
+/* Fills in the name of the file that was saved, and sends it if need be. */
+static __always_inline void slot_name(struct slot *slot, struct place place, bool pseudo)
+{
+	if (slot->file.name && name_known(slot->file.name))
+		return;
+	slot->file.name = name_of(place);
+	if (!pseudo)
+		remember(place, &slot->file);
 }
 
 /*
@@ -175,9 +211,9 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 {
 	__u32 offset = call->offset;
 	struct place place = {};
-	bool pseudo;
+	bool pseudo = false;
 	__u64 file = apart ? slot_file_apart(slot, argument(slot, call->fd), &pseudo, &place) :
-			     slot_file(slot, task, argument(slot, call->fd), &pseudo, &place);
+			     slot_file(page, slot, task, argument(slot, call->fd), &pseudo, &place);
 
 	if (pseudo && call->fd_other) {
 		offset = call->offset_other;
@@ -195,8 +231,17 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 		return 0;
 	slot->offset = offset_of(call, slot, file, offset);
 	if (file)
-		slot->file.name = name_of(place);
+		slot_name(slot, place, pseudo);
 	return sessions;
+}
+
+/* The same by the thread, for programs that have much else on their stack. A global function. */
+__noinline __u64 vfs_begins_apart(__u64 thread, __u64 sessions)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(thread);
+
+	return page && slot ? vfs_begins_file(page, call_of(page, slot), slot, current_task(), sessions, false) : 0;
 }
 
 /* The same at the end of an ioctl that clones, whose argument was not in memory at the start. A global function. */
@@ -315,7 +360,8 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 		return filter_file(page, filter_device(page, sessions, 0), 0) &
 		       page->operation[IOTR_VFS][IOTR_VFS_MMAP];
 	if (parts & PART_FILE && call->fd && !slot->unread) {
-		sessions = vfs_begins_file(page, call, slot, task, sessions, false);
+		sessions = parts & PART_RESULT ? vfs_begins_apart(slot->thread, sessions) :
+						 vfs_begins_file(page, call, slot, task, sessions, false);
 		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
 			slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ :
 									     IOTR_VFS_DIO_WRITE;

@@ -85,6 +85,7 @@ enum iotr_call_trait {
 	IOTR_CALL_REPLACES = 1 << 25,	  /* dup2: closes `fd` if it is open and not the first argument */
 	IOTR_CALL_CLONES = 1 << 26,	  /* ioctl: a row only for FICLONE and FICLONERANGE */
 	IOTR_CALL_XATTR_ARGS = 1 << 27,	  /* `size` points to a struct xattr_args */
+	IOTR_CALL_PLAIN = 1 << 28,	  /* read or write of one buffer: see IOTR_PLAIN_CALL */
 };
 
 /* How a system call becomes a row. `fd` and all members after it are argument positions, from 1; 0: none. */
@@ -112,8 +113,20 @@ struct iotr_call {
 	__u8 pad[2];
 };
 
+/*
+ * What the table says of a plain call in the native ABI, but for `sessions` and `stream`: all but three members, and all
+ * traits but these, are the same for such calls, most of which a busy program makes.
+ */
+#define IOTR_PLAIN_CALL(traits_, operation_, offset_)                                                     \
+	{                                                                                                 \
+		.traits = (traits_) & (IOTR_CALL_BYTES | IOTR_CALL_DIRECT | IOTR_CALL_POSITION),          \
+		.operation = operation_, .flag_kind = IOTR_FLAGS_FILE, .fd = 1, .size = 3,                \
+		.offset = (offset_) ? 4 : 0,                                                              \
+	}
+
 /* Pairs of programs (entry and exit) at function level, by the parts that a call needs. */
 enum iotr_pair {
+	IOTR_PAIR_PLAIN,
 	IOTR_PAIR_FILE,
 	IOTR_PAIR_RESULT,
 	IOTR_PAIR_BOTH,
@@ -236,6 +249,13 @@ struct iotr_loop_device {
 	__u32 unused;
 };
 
+/* Addresses of what the kernel counts when the path of a file may have changed; all 0: they are not known. */
+struct iotr_changes {
+	__u64 rename_lock;
+	__u64 mount_lock;
+	__u64 rcu_state; /* set last */
+};
+
 /* At function level: which programs see system calls of VFS begin. Ends are seen by whichever is there. */
 enum iotr_functions {
 	IOTR_FUNCTIONS_NONE,  /* those on sys_enter, as not all functions have theirs yet */
@@ -273,6 +293,7 @@ struct iotr_control {
 	struct iotr_btrfs btrfs;
 	struct iotr_loop_device loop;
 	struct iotr_xfs xfs;
+	struct iotr_changes changes;
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */

@@ -12,10 +12,14 @@
 
 #define COPY_NAME 60 /* bytes of a copy's name */
 
-/* Names of the templates by enum iotr_pair: the whole programs, and (`on`) the small ones that tail call them. */
+/*
+ * Names of the templates by enum iotr_pair: the whole programs, and (`on`) those of which each call has copies. These are small
+ * and tail call the whole ones, or are the same.
+ */
 static const struct {
 	const char *names[SIDE_COUNT], *on[SIDE_COUNT];
 } pairs[IOTR_PAIR_COUNT] = {
+	[IOTR_PAIR_PLAIN] = { { "plain_exit", "plain_enter" }, { "plain_exit", "plain_enter" } },
 	[IOTR_PAIR_FILE] = { { "file_exit", "file_enter" }, { "file_exit_on", "file_enter_on" } },
 	[IOTR_PAIR_RESULT] = { { "result_exit", "result_enter" }, { "result_exit_on", "result_enter_on" } },
 	[IOTR_PAIR_BOTH] = { { "both_exit", "both_enter" }, { "both_exit_on", "both_enter_on" } },
@@ -37,6 +41,8 @@ static enum iotr_pair pair_of(const struct iotr_call *row)
 {
 	const uint32_t results = IOTR_CALL_STAT | IOTR_CALL_STATX;
 
+	if (row->traits & IOTR_CALL_PLAIN)
+		return IOTR_PAIR_PLAIN;
 	if (row->traits & (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS))
 		return IOTR_PAIR_AIO;
 	if (!row->fd)

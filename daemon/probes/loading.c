@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "probes/bequeath.h"
+#include "probes/changes.h"
 #include "probes/inherit.h"
 #include "probes/probes_private.h"
 #include "thread.h"
@@ -46,6 +47,8 @@ static void *load(void *userdata)
 	       (which = next_object(probes, atomic_load(&loading->hurry))) < OBJECT_COUNT) {
 		object_settle(probes, which);
 		eventfd_write(probes->notice, 1);
+		if (which == OBJECT_VFS)
+			changes_find(probes->symbols, probes->page); /* rows are the same without it, and nobody waits for it */
 	}
 	if (!atomic_load(&loading->cancel)) {
 		bequeath(probes);

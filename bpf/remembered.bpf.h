@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is known of an open file by its dentry: inode number, device, and the id of its name, so that the way up to the root
+ * is not walked again for a file that is used again. It holds as long as nothing can have changed:
+ *
+ * - A component gets another name or parent under rename_lock, and a mount another place under mount_lock. The sequence
+ *   numbers of both are odd meanwhile, and larger afterwards. They are read before the walk; if they were even, and are the
+ *   same today, no such change has begun since.
+ * - What the walk met may be given up, and its memory be used for others: dentries, the inode, mounts. Memory of these is
+ *   free after a grace period of RCU that begins when they were given up already. So the kernel's number of grace periods
+ *   has changed by then, which is read before the walk, too: if it is the same today, all of them are still what they were.
+ * - Dentries whose memory is free at once (of pipes, sockets, memfd) are in no hash table, and neither are those of deleted
+ *   files, whose names have ids of their own. What is in none is not remembered.
+ *
+ * Files of pseudo file systems are not remembered. Entries are of a CPU, and only for programs that are not preempted, as those
+ * of system calls are not.
+ */
+#pragma once
+
+#include "files.bpf.h"
+
+#define REMEMBERED 256 /* files of a CPU; a power of two */
+
+struct remembered {
+	__u64 dentry, mount, inode; /* addresses, which stand for the file */
+	__u64 name; /* id; 0: what follows is not valid yet */
+	__u64 graces; /* the three numbers when it was filled in */
+	__u32 renames, mounts;
+	__u64 number; /* of the inode */
+	__u64 device;
+};
+
+ARRAY_PER_CPU(remembered, struct remembered, REMEMBERED);
+
+#define NOT_NOW 1 /* of `renames`: like an odd number, with which nothing is remembered */
+
+#define GRACES_ARE_COUNTED bpf_core_type_exists(struct rcu_state)
+
+static __always_inline struct remembered *remembered_entry(struct place place)
+{
+	__u32 index = (__u32)place.dentry >> 6 & (REMEMBERED - 1);
+
+	return bpf_map_lookup_elem(&remembered, &index);
+}
+
+/*
+ * Fills in what is remembered of a file, and returns whether anything is. If not, remember() is to be called when all is known
+ * of it, unless it is on a pseudo file system; a file is remembered from its second use on.
+ */
+static __always_inline bool remembered_fill(const struct iotr_control *page, struct place place, __u64 inode,
+					    struct iotr_file *ret)
+{
+	struct remembered *entry;
+	__u32 renames, mounts;
+	__u64 graces;
+
+	if (!GRACES_ARE_COUNTED || !page->changes.rcu_state)
+		return false;
+	entry = remembered_entry(place);
+	if (!entry)
+		return false;
+	if (entry->dentry != place.dentry || entry->mount != place.mount || entry->inode != inode || unhashed(place.dentry)) {
+		entry->dentry = place.dentry;
+		entry->mount = place.mount;
+		entry->inode = inode;
+		entry->name = 0;
+		entry->renames = NOT_NOW;
+		return false;
+	}
+	renames = word_at(page->changes.rename_lock);
+	mounts = word_at(page->changes.mount_lock);
+	graces = word_at(page->changes.rcu_state + bpf_core_field_offset(struct rcu_state, gp_seq));
+	if (entry->graces != graces || entry->renames != renames || entry->mounts != mounts) {
+		entry->name = 0;
+		entry->graces = graces;
+		entry->renames = renames;
+		entry->mounts = mounts;
+	}
+	if (!entry->name)
+		return false;
+	ret->inode = entry->number;
+	ret->device = entry->device;
+	ret->name = entry->name;
+	return true;
+}
+
+static __always_inline void remember(struct place place, const struct iotr_file *file)
+{
+	struct remembered *entry = remembered_entry(place);
+
+	if (!entry || entry->dentry != place.dentry || entry->mount != place.mount || (entry->renames | entry->mounts) & 1)
+		return;
+	entry->number = file->inode;
+	entry->device = file->device;
+	entry->name = file->name;
+}

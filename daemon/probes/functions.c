@@ -190,6 +190,11 @@ enum functions_state functions_state(const struct functions *functions)
 	return all ? FUNCTIONS_ATTACHED : FUNCTIONS_FAILED;
 }
 
+bool functions_wanted(const struct functions *functions)
+{
+	return functions->attach;
+}
+
 bool functions_have_inodes(const struct functions *functions)
 {
 	return functions->attach && (functions->reached >= functions->inodes);

@@ -63,6 +63,9 @@ void functions_attach(struct functions *functions);
 void functions_detach(struct functions *functions);
 enum functions_state functions_state(const struct functions *functions);
 
+/* Whether the last order was to attach them. */
+bool functions_wanted(const struct functions *functions);
+
 /* Whether the hooks that tell inodes are attached, as the first ones, or could not be: see functions_failed_inode(). */
 bool functions_have_inodes(const struct functions *functions);
 

@@ -186,6 +186,7 @@ void probes_see_to(struct probes *probes)
 		return;
 	if (functions_state(functions) == FUNCTIONS_ATTACHED)
 		take_over(probes);
-	else if (functions_state(functions) == FUNCTIONS_DETACHED)
-		functions_attach(functions); /* some were not loaded yet when somebody wanted them, or it begins now */
+	/* It begins now, or some were not loaded yet; or hooks of an earlier daemon were found, which nobody had wanted yet. */
+	else if (functions_state(functions) == FUNCTIONS_DETACHED || !functions_wanted(functions))
+		functions_attach(functions);
 }

@@ -11,7 +11,9 @@ import sys
 import time
 
 from lib import ctl, rows
+from lib.kept import HOOKS
 from lib.match import Matcher, brief_row
+from lib.reader import Reader, judge_rows
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 from lib.world import find_key
 
@@ -223,6 +225,51 @@ def goes_over_to_functions(world):
     equal(more, 0, 'rounds behind the moment when nothing stands in any more')
     found = [int(row['offset']) for row in session.rows() if row['operation'] == 'READ']
     equal(sorted(found), list(range(count)), 'offsets of the reads that are rows')
+
+
+def on_functions(client, name):
+    """The session runs, and no program stands in for those on functions any more."""
+    session, = client.json('status', name)['sessions']
+    return session['state'] == 'running' and 'stand_in' not in session and session
+
+
+@test
+def goes_over_to_the_next(world):
+    """
+    Hooks on functions stay attached over a new start of the service, and what one daemon has seen the next one does not see
+    again. A daemon that is killed leaves programs alone, and the next one attaches them. Without sessions they are detached.
+    """
+    if world.level != 'function':
+        raise Skip('the level is %s' % world.level)
+    daemon, client, path = world.daemon, world.ctl, world.path('read')
+    with open(path, 'wb') as file:
+        file.write(b'x')
+    world.undo.callback(client.run, 'stop', '--all')
+    first = client.json('start', 'on', '--vfs', '--path', path, '--operation', 'READ', code=(0, 6))['session']['output']
+    reader = Reader(world, path)
+    wait_for('hooks on functions', lambda: on_functions(client, 'on'), daemon.tail)
+    programs, hooks = daemon.programs(), daemon.hooks()
+    daemon.stop_cleanly()
+    check(HOOKS in daemon.store.kept, 'hooks are not kept', *daemon.store.kept)
+    daemon.start()
+    second = wait_for('hooks on functions', lambda: on_functions(client, 'on'), daemon.tail)['output']
+    check(len(hooks & daemon.hooks()) > len(hooks) / 2, 'of %d hooks before, and %d after, the same are %d' % (
+        len(hooks), len(daemon.hooks()), len(hooks & daemon.hooks())), *daemon.tail())
+    wait_for('rows', lambda: client.json('status', 'on')['sessions'][0]['streams']['vfs']['written'])
+    reader.end()
+    client.exits(0, 'stop', 'on')
+    judge_rows(reader, [first, second])
+    hooks = daemon.hooks()
+    wait_for('hooks to be detached', lambda: len(daemon.hooks()) < len(hooks), lambda: [len(hooks)])
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+    check(len(programs & daemon.programs()) > len(programs) / 2, 'programs are loaded anew', *daemon.tail())
+    check(not hooks & daemon.hooks(), 'hooks outlive a daemon that was killed')
+    with world.session('--vfs', '--path', path, '--operation', 'READ') as session:
+        reader = Reader(world, path)
+        wait_for('rows', lambda: session.status()['sessions'][0]['streams']['vfs']['written'])
+        reader.end()
+    judge_rows(reader, [session.output])
 
 
 @test

@@ -7,7 +7,7 @@ from lib.daemon import Daemon
 from lib.fd_store import FdStore
 from lib.registry import wait_for
 
-PROGRAMS = 'iotracer-programs'  # name of what is kept
+PROGRAMS, HOOKS = 'iotracer-programs', 'iotracer-hooks'  # names of what is kept
 
 
 class Kept(Daemon):
@@ -31,13 +31,19 @@ class Kept(Daemon):
         self.store.barrier()
         return status
 
-    def programs(self):
-        """Numbers of the programs that it has descriptors of."""
+    def numbers(self, key, without='\0'):
+        """Those that the kernel tells under a key of each of its descriptors that has one, and not the other."""
         found = set()
         for path in glob.glob('/proc/%d/fdinfo/*' % self.process.pid):
             lines = {}
             with contextlib.suppress(FileNotFoundError), open(path, encoding='ascii') as file:
                 lines = dict(line.strip().partition(':')[::2] for line in file)
-            if 'prog_id' in lines and 'link_type' not in lines:
-                found.add(int(lines['prog_id']))
+            if key in lines and without not in lines:
+                found.add(int(lines[key]))
         return found
+
+    def programs(self):
+        return self.numbers('prog_id', 'link_id')
+
+    def hooks(self):
+        return self.numbers('link_id')

@@ -9,6 +9,7 @@ import tempfile
 
 from lib.ctl import Ctl, Session
 from lib.daemon import Daemon
+from lib.kept import Kept
 from lib.registry import PATIENCE, Failure, Skip
 from lib.sanitizers import Sanitizers
 from lib.trigger import Trigger
@@ -68,7 +69,10 @@ class World:
     def new_daemon(self, *options, level=None, preload=None, loaded=True):
         folder = self.path('daemon')
         os.makedirs(folder)
-        return Daemon(self.daemon_program, folder, level or self.level_asked, options, preload).start(loaded)
+        level = level or self.level_asked
+        if level == 'function' and not options and not preload:  # it takes longest to load, so tests restart this one
+            return Kept(self.daemon_program, folder, level).start(loaded)
+        return Daemon(self.daemon_program, folder, level, options, preload).start(loaded)
 
     def own_daemon(self, *options, fresh=False, loaded=True):
         """

@@ -5,6 +5,16 @@
 #include <check.h>
 #include <stdlib.h>
 
+/*
+ * How often something is tried that is tried very often. Sanitizers look at memory, and a tenth shows that; what else there is
+ * to see the programs without them show.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define OFTEN(count) ((count) / 10)
+#else
+#define OFTEN(count) (count)
+#endif
+
 static inline int run_suite(const char *name, void (*add)(TCase *tests))
 {
 	Suite *suite = suite_create(name);

@@ -161,7 +161,7 @@ static long peak(void)
 /* Segments lie across the borders of the blocks that are read, and very many take no more memory. */
 START_TEST(very_many)
 {
-	enum { COUNT = 400000 };
+	enum { COUNT = OFTEN(400000) };
 	int fd = memfd_create("manifest", MFD_CLOEXEC);
 	FILE *file = fdopen(dup(fd), "w");
 	struct json_object *element;

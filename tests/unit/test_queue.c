@@ -15,7 +15,7 @@
 
 enum {
 	SIZE = 4 * QUEUE_ENTRY_MAX,
-	ROWS = 300000,
+	ROWS = OFTEN(300000),
 };
 
 static struct queue *queue;
@@ -393,7 +393,7 @@ START_TEST(refers_to_shared_rows)
 	struct row row;
 
 	begin();
-	while (popped < 60000) {
+	while (popped < OFTEN(60000)) {
 		do {
 			more = number_is_shared(pushed) ? push_run(queue, pushed, 8 - pushed % 11) : push(pushed);
 			pushed += more;
@@ -409,8 +409,8 @@ START_TEST(refers_to_shared_rows)
 			queue_pop(queue);
 		}
 	}
-	ck_assert_uint_gt(references, 10000);
-	ck_assert_uint_gt(copies, 50);
+	ck_assert_uint_gt(references, OFTEN(10000));
+	ck_assert_uint_gt(copies, OFTEN(50));
 	end();
 	ck_assert_uint_eq(atomic_load(&shared.block->holders), 1);
 	shared_done(&shared);
@@ -499,7 +499,7 @@ static void *read_shared(void *argument)
 		last = row.record->start_ns;
 		check_shared(&row, last);
 		queue_pop(own);
-		if (++rows % 5000 == 0 && own == queues[1])
+		if (++rows % OFTEN(5000) == 0 && own == queues[1])
 			usleep(2000);
 	}
 }

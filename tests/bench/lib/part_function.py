@@ -7,7 +7,8 @@ from lib.programs import HERE
 from lib.table import BARS, note
 
 GUEST = '/opt/iotracer-bench'
-KERNELS = ('5.10', '6.1', '6.12', 'newest')  # the first one has the level tracepoint alone, as the last one may
+FUNCTION_LEVEL = ('6.1', '6.12')  # kernels that have it
+KERNELS = ('5.10', *FUNCTION_LEVEL, 'newest')
 
 
 def command(world, kernel, here):
@@ -26,7 +27,7 @@ def part(world):
 
 
 def moments(world):
-    for kernel in KERNELS:
+    for kernel in FUNCTION_LEVEL:
         part_on(world, kernel, 'moments-here', '')
 
 

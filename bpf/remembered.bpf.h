@@ -24,10 +24,10 @@
 struct remembered {
 	__u64 dentry, mount, inode; /* addresses, which stand for the file */
 	__u64 name; /* id; 0: what follows is not valid yet */
-	__u64 graces; /* the three numbers when it was filled in */
-	__u32 renames, mounts;
+	__u64 graces; /* number of RCU's grace periods when it was filled in */
+	__u32 renames, mounts; /* sequence numbers of the two locks then */
 	__u64 number; /* of the inode */
-	__u64 device;
+	__u64 device; /* as in struct iotr_file */
 };
 
 ARRAY_PER_CPU(remembered, struct remembered, REMEMBERED);

@@ -9,11 +9,11 @@
 #include "command_line/options.h"
 #include "output/amplification.h"
 #include "output/complain.h"
+#include "output/interrupt.h"
 #include "output/json.h"
 #include "request/request.h"
 #include "units.h"
 #include "verbs/amplification_command.h"
-#include "output/interrupt.h"
 #include "verbs/live.h"
 
 #define DURATION_NS 5000000000ULL /* for which is counted if nothing is said of it */

@@ -15,13 +15,13 @@
 #include "export/otf2.h"
 #include "export/perfetto.h"
 #include "output/complain.h"
+#include "output/interrupt.h"
 #include "output/json.h"
 #include "output/new_file.h"
 #include "output/new_folder.h"
 #include "output/text.h"
 #include "units.h"
 #include "verbs/chosen.h"
-#include "output/interrupt.h"
 #include "verbs/problems.h"
 
 #define BIT(stream) (1U << (stream))

@@ -7,11 +7,11 @@
 #include <wchar.h>
 
 #include "cleanup.h"
+#include "output/interrupt.h"
 #include "output/json.h"
 #include "output/screen.h"
 #include "output/text.h"
 #include "request/request.h"
-#include "output/interrupt.h"
 
 enum { KEY_ESCAPE = 27, BORDERS = 1 /* lines that no picture has: the one with the keys */ };
 

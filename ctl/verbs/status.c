@@ -7,12 +7,12 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "command_line/options.h"
+#include "output/interrupt.h"
 #include "output/json.h"
 #include "output/sessions.h"
 #include "output/text.h"
 #include "request/request.h"
 #include "units.h"
-#include "output/interrupt.h"
 #include "verbs/live.h"
 
 static void print_bpf(struct json_object *bpf, FILE *stream)

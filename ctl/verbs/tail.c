@@ -9,11 +9,11 @@
 #include "cleanup.h"
 #include "command_line/options.h"
 #include "output/complain.h"
+#include "output/interrupt.h"
 #include "output/json.h"
 #include "output/text.h"
 #include "request/request.h"
 #include "schema.h"
-#include "output/interrupt.h"
 
 /* Columns that are not listed: shown at the beginning of the line, or only useful in a file. */
 static bool is_left_out(const char *column)

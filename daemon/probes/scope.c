@@ -16,13 +16,13 @@
 #define WAIT_US	   1000000
 #define INTERVAL_US 5000
 
-
 /* Whether the process is in a service; `pid` 0: this one. */
 static bool in_service(pid_t pid)
 {
 	_cleanup_free_ char *unit = NULL;
+	const char *kind = sd_pid_get_unit(pid, &unit) < 0 ? NULL : strrchr(unit, '.');
 
-	return sd_pid_get_unit(pid, &unit) >= 0 && strlen(unit) > 8 && !strcmp(unit + strlen(unit) - 8, ".service");
+	return kind && !strcmp(kind, ".service");
 }
 
 /* Without the usual dependencies the machine's shutdown, which nothing may be started against, lets it be. */

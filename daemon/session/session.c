@@ -458,7 +458,6 @@ void session_tell_triggers(struct session *session)
 	row_sink_tell(session->sink, "triggers", triggers);
 }
 
-
 const struct rights *session_writes_as(const struct session *session)
 {
 	return session->spec.output[0] ? &session->owner : &session->context->log_rights;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The least that a row of a pread can cost: programs that do what no tracer of such rows gets round, and nothing else. They
+ * The least that a row of a pread can cost: programs that do what hardly a tracer of such rows gets round, and nothing else. They
  * read the clock twice, keep the beginning by thread, and put a record of the size of a row into a ring, with who made the
  * call, its arguments, and which file it was about. No sessions, no filters, one call, no name, no check of anything.
  */

@@ -82,7 +82,7 @@ def empty_programs(world, hooks):
 
 
 def least_programs(world, hooks):
-    """Programs that do what every row of a pread takes, and no more: bench_least.bpf.c."""
+    """Programs that do little more than what every row of a pread takes: bench_least.bpf.c."""
     return programs_of(world, hooks, world.build.least_object)
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The keepers, threads for all sessions together: they compress closed segments, note changed segments in the
- * manifests of ended sessions, and remove segments when limits were changed. They have idle priority for CPU
- * and disk, and never use more than one core.
+ * manifests of ended sessions, and remove segments when limits were changed. While they compress
+ * they leave CPU and disk to others (rest.h), and never use more than one core.
  *
  * One keeper is always free: one that accesses a disk may not return for long. For each disk at most one keeper
  * compresses and writes manifests, so that a disk that does not answer holds up no more of them.
@@ -10,9 +10,7 @@
 #include "storage_private.h"
 
 #include <errno.h>
-#include <linux/ioprio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,13 +116,6 @@ static bool tell_one(struct storage *storage, uint64_t age_ns)
 
 /* ---- the thread ---- */
 
-static void set_idle_io(void)
-{
-	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
-		    IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) < 0)
-		log_warning("cannot set the idle I/O priority: compression may slow down other I/O: %s", strerror(errno));
-}
-
 static bool anything_waits(const struct storage *storage)
 {
 	const struct trace *trace;
@@ -157,7 +148,6 @@ static void *run(void *argument)
 	struct storage *storage = keeper->storage;
 	struct compressor *compressor = NULL;
 
-	set_idle_io();
 	pthread_mutex_lock(&storage->lock);
 	while (!atomic_load(&storage->stopping)) {
 		trim(storage);

@@ -7,37 +7,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ioprio.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "inside.h"
 #include "log.h"
+#include "rest.h"
+
+static enum rest rest_now(const struct pack *pack)
+{
+	return rest_of_segment(pack->kept->closed_ns);
+}
 
 /*
- * A keeper with SCHED_IDLE may wait for a CPU for long, and whoever waits for a lock of its waits with it: in the
- * daemon, and in the kernel, where a file system holds locks while it reads and writes, and may have everybody wait
- * who commits to its journal. So it has this priority only while it computes.
+ * Waiting for the core must not count as waiting for the disk.
+ *
+ * A keeper that leaves the CPU to others may wait for it for long, and whoever waits for a lock of its waits with it: in
+ * the daemon, and in the kernel, where a file system holds locks while it reads and writes, and may have everybody wait
+ * who commits to its journal. So it does that only while it computes.
  */
-static void set_idle(bool idle)
-{
-	const struct sched_param none = { 0 };
-
-	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
-}
-
-/* Other requests of the disk go first. */
-static void set_idle_io(bool idle)
-{
-	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(idle ? IOPRIO_CLASS_IDLE : IOPRIO_CLASS_NONE, 0));
-}
-
-/* Waiting for the core must not count as waiting for the disk. */
 static void computes(void *userdata, bool begins)
 {
 	struct pack *pack = userdata;
@@ -46,10 +37,11 @@ static void computes(void *userdata, bool begins)
 	if (begins) {
 		atomic_store(&pack->visit.since_ns, UINT64_MAX);
 		pthread_mutex_lock(&storage->core);
-		set_idle(true);
+		rest_cpu(rest_now(pack));
 	} else {
-		set_idle(false);
+		rest_cpu(REST_NOT);
 		pthread_mutex_unlock(&storage->core);
+		rest_disk(rest_now(pack)); /* the segment may have become old meanwhile */
 		visit_goes_on(&pack->visit);
 	}
 }
@@ -155,9 +147,9 @@ static int compress_segment(struct pack *pack, struct compressor *compressor)
 	out = create_part(pack);
 	if (out < 0)
 		return out;
-	set_idle_io(true);
+	rest_disk(rest_now(pack));
 	error = compress_file(compressor, in, pack->kept->bytes, out, &guard, pack->sha256);
-	set_idle_io(false);
+	rest_disk(REST_NOT);
 	return error < 0 ? error : finish(pack, in, out);
 }
 

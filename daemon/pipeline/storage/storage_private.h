@@ -8,14 +8,15 @@
  *   removal.c     segments and folders that go
  *   room.c        whether there is room to write, and what goes to make some
  *   manifest_file.c, manifest_edit.c   manifest.json, which takes room like any file
+ *   rest.c        what compressing leaves to others of CPU and disk
  *   tell.c, pack.c   what keepers do: tell the manifest what became of segments, and compress these
  *   keeper.c      the keepers' threads
  *   trace.c       what a writer reports, scan.c what earlier sessions left, storage.c all of it together
  *
  * Locks: `storage->lock` protects all numbers, lists and states, and is never held while a disk is
  * waited for. `trace->files` protects the names of the trace's closed segments, and is taken first.
- * Keepers have idle priority while they compress: they hold either lock only for moments, and not
- * at that priority.
+ * Keepers leave the CPU to others while they compress: they hold either lock only for moments, and not
+ * then.
  */
 #pragma once
 

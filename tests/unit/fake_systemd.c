@@ -3,12 +3,12 @@
  * As much of a system bus, and of systemd on it, as one client needs that asks for units: it knows
  * those whose names begin with "known". Usage: fake_systemd SOCKET; it ends with its client.
  */
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
+
+#include "fake_listener.h"
 
 static int hello(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
@@ -70,14 +70,10 @@ static int serve(int fd)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+	int fd;
 
 	if (argc != 2)
 		return 2;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", argv[1]);
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(listener, 1) < 0)
-		return 1;
-	fd = accept(listener, NULL, NULL);
+	fd = accept(listen_at(argv[1]), NULL, NULL);
 	return fd < 0 ? 1 : serve(fd);
 }

@@ -118,6 +118,17 @@ int iotr_message_parse(const char *text, size_t length, struct json_object **ret
 	return 0;
 }
 
+struct json_object *iotr_parameter_list(struct json_object *parameters, const char *name)
+{
+	struct json_object *list = NULL;
+
+	if (!json_object_object_get_ex(parameters, name, &list)) {
+		list = json_object_new_array();
+		json_object_object_add(parameters, name, list);
+	}
+	return list;
+}
+
 int iotr_socket_address(const char *path, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };

@@ -72,5 +72,8 @@ int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *mess
  */
 int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why);
 
+/* The array of that name among the parameters, which own it; made when it is not there yet. */
+struct json_object *iotr_parameter_list(struct json_object *parameters, const char *name);
+
 /* -ENAMETOOLONG: the path is too long for a socket address. */
 int iotr_socket_address(const char *path, struct sockaddr_un *address);

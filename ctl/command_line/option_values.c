@@ -11,23 +11,13 @@
 #include "command_line/session_options.h"
 #include "nearest.h"
 #include "output/complain.h"
+#include "protocol.h"
 #include "schema.h"
 #include "units.h"
 
 #define INTERVAL_MIN_NS 100000000ULL
 #define INTERVAL_MAX_S	86400
 #define SETTLE_NS	30000000000ULL /* of --settle without a value */
-
-static struct json_object *list_of(struct json_object *parameters, const char *name)
-{
-	struct json_object *list = NULL;
-
-	if (!json_object_object_get_ex(parameters, name, &list)) {
-		list = json_object_new_array();
-		json_object_object_add(parameters, name, list);
-	}
-	return list;
-}
 
 static int refuse(const struct context *context, const struct option_row *row, const char *value,
 		  const char *what)
@@ -158,13 +148,13 @@ static int add_number(const struct context *context, const struct option_row *ro
 static int add_texts(struct context *context, const struct option_row *row, const char *value,
 		     struct json_object *parameters)
 {
-	return each_part(context, row, value, list_of(parameters, row->parameter), add_text);
+	return each_part(context, row, value, iotr_parameter_list(parameters, row->parameter), add_text);
 }
 
 static int add_numbers(struct context *context, const struct option_row *row, const char *value,
 		       struct json_object *parameters)
 {
-	return each_part(context, row, value, list_of(parameters, row->parameter), add_number);
+	return each_part(context, row, value, iotr_parameter_list(parameters, row->parameter), add_number);
 }
 
 static int set_quantity(struct context *context, const struct option_row *row, const char *value,
@@ -266,7 +256,7 @@ static int add_item(struct context *context, const struct option_row *row, const
 {
 	if (!*value)
 		return refuse(context, row, value, "empty");
-	return add_text(context, row, value, list_of(parameters, row->parameter));
+	return add_text(context, row, value, iotr_parameter_list(parameters, row->parameter));
 }
 
 /* Sets the path, or adds it to the option's list. */
@@ -330,7 +320,7 @@ static int add_filter(const struct context *context, const struct option_row *ro
 static int add_filters(struct context *context, const struct option_row *row, const char *value,
 		       struct json_object *parameters)
 {
-	return each_part(context, row, value, list_of(parameters, row->parameter), add_filter);
+	return each_part(context, row, value, iotr_parameter_list(parameters, row->parameter), add_filter);
 }
 
 static void add_once(struct json_object *list, const char *text)
@@ -345,7 +335,7 @@ static int add_stream(struct context *context, const struct option_row *row, con
 		      struct json_object *parameters)
 {
 	(void)context, (void)value;
-	add_once(list_of(parameters, row->parameter), row->name);
+	add_once(iotr_parameter_list(parameters, row->parameter), row->name);
 	return EXIT_DONE;
 }
 
@@ -368,7 +358,7 @@ static int add_streams(struct context *context, const struct option_row *row, co
 	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++) {
 		if (row->members && !is_member(row->members, iotr_schemas[i].flag))
 			continue;
-		add_once(list_of(parameters, row->parameter), iotr_schemas[i].flag);
+		add_once(iotr_parameter_list(parameters, row->parameter), iotr_schemas[i].flag);
 		found = true;
 	}
 	return found ? EXIT_DONE

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "filters.def"
 #include "nearest.h"
+#include "protocol.h"
 #include "schema.h"
 #include "session_options.def"
 #include "units.h"
@@ -24,17 +25,6 @@ struct session_word {
 };
 
 /* ---- values ---- */
-
-static struct json_object *list_of(struct json_object *parameters, const char *name)
-{
-	struct json_object *list = NULL;
-
-	if (!json_object_object_get_ex(parameters, name, &list)) {
-		list = json_object_new_array();
-		json_object_object_add(parameters, name, list);
-	}
-	return list;
-}
 
 static bool is_one_of(const char *value, const char *const words[])
 {
@@ -108,7 +98,7 @@ static const char *take_PATH(const struct session_word *word, const char *value,
 
 static const char *take_ITEM(const struct session_word *word, const char *value, struct json_object *parameters)
 {
-	json_object_array_add(list_of(parameters, word->parameter), json_object_new_string(value));
+	json_object_array_add(iotr_parameter_list(parameters, word->parameter), json_object_new_string(value));
 	return NULL;
 }
 
@@ -258,7 +248,7 @@ static const char *take_STREAMS(const struct session_word *word, const char *val
 			continue;
 		remove_item(parameters, word->parameter, flag);
 		if (on)
-			json_object_array_add(list_of(parameters, word->parameter), json_object_new_string(flag));
+			json_object_array_add(iotr_parameter_list(parameters, word->parameter), json_object_new_string(flag));
 	}
 	return NULL;
 }

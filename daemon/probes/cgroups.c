@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +19,6 @@
 #define NO_CGROUPS                                                                              \
 	"cgroup v2 is not mounted here: the kernel tells the cgroups of its hierarchy alone. "  \
 	"Boot with systemd.unified_cgroup_hierarchy=1, or mount it"
-
-int filter_fail(struct filter_error *error, int r, const char *parameter, const char *format, ...)
-{
-	va_list arguments;
-
-	error->parameter = parameter;
-	va_start(arguments, format);
-	vsnprintf(error->message, sizeof(error->message), format, arguments);
-	va_end(arguments);
-	return r;
-}
 
 /* ---- cgroups by their path ---- */
 

@@ -144,6 +144,17 @@ void row_io(long long size, long long offset)
 		row_number("offset", offset);
 }
 
+void row_transfer(const char *operation, const struct file *file, long result, long long size, long long offset)
+{
+	row(operation);
+	row_file(file);
+	row_result(result);
+	if (size < 0)
+		return;
+	row_number("bytes_completed", result > 0 ? result : 0);
+	row_io(size, offset);
+}
+
 char *absolute(char *to, const char *relative)
 {
 	if (*relative == '/')

@@ -113,6 +113,8 @@ long long file_position(int fd);
 
 void row_file(const struct file *file);		 /* filename inode device flags fs_type fd */
 void row_io(long long size, long long offset);	 /* offset < 0: must be empty */
+/* A whole row of a call on the file. `size` < 0: it transfers nothing. */
+void row_transfer(const char *operation, const struct file *file, long result, long long size, long long offset);
 void row_path(const char *relative);		 /* filename of a path in the directory */
 void row_pair(const char *from, const char *to); /* "from -> to", both in the directory */
 void row_object(const char *relative);		 /* inode and device, where level allows */

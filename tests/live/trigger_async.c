@@ -44,18 +44,6 @@ static void submit(struct iocb **blocks, long count, long *results)
 	window_end(0);
 }
 
-static void expect(const char *operation, const struct file *file, long result, long long size,
-		   long long offset)
-{
-	row(operation);
-	row_file(file);
-	row_result(result);
-	if (size < 0)
-		return;
-	row_number("bytes_completed", result > 0 ? result : 0);
-	row_io(size, offset);
-}
-
 static void run_buffered(void)
 {
 	struct file file = file_make("file", O_RDWR, LENGTH);
@@ -70,16 +58,16 @@ static void run_buffered(void)
 	io_prep_preadv(&blocks[2], file.fd, parts, 2, BLOCK);
 	io_prep_pread(&blocks[3], file.fd, space, 1000, LENGTH - 10);
 	submit(list, 4, results);
-	expect("READ", &file, results[0], 1000, 100);
-	expect("WRITE", &file, results[1], 2000, 3 * BLOCK);
-	expect("READ", &file, results[2], 800, BLOCK);
-	expect("READ", &file, results[3], 1000, LENGTH - 10);
+	row_transfer("READ", &file, results[0], 1000, 100);
+	row_transfer("WRITE", &file, results[1], 2000, 3 * BLOCK);
+	row_transfer("READ", &file, results[2], 800, BLOCK);
+	row_transfer("READ", &file, results[3], 1000, LENGTH - 10);
 	io_prep_fsync(&blocks[0], file.fd);
 	submit(list, 1, results);
-	expect("FSYNC", &file, results[0], -1, -1);
+	row_transfer("FSYNC", &file, results[0], -1, -1);
 	io_prep_fdsync(&blocks[0], file.fd);
 	submit(list, 1, results);
-	expect("FDATASYNC", &file, results[0], -1, -1);
+	row_transfer("FDATASYNC", &file, results[0], -1, -1);
 }
 
 /* Where these go nobody tells. */
@@ -93,7 +81,7 @@ static void run_append(void)
 		return;
 	io_prep_pwrite(&block, file.fd, space, 50, 20);
 	submit(list, 1, &result);
-	expect("WRITE", &file, result, 50, -1);
+	row_transfer("WRITE", &file, result, 50, -1);
 }
 
 static void run_direct(void)
@@ -114,7 +102,7 @@ static void run_direct(void)
 	}
 	submit(list, BATCH, results);
 	for (int i = 0; i < BATCH; i++)
-		expect(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
+		row_transfer(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
 }
 
 const struct trigger async_triggers[] = {

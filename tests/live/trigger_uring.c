@@ -101,18 +101,6 @@ static long one(const struct io_uring_sqe *sqe)
 	return result;
 }
 
-static void expect(const char *operation, const struct file *file, long result, long long size,
-		   long long offset)
-{
-	row(operation);
-	row_file(file);
-	row_result(result);
-	if (size < 0)
-		return;
-	row_number("bytes_completed", result > 0 ? result : 0);
-	row_io(size, offset);
-}
-
 static struct io_uring_sqe prepare(int opcode, int fd, const void *at, size_t length,
 				   long long offset)
 {
@@ -130,9 +118,9 @@ static void vectored(const struct file *file)
 	struct iovec parts[2] = { { space, 300 }, { space + BLOCK, 500 } };
 	struct io_uring_sqe sqe = prepare(IORING_OP_READV, file->fd, parts, 2, 2 * BLOCK);
 
-	expect("READ", file, one(&sqe), 800, 2 * BLOCK);
+	row_transfer("READ", file, one(&sqe), 800, 2 * BLOCK);
 	sqe = prepare(IORING_OP_WRITEV, file->fd, parts, 2, 3 * BLOCK);
-	expect("WRITE", file, one(&sqe), 800, 3 * BLOCK);
+	row_transfer("WRITE", file, one(&sqe), 800, 3 * BLOCK);
 }
 
 static void registered(const struct file *file)
@@ -143,18 +131,18 @@ static void registered(const struct file *file)
 
 	if (syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS, &whole, 1))
 		return note_missing("registered buffers");
-	expect("READ", file, one(&sqe), 700, 4 * BLOCK);
+	row_transfer("READ", file, one(&sqe), 700, 4 * BLOCK);
 	sqe = prepare(IORING_OP_WRITE_FIXED, file->fd, space, 600, 5 * BLOCK);
-	expect("WRITE", file, one(&sqe), 600, 5 * BLOCK);
+	row_transfer("WRITE", file, one(&sqe), 600, 5 * BLOCK);
 	if (syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_FILES, &fd, 1))
 		return note_missing("registered files");
 	sqe = prepare(IORING_OP_READ, 0, space, 400, 6 * BLOCK);
 	sqe.flags = IOSQE_FIXED_FILE;
-	expect("READ", file, one(&sqe), 400, 6 * BLOCK);
+	row_transfer("READ", file, one(&sqe), 400, 6 * BLOCK);
 	row_skip("fd");
 	sqe.flags = IOSQE_FIXED_FILE | IOSQE_ASYNC; /* by a worker, and known by no descriptor any more */
 	close(file->fd);
-	expect("READ", file, one(&sqe), 400, 6 * BLOCK);
+	row_transfer("READ", file, one(&sqe), 400, 6 * BLOCK);
 	row_skip("fd");
 }
 
@@ -175,10 +163,10 @@ static void run_append(void)
 	if (!setup())
 		return;
 	sqe = prepare(IORING_OP_WRITE, file.fd, space, 50, 20);
-	expect("WRITE", &file, one(&sqe), 50, 300);
+	row_transfer("WRITE", &file, one(&sqe), 50, 300);
 	row_appended();
 	sqe = prepare(IORING_OP_WRITE, file.fd, space, 60, -1);
-	expect("WRITE", &file, one(&sqe), 60, 350);
+	row_transfer("WRITE", &file, one(&sqe), 60, 350);
 	row_appended();
 }
 
@@ -190,15 +178,15 @@ static void run_single(void)
 	if (!setup())
 		return;
 	sqe = prepare(IORING_OP_READ, file.fd, space, 1000, 100);
-	expect("READ", &file, one(&sqe), 1000, 100);
+	row_transfer("READ", &file, one(&sqe), 1000, 100);
 	sqe = prepare(IORING_OP_WRITE, file.fd, space, 2000, BLOCK);
-	expect("WRITE", &file, one(&sqe), 2000, BLOCK);
+	row_transfer("WRITE", &file, one(&sqe), 2000, BLOCK);
 	vectored(&file);
 	sqe = prepare(IORING_OP_FSYNC, file.fd, NULL, 0, 0);
-	expect("FSYNC", &file, one(&sqe), -1, -1);
+	row_transfer("FSYNC", &file, one(&sqe), -1, -1);
 	sqe = prepare(IORING_OP_FSYNC, file.fd, NULL, 0, 0);
 	sqe.fsync_flags = IORING_FSYNC_DATASYNC;
-	expect("FDATASYNC", &file, one(&sqe), -1, -1);
+	row_transfer("FDATASYNC", &file, one(&sqe), -1, -1);
 	registered(&file);
 }
 
@@ -221,7 +209,7 @@ static void run_batch(void)
 	}
 	enter(ENTRIES, results);
 	for (int i = 0; i < ENTRIES; i++)
-		expect(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
+		row_transfer(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
 }
 
 /* Of a request that the kernel refuses as it takes it, rows tell what was asked for all the same. */
@@ -230,17 +218,17 @@ static void refused(const struct file *file)
 	struct io_uring_sqe sqe = prepare(IORING_OP_FSYNC, file->fd, NULL, 0, 0);
 
 	sqe.fsync_flags = 1u << 31;
-	expect("FSYNC", file, one(&sqe), -1, -1);
+	row_transfer("FSYNC", file, one(&sqe), -1, -1);
 	sqe.fsync_flags |= IORING_FSYNC_DATASYNC;
-	expect("FDATASYNC", file, one(&sqe), -1, -1);
+	row_transfer("FDATASYNC", file, one(&sqe), -1, -1);
 	sqe = prepare(IORING_OP_FALLOCATE, file->fd, (void *)(2 * BLOCK), 1, BLOCK); /* the length is in addr */
 	sqe.buf_index = 1;
-	expect("FALLOCATE", file, one(&sqe), 2 * BLOCK, BLOCK);
+	row_transfer("FALLOCATE", file, one(&sqe), 2 * BLOCK, BLOCK);
 	row_empty("bytes_completed");
 	row_skip("flags");
 	sqe = prepare(IORING_OP_WRITE, file->fd, space, 600, 5 * BLOCK);
 	sqe.ioprio = 7 << 13; /* no such class */
-	expect("WRITE", file, one(&sqe), 600, 5 * BLOCK);
+	row_transfer("WRITE", file, one(&sqe), 600, 5 * BLOCK);
 	sqe = prepare(IORING_OP_FSYNC, INT_MAX, NULL, 0, 0);
 	one(&sqe);
 	row("FSYNC");
@@ -265,9 +253,9 @@ static void refused_in_chain(const struct file *file)
 		push(&sqe);
 	}
 	enter(3, results);
-	expect("READ", file, results[0], 300, BLOCK);
-	expect("FSYNC", file, results[1], -1, -1);
-	expect("READ", file, results[2], 400, 2 * BLOCK);
+	row_transfer("READ", file, results[0], 300, BLOCK);
+	row_transfer("FSYNC", file, results[1], -1, -1);
+	row_transfer("READ", file, results[2], 400, 2 * BLOCK);
 }
 
 static void run_refused(void)

@@ -92,17 +92,6 @@ void paths_found_free(struct paths_found *found)
 
 /* ---- the control page ---- */
 
-int filter_fail(struct filter_error *error, int r, const char *parameter, const char *format, ...)
-{
-	va_list arguments;
-
-	error->parameter = parameter;
-	va_start(arguments, format);
-	vsnprintf(error->message, sizeof(error->message), format, arguments);
-	va_end(arguments);
-	return r;
-}
-
 int control_page_check(const struct iotr_session_spec *spec, struct filter_error *error)
 {
 	(void)spec, (void)error;

@@ -41,20 +41,25 @@ static inline void folder_end(struct folder *folder)
 	nftw(folder->path, folder_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static inline void folder_put_bytes(const struct folder *folder, const char *path, const void *data, size_t size)
+{
+	int fd = openat(folder->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	ck_assert_msg(fd >= 0, "%s cannot be made", path);
+	ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
+	close(fd);
+}
+
 /* Writes a file, and makes the folders above it. */
 static inline void folder_put(const struct folder *folder, const char *path, const char *text)
 {
 	char above[512];
-	int fd;
 
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
 		mkdirat(folder->fd, above, 0755);
 	}
-	fd = openat(folder->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	ck_assert_msg(fd >= 0, "%s cannot be made", path);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
+	folder_put_bytes(folder, path, text, strlen(text));
 }
 
 static inline bool folder_has(const struct folder *folder, const char *path)

@@ -30,15 +30,6 @@ static void end(void)
 	folder_end(&folder);
 }
 
-static void put(const char *name, const void *data, size_t size)
-{
-	int fd = openat(folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
-	close(fd);
-}
-
 /* Scans text in pieces of so many bytes, which may split rows and fields. */
 static void feed(enum iotr_format format, const char *text, size_t size, size_t piece)
 {
@@ -251,13 +242,13 @@ START_TEST(plain_and_gzip)
 	char packed[1024], sum[sizeof(result.xxh128)];
 	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
 
-	put("plain.csv", text, strlen(text));
+	folder_put_bytes(&folder, "plain.csv", text, strlen(text));
 	ck_assert_int_eq(read_file("plain.csv"), 0);
 	ck_assert_uint_eq(result.bytes, strlen(text));
 	ck_assert_str_eq(result.sha256, "");
 	memcpy(sum, result.xxh128, sizeof(sum));
 	size += gzip(GOOD, packed + size, sizeof(packed) - size);
-	put("two.csv.gz", packed, size);
+	folder_put_bytes(&folder, "two.csv.gz", packed, size);
 	ck_assert_int_eq(read_file("two.csv.gz"), 0);
 	ck_assert_uint_eq(scan.rows, 2);
 	ck_assert_uint_eq(result.bytes, strlen(text));
@@ -270,10 +261,10 @@ END_TEST
 /* What `xxhsum -H2` and sha256sum(1) print for these bytes. */
 START_TEST(checksums)
 {
-	put("empty.csv", "", 0);
+	folder_put_bytes(&folder, "empty.csv", "", 0);
 	ck_assert_int_eq(read_file("empty.csv"), 0);
 	ck_assert_str_eq(result.xxh128, "99aa06d3014798d86001c324468d497f");
-	put("some.csv", header, sizeof(header) - 1);
+	folder_put_bytes(&folder, "some.csv", header, sizeof(header) - 1);
 	result.wants_sha256 = true;
 	ck_assert_int_eq(read_file("some.csv"), 0);
 	ck_assert_str_eq(result.xxh128, "6fb0fa1631a61efde49eef6f74d055a2");
@@ -294,7 +285,7 @@ START_TEST(stored)
 	sha256_init(&hash);
 	sha256_update(&hash, size, (const uint8_t *)packed);
 	sha256_hex(&hash, sum);
-	put("two.csv.gz", packed, size);
+	folder_put_bytes(&folder, "two.csv.gz", packed, size);
 	result.wants_stored_sha256 = true;
 	ck_assert_int_eq(read_file("two.csv.gz"), 0);
 	ck_assert_uint_eq(scan.rows, 2);
@@ -316,23 +307,23 @@ START_TEST(gzip_damaged)
 	size_t size = gzip("timestamp,operation,filename,mono_ns\n" GOOD, packed, sizeof(packed));
 
 	for (size_t i = 0; i < size; i++) {
-		put("cut.csv.gz", packed, i);
+		folder_put_bytes(&folder, "cut.csv.gz", packed, i);
 		ck_assert_int_eq(read_file("cut.csv.gz"), -ENODATA);
 	}
 	memcpy(packed + size, "rubbish", 7);
-	put("more.csv.gz", packed, size + 7);
+	folder_put_bytes(&folder, "more.csv.gz", packed, size + 7);
 	ck_assert_int_eq(read_file("more.csv.gz"), -EBADMSG);
 	packed[size - 6] ^= 1;
-	put("sum.csv.gz", packed, size);
+	folder_put_bytes(&folder, "sum.csv.gz", packed, size);
 	ck_assert_int_eq(read_file("sum.csv.gz"), -EBADMSG);
-	put("none.csv.gz", GOOD, strlen(GOOD));
+	folder_put_bytes(&folder, "none.csv.gz", GOOD, strlen(GOOD));
 	ck_assert_int_eq(read_file("none.csv.gz"), -EBADMSG);
 }
 END_TEST
 
 START_TEST(no_files)
 {
-	put("target.csv", header, sizeof(header) - 1);
+	folder_put_bytes(&folder, "target.csv", header, sizeof(header) - 1);
 	ck_assert_int_eq(symlinkat("target.csv", folder.fd, "link.csv"), 0);
 	ck_assert_int_eq(mkfifoat(folder.fd, "fifo.csv", 0600), 0);
 	ck_assert_int_eq(mkdirat(folder.fd, "folder.csv", 0700), 0);
@@ -348,7 +339,7 @@ START_TEST(ends_early)
 	char text[4096];
 
 	memset(text, '\n', sizeof(text));
-	put("long.csv", text, sizeof(text));
+	folder_put_bytes(&folder, "long.csv", text, sizeof(text));
 	result.limit = 100;
 	ck_assert_int_eq(read_file("long.csv"), 0);
 	ck_assert_uint_gt(result.bytes, 100);

@@ -24,15 +24,6 @@ static void end(void)
 	folder_end(&folder);
 }
 
-static void put(const char *name, const void *data, size_t size)
-{
-	int fd = openat(folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
-	close(fd);
-}
-
 static int open_rows(const char *name, enum iotr_format format)
 {
 	trace_rows_close(&rows);
@@ -41,7 +32,7 @@ static int open_rows(const char *name, enum iotr_format format)
 
 static int open_text(const char *text, enum iotr_format format)
 {
-	put("file", text, strlen(text));
+	folder_put_bytes(&folder, "file", text, strlen(text));
 	return open_rows("file", format);
 }
 
@@ -155,7 +146,7 @@ START_TEST(long_files)
 
 	for (int i = 0; i < ROWS; i++)
 		at += sprintf(at, i % 3 ? "t,/file %d,%d\n" : "t,\"/file, \"\"%d\"\"\",%d\n", i, i);
-	put("long.csv", text, (size_t)(at - text));
+	folder_put_bytes(&folder, "long.csv", text, (size_t)(at - text));
 	for (int part = 0; part < 2; part++) {
 		char path[PATH_MAX];
 		size_t half = (size_t)(at - text) / 2, size = part ? (size_t)(at - text) - half : half;
@@ -188,7 +179,7 @@ START_TEST(endless)
 
 	memset(text, '"', size);
 	memcpy(text, HEADER, strlen(HEADER));
-	put("file", text, size);
+	folder_put_bytes(&folder, "file", text, size);
 	ck_assert_int_eq(open_rows("file", IOTR_FORMAT_CSV), 0);
 	ck_assert_int_eq(trace_rows_next(&rows), -EMSGSIZE);
 	free(text);
@@ -212,7 +203,7 @@ START_TEST(rubbish)
 
 			memcpy(changed, text, size);
 			changed[i / (sizeof(marks) - 1)] = marks[i % (sizeof(marks) - 1)];
-			put("file", changed, end_at);
+			folder_put_bytes(&folder, "file", changed, end_at);
 			if (open_rows("file", format ? IOTR_FORMAT_JSONL : IOTR_FORMAT_CSV) < 0)
 				continue;
 			while (trace_rows_next(&rows) > 0)

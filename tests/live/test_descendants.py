@@ -4,55 +4,16 @@ import ctypes
 import os
 import struct
 import subprocess
-import sys
 
-from lib import rows
+from lib import account, rows
 from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.world import find_key
 
-FAMILY = """
-import os, sys, threading
-path, count = sys.argv[1], int(sys.argv[2])
-gate, told = os.pipe(), os.pipe()
 
-def child(number):
-    # Every fourth has a child of its own, born by another thread, and ends only after that.
-    def grow():
-        if not os.fork():
-            work(number + count)
-    grower = threading.Thread(target=grow) if number % 4 == 0 else None
-    if grower:
-        grower.start()
-        grower.join()
-    work(number, grower)
-
-def work(number, waits=None):
-    os.close(gate[1])
-    fd = os.open(path, os.O_RDONLY)
-    os.write(told[1], b'x')
-    os.read(gate[0], 1)
-    os.pread(fd, number, 0)
-    if waits:
-        os.wait()
-    os._exit(0)
-
-print(os.getpid(), flush=True)
-for number in range(1, count + 1):
-    if not os.fork():
-        child(number)
-for _ in range(count + count // 4):
-    assert os.read(told[0], 1)
-print('ready', flush=True)
-sys.stdin.readline()
-os.close(gate[1])
-for _ in range(count):
-    os.wait()
-"""
-
-
-def family(path, count):
-    return subprocess.Popen([sys.executable, '-c', FAMILY, path, str(count)], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE)
+def family(world, path, count):
+    """Its children read 1 byte, 2 bytes and so on of the path, when a line tells them to (family.c)."""
+    program = os.path.join(os.path.dirname(world.trigger.program), 'iotr-family')
+    return subprocess.Popen([program, path, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def sizes_of(session, path):
@@ -67,7 +28,7 @@ def alive(world):
         file.write(b'x' * 1000)
     expected = sorted([*range(1, count + 1), *range(count + 4, 2 * count + 1, 4)])
     for wait in ('ready', 'born'):
-        parent = family(path, count)
+        parent = family(world, path, count)
         pid = parent.stdout.readline().decode().strip()
         if wait == 'ready':
             parent.stdout.readline()
@@ -75,6 +36,7 @@ def alive(world):
         if wait == 'born':
             parent.stdout.readline()
         parent.communicate(b'\n', timeout=PATIENCE)
+        equal(parent.returncode, 0, 'exit status of the family')
         session.stop()
         equal(sizes_of(session, path), expected, 'reads of descendants, %s when it began' % wait)
 
@@ -120,7 +82,12 @@ def others_followed(world, daemon, count):
 
 def uptime(client):
     """Seconds since the daemon started."""
-    return client.json('status')['uptime']
+    return client.ask('Status')['uptime']
+
+
+def closed_in(manifest):
+    """The manifest, when a file of rows is closed."""
+    return any(account.checksum(one) for one in account.segment_list(manifest)) and manifest
 
 
 @test
@@ -131,15 +98,16 @@ def without_room(world):
         file.write(b'x' * 1000)
     daemon, client = world.own_daemon()
     others_followed(world, daemon, 65536 - 50)
-    parent = family(path, count)
+    parent = family(world, path, count)
     pid = parent.stdout.readline().decode().strip()
     parent.stdout.readline()
     session = world.session('--vfs', '--pid', pid, '--tree', '--rotate-interval', '1s', ctl=client).start()
-    parent.communicate(b'\n', timeout=PATIENCE)
     living = session.status()
     seen = uptime(client)
     wait_for('the next count, which is made once a second', lambda: uptime(client) >= seen + 3)
-    running = rows.manifest(session.output)
+    parent.communicate(b'\n', timeout=PATIENCE)
+    equal(parent.returncode, 0, 'exit status of the family')
+    running = wait_for('a manifest with a file that is closed', lambda: closed_in(rows.manifest(session.output)))
     session.stop()
     missing = count + count // 4 - len(sizes_of(session, path))
     check(missing > 0, 'there was room for all')

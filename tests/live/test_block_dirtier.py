@@ -178,7 +178,7 @@ def loop(world):
     below = Ground(world, size=160)
     image = below.path('image')
     above = Ground(world, device=loop_over(world, image, 64 << 20))
-    known, = [one for one in world.ctl.json('doctor')['checks'] if one['check'] == 'loop devices']
+    known, = [one for one in world.ctl.ask('Doctor')['checks'] if one['check'] == 'loop devices']
     if not known['ok']:
         raise Skip(known['detail'])
     path = above.path('file')

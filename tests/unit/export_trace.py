@@ -21,12 +21,18 @@ def make(folder, **streams):
         columns = make_trace.golden(stream, '.csv')[0].rstrip('\n').split(',')
         name = '%s/%s_000001.csv' % (make_trace.FOLDERS[stream], make_trace.FOLDERS[stream])
         os.makedirs(os.path.join(folder, os.path.dirname(name)))
-        size = rows = 0
+        usual = {**SAME, **DEFAULTS.get(stream, {})}
+        usual, place = [usual.get(column, '') for column in columns], {column: at for at, column in enumerate(columns)}
         with open(os.path.join(folder, name), 'wb') as file:
             file.write((','.join(columns) + '\n').encode())
+            rows = 0
             for row in given:
-                whole = {**SAME, 'mono_ns': str(MONO + 1000 * rows), **DEFAULTS.get(stream, {}), **row}
-                file.write((','.join(whole.get(column, '') for column in columns) + '\n').encode())
+                cells = usual.copy()
+                cells[place['mono_ns']] = str(MONO + 1000 * rows)
+                for column, cell in row.items():
+                    if column in place:
+                        cells[place[column]] = cell
+                file.write((','.join(cells) + '\n').encode())
                 rows += 1
             size = file.tell()
         listed.append({'stream': stream, 'path': name, 'state': 'closed', 'rows': rows, 'bytes': size,

@@ -229,7 +229,7 @@ def goes_over_to_functions(world):
 
 def on_functions(client, name):
     """The session runs, and no program stands in for those on functions any more."""
-    session, = client.json('status', name)['sessions']
+    session, = client.ask('Status', name=name)['sessions']
     return session['state'] == 'running' and 'stand_in' not in session and session
 
 
@@ -245,7 +245,7 @@ def goes_over_to_the_next(world):
     with open(path, 'wb') as file:
         file.write(b'x')
     world.undo.callback(client.run, 'stop', '--all')
-    first = client.json('start', 'on', '--vfs', '--path', path, '--operation', 'READ', code=(0, 6))['session']['output']
+    first = client.start('on', '--vfs', '--path', path, '--operation', 'READ')['session']['output']
     reader = Reader(world, path)
     wait_for('hooks on functions', lambda: on_functions(client, 'on'), daemon.tail)
     programs, hooks = daemon.programs(), daemon.hooks()
@@ -255,9 +255,9 @@ def goes_over_to_the_next(world):
     second = wait_for('hooks on functions', lambda: on_functions(client, 'on'), daemon.tail)['output']
     check(len(hooks & daemon.hooks()) > len(hooks) / 2, 'of %d hooks before, and %d after, the same are %d' % (
         len(hooks), len(daemon.hooks()), len(hooks & daemon.hooks())), *daemon.tail())
-    wait_for('rows', lambda: client.json('status', 'on')['sessions'][0]['streams']['vfs']['written'])
+    wait_for('rows', lambda: client.ask('Status', name='on')['sessions'][0]['streams']['vfs']['written'])
     reader.end()
-    client.exits(0, 'stop', 'on')
+    client.ask('Stop', name='on')
     judge_rows(reader, [first, second])
     hooks = daemon.hooks()
     wait_for('hooks to be detached', lambda: len(daemon.hooks()) < len(hooks), lambda: [len(hooks)])
@@ -282,7 +282,7 @@ def not_itself(world):
                 subprocess.run(world.ctl.command('status', session.name), stdout=file, timeout=PATIENCE,
                                check=True)
         pid, expected = world.trigger.run('write', world.path('work'))
-        world.ctl.json('rotate', session.name)
+        world.ctl.ask('Rotate', name=session.name)
     found = session.rows()
     complete(world, expected, ctl.own(found, pid))
     mine = ctl.own(found, world.daemon.process.pid)

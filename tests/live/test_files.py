@@ -23,7 +23,7 @@ def wait_ended(session):
 def end(session, reason):
     """The last status of a session that ended by itself; the list shows it until it has been asked for."""
     wait_ended(session)
-    listed = [one for one in session.ctl.json('list')['sessions'] if one['name'] == session.name]
+    listed = [one for one in session.ctl.ask('List')['sessions'] if one['name'] == session.name]
     equal([one['reason'] for one in listed], [reason], 'reason in the list')
     final = session.stop()
     equal(find_key(final, 'reason'), reason, 'reason in the status')

@@ -31,7 +31,7 @@ def near(got, expected):
 def rates_near(world, reads, name, told):
     """Whether status tells the pace of the reads. What else runs may change it from one second to the next."""
     rate = pace(reads, 2.2)
-    streams = {one['name']: one['streams']['vfs'] for one in world.ctl.json('status')['sessions']}
+    streams = {one['name']: one['streams']['vfs'] for one in world.ctl.ask('Status')['sessions']}
     files, memory = streams[name], streams['flight']
     told[:] = ['%d reads a second' % rate, files, memory]
     return (near(files['rows_per_s'], rate) and near(memory['rows_per_s'], rate) and

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Calls to the daemon over its socket; in an emulated machine to start iotracectl for each of them takes long."""
+import contextlib
 import json
 import os
 import socket
@@ -15,22 +16,52 @@ def ask(path, method, patience=PATIENCE, **parameters):
 
 
 def ask_apart(path, method, **parameters):
-    """The same by a child, as what a process does while it is connected is in no row."""
-    ends = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            text = exchanged(path or SOCKET, method, parameters, PATIENCE)
-        except BaseException as error:  # pylint: disable=broad-except
-            text = json.dumps({'error': str(error)}).encode()
-        with open(ends[1], 'wb') as file:
-            file.write(text)
-        os._exit(0)
-    os.close(ends[1])
-    with open(ends[0], 'rb') as file:
-        reply = file.read()
-    os.waitpid(child, 0)
+    """The same by another process, as what a process does while it is connected is in no row."""
+    speaker = SPEAKERS.pop() if SPEAKERS else Speaker()
+    reply = speaker.ask(path, method, parameters)
+    SPEAKERS.append(speaker)
     return of_reply(method, reply)
+
+
+class Speaker:
+    """A process that makes calls for this one: one for all of them, as in an emulated machine each fork takes long."""
+
+    def __init__(self):
+        ours, theirs = socket.socketpair()
+        if not os.fork():
+            self.serve(theirs)
+        theirs.close()
+        self.stream = ours.makefile('rwb')
+        ours.close()
+
+    @staticmethod
+    def serve(peer):
+        """Until the other end is closed. What else was open here is not this process's to keep."""
+        os.closerange(3, peer.fileno())
+        os.closerange(peer.fileno() + 1, os.sysconf('SC_OPEN_MAX'))
+        with contextlib.suppress(BaseException), peer.makefile('rwb') as stream:
+            for line in stream:
+                stream.write(reply_to(*json.loads(line)) + b'\n')
+                stream.flush()
+        os._exit(0)
+
+    def ask(self, *call):
+        """Bytes of the reply, in which no line ends."""
+        self.stream.write(json.dumps(call).encode() + b'\n')
+        self.stream.flush()
+        return self.stream.readline()
+
+
+# Those that have nothing to do. Who is forked off has none of them.
+SPEAKERS = []
+os.register_at_fork(after_in_child=SPEAKERS.clear)
+
+
+def reply_to(path, method, parameters):
+    try:
+        return exchanged(path or SOCKET, method, parameters, PATIENCE)
+    except Exception as error:  # pylint: disable=broad-except
+        return json.dumps({'error': str(error)}).encode()
 
 
 def of_reply(method, reply):

@@ -16,9 +16,9 @@ from lib.trigger import Trigger
 
 
 class World:
-    def __init__(self, daemon, ctl, trigger, level, installed=False, sanitized=False):
+    def __init__(self, daemon, ctl, trigger, level, installed=False, sanitized=False, emulated=False):
         self.daemon_program, self.ctl_program = daemon, ctl
-        self.level_asked, self.installed = level, installed
+        self.level_asked, self.installed, self.emulated = level, installed, emulated
         self.trigger = Trigger(trigger)
         # Not below /tmp where that is a tmpfs: direct I/O and block devices need a real one.
         self.folder = tempfile.mkdtemp(prefix='iotracer-live-', dir='/var/tmp')
@@ -39,7 +39,10 @@ class World:
 
     @property
     def ctl(self):
-        return Ctl(self.ctl_program, self.daemon.socket)
+        return self.client(self.daemon.socket)
+
+    def client(self, socket):
+        return Ctl(self.ctl_program, socket, direct=self.emulated)
 
     @property
     def level(self):
@@ -86,12 +89,12 @@ class World:
         daemon = None if fresh else self.taken()
         if daemon is None:
             daemon = self.new_daemon(*options, level='tracepoint', loaded=loaded)
-        ctl = Ctl(self.ctl_program, daemon.socket)
+        ctl = self.client(daemon.socket)
         self.undo.push(lambda kind, *_: self.hand_on(daemon) if kind is None and not fresh else daemon.stop())
         return daemon, ctl
 
     def unused(self, daemon):
-        return daemon is not None and daemon.alive() and not Ctl(self.ctl_program, daemon.socket).json('list')['sessions']
+        return daemon is not None and daemon.alive() and not self.client(daemon.socket).ask('List')['sessions']
 
     def taken(self):
         """A daemon that is nobody else's from now on, or None."""
@@ -119,7 +122,7 @@ class World:
             os.symlink(library, preload)  # a name with a space in it cannot be preloaded
             self.faulty = self.new_daemon(level='tracepoint', preload=preload)
         self.undo.callback(self.faulty.order)
-        return self.faulty, Ctl(self.ctl_program, self.faulty.socket)
+        return self.faulty, self.client(self.faulty.socket)
 
     # Names that are not in use yet.
 

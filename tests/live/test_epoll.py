@@ -319,10 +319,9 @@ for _ in range(500):
 def under_way(world):
     """A wait that began before the session makes no row; nor does one whose thread is killed."""
     waiter = Caller(SCRIPT + 'call(POLL, 0, 0, 1000000)\n')
-    waiter.process.stdin.write(b'\n')
-    waiter.process.stdin.flush()
+    waiter.begin()
     wait_for('poll', lambda: in_call(waiter.pid, 7))
     with world.session('--epoll', '--pid', waiter.pid) as session:
         os.kill(waiter.pid, signal.SIGKILL)
-        waiter.process.wait()
+        waiter.end(-signal.SIGKILL)
     equal(session.rows('epoll'), [], 'rows')

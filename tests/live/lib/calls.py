@@ -7,18 +7,20 @@ result or the negative error number; row(operation, number, *arguments, **column
 call and notes the row it must make; anything of ctypes, os, socket, struct and time.
 """
 import contextlib
+import gc
 import json
 import os
 import re
-import subprocess
+import select
 import sys
 import time
+import traceback
 
 from lib.registry import PATIENCE, Failure, Skip, check, equal
 from lib.rows import real_time
 
 PRELUDE = r'''
-import ctypes, json, os, socket, struct, sys, time
+import ctypes, json, os, socket, struct, time
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 NOTED = []
@@ -39,30 +41,60 @@ def row(operation, number, *arguments, **columns):
     NOTED.append({'within': [begin, time.monotonic_ns()], 'operation': operation, **columns})
     return result
 
-print('READY', flush=True)
-sys.stdin.readline()
+os.write(1, b'READY\n')
+os.read(0, 1)
 '''
-EPILOGUE = "\nprint(json.dumps(NOTED))\n"
+EPILOGUE = "\nprint(json.dumps(NOTED), flush=True)\n"
 
 
 class Caller:
-    def __init__(self, script, prefix=(), **options):
-        self.process = subprocess.Popen([*prefix, sys.executable, '-c', PRELUDE + script + EPILOGUE],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
-        check(self.process.stdout.readline() == b'READY\n', 'the calling process did not get ready')
-        with open('/proc/%d/comm' % self.process.pid, encoding='utf-8') as file:
+    """A fork of this process, as an interpreter takes long to start; it begins with no other descriptors than any program."""
+
+    def __init__(self, script):
+        begin, told = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            self.run(PRELUDE + script + EPILOGUE, begin[0], told[1])
+        os.close(begin[0])
+        os.close(told[1])
+        # pylint: disable=consider-using-with
+        self.gate, self.told = open(begin[1], 'wb', buffering=0), open(told[0], 'rb')
+        check(self.told.readline() == b'READY\n', 'the calling process did not get ready')
+        with open('/proc/%d/comm' % self.pid, encoding='utf-8') as file:
             self.command = file.read().rstrip('\n')
-        with open('/proc/%d/status' % self.process.pid, encoding='utf-8') as file:
+        with open('/proc/%d/status' % self.pid, encoding='utf-8') as file:
             self.uid = re.search(r'^Uid:\s+(\d+)', file.read(), re.M).group(1)
-        self.pid = self.process.pid
         self.cgroup = cgroup_of(self.pid)
+
+    @staticmethod
+    def run(code, begin, told):
+        """In the child, which calls nothing that was left to do in its parent."""
+        try:
+            gc.freeze()
+            os.dup2(begin, 0)
+            os.dup2(told, 1)
+            os.closerange(3, os.sysconf('SC_OPEN_MAX'))
+            sys.stdout = open(1, 'w', encoding='utf-8', closefd=False)  # pylint: disable=consider-using-with
+            exec(code, {})  # pylint: disable=exec-used
+            os._exit(0)
+        except BaseException:  # pylint: disable=broad-except
+            traceback.print_exc()
+            os._exit(1)
+
+    def begin(self):
+        self.gate.write(b'\n')
 
     def go(self):
         """Lets the process make its calls; returns the rows that they must make."""
-        out, _ = self.process.communicate(b'\n', timeout=PATIENCE)
-        check(self.process.returncode == 0, 'the calling process ended with %d' %
-              self.process.returncode)
+        self.begin()
+        check(select.select([self.told], [], [], PATIENCE)[0], 'the calling process does not end')
+        out = self.told.read()
+        self.end()
         return json.loads(out)
+
+    def end(self, expected=0):
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        check(code == expected, 'the calling process ended with %d' % code)
 
     def judge(self, noted, rows):
         """One row for each that was noted, in their order, with every column as it must be."""
@@ -117,9 +149,9 @@ def cgroup_of(pid):
     raise Failure('no cgroup2 file system is mounted')
 
 
-def judged(world, script, options, stream, **more):
+def judged(world, script, options, stream):
     """Runs a script, judges the rows of a session that records it alone, and returns the session."""
-    caller = Caller(script, **more)
+    caller = Caller(script)
     with world.session('--' + stream, '--pid', caller.pid, *options) as session:
         noted = caller.go()
     caller.judge(noted, session.rows(stream))

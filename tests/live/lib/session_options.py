@@ -4,12 +4,13 @@ import re
 
 from lib import rows
 
-UNITS = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'm': 60 * 10**9, 'h': 3600 * 10**9}
+UNITS = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'm': 60 * 10**9,
+         'h': 3600 * 10**9}
 
 
 def quantity(text):
-    number, unit = re.fullmatch(r'(\d+)([A-Za-z]*)', text).groups()
-    return int(number) * UNITS[unit]
+    number, unit = re.fullmatch(r'(\d*)(.*)', text).groups()
+    return int(number) * UNITS[unit] if number and unit in UNITS else None
 
 
 def texts(text):
@@ -54,7 +55,7 @@ def merge(parameters, more):
 
 
 def parameters_of(options):
-    """None where there is one that only iotracectl knows."""
+    """None where only iotracectl knows one of them, or its value."""
     parameters, words = {}, iter(map(str, options))
     for word in words:
         option, equals, value = word.partition('=')
@@ -62,7 +63,10 @@ def parameters_of(options):
             merge(parameters, SWITCHES[option])
         elif option in VALUES:
             name, parse = VALUES[option]
-            merge(parameters, {name: parse(value if equals else next(words))})
+            value = parse(value if equals else next(words))
+            if value is None:
+                return None
+            merge(parameters, {name: value})
         else:
             return None
     return parameters

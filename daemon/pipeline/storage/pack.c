@@ -22,6 +22,14 @@ static enum rest rest_now(const struct pack *pack)
 	return rest_of_segment(pack->kept->closed_ns);
 }
 
+/* Whoever removes the segment notes that before it ends the rest, so that one of both sees the other. */
+static void rest_unless_removed(const struct pack *pack)
+{
+	rest_cpu(rest_now(pack));
+	if (atomic_load(&pack->kept->unwanted))
+		rest_cpu(REST_NOT);
+}
+
 /*
  * Waiting for the core must not count as waiting for the disk.
  *
@@ -37,7 +45,7 @@ static void computes(void *userdata, bool begins)
 	if (begins) {
 		atomic_store(&pack->visit.since_ns, UINT64_MAX);
 		pthread_mutex_lock(&storage->core);
-		rest_cpu(rest_now(pack));
+		rest_unless_removed(pack);
 	} else {
 		rest_cpu(REST_NOT);
 		pthread_mutex_unlock(&storage->core);
@@ -230,7 +238,7 @@ void pack_run(struct pack *pack, struct compressor *compressor)
 	const struct rights *before;
 	int error;
 
-	pack->kept->held = true;
+	pack->kept->held = gettid();
 	kept_set_state(pack->trace, pack->kept, KEPT_COMPRESSING);
 	snprintf(pack->packed, sizeof(pack->packed), "%s%s", pack->kept->name, segment_endings[SEGMENT_PACKED]);
 	snprintf(pack->part, sizeof(pack->part), "%s%s", pack->kept->name, segment_endings[SEGMENT_PACKED_PART]);
@@ -246,6 +254,8 @@ void pack_run(struct pack *pack, struct compressor *compressor)
 		close(pack->folder);
 	rights_use(before);
 	pthread_mutex_lock(&storage->lock);
-	pack->kept->held = false;
+	pack->kept->held = 0;
+	storage->lingering -= pack->kept->lingers;
+	pthread_cond_broadcast(&storage->gone);
 	kept_put(pack->kept);
 }

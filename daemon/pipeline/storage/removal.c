@@ -10,6 +10,7 @@
 
 #include "entries.h"
 #include "log.h"
+#include "rest.h"
 
 #define RETRY_NS 1000000000ULL /* after a file could not be removed */
 
@@ -60,6 +61,9 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 	int error;
 
 	kept_set_state(trace, kept, KEPT_REMOVING);
+	atomic_store(&kept->unwanted, true);
+	if (kept->held)
+		rest_ends(kept->held);
 	visit_begin(&visit, trace, VISIT_REMOVAL);
 	trace->leaving += bytes;
 	pthread_mutex_unlock(&storage->lock);
@@ -74,6 +78,8 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 		kept->stuck_ns = clocks_mono_ns() + RETRY_NS;
 	} else {
 		log_debug("%s: %s removed by retention", trace->path, kept->name);
+		if (kept->held && trace->device == storage->device)
+			storage->lingering += kept->lingers = bytes;
 		forget(trace, kept, !error);
 	}
 	pthread_cond_broadcast(&storage->gone);

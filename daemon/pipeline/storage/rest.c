@@ -18,12 +18,23 @@ enum rest rest_of_segment(uint64_t closed_ns)
 	return clocks_realtime_ns() - closed_ns < REST_PATIENCE_NS ? REST_IDLE : REST_BEHIND;
 }
 
-void rest_cpu(enum rest rest)
+/* `thread` 0: the calling one. */
+static void set_cpu(pid_t thread, enum rest rest)
 {
 	const struct sched_param none = { 0 };
 
-	sched_setscheduler(0, rest == REST_IDLE ? SCHED_IDLE : SCHED_OTHER, &none);
-	setpriority(PRIO_PROCESS, 0, rest == REST_BEHIND ? NICE_LAST : 0); /* on Linux of the calling thread alone */
+	sched_setscheduler(thread, rest == REST_IDLE ? SCHED_IDLE : SCHED_OTHER, &none);
+	setpriority(PRIO_PROCESS, (id_t)thread, rest == REST_BEHIND ? NICE_LAST : 0); /* on Linux of one thread alone */
+}
+
+void rest_cpu(enum rest rest)
+{
+	set_cpu(0, rest);
+}
+
+void rest_ends(pid_t thread)
+{
+	set_cpu(thread, REST_NOT);
 }
 
 void rest_disk(enum rest rest)

@@ -5,11 +5,12 @@
  * wait for ten seconds while there are others, and text that stays uncompressed takes ten times the room. So a segment
  * that has waited for REST_PATIENCE_NS goes on behind everybody else, and gets a share.
  *
- * Each function is about the thread that calls it.
+ * Each function is about the thread that calls it, unless stated otherwise.
  */
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define REST_PATIENCE_NS 5000000000ULL
 
@@ -25,3 +26,6 @@ enum rest rest_of_segment(uint64_t closed_ns);
 /* From REST_NOT to one of the others, and back. The way back takes RLIMIT_NICE, which manager.c sets. */
 void rest_cpu(enum rest rest);
 void rest_disk(enum rest rest);
+
+/* Has another thread, which is to be waited for, compute as REST_NOT. */
+void rest_ends(pid_t thread);

@@ -199,9 +199,13 @@ static bool make_room(const struct request *request, enum limit limit, uint64_t 
 {
 	struct trace *victim, *trace = request->trace;
 	struct storage *storage = trace->storage;
-	uint64_t leaving = limit == LIMIT_SESSION ? trace->leaving : leaving_from(storage, trace->device), freed;
+	uint64_t leaving, freed;
 	struct kept *oldest;
 
+	/* Keepers close removed files soon; without that wait more segments would go than have to. */
+	if (limit == LIMIT_KEEP_FREE && storage->lingering && wait_gone(storage, request->deadline))
+		return true;
+	leaving = limit == LIMIT_SESSION ? trace->leaving : leaving_from(storage, trace->device);
 	if (leaving && leaving >= excess)
 		return wait_gone(storage, request->deadline);
 	victim = find_victim(request, limit);

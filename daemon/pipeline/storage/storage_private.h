@@ -45,7 +45,9 @@ struct kept {
 	TAILQ_ENTRY(kept) entry;  /* in the list of its stream */
 	TAILQ_ENTRY(kept) change; /* in the trace's list of changes, when `changed` */
 	bool changed;
-	bool held; /* by a keeper, which frees it if it was removed meanwhile */
+	pid_t held;	   /* the keeper's thread that has its file open, and frees it if it was removed meanwhile; 0: none */
+	_Atomic bool unwanted; /* is being removed, for the keeper that holds it, which reads it without the lock */
+	uint64_t lingers;  /* bytes of it that are removed, and not free for as long as it is held */
 	enum kept_state state;
 	enum iotr_stream stream;
 	unsigned int number;
@@ -139,6 +141,7 @@ struct storage {
 	uint64_t used;	      /* by counted traces */
 	uint64_t wanted;      /* bytes that the keepers are to free below max_use, for a thread that waits for them */
 	uint64_t in_flight;   /* by traces on the device of log_dir: sum of their `in_flight` */
+	uint64_t lingering;   /* bytes there of removed segments that keepers have open: sum of their `lingers` */
 	uint64_t credit; /* bytes removed for keep_free that may be used again */
 	struct visit_list visits;
 	struct keeper keepers[KEEPERS_MAX];

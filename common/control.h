@@ -294,6 +294,7 @@ struct iotr_control {
 	struct iotr_loop_device loop;
 	struct iotr_xfs xfs;
 	struct iotr_changes changes;
+	__u64 bio_ends_version;	   /* of the modules when bio_ends, btrfs, loop and xfs were found; 0: they were not */
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */

@@ -21,6 +21,16 @@ static void add_maps(const struct probes *probes, const struct bpf_object *objec
 			bequest_add(parcel, INHERIT_MAPS, bpf_map__name(map), bpf_map__fd(map));
 }
 
+static void add_rings(const struct probes *probes, struct bequest_parcel *parcel)
+{
+	char name[BEQUEST_NAME_MAX];
+
+	for (size_t i = 0; i < probes->ring_count; i++) {
+		inherit_ring_name(name, i);
+		bequest_add(parcel, INHERIT_MAPS, name, probes->rings[i]);
+	}
+}
+
 static void add_programs(const struct probes *probes, enum object which, struct bequest_parcel *parcel)
 {
 	struct bpf_program *program;
@@ -48,6 +58,7 @@ static int leave(const struct probes *probes)
 		return -ENOMEM;
 	inherit_key(probes, key);
 	bequest_begin(parcel, key, -1);
+	add_rings(probes, parcel);
 	for (enum object which = 0; which < OBJECT_COUNT; which++)
 		if (probes->objects[which]) {
 			add_maps(probes, probes->objects[which], parcel);

@@ -256,13 +256,13 @@ int bequest_find(const struct bequest *bequest, uint32_t owner, const char *name
 	return i < 0 ? -1 : bequest->fds[i];
 }
 
-int bequest_each(const struct bequest *bequest, uint32_t owner, int (*call)(int fd))
+int bequest_each(const struct bequest *bequest, uint32_t owner, int (*call)(const char *name, int fd))
 {
 	int r = 0;
 
 	for (size_t i = 0; i < bequest->count && r >= 0; i++)
 		if (bequest->entries[i].owner == owner && bequest->fds[i] >= 0)
-			r = call(bequest->fds[i]);
+			r = call(bequest->entries[i].name, bequest->fds[i]);
 	return r < 0 ? r : 0;
 }
 

@@ -59,7 +59,7 @@ int bequest_take(struct bequest *bequest, uint32_t owner, const char *name);
 int bequest_find(const struct bequest *bequest, uint32_t owner, const char *name);
 
 /* All of that owner that were not taken, which stay where they are, until a call returns a negative number: that one, or 0. */
-int bequest_each(const struct bequest *bequest, uint32_t owner, int (*call)(int fd));
+int bequest_each(const struct bequest *bequest, uint32_t owner, int (*call)(const char *name, int fd));
 
 /* Takes all that were not taken: an array for the caller to free, and their number. NULL: no memory. */
 int *bequest_take_all(struct bequest *bequest, size_t *count);

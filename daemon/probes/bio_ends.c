@@ -124,7 +124,8 @@ static void group_tell(const struct btf *kernel, const struct group *group, stru
 		__atomic_store_n(member_told(page, &group->members[i]), offsets[i], __ATOMIC_SEQ_CST);
 }
 
-uint64_t bio_ends_version(void)
+/* Never 0, which is that of a page that has nothing yet. */
+static uint64_t modules_version(void)
 {
 	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs", "/sys/module/loop" };
 	uint64_t version = 0;
@@ -132,12 +133,17 @@ uint64_t bio_ends_version(void)
 
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		version = iotr_mix(version, stat(modules[i], &about) < 0 ? 0 : about.st_ino);
-	return version;
+	return version ?: 1;
 }
 
-uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page)
+bool bio_ends_known(const struct iotr_control *page)
 {
-	uint64_t version = bio_ends_version(), ends[IOTR_BIO_ENDS] = { 0 };
+	return page->bio_ends_version == modules_version();
+}
+
+void bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page)
+{
+	uint64_t version = modules_version(), ends[IOTR_BIO_ENDS] = { 0 };
 
 	symbols_find(kallsyms, symbols, IOTR_BIO_ENDS, ends);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -147,5 +153,5 @@ uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_contr
 	/* The addresses are set last, so that running programs never see one before the offsets of the members. */
 	for (size_t i = 0; i < IOTR_BIO_ENDS; i++)
 		__atomic_store_n(&page->bio_ends[i], ends[i], __ATOMIC_SEQ_CST);
-	return version;
+	__atomic_store_n(&page->bio_ends_version, version, __ATOMIC_SEQ_CST);
 }

@@ -3,16 +3,18 @@
 #pragma once
 
 #include <bpf/btf.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "control.h"
 
 /*
  * Fills page->bio_ends from the kernel's symbols, see symbols.h (0 for what is not there), and page->btrfs, page->loop and page->xfs from BTF.
- * Returns a version to compare with bio_ends_version(): btrfs, XFS and loop are mostly modules, loaded when the first one is
- * used, after which this is to be done again.
+ * It takes tens of milliseconds.
  */
-uint64_t bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page);
+void bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page);
 
-/* What bio_ends_find() would return now: made of the inode numbers of the modules' folders in sysfs. */
-uint64_t bio_ends_version(void);
+/*
+ * Whether the page has what bio_ends_find() would find now: btrfs, XFS and loop are mostly modules, loaded when the first one
+ * is used, after which this is to be done again. That is seen by the inode numbers of the modules' folders in sysfs.
+ */
+bool bio_ends_known(const struct iotr_control *page);

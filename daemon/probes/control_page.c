@@ -423,8 +423,8 @@ void control_page_modules(struct probes *probes)
 {
 	struct kernel *kernel = &probes->kernel;
 
-	if (!probes->bio_ends_found || bio_ends_version() == probes->bio_ends_version || kernel_use(kernel) < 0)
+	if (!probes->bio_ends_found || bio_ends_known(probes_page(probes)) || kernel_use(kernel) < 0)
 		return;
-	probes->bio_ends_version = bio_ends_find(kernel->btf, probes->symbols, probes_page(probes));
+	bio_ends_find(kernel->btf, probes->symbols, probes_page(probes));
 	kernel_leave(kernel);
 }

@@ -52,18 +52,37 @@ static int table_add(struct probes *probes, size_t which, enum bpf_map_type type
 	return bpf_map_update_elem(bpf_map__fd(outer), &zero, &table, BPF_ANY) < 0 ? -errno : 0;
 }
 
-void dirtied_end(struct probes *probes)
+/*
+ * For each the kernel waits until no program can see it, so nothing is done where it is known that there are none. Without a page
+ * the daemon could not begin, and has made none.
+ */
+static void tables_remove(struct probes *probes)
 {
 	uint32_t zero = 0;
 
+	if (!probes->page || !probes->page->dirtied_mask)
+		return;
 	for (size_t i = 0; i < DIRTIED_TABLES; i++) {
 		struct bpf_map *outer = map_find(probes, maps[i]);
 
-		if (outer && probes->dirtied[i] >= 0)
+		if (outer)
 			bpf_map_delete_elem(bpf_map__fd(outer), &zero);
+	}
+	probes->page->dirtied_mask = 0;
+}
+
+void dirtied_end(struct probes *probes)
+{
+	tables_remove(probes);
+	for (size_t i = 0; i < DIRTIED_TABLES; i++) {
 		closep(&probes->dirtied[i]);
 		probes->dirtied[i] = -1;
 	}
+}
+
+void dirtied_tidy(struct probes *probes)
+{
+	tables_remove(probes);
 }
 
 /* The number of the last one is of a table that has gone. */

@@ -12,3 +12,6 @@ void dirtied_begin(struct probes *probes);
 
 /* Gives them back, after the programs were detached. */
 void dirtied_end(struct probes *probes);
+
+/* Gives back those of the last daemon, if it was killed. Before the first tables are made, by the thread that loads the programs. */
+void dirtied_tidy(struct probes *probes);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/inherit.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -19,6 +22,38 @@ void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX])
 		 probes_level_name(probes->level), probes->kernel.typed_reads, probes->kernel.preempts);
 }
 
+/* What the control page has of the kernel, which is the same one: to find it anew takes longer than all else of a start. */
+static const struct {
+	size_t offset, size;
+} found[] = {
+#define FOUND(member) { offsetof(struct iotr_control, member), sizeof(((struct iotr_control *)0)->member) }
+	FOUND(bio_ends), FOUND(btrfs), FOUND(loop), FOUND(xfs), FOUND(changes), FOUND(bio_ends_version),
+	FOUND(dirtied_mask), /* see dirtied_tidy() */
+};
+
+static int page_empty(int map)
+{
+	size_t granule = (size_t)sysconf(_SC_PAGESIZE), size = (sizeof(struct iotr_control) + granule - 1) / granule * granule;
+	char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	_cleanup_free_ char *before = malloc(sizeof(struct iotr_control));
+
+	if (page != MAP_FAILED && before) {
+		memcpy(before, page, sizeof(struct iotr_control));
+		memset(page, 0, size);
+		for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+			memcpy(page + found[i].offset, before + found[i].offset, found[i].size);
+	}
+	if (page == MAP_FAILED)
+		return -errno;
+	munmap(page, size);
+	return before ? 0 : -ENOMEM;
+}
+
+static int empty(const char *name, int map)
+{
+	return strcmp(name, "control") ? map_empty(map) : page_empty(map);
+}
+
 /*
  * Hooks that cannot be had are attached for some more seconds, or nobody knows: their programs use the maps, and would see what
  * the new ones see, so nothing is inherited then.
@@ -27,7 +62,7 @@ static int prepare(struct probes *probes, int hooks)
 {
 	int r = hooks < 0 ? 0 : leave_behind_claim(hooks, &probes->left_hooks, &probes->left_hook_count);
 
-	return r < 0 ? r : bequest_each(probes->bequest, INHERIT_MAPS, map_empty);
+	return r < 0 ? r : bequest_each(probes->bequest, INHERIT_MAPS, empty);
 }
 
 void inherit_begin(struct probes *probes, int bequest, int hooks)
@@ -54,6 +89,35 @@ int inherit_map(const struct probes *probes, const char *name)
 	return probes->bequest ? bequest_find(probes->bequest, INHERIT_MAPS, name) : -1;
 }
 
+void inherit_ring_name(char name[BEQUEST_NAME_MAX], size_t ring)
+{
+	snprintf(name, BEQUEST_NAME_MAX, "row_ring/%zu", ring);
+}
+
+static bool ring_fits(int ring, uint32_t bytes)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return ring >= 0 && bpf_obj_get_info_by_fd(ring, &info, &size) == 0 && info.max_entries == bytes;
+}
+
+bool inherit_rings(const struct probes *probes, int *rings, size_t count, uint32_t bytes)
+{
+	char name[BEQUEST_NAME_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		inherit_ring_name(name, i);
+		if (!ring_fits(inherit_map(probes, name), bytes))
+			return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		inherit_ring_name(name, i);
+		rings[i] = bequest_take(probes->bequest, INHERIT_MAPS, name);
+	}
+	return true;
+}
+
 /* Maps that a loaded object has are those that this object has had, too: a name is of one map. */
 static bool maps_there(const struct probes *probes, const struct bpf_object *object)
 {
@@ -65,6 +129,22 @@ static bool maps_there(const struct probes *probes, const struct bpf_object *obj
 	return true;
 }
 
+static int one_found(const char *name, int fd)
+{
+	(void)name, (void)fd;
+	return -EEXIST;
+}
+
+bool inherit_any(const struct probes *probes, enum object which)
+{
+	return probes->bequest && bequest_each(probes->bequest, which, one_found) < 0;
+}
+
+bool inherit_has(const struct probes *probes, enum object which, const struct bpf_program *program)
+{
+	return bequest_find(probes->bequest, which, bpf_program__name(program)) >= 0;
+}
+
 static size_t programs_there(const struct probes *probes, enum object which, const struct bpf_object *object)
 {
 	struct bpf_program *program;
@@ -73,7 +153,7 @@ static size_t programs_there(const struct probes *probes, enum object which, con
 	bpf_object__for_each_program(program, object) {
 		if (!bpf_program__autoload(program))
 			continue;
-		if (bequest_find(probes->bequest, which, bpf_program__name(program)) < 0)
+		if (!inherit_has(probes, which, program))
 			return SIZE_MAX;
 		count++;
 	}

@@ -47,7 +47,7 @@ static void *load(void *userdata)
 	       (which = next_object(probes, atomic_load(&loading->hurry))) < OBJECT_COUNT) {
 		object_settle(probes, which);
 		eventfd_write(probes->notice, 1);
-		if (which == OBJECT_VFS)
+		if (which == OBJECT_VFS && !probes->page->changes.rcu_state)
 			changes_find(probes->symbols, probes->page); /* rows are the same without it, and nobody waits for it */
 	}
 	if (!atomic_load(&loading->cancel)) {

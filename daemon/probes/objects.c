@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "probes/bio_ends.h"
+#include "probes/dirtied.h"
 #include "probes/functions.h"
 #include "probes/inherit.h"
 #include "probes/program.h"
@@ -180,12 +181,15 @@ static int shared_sizes(struct bpf_object *object)
 	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
 }
 
+/* To find out for which hooks the kernel has what a program needs takes a walk over all of its types for each. */
 static void programs_choose(const struct probes *probes, enum object which, struct bpf_object *object)
 {
+	bool chosen = which < OBJECT_COUNT && inherit_any(probes, which);
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, object)
-		bpf_program__set_autoload(program, program_wanted(probes, which, program));
+		bpf_program__set_autoload(program, chosen ? inherit_has(probes, which, program) :
+							    program_wanted(probes, which, program));
 }
 
 static int constants_set(const struct probes *probes, struct bpf_object *object)
@@ -370,11 +374,14 @@ void object_settle(struct probes *probes, enum object which)
 	bool functions = probes->level == PROBES_FUNCTION;
 
 	if ((which == OBJECT_BLOCK || which == OBJECT_CACHE) && !probes->bio_ends_found) {
-		probes->bio_ends_version = bio_ends_find(probes->kernel.btf, probes->symbols, probes->page);
+		if (!bio_ends_known(probes->page)) /* by the daemon before */
+			bio_ends_find(probes->kernel.btf, probes->symbols, probes->page);
 		atomic_store(&probes->bio_ends_found, true);
 	}
 	if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))
 		load_and_plug(probes, which);
+	if (which == OBJECT_DIRTIED)
+		dirtied_tidy(probes);
 	if (which == OBJECT_INODES && functions)
 		make_functions(probes);
 	if (which == OBJECT_FUNCTIONS && functions)

@@ -53,6 +53,8 @@ static int rings_create(struct probes *probes, uint32_t bytes)
 	if (probes->ring_count > RINGS_MAX)
 		probes->ring_count = RINGS_MAX;
 	bytes = bytes ?: usual_ring_size(probes->ring_count);
+	if (inherit_rings(probes, probes->rings, probes->ring_count, bytes))
+		return 0;
 	for (uint32_t i = 0; i < probes->ring_count; i++) {
 		probes->rings[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "row_ring", 0, 0, bytes, NULL);
 		if (probes->rings[i] < 0)

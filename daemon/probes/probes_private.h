@@ -67,8 +67,7 @@ struct probes {
 	size_t failure_count;
 	struct own own[IOTR_OWN];
 	int symbols; /* as in struct probes_config */
-	uint64_t bio_ends_version; /* bio_ends_version() when the page's bio_ends were found */
-	_Atomic bool bio_ends_found; /* they were, by the thread that loads what needs them */
+	_Atomic bool bio_ends_found; /* the page's are, by the thread that loads what needs them */
 	struct iotr_control *page;
 	uint64_t *known;
 	int dirtied[DIRTIED_TABLES]; /* descriptors of the tables of dirtied.h; -1: they are not there */

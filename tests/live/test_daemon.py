@@ -98,6 +98,18 @@ def options(world):
         check(done.returncode != 0 and done.stderr.strip(), args, done)
 
 
+@test(host_only=True)
+def powerless(world):
+    """One that may not make maps says so, and ends."""
+    folder = world.path('powerless')
+    folders = [part for name in ('runtime', 'log', 'state')
+               for part in ('--%s-dir' % name, os.path.join(folder, name))]
+    os.mkdir(folder)
+    done = subprocess.run(['setpriv', '--bounding-set', '-bpf,-sys_admin', world.daemon_program, *folders],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    check(done.returncode > 0 and 'BPF maps' in done.stderr, done)
+
+
 def targets(daemon):
     """The targets of its descriptors."""
     folder, found = '/proc/%d/fd' % daemon.process.pid, []

@@ -63,10 +63,11 @@ static int filled_queue(void)
 	return queue;
 }
 
-static int close_counted(int fd)
+static int close_counted(const char *name, int fd)
 {
 	eventfd_t value = 0;
 
+	ck_assert_int_eq(strncmp(name, "name ", 5), 0);
 	eventfd_read(fd, &value);
 	return value == 5 ? -EIO : 0;
 }

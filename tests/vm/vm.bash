@@ -83,8 +83,9 @@ make_payload() { # TREE FILE
 vm_icount=
 
 # What a CPU has to be quick or safe, and an emulated one pays for: the kernel copies and clears memory byte by byte
-# where that is said to be fast, walks one more level of page tables, and switches SMAP off and on whenever it accesses the memory of a program.
-readonly slow_features=-erms,-fsrm,-la57,-smap,-smep,-umip
+# where that is said to be fast, walks one more level of page tables, switches SMAP off and on whenever it accesses the memory of a program,
+# and saves registers of AVX whenever it changes tasks.
+readonly slow_features=-erms,-fsrm,-la57,-smap,-smep,-umip,-avx,-xsave
 
 # Emulation unless asked otherwise: within a virtual machine /dev/kvm may be there and yet boot nothing. One thread
 # emulates both CPUs: with a thread for each, a CPU may go on seeing the breakpoint through which the kernel switches a

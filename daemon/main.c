@@ -14,6 +14,7 @@
 #include "config/config_dump.h"
 #include "log.h"
 #include "manager.h"
+#include "metrics/metrics_listen.h"
 #include "protocol.h"
 #include "selftest/selftest.h"
 #include "snapshot/snapshot.h"
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
 		return selftest_main(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], SNAPSHOT_HELPER))
 		return snapshot_helper();
+	if (argc == 2 && !strcmp(argv[1], METRICS_LISTEN_OPTION))
+		return metrics_listen_main();
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
 		take_option(&chosen, option);
 	if (look_at_config == config_check && optind + 1 == argc)

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "metrics/metrics_file.h"
 #include "metrics/metrics_http.h"
+#include "metrics/metrics_listen.h"
 #include "metrics/metrics_text.h"
 
 struct metrics {
@@ -54,6 +55,13 @@ void metrics_free(struct metrics *metrics)
 
 /* ---- the listener ---- */
 
+static const char *listen_reason(int error)
+{
+	return error == EAFNOSUPPORT ? "the service may not by itself, and iotracer-listen.socket, which has it done, is not there" :
+	       error == ECONNRESET   ? "iotracer-listen@.service, which has to do it, has failed" :
+				       strerror(error);
+}
+
 static void set_listener(struct metrics *metrics)
 {
 	const struct sockaddr_in *address = &metrics->config.listen;
@@ -62,11 +70,13 @@ static void set_listener(struct metrics *metrics)
 	metrics_http_free(TAKE(metrics->http));
 	if (!address->sin_port)
 		return;
-	r = metrics_http_new(metrics->event, address, make, metrics, &metrics->http);
+	r = metrics_listen(address);
+	if (r >= 0)
+		r = metrics_http_new(metrics->event, r, make, metrics, &metrics->http);
 	if (r < 0)
 		log_message(ABOUT(METRICS_FAILED, .error = -r),
 			    "metrics: cannot listen on %s:%u: %s", inet_ntoa(address->sin_addr), ntohs(address->sin_port),
-			    strerror(-r));
+			    listen_reason(-r));
 	else
 		log_info("metrics: listening on http://%s:%u/metrics", inet_ntoa(address->sin_addr),
 			 ntohs(address->sin_port));

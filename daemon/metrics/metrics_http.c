@@ -2,20 +2,15 @@
 #include "metrics/metrics_http.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "log.h"
 
-#define BACKLOG		 16
 #define MEMORY		 16384 /* bytes of a connection; a request that needs more is refused */
 #define RUNS_MAX	 16
 #define FULL_USEC	 500000
@@ -140,42 +135,6 @@ static void on_log(void *userdata, const char *format, va_list arguments)
 
 /* ---- life ---- */
 
-/*
- * Enters the machine's network, where they are who ask: the service has one of its own. Returns a descriptor of the one that
- * the thread comes from; -1: there is no other, or it cannot be entered.
- */
-static int enter_network(void)
-{
-	_cleanup_close_ int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	_cleanup_close_ int machine = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
-
-	return own >= 0 && machine >= 0 && setns(machine, CLONE_NEWNET) == 0 ? take_fd(&own) : -1;
-}
-
-/* A socket stays in the network in which it was made. */
-static int make_socket(void)
-{
-	_cleanup_close_ int own = enter_network();
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (own >= 0 && setns(own, CLONE_NEWNET) < 0)
-		log_warning("cannot leave the machine's network: %s", strerror(errno));
-	return fd;
-}
-
-static int open_socket(const struct sockaddr_in *address)
-{
-	_cleanup_close_ int fd = make_socket();
-	const int yes = 1;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 || listen(fd, BACKLOG) < 0)
-		return -errno;
-	return take_fd(&fd);
-}
-
 static int watch(struct metrics_http *http, sd_event *event)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -191,17 +150,14 @@ static int watch(struct metrics_http *http, sd_event *event)
 
 DEFINE_CLEANUP(struct metrics_http *, metrics_http_free);
 
-int metrics_http_new(sd_event *event, const struct sockaddr_in *address, metrics_maker make, void *userdata,
-		     struct metrics_http **ret)
+int metrics_http_new(sd_event *event, int socket, metrics_maker make, void *userdata, struct metrics_http **ret)
 {
 	_cleanup_(metrics_http_freep) struct metrics_http *http = calloc(1, sizeof(*http));
-	_cleanup_close_ int fd = open_socket(address);
+	_cleanup_close_ int fd = socket;
 	int r;
 
 	if (!http)
 		return -ENOMEM;
-	if (fd < 0)
-		return fd;
 	http->make = make;
 	http->userdata = userdata;
 	http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, http,

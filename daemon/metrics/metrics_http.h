@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <netinet/in.h>
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
@@ -16,7 +15,6 @@ struct metrics_http;
 /* Makes the text that is answered, which malloc() has made; NULL: there is none now. */
 typedef char *(*metrics_maker)(size_t *length, void *userdata);
 
-/* Negative errno: nothing listens. */
-int metrics_http_new(sd_event *event, const struct sockaddr_in *address, metrics_maker make, void *userdata,
-		     struct metrics_http **ret);
+/* Takes over a socket that listens; negative errno: it is closed. */
+int metrics_http_new(sd_event *event, int socket, metrics_maker make, void *userdata, struct metrics_http **ret);
 void metrics_http_free(struct metrics_http *http); /* takes NULL */

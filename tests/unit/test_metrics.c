@@ -13,9 +13,11 @@
 #include "cleanup.h"
 #include "config/config_parse.h"
 #include "metrics/metrics_http.h"
+#include "metrics/metrics_listen.h"
 #include "metrics/metrics_text.h"
 #include "pipeline/clocks.h"
 #include "rig.h"
+#include "stand_outside.h"
 #include "suite.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -223,6 +225,53 @@ START_TEST(answers)
 }
 END_TEST
 
+START_TEST(listens_outside)
+{
+	pid_t outside;
+
+	begin();
+	outside = stand_outside(rig.folder.path, "listen", metrics_listen_main);
+	choose_port();
+	metrics_set(metrics, &config);
+	ck_assert_int_eq(stood_outside(outside), 0); /* it has opened the socket, and is gone */
+	ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
+	end();
+}
+END_TEST
+
+static int break_down(void)
+{
+	return 1;
+}
+
+/* Nothing listens then, and the daemon does not open what its unit keeps it from. */
+START_TEST(bears_a_process_that_fails)
+{
+	pid_t outside;
+
+	begin();
+	outside = stand_outside(rig.folder.path, "listen", break_down);
+	choose_port();
+	ck_assert_int_eq(metrics_listen(&config.listen), -ECONNRESET);
+	stood_outside(outside);
+	end();
+}
+END_TEST
+
+START_TEST(opens_for_this_machine_alone)
+{
+	pid_t outside;
+
+	begin();
+	outside = stand_outside(rig.folder.path, "listen", metrics_listen_main);
+	choose_port();
+	config.listen.sin_addr.s_addr = htonl(INADDR_ANY);
+	ck_assert_int_eq(metrics_listen(&config.listen), -EADDRNOTAVAIL);
+	ck_assert_int_eq(stood_outside(outside), 0);
+	end();
+}
+END_TEST
+
 /* Those who take all connections keep others waiting; when they are cut off together, the others are served. */
 START_TEST(serves_after_all_were_taken)
 {
@@ -394,6 +443,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, tells_what_sessions_do);
 	tcase_add_test(tests, is_bounded);
 	tcase_add_test(tests, answers);
+	tcase_add_test(tests, listens_outside);
+	tcase_add_test(tests, bears_a_process_that_fails);
+	tcase_add_test(tests, opens_for_this_machine_alone);
 	tcase_add_test(tests, serves_after_all_were_taken);
 	tcase_add_test(tests, cuts_off_who_stalls);
 	tcase_add_test(tests, refuses_what_is_no_request);

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 	struct manager *manager = NULL;
 	int option, r;
 
-	if (argc == 3 && !strcmp(argv[1], SELFTEST_OPTION))
+	if ((argc == 2 || argc == 3) && !strcmp(argv[1], SELFTEST_OPTION))
 		return selftest_main(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], SNAPSHOT_HELPER))
 		return snapshot_helper();

@@ -4,10 +4,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static void say(const struct selftest_note *note)
+{
+	if (write(STDOUT_FILENO, note, sizeof(*note)) < 0)
+		_exit(EXIT_FAILURE); /* the reader has gone */
+}
+
 void selftest_note(enum iotr_stream stream, unsigned int operation, bool done, bool sure)
 {
-	struct selftest_note note = { stream, operation, sure };
+	if (done)
+		say(&(struct selftest_note){ stream, operation, sure });
+}
 
-	if (done && write(STDOUT_FILENO, &note, sizeof(note)) < 0)
-		_exit(EXIT_FAILURE); /* the reader has gone */
+void selftest_note_itself(enum selftest_itself what)
+{
+	say(&(struct selftest_note){ SELFTEST_ITSELF, what, true });
 }

@@ -8,9 +8,16 @@
 #include "events.h"
 
 struct selftest_note {
-	uint8_t stream;
+	uint8_t stream;	   /* SELFTEST_ITSELF: the operation is an enum selftest_itself */
 	uint8_t operation;
 	uint8_t sure; /* what was done is such an operation on every machine */
+};
+
+enum { SELFTEST_ITSELF = IOTR_STREAM_COUNT };
+
+enum selftest_itself {
+	SELFTEST_REFUSED, /* something was refused by how the process is confined, and so was not tried */
+	SELFTEST_ENDED,	  /* all of it was done */
 };
 
 /*
@@ -18,3 +25,6 @@ struct selftest_note {
  * process if nobody reads any more.
  */
 void selftest_note(enum iotr_stream stream, unsigned int operation, bool done, bool sure);
+
+/* The same, about the process itself. */
+void selftest_note_itself(enum selftest_itself what);

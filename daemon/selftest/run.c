@@ -2,24 +2,21 @@
 #include "selftest/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "cleanup.h"
 #include "pipeline/router.h"
 #include "probes/control_page.h"
+#include "selftest/process.h"
 #include "selftest/selftest.h"
 
 #define FOLDER	    "self-test" /* below the state folder */
+#define START_US    10000000 /* after which a process that systemd has to start is no longer waited for */
 #define LATEST_US   (SELFTEST_SECONDS * 1000000ULL + 500000) /* after which it is ended by force */
 #define LINGER_US   50000 /* after its process has ended, for operations that end later */
 #define NOTES_MAX   1024
@@ -30,11 +27,12 @@ struct selftest {
 	void *userdata;
 	unsigned int slots[SELFTEST_SLOTS]; /* for what its process does, and for what its user does */
 	bool reserved;
-	pid_t pid;	      /* 0: none is running */
-	int pidfd, go, notes; /* -1: closed */
-	bool cut_short;
+	struct selftest_process process;
+	bool complete; /* its process has done all that it had to */
+	bool refused;  /* or was refused some of it */
+	const char *trouble; /* what else kept it from that; NULL: nothing that is known */
 	char folder[PATH_MAX];
-	sd_event_source *ended, *timer;
+	sd_event_source *met, *ended, *timer;
 	struct router_tally tally;
 	struct {
 		uint8_t tried, sure;
@@ -68,74 +66,18 @@ static int folder_create(struct selftest *selftest, struct engine_error *error)
 	return engine_fail(error, -errno, "", NULL);
 }
 
-/* ---- the process ---- */
-
-static int spawn(struct selftest *selftest, int in, int out)
-{
-	char *const arguments[] = { (char *)"iotracerd", (char *)SELFTEST_OPTION, selftest->folder, NULL };
-	char *const environment[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int r;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	r = posix_spawn(&selftest->pid, "/proc/self/exe", &actions, &attributes, arguments, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	if (r)
-		selftest->pid = 0;
-	return -r;
-}
-
-static int process_start(struct selftest *selftest, struct engine_error *error)
-{
-	_cleanup_close_ int in = -1, out = -1;
-	int ends[2], r;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return engine_fail(error, -errno, "", "no pipe");
-	in = ends[0];
-	selftest->go = ends[1];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return engine_fail(error, -errno, "", "no pipe");
-	selftest->notes = ends[0];
-	out = ends[1];
-	r = spawn(selftest, in, out);
-	if (r >= 0) {
-		selftest->pidfd = (int)syscall(SYS_pidfd_open, selftest->pid, 0);
-		r = selftest->pidfd < 0 ? -errno : 0;
-	}
-	if (r < 0) {
-		snprintf(error->message, sizeof(error->message), "cannot start its process: %s", strerror(-r));
-		return engine_fail(error, r, "", NULL);
-	}
-	return 0;
-}
-
-/* Kills the process if it is still running. */
-static void process_end(struct selftest *selftest)
-{
-	if (!selftest->pid)
-		return;
-	kill(selftest->pid, SIGKILL);
-	while (waitpid(selftest->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	selftest->pid = 0;
-}
+/* ---- what the process notes ---- */
 
 static void notes_read(struct selftest *selftest)
 {
 	struct selftest_note notes[NOTES_MAX];
-	ssize_t size = read(selftest->notes, notes, sizeof(notes));
+	ssize_t size = read(selftest->process.notes, notes, sizeof(notes));
 
 	for (ssize_t i = 0; i < size / (ssize_t)sizeof(notes[0]); i++) {
+		if (notes[i].stream == SELFTEST_ITSELF) {
+			selftest->complete |= notes[i].operation == SELFTEST_ENDED;
+			selftest->refused |= notes[i].operation == SELFTEST_REFUSED;
+		}
 		if (notes[i].stream >= IOTR_STREAM_COUNT || notes[i].operation >= IOTR_OPERATIONS_MAX)
 			continue;
 		selftest->noted[notes[i].stream][notes[i].operation].tried = true;
@@ -147,7 +89,7 @@ static void notes_read(struct selftest *selftest)
 
 static int record(struct selftest *selftest)
 {
-	uint32_t pid = selftest->pid, uid = getuid();
+	uint32_t pid = selftest->process.pid, uid = selftest->process.uid;
 	const struct iotr_session_spec wanted[SELFTEST_SLOTS] = {
 		{ .streams = (1U << IOTR_STREAM_COUNT) - 1, .pids = &pid, .pid_count = 1 },
 		{ .streams = 1U << IOTR_DROP, .uids = &uid, .uid_count = 1 },
@@ -182,20 +124,18 @@ static void record_end(struct selftest *selftest)
 
 static void selftest_free(struct selftest *selftest)
 {
+	sd_event_source_disable_unref(selftest->met);
 	sd_event_source_disable_unref(selftest->ended);
 	sd_event_source_disable_unref(selftest->timer);
-	process_end(selftest);
+	selftest_process_end(&selftest->process);
 	record_end(selftest);
 	folder_remove(selftest->folder);
-	closep(&selftest->pidfd);
-	closep(&selftest->go);
-	closep(&selftest->notes);
 	free(selftest);
 }
 
 static void finish(struct selftest *selftest)
 {
-	process_end(selftest);
+	selftest_process_stop(&selftest->process);
 	record_end(selftest);
 	notes_read(selftest);
 	selftest->handler(selftest, selftest->userdata);
@@ -207,7 +147,8 @@ static int on_timer(sd_event_source *source, uint64_t now, void *userdata)
 	struct selftest *selftest = userdata;
 
 	(void)source, (void)now;
-	selftest->cut_short |= selftest->pid != 0;
+	if (!selftest->process.pid)
+		selftest->trouble = "systemd has not started iotracer-self-test@.service within ten seconds";
 	finish(selftest);
 	return 0;
 }
@@ -216,28 +157,53 @@ static int on_timer(sd_event_source *source, uint64_t now, void *userdata)
 static int on_ended(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct selftest *selftest = userdata;
-	int status = 0;
 
 	(void)fd, (void)events;
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	if (waitpid(selftest->pid, &status, 0) == selftest->pid)
-		selftest->pid = 0;
-	selftest->cut_short = status != 0;
 	sd_event_source_set_time_relative(selftest->timer, LINGER_US);
 	return 0;
 }
 
-static int watch(struct selftest *selftest)
+/* The process is there, and waits. */
+static int go(struct selftest *selftest)
 {
-	sd_event *event = selftest->config.event;
-	int r = sd_event_add_io(event, &selftest->ended, selftest->pidfd, EPOLLIN, on_ended, selftest);
+	int r = record(selftest);
 
 	if (r >= 0)
-		r = sd_event_add_time_relative(event, &selftest->timer, CLOCK_MONOTONIC, LATEST_US, 1000,
-					       on_timer, selftest);
-	if (r >= 0 && write(selftest->go, "", 1) != 1)
+		r = sd_event_add_io(selftest->config.event, &selftest->ended, selftest->process.pidfd, EPOLLIN, on_ended,
+				    selftest);
+	if (r >= 0)
+		r = sd_event_source_set_time_relative(selftest->timer, LATEST_US);
+	if (r >= 0 && write(selftest->process.go, "", 1) != 1)
 		r = -errno;
 	return r;
+}
+
+static int on_met(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct selftest *selftest = userdata;
+	int r;
+
+	(void)fd, (void)events;
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	r = selftest_process_meet(&selftest->process);
+	if (r < 0)
+		selftest->trouble = "iotracer-self-test@.service, which its process is of, has failed";
+	else if (go(selftest) < 0)
+		selftest->trouble = "its rows cannot be recorded";
+	if (selftest->trouble)
+		finish(selftest);
+	return 0;
+}
+
+static int process_start(struct selftest *selftest, struct engine_error *error)
+{
+	int r = selftest_process_start(&selftest->process, selftest->folder);
+
+	if (r >= 0)
+		return 0;
+	snprintf(error->message, sizeof(error->message), "cannot start its process: %s", strerror(-r));
+	return engine_fail(error, r, "", NULL);
 }
 
 static int begin(struct selftest *selftest, struct engine_error *error)
@@ -254,9 +220,11 @@ static int begin(struct selftest *selftest, struct engine_error *error)
 		r = process_start(selftest, error);
 	if (r < 0)
 		return r;
-	r = record(selftest);
+	r = sd_event_add_time_relative(config->event, &selftest->timer, CLOCK_MONOTONIC, START_US, 1000, on_timer, selftest);
 	if (r >= 0)
-		r = watch(selftest);
+		r = selftest->process.child ? go(selftest) :
+					      sd_event_add_io(config->event, &selftest->met, selftest->process.outside, EPOLLIN,
+							      on_met, selftest);
 	return r < 0 ? engine_fail(error, r, "", strerror(-r)) : 0;
 }
 
@@ -271,7 +239,7 @@ int selftest_new(const struct selftest_config *config, selftest_handler handler,
 	selftest->config = *config;
 	selftest->handler = handler;
 	selftest->userdata = userdata;
-	selftest->pidfd = selftest->go = selftest->notes = -1;
+	selftest->process = (struct selftest_process)SELFTEST_PROCESS_NONE;
 	r = begin(selftest, error);
 	if (r < 0) {
 		selftest_free(selftest);
@@ -283,7 +251,6 @@ int selftest_new(const struct selftest_config *config, selftest_handler handler,
 
 void selftest_abort(struct selftest *selftest)
 {
-	selftest->cut_short = true;
 	finish(selftest);
 }
 
@@ -302,5 +269,10 @@ enum selftest_verdict selftest_verdict(const struct selftest *selftest, enum iot
 
 const char *selftest_trouble(const struct selftest *selftest)
 {
-	return selftest->cut_short ? "its process did not come to its end" : NULL;
+	if (selftest->trouble)
+		return selftest->trouble;
+	if (!selftest->complete)
+		return "its process did not come to its end";
+	return selftest->refused ? "the daemon's confinement refuses some of it, and iotracer-self-test.socket, which has it done "
+				   "elsewhere, is not there" : NULL;
 }

@@ -95,6 +95,8 @@ void selftest_sockets(void)
 	socklen_t length = sizeof(address);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
 
+	if (listener < 0)
+		selftest_note_itself(SELFTEST_REFUSED);
 	conn(IOTR_CONN_SOCKET_CREATE, listener >= 0);
 	conn(IOTR_CONN_BIND, bind(listener, (struct sockaddr *)&address, length) == 0);
 	conn(IOTR_CONN_LISTEN, listen(listener, 1) == 0);

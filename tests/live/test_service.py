@@ -18,7 +18,7 @@ from lib.world import find_key
 DROP_IN = '/run/systemd/system/iotracerd.service.d'
 CATALOGUES = '/usr/lib/systemd/catalog'
 SOCKET = '/run/iotracer/io.iotracer'  # root:iotracer
-EXPOSURE = 3.5  # that of `systemd-analyze security`, at most
+EXPOSURE = 2.9  # that of `systemd-analyze security`, at most
 
 
 def journal(world, lines):
@@ -314,6 +314,22 @@ def metrics(world):
     with urllib.request.urlopen('http://127.0.0.1:9469/metrics', timeout=60) as answer:
         check(b'\niotracer_rows_total{stream="vfs"} ' in answer.read(), 'what it answers')
     wait_for('the file', lambda: os.path.exists(os.path.join(folder, 'iotracer.prom')))
+
+
+@test
+def self_test(world):
+    """What the daemon's confinement refuses is tried all the same, by a service that is not so confined."""
+    ctl = running(world)
+    told = {one['check']: one for one in ctl.json('doctor', code=(0, 6))['checks']}
+    check(told['self-test']['ok'], told['self-test']['detail'])
+    refused = ('vfs.MOUNT', 'vfs.UMOUNT', 'conn.CONNECT', 'net.SEND')
+    equal({name: told[name].get('test') for name in refused}, dict.fromkeys(refused, 'rows'), 'what the daemon may not do')
+    equal([name for name, one in told.items() if one.get('test') == 'none'], [], 'hooks that gave no row')
+    world.later('systemctl', 'start', 'iotracer-self-test.socket')
+    systemctl(world, 'stop', 'iotracer-self-test.socket')
+    told = {one['check']: one for one in ctl.json('doctor', code=(0, 6))['checks']}
+    check('iotracer-self-test.socket' in told['self-test']['detail'], told['self-test']['detail'])
+    equal({name: told[name].get('test') for name in refused}, dict.fromkeys(refused, 'untried'), 'without that')
 
 
 @test

@@ -12,6 +12,7 @@
 #include "selftest/selftest.h"
 #include "session_spec.h"
 #include "snapshot/snapshot.h"
+#include "stand_outside.h"
 #include "suite.h"
 
 static struct rig rig;
@@ -136,26 +137,69 @@ START_TEST(needs_a_hook)
 }
 END_TEST
 
-/* No row comes of the operations that a self-test does. */
-START_TEST(tries_the_hooks)
+/* The entry of that name in what Doctor answers, which `reply` keeps. */
+static struct json_object *find_check(const char *name, struct json_object **reply)
 {
 	_cleanup_close_ int fd = rig_connect(&rig);
-	_cleanup_json_ struct json_object *reply = rig_call(&rig, fd, CALL("Doctor", "{}"));
 	struct json_object *checks;
-	bool tried = false;
 
-	ck_assert_int_eq(json_pointer_get(reply, "/parameters/checks", &checks), 0);
+	*reply = rig_call(&rig, fd, CALL("Doctor", "{}"));
+	ck_assert_int_eq(json_pointer_get(*reply, "/parameters/checks", &checks), 0);
 	for (size_t i = 0; i < json_object_array_length(checks); i++) {
 		struct json_object *check = json_object_array_get_idx(checks, i);
 
-		if (strcmp(rig_text_at(check, "/check"), "vfs.READ") != 0)
-			continue;
-		ck_assert_str_eq(rig_text_at(check, "/detail"), "fake");
-		ck_assert_str_eq(rig_text_at(check, "/test"), "none");
-		ck_assert_str_eq(rig_text_at(check, "/ok"), "false");
-		tried = true;
+		if (!strcmp(rig_text_at(check, "/check"), name))
+			return check;
 	}
-	ck_assert(tried);
+	ck_abort_msg("no check %s", name);
+}
+
+/* No row comes of the operations that a self-test does. */
+static void expect_silence(void)
+{
+	_cleanup_json_ struct json_object *reply = NULL, *check = json_object_get(find_check("vfs.READ", &reply));
+
+	ck_assert_str_eq(rig_text_at(check, "/detail"), "fake");
+	ck_assert_str_eq(rig_text_at(check, "/test"), "none");
+	ck_assert_str_eq(rig_text_at(check, "/ok"), "false");
+}
+
+START_TEST(tries_the_hooks)
+{
+	expect_silence();
+}
+END_TEST
+
+static int test_itself(void)
+{
+	return selftest_main(NULL);
+}
+
+START_TEST(has_them_tried_outside)
+{
+	pid_t outside = stand_outside(rig.folder.path, SELFTEST_SOCKET, test_itself);
+
+	expect_silence();
+	ck_assert_int_eq(stood_outside(outside), 0);
+}
+END_TEST
+
+static int break_down(void)
+{
+	return 1;
+}
+
+/* It is not tried here then, as the daemon's confinement may refuse what would be taken for hooks without rows. */
+START_TEST(tells_why_they_are_not_tried)
+{
+	pid_t outside = stand_outside(rig.folder.path, SELFTEST_SOCKET, break_down);
+	_cleanup_json_ struct json_object *reply = NULL, *check = json_object_get(find_check("self-test", &reply));
+	_cleanup_json_ struct json_object *again = NULL;
+
+	ck_assert_str_eq(rig_text_at(check, "/ok"), "false");
+	ck_assert_str_eq(rig_text_at(check, "/detail"), "iotracer-self-test@.service, which its process is of, has failed");
+	stood_outside(outside);
+	ck_assert_str_eq(rig_text_at(find_check("self-test", &again), "/ok"), "true"); /* nobody listens there any more */
 }
 END_TEST
 
@@ -506,6 +550,8 @@ static void add(TCase *tests)
 	tcase_add_loop_test(tests, answers, 0, sizeof(calls) / sizeof(calls[0]));
 	tcase_add_test(tests, needs_a_hook);
 	tcase_add_test(tests, tries_the_hooks);
+	tcase_add_test(tests, has_them_tried_outside);
+	tcase_add_test(tests, tells_why_they_are_not_tried);
 	tcase_add_test(tests, rotates);
 	tcase_add_test(tests, serves_others_while_one_waits);
 	tcase_add_test(tests, outlives_who_asked);

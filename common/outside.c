@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 
@@ -106,4 +107,21 @@ int outside_receive(int socket, void *bytes, size_t size, int *fds, size_t count
 	if (sender)
 		*sender = from;
 	return 0;
+}
+
+static int check_peer(int socket)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return -errno;
+	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EPERM;
+}
+
+int outside_take_order(void *bytes, size_t size, int *fds, size_t count)
+{
+	int r = check_peer(STDIN_FILENO);
+
+	return r < 0 ? r : outside_receive(STDIN_FILENO, bytes, size, fds, count, NULL);
 }

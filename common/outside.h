@@ -28,3 +28,9 @@ int outside_send(int socket, const void *bytes, size_t size, const int *fds, siz
  * socket learns that. -ECONNRESET: the other end has gone; -EBADMSG: another packet came, which nothing is left of.
  */
 int outside_receive(int socket, void *bytes, size_t size, int *fds, size_t count, struct ucred *sender);
+
+/*
+ * For the process outside: the same, from its standard input, of what it is to do. -EPERM: neither root nor its own user asks, whom
+ * the mode of the socket should have kept away.
+ */
+int outside_take_order(void *bytes, size_t size, int *fds, size_t count);

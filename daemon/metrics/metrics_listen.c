@@ -72,7 +72,7 @@ static int open_for(const struct sockaddr_in *address)
 int metrics_listen_main(void)
 {
 	struct sockaddr_in address;
-	int r = outside_receive(STDIN_FILENO, &address, sizeof(address), NULL, 0, NULL);
+	int r = outside_take_order(&address, sizeof(address), NULL, 0);
 	_cleanup_close_ int fd = r < 0 ? r : open_for(&address);
 	int error = fd < 0 ? -fd : 0;
 

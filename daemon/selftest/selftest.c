@@ -17,7 +17,7 @@ static bool take_over(void)
 	int fds[SELFTEST_DESCRIPTORS];
 	char byte;
 
-	if (outside_receive(STDIN_FILENO, &byte, sizeof(byte), fds, SELFTEST_DESCRIPTORS, NULL) < 0 ||
+	if (outside_take_order(&byte, sizeof(byte), fds, SELFTEST_DESCRIPTORS) < 0 ||
 	    fchdir(fds[SELFTEST_FOLDER]) < 0 || outside_send(STDIN_FILENO, &byte, sizeof(byte), NULL, 0) < 0)
 		return false;
 	return dup2(fds[SELFTEST_GO], STDIN_FILENO) >= 0 && dup2(fds[SELFTEST_NOTES], STDOUT_FILENO) >= 0;

@@ -64,10 +64,32 @@ START_TEST(connects)
 }
 END_TEST
 
+/* What it is to do is taken from root and from its own user. */
+START_TEST(obeys_the_daemon_alone)
+{
+	const int expected[] = { 0, -EPERM };
+	int ends[2];
+	char byte;
+
+	for (size_t i = 0; i < LENGTH(expected); i++) {
+		if (i && seteuid(65534) < 0)
+			return; /* this user has no other one to ask as */
+		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+		ck_assert_int_eq(seteuid(getuid()), 0);
+		ck_assert_int_eq(dup2(ends[1], STDIN_FILENO), STDIN_FILENO);
+		ck_assert_int_eq(outside_send(ends[0], "x", 1, NULL, 0), 0);
+		ck_assert_int_eq(outside_take_order(&byte, 1, NULL, 0), expected[i]);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, refuses_other_packets);
 	tcase_add_test(tests, connects);
+	tcase_add_test(tests, obeys_the_daemon_alone);
 }
 
 int main(void)

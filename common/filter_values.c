@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "tree.h"
 #include "units.h"
 
 enum {
@@ -75,7 +76,7 @@ int filter_value_device(const char *text, uint32_t *device, char message[FILTER_
 
 	if (*text != '/')
 		return parse_device_number(text, device, message);
-	if (stat(text, &st) < 0)
+	if (tree_stat(text, &st) < 0)
 		return refuse(message, "'%.256s': %s", text, strerror(errno));
 	if (!S_ISBLK(st.st_mode))
 		return refuse(message, "'%.256s' is not a block device", text);

@@ -7,13 +7,14 @@
 #include <sys/sysmacros.h>
 
 #include "pseudo_fs.def"
+#include "tree.h"
 
 int mount_list_read(const char *file, struct mount_list *list)
 {
 	*list = (struct mount_list){ mnt_new_table(), mnt_new_iter(MNT_ITER_FORWARD) };
 	if (!list->table || !list->position)
 		return -ENOMEM;
-	return mnt_table_parse_file(list->table, file ?: "/proc/self/mountinfo");
+	return mnt_table_parse_file(list->table, file ?: tree_mounts());
 }
 
 bool mount_list_next(struct mount_list *list, struct mount_entry *ret)

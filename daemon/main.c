@@ -18,6 +18,7 @@
 #include "protocol.h"
 #include "selftest/selftest.h"
 #include "snapshot/snapshot.h"
+#include "tree.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -136,8 +137,12 @@ int main(int argc, char **argv)
 {
 	struct manager_options chosen = { 0 };
 	struct manager *manager = NULL;
-	int option, r;
+	int option, r = tree_begin();
 
+	if (r < 0) {
+		fprintf(stderr, "iotracerd: the tree of files that users name cannot be had: %s\n", strerror(-r));
+		return EXIT_FAILURE;
+	}
 	if ((argc == 2 || argc == 3) && !strcmp(argv[1], SELFTEST_OPTION))
 		return selftest_main(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], SNAPSHOT_HELPER))

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "tree.h"
 
 #define MODE 0644 /* the exporter runs as another user */
 
@@ -49,28 +50,39 @@ static int write_all(int fd, const char *text, size_t length)
 }
 
 /* The folder may be another user's, who is not to choose what root writes to: the file is a new one. */
-static int write_beside(const struct metrics_file *file)
+static int write_beside(const struct metrics_file *file, int folder, const char *beside)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (unlink(file->beside) < 0 && errno != ENOENT)
+	if (unlinkat(folder, beside, 0) < 0 && errno != ENOENT)
 		return errno;
-	fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+	fd = openat(folder, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
 	if (fd < 0 || fchmod(fd, MODE) < 0)
 		return errno;
 	return write_all(fd, file->text, file->length);
 }
 
+static int write_and_rename(const struct metrics_file *file)
+{
+	const char *beside, *name = strrchr(file->path, '/') + 1;
+	_cleanup_close_ int folder = tree_open_above(file->beside, &beside);
+	int error;
+
+	if (folder < 0)
+		return errno;
+	error = write_beside(file, folder, beside);
+	if (!error && renameat(folder, beside, folder, name) < 0)
+		error = errno;
+	if (error)
+		unlinkat(folder, beside, 0);
+	return error;
+}
+
 static void *work(void *userdata)
 {
 	struct metrics_file *file = userdata;
-	int error = write_beside(file);
 
-	if (!error && rename(file->beside, file->path) < 0)
-		error = errno;
-	if (error)
-		unlink(file->beside);
-	file->error = error;
+	file->error = write_and_rename(file);
 	atomic_store(&file->done, true);
 	disown(file);
 	return NULL;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tree.h"
+
 int folder_open(const struct folder_request *request, char path[PATH_MAX], struct engine_error *error)
 {
 	const struct rights *own = rights_use(request->rights);
@@ -24,7 +26,7 @@ void folder_remove(const char *path, const struct rights *rights)
 {
 	const struct rights *own = rights_use(rights);
 
-	rmdir(path);
+	tree_rmdir(path);
 	rights_use(own);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tree.h"
+
 int names_new(const struct names_config *config, struct names **ret)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -25,7 +27,7 @@ int names_new(const struct names_config *config, struct names **ret)
 	names->room = names->config.names_max + names->config.waiting_max + 1;
 	names->ring = calloc(names->room, sizeof(*names->ring));
 	if (!names->ring || table_init(&names->by_id) < 0 || table_init(&names->by_inode) < 0 ||
-	    mounts_init(&names->mounts, "/proc/self/mountinfo") < 0) {
+	    mounts_init(&names->mounts, tree_mounts()) < 0) {
 		names_free(names);
 		return -ENOMEM;
 	}

@@ -14,6 +14,7 @@
 
 #include "cleanup.h"
 #include "inside.h"
+#include "tree.h"
 
 #define SUFFIX_MAX 1000 /* folders that sessions of one name can begin in one second */
 
@@ -52,12 +53,12 @@ static int fail_create(const struct message *message, const char *path)
 	if (errno != EACCES)
 		return fail_errno(message, path, "cannot be created");
 	while ((slash = strchr(slash + 1, '/'))) {
-		if (faccessat(AT_FDCWD, above, X_OK, AT_EACCESS) < 0)
+		if (!tree_enters(above))
 			break;
 		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
 	}
 	return fail(message, -EACCES, "%s: cannot be created: user %u may not %s %s", path, uid,
-		    faccessat(AT_FDCWD, above, X_OK, AT_EACCESS) < 0 ? "look into" : "write in", above);
+		    tree_enters(above) ? "write in" : "look into", above);
 }
 
 /* 1: the folder is empty, 0: it is not, or a negative errno. */
@@ -98,7 +99,7 @@ static int check(int fd, const char *path, const struct message *message)
 /* Opens the folder. One that was made just now must not be a symbolic link, and gets its final mode. */
 static int open_folder(const char *path, bool made, const struct message *message)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : 0));
+	int fd = tree_open(path, O_RDONLY | O_DIRECTORY | (made ? O_NOFOLLOW : 0));
 
 	if (fd >= 0 && made)
 		inside_claim(fd, INSIDE_FOLDER_MODE);
@@ -114,9 +115,9 @@ static int make(const char *path, const struct output_maker *maker)
 {
 	struct stat status;
 
-	if (maker && lstat(path, &status) < 0 && errno == ENOENT)
+	if (maker && tree_lstat(path, &status) < 0 && errno == ENOENT)
 		maker->makes(path, maker->userdata);
-	return mkdir(path, INSIDE_FOLDER_MODE);
+	return tree_mkdir(path, INSIDE_FOLDER_MODE);
 }
 
 int output_create(const char *path, const struct output_maker *maker, char *text, size_t size)
@@ -145,7 +146,7 @@ static int create_parents(const char *path, const struct message *message)
 		bool made;
 
 		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		made = !mkdir(parent, INSIDE_FOLDER_MODE);
+		made = !tree_mkdir(parent, INSIDE_FOLDER_MODE);
 		if (!made && errno != EEXIST)
 			return fail_create(message, parent);
 		if (made) {

@@ -14,6 +14,7 @@
 #include "cleanup.h"
 #include "probes/filter_maps.h"
 #include "probes/mount_table.h"
+#include "tree.h"
 
 #define TREE_DEPTH  IOTR_CGROUP_LEVELS
 #define NO_CGROUPS                                                                              \
@@ -41,7 +42,7 @@ static int cgroup_number(const char *path, uint64_t *number, struct filter_error
 
 	if (r < 0)
 		return filter_fail(error, r, "cgroups", NO_CGROUPS);
-	if (full_path(mount, path, full, sizeof(full)) < 0 || stat(full, &st) < 0 || stat(mount, &root) < 0)
+	if (full_path(mount, path, full, sizeof(full)) < 0 || tree_stat(full, &st) < 0 || tree_stat(mount, &root) < 0)
 		return filter_fail(error, -EINVAL, "cgroups", "there is no cgroup '%.200s' in %.100s: %s", path,
 				   mount, strerror(errno));
 	if (!S_ISDIR(st.st_mode) || st.st_dev != root.st_dev)
@@ -107,7 +108,7 @@ static int units_set(struct probes *probes, uint64_t bit, const struct iotr_sess
 		r = filter_key_change(probes_map(probes, "accept_unit"), spec->units[i], bit, true);
 	if (r >= 0)
 		r = mount_cgroups(mount, sizeof(mount));
-	fd = r < 0 ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = r < 0 ? -1 : tree_open(mount, O_RDONLY | O_DIRECTORY);
 	if (r >= 0)
 		r = fd < 0 ? -errno : units_find(&units, fd, 0);
 	return r < 0 ? filter_fail(error, r, "units", "the cgroups of units cannot be followed: %s",

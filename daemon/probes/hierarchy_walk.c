@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "mount_list.h"
+#include "tree.h"
 
 #define ROOT_ID 1 /* the first inode number that the kernel gives out */
 
@@ -24,7 +25,7 @@ struct walk {
 /* Opens the root of a mount; another file system may be mounted over it. */
 static int open_root(const char *path, uint64_t *id)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = tree_open(path, O_RDONLY | O_DIRECTORY);
 	struct statfs system;
 	struct stat status;
 

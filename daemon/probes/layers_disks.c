@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "cleanup.h"
 #include "probes/layers_private.h"
+#include "tree.h"
 
 #define MINOR_BITS 20
 #define LOOP_MAJOR 7
@@ -48,6 +50,7 @@ static bool loop_in_memory(const char *disk)
 {
 	char path[96], backing[4096];
 	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_close_ int fd = -1;
 	struct statfs about;
 
 	snprintf(path, sizeof(path), "%s/loop/backing_file", disk);
@@ -55,7 +58,8 @@ static bool loop_in_memory(const char *disk)
 	if (!file || !fgets(backing, sizeof(backing), file))
 		return false;
 	backing[strcspn(backing, "\n")] = '\0';
-	if (statfs(backing, &about) < 0)
+	fd = tree_open(backing, O_PATH);
+	if (fd < 0 || fstatfs(fd, &about) < 0)
 		return false;
 	return about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC;
 }

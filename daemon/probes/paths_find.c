@@ -16,6 +16,7 @@
 #include "control.h"
 #include "path_name.h"
 #include "probes/mount_table.h"
+#include "tree.h"
 
 #define BTRFS_SUBVOLUME 256 /* inode number of the root of every btrfs subvolume */
 #define FOLDERS_MAX	(IOTR_PATH_NODES - 1) /* node 0 of the control page is no node */
@@ -66,9 +67,10 @@ static int device_of_mount(struct search *search, uint64_t mount, uint32_t *devi
 /* Reads inode and device of a path. The device is the super block's, which on some file systems differs from stat's. */
 static int identify(struct search *search, const char *path, struct identity *ret)
 {
+	_cleanup_close_ int fd = tree_open(path, O_PATH);
 	struct statx st;
 
-	if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_MNT_ID, &st) < 0)
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return -errno;
 	ret->inode = st.stx_ino;
 	ret->device = st.stx_dev_major << 20 | st.stx_dev_minor;
@@ -159,32 +161,10 @@ static bool has_dotdot(const char *path)
 	return false;
 }
 
-/* A path with links resolved, by one readlink; realpath() would access every component, and is only the fallback. */
-static char *real_path(const char *path)
-{
-	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-	char link[64], real[PATH_MAX];
-	struct stat found, there;
-	ssize_t length;
-
-	if (fd < 0)
-		return NULL;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, real, sizeof(real));
-	if (length <= 0 || (size_t)length == sizeof(real) || *real != '/')
-		return realpath(path, NULL);
-	real[length] = '\0';
-	/* For a file that was removed, or is outside of our root, the text is not its path. */
-	if (fstat(fd, &found) < 0 || lstat(real, &there) < 0 || found.st_ino != there.st_ino ||
-	    found.st_dev != there.st_dev)
-		return realpath(path, NULL);
-	return strdup(real);
-}
-
 /* Adds a path with its links resolved and as it was given, as programs may use either. */
 static int path_find(struct search *search, const char *path)
 {
-	_cleanup_free_ char *real = real_path(path);
+	_cleanup_free_ char *real = tree_real_path(path);
 	int r = real ? path_add(search, real) : -errno;
 
 	return r < 0 || has_dotdot(path) ? r : path_add(search, path);
@@ -192,13 +172,14 @@ static int path_find(struct search *search, const char *path)
 
 static int path_check(struct search *search, const char *path, struct filter_error *error)
 {
+	_cleanup_close_ int fd = tree_open(path, O_PATH);
 	struct identity identity;
 	struct statfs fs;
 	int r = identify(search, path, &identity);
 
 	if (r < 0)
 		return filter_fail(error, -EINVAL, "paths", "'%.300s': %s", path, strerror(-r));
-	if (statfs(path, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && identity.inode == BTRFS_SUBVOLUME)
+	if (!fstatfs(fd, &fs) && fs.f_type == BTRFS_SUPER_MAGIC && identity.inode == BTRFS_SUBVOLUME)
 		return filter_fail(error, -EINVAL, "paths", "'%.300s' is the root of a btrfs subvolume, "
 				   "which cannot be told from others: name folders in it", path);
 	return 0;

@@ -12,6 +12,7 @@
 #include "inside.h"
 #include "log.h"
 #include "session/running.h"
+#include "tree.h"
 
 static struct storage_limits limits_of(const struct session_context *context,
 				       const struct engine_storage *config)
@@ -19,7 +20,7 @@ static struct storage_limits limits_of(const struct session_context *context,
 	struct statvfs status;
 	uint64_t whole = 0;
 
-	if (!statvfs(context->config.log_dir, &status))
+	if (!tree_statvfs(context->config.log_dir, &status))
 		whole = (uint64_t)status.f_blocks * status.f_frsize;
 	else
 		log_warning("limits of storage in percent do not apply: no size of the file system of %s: %m", context->config.log_dir);
@@ -85,9 +86,9 @@ static void make_log_dir(struct session_context *context)
 
 	context->log_rights = (struct rights){ .gid = readers && !geteuid() ? *readers : getegid() };
 	own = rights_use(&context->log_rights);
-	if (mkdir(path, INSIDE_FOLDER_MODE) < 0 && errno != EEXIST)
+	if (tree_mkdir(path, INSIDE_FOLDER_MODE) < 0 && errno != EEXIST)
 		log_warning("cannot create the log folder %s: %m", path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = tree_open(path, O_RDONLY | O_DIRECTORY);
 	if (fd >= 0 && readers)
 		inside_claim(fd, INSIDE_FOLDER_MODE);
 	rights_use(own);

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "log.h"
 #include "spec/definition.h"
+#include "tree.h"
 
 static uint64_t nanoseconds(const struct timespec *time)
 {
@@ -74,7 +76,8 @@ int note_write(const char *state_dir, struct running_note *note, int folder_fd)
  */
 void note_ahead(const char *state_dir, struct running_note *note, const char *path)
 {
-	char parent[PATH_MAX], real[PATH_MAX];
+	_cleanup_free_ char *real = NULL;
+	char parent[PATH_MAX];
 	const struct rights *before;
 	char *slash;
 
@@ -84,7 +87,8 @@ void note_ahead(const char *state_dir, struct running_note *note, const char *pa
 	if (!slash)
 		return;
 	*slash = '\0';
-	if (!realpath(*parent ? parent : "/", real) ||
+	real = tree_real_path(*parent ? parent : "/");
+	if (!real ||
 	    snprintf(note->output, sizeof(note->output), "%s/%s", real[1] ? real : "", slash + 1) >=
 		    (int)sizeof(note->output))
 		return;

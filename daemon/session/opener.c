@@ -16,6 +16,7 @@
 #include "session/recovery.h"
 #include "session/retry.h"
 #include "spec/definition.h"
+#include "tree.h"
 
 /*
  * Rows wait in memory while the thread that writes them waits for a CPU, so it goes before what is traced; but after the
@@ -84,7 +85,7 @@ static bool is_there(const struct opening *opening)
 {
 	struct stat status;
 
-	return !lstat(opening->before.output, &status) && S_ISDIR(status.st_mode) &&
+	return !tree_lstat(opening->before.output, &status) && S_ISDIR(status.st_mode) &&
 	       status.st_ino == opening->before.inode;
 }
 

@@ -18,6 +18,7 @@
 #include "pipeline/writer/manifest.h"
 #include "schema.h"
 #include "snapshot.h"
+#include "tree.h"
 
 #define REMOVALS_NS 10000000000ULL /* time to remove what a killed process left in a folder that is to be removed */
 
@@ -128,7 +129,7 @@ static void remove_empty(const struct own_folder *folder)
 	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
 		unlinkat(folder->fd, iotr_snapshot_schemas[i].folder, AT_REMOVEDIR);
 	if (!folder->named)
-		rmdir(folder->path);
+		tree_rmdir(folder->path);
 }
 
 static void finish(struct errand *errand)
@@ -150,7 +151,7 @@ static void drop(struct errand *errand)
 
 	if (folder->stage == MAKING && folder->fd >= 0 && !folder->named) {
 		own = rights_use(&folder->writes);
-		rmdir(folder->path);
+		tree_rmdir(folder->path);
 		rights_use(own);
 	}
 	folder_free(folder);

@@ -13,6 +13,7 @@
 #include "kinds.h"
 #include "machine.h"
 #include "mountinfo.h"
+#include "tree.h"
 
 enum {
 	FILE_TEXT,
@@ -105,7 +106,7 @@ static void add_file_system(struct job *job, const struct mount_entry *mount, bo
 	struct json_object *object;
 	struct statvfs stat;
 	char device[32];
-	bool known = sizes && GUARDED(&job->guard, statvfs(mount->path, &stat)) >= 0;
+	bool known = sizes && GUARDED(&job->guard, tree_statvfs(mount->path, &stat)) >= 0;
 
 	object = json_object_new_object();
 	system_add_name(job, object, "path", JOB_NAME_PATH, mount->path);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "tree.h"
 
 /* A folder that a bind mount shows again. */
 struct walk_bind {
@@ -175,7 +176,7 @@ static int step(struct walk *walk)
 
 static int begin_root(struct walk *walk)
 {
-	_cleanup_close_ int fd = GUARDED(walk->config.guard, open(walk->config.root, WALK_OPEN_FLAGS & ~O_NOFOLLOW));
+	_cleanup_close_ int fd = GUARDED(walk->config.guard, tree_open(walk->config.root, WALK_OPEN_FLAGS & ~O_NOFOLLOW));
 	const struct mount_entry *mount;
 	struct statx stat;
 	char link[64];

@@ -11,13 +11,14 @@
 
 #include "cleanup.h"
 #include "mount_list.h"
+#include "tree.h"
 
 /* Returns the number of the block device at the path, or 0 if it is none. */
 static uint32_t disk_of(const char *path)
 {
 	struct stat st;
 
-	if (strncmp(path, "/dev/", 5) || stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
+	if (strncmp(path, "/dev/", 5) || tree_stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
 		return 0;
 	return major(st.st_rdev) << 20 | minor(st.st_rdev);
 }

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "recover_private.h"
 #include "storage/manifest_file.h"
+#include "tree.h"
 
 /*
  * Opens the folder at an absolute path without following a symbolic link, one component after the other: openat2(2)
@@ -19,7 +20,7 @@
 static int reach(const char *path, int flags)
 {
 	_cleanup_free_ char *copy = strdup(path);
-	_cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = tree_open("/", O_PATH | O_DIRECTORY);
 	char *rest = NULL;
 	int found;
 

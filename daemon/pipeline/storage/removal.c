@@ -11,6 +11,7 @@
 #include "entries.h"
 #include "log.h"
 #include "rest.h"
+#include "tree.h"
 
 #define RETRY_NS 1000000000ULL /* after a file could not be removed */
 
@@ -102,11 +103,14 @@ static bool remove_below(int parent, const char *name, unsigned int depth)
 bool trace_remove_folder(struct trace *trace)
 {
 	struct storage *storage = trace->storage;
+	_cleanup_close_ int above = -1;
+	const char *name;
 	bool done;
 
 	trace->references++;
 	pthread_mutex_unlock(&storage->lock);
-	done = remove_below(AT_FDCWD, trace->path, 0);
+	above = tree_open_above(trace->path, &name);
+	done = above < 0 ? errno == ENOENT : remove_below(above, name, 0);
 	pthread_mutex_lock(&storage->lock);
 	if (done) {
 		log_info("%s: folder removed, as retention had left nothing but its manifest", trace->path);

@@ -14,6 +14,7 @@
 #include "entries.h"
 #include "manifest_file.h"
 #include "schema.h"
+#include "tree.h"
 
 static enum iotr_stream stream_of_folder(const char *name)
 {
@@ -129,7 +130,7 @@ static bool is_one_of(const struct stat *folder, const char *const *paths)
 	struct stat status;
 
 	for (; paths && *paths; paths++)
-		if (!lstat(*paths, &status) && status.st_dev == folder->st_dev &&
+		if (!tree_lstat(*paths, &status) && status.st_dev == folder->st_dev &&
 		    status.st_ino == folder->st_ino)
 			return true;
 	return false;
@@ -169,7 +170,8 @@ static void scan_trace(struct storage *storage, int parent, const char *name, co
 
 void storage_scan(struct storage *storage, const char *const *recovered)
 {
-	_cleanup_(closedirp) DIR *top = entries_open(AT_FDCWD, storage->log_dir);
+	_cleanup_close_ int folder_fd = tree_open(storage->log_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	_cleanup_(closedirp) DIR *top = folder_fd < 0 ? NULL : entries_open(folder_fd, ".");
 	const struct dirent *name, *start;
 	struct stat status;
 
@@ -227,10 +229,11 @@ static void take_over(struct trace *trace, struct trace *found)
 
 void storage_recovered(struct storage *storage, const char *path, bool compress)
 {
+	_cleanup_close_ int fd = -1;
 	struct trace *trace, found;
 	struct stat folder;
 
-	if (lstat(path, &folder) < 0)
+	if (tree_lstat(path, &folder) < 0)
 		return;
 	pthread_mutex_lock(&storage->lock);
 	trace = hold(storage, &folder);
@@ -239,7 +242,9 @@ void storage_recovered(struct storage *storage, const char *path, bool compress)
 		return;
 	trace_init(&found, storage, trace->device, false);
 	found.compress = compress;
-	scan_folder(&found, AT_FDCWD, trace->path, 0);
+	fd = tree_open(trace->path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	if (fd >= 0)
+		scan_folder(&found, fd, ".", 0);
 	pthread_mutex_lock(&storage->lock);
 	take_over(trace, &found);
 	trace->recovering = trace->untouched = false;

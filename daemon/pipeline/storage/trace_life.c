@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "inside.h"
 #include "schema.h"
+#include "tree.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -131,7 +132,7 @@ int storage_add(struct storage *storage, const struct trace_config *config, stru
 int trace_open(const struct trace *trace)
 {
 	_cleanup_close_ int fd = trace->folder_fd >= 0 ? openat(trace->folder_fd, ".", FOLDER_FLAGS)
-						       : open(trace->path, FOLDER_FLAGS);
+						       : tree_open(trace->path, FOLDER_FLAGS);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)

@@ -7,6 +7,7 @@
 
 #include "cgroups/file.h"
 #include "schema.h"
+#include "tree.h"
 
 int writer_flush(struct writer *writer)
 {
@@ -82,7 +83,7 @@ void writer_remove(struct writer *writer)
 	if (writer->manifest.constant)
 		manifest_remove(&writer->manifest);
 	if (writer->own_folder)
-		rmdir(writer->output);
+		tree_rmdir(writer->output);
 }
 
 /* The times are those of the start and multiples of the interval after it. */

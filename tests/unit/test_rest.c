@@ -47,7 +47,7 @@ START_TEST(the_thread_goes_back_and_comes_again)
 	int nice = getpriority(PRIO_PROCESS, 0);
 
 	rest_cpu(REST_IDLE);
-	check_cpu(SCHED_IDLE, nice);
+	check_cpu(SCHED_IDLE, 0);
 	rest_cpu(REST_NOT);
 	check_cpu(SCHED_OTHER, 0);
 	rest_cpu(REST_BEHIND);

@@ -158,6 +158,12 @@ static inline bool iotr_spec_follows_processes(const struct iotr_session_spec *s
 	return spec->tree || spec->unit_count;
 }
 
+/* Whether the filters judge by the task whose event it is. */
+static inline bool iotr_spec_filters_tasks(const struct iotr_session_spec *spec)
+{
+	return spec->pid_count || spec->command_count || spec->uid_count || spec->cgroup_count || spec->unit_count;
+}
+
 /* Copies a filter from `from`, or clears it if that is NULL. -ENOMEM. */
 int iotr_spec_filter_take(struct iotr_session_spec *to, const struct iotr_session_spec *from,
 			  enum iotr_spec_filter filter);

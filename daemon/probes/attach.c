@@ -15,6 +15,7 @@
 #include "probes/dirtied.h"
 #include "probes/functions.h"
 #include "probes/handover.h"
+#include "probes/late.h"
 #include "probes/map_empty.h"
 #include "probes/program.h"
 
@@ -161,6 +162,15 @@ static int program_attach_counted(struct probes *probes, enum probes_group group
 	return r;
 }
 
+/* `r`: what came of attaching the program, a negative errno if it failed. */
+static int program_attached(struct probes *probes, enum probes_group group, struct bpf_program *program, int r)
+{
+	if (r >= 0 || (r == -ENOENT && on_module(program))) /* without its module there is nothing to see */
+		return 0;
+	failure_add(probes, group, bpf_program__section_name(program), r)->program = program;
+	return r;
+}
+
 static int program_attach(struct probes *probes, enum probes_group group,
 			  struct bpf_program *program)
 {
@@ -174,10 +184,7 @@ static int program_attach(struct probes *probes, enum probes_group group,
 		if (r >= 0)
 			r = link_keep(probes, group, r);
 	}
-	if (r >= 0 || (r == -ENOENT && on_module(program))) /* without its module there is nothing to see */
-		return 0;
-	failure_add(probes, group, bpf_program__section_name(program), r)->program = program;
-	return r;
+	return program_attached(probes, group, program, r);
 }
 
 /* Tries again to attach what failed, as the cause may be gone. */
@@ -219,11 +226,53 @@ static void empty_in_flight(const struct probes *probes, enum probes_group group
 	}
 }
 
-int probes_attach(struct probes *probes, enum probes_group group)
+/* Takes a hook that a thread has attached; nobody may want it any more. */
+static void late_keep(struct probes *probes, enum probes_group group, const struct late_hook *hook)
 {
-	struct bpf_object *object = object_of(probes, group);
+	int r = hook->result;
+
+	if (probes->attached[group])
+		program_attached(probes, group, hook->program, r < 0 ? r : link_keep(probes, group, r));
+	else if (r >= 0)
+		close(r);
+}
+
+static void late_end(struct probes *probes, enum probes_group group, bool wait)
+{
+	if (late_take(probes, group, wait, late_keep) && !probes->attached[group])
+		probes_detach(probes, group);
+}
+
+void probes_late_see_to(struct probes *probes)
+{
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
+		late_end(probes, group, false);
+}
+
+bool probes_is_attached(const struct probes *probes, enum probes_group group)
+{
+	return probes->attached[group] && !late_busy(probes, group);
+}
+
+static int attach_now(struct probes *probes, enum probes_group group)
+{
 	struct bpf_program *program;
 	int failed = 0, r = 0;
+
+	if (group == PROBES_DIRTIED)
+		dirtied_begin(probes);
+	bpf_object__for_each_program(program, object_of(probes, group)) {
+		if (!program_attaches(group, program))
+			continue;
+		r = program_attach(probes, group, program);
+		failed = failed ?: r;
+	}
+	return failed;
+}
+
+int probes_attach(struct probes *probes, enum probes_group group)
+{
+	int failed;
 
 	if (probes->attached[group]) {
 		failures_retry(probes, group);
@@ -231,19 +280,16 @@ int probes_attach(struct probes *probes, enum probes_group group)
 			handover_retry(probes);
 		return 0;
 	}
-	if (!object)
+	if (!object_of(probes, group))
 		return -EOPNOTSUPP;
 	probes->attached[group] = true;
+	if (late_busy(probes, group)) /* it was detached and is wanted again, before it was attached */
+		return 0;
 	empty_in_flight(probes, group);
 	failures_forget(probes, group);
-	if (group == PROBES_DIRTIED)
-		dirtied_begin(probes);
-	bpf_object__for_each_program(program, object) {
-		if (!program_attaches(group, program))
-			continue;
-		r = program_attach(probes, group, program);
-		failed = failed ?: r;
-	}
+	if (late_begin(probes, group))
+		return 0;
+	failed = attach_now(probes, group);
 	if (group == PROBES_CALLS && probes->functions) {
 		handover_begin(probes);
 		return 0;
@@ -253,8 +299,12 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	return probes->link_count[group] ? 0 : failed;
 }
 
+/* What a thread is attaching is let go of when it has done so: see late_keep(). */
 void probes_detach(struct probes *probes, enum probes_group group)
 {
+	probes->attached[group] = false;
+	if (late_busy(probes, group))
+		return;
 	if (group == PROBES_CALLS)
 		handover_end(probes);
 	while (probes->link_count[group])
@@ -266,7 +316,14 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	if (group == PROBES_DIRTIED)
 		dirtied_end(probes);
 	failures_forget(probes, group);
-	probes->attached[group] = false;
+}
+
+void probes_detach_all(struct probes *probes)
+{
+	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++) {
+		probes_detach(probes, group);
+		late_end(probes, group, true);
+	}
 }
 
 size_t probes_attached(const struct probes *probes)

@@ -145,9 +145,23 @@ void handover_end(struct probes *probes)
 	functions_detach(probes->functions);
 }
 
-bool probes_have_inodes(const struct probes *probes)
+static bool lacks_inodes(const struct probes *probes)
 {
-	return !probes->functions || !object_of(probes, PROBES_CALLS) || functions_have_inodes(probes->functions);
+	return probes->functions && object_of(probes, PROBES_CALLS) && !functions_have_inodes(probes->functions);
+}
+
+static bool lacks_group(const struct probes *probes, enum probes_group group)
+{
+	return object_of(probes, group) && !probes_is_attached(probes, group);
+}
+
+uint32_t probes_lacks(const struct probes *probes)
+{
+	bool sources = probes->level == PROBES_FUNCTION && lacks_group(probes, PROBES_SOURCES);
+
+	return (uint32_t)lacks_inodes(probes) << PROBES_LACK_INODES |
+	       (uint32_t)lacks_group(probes, PROBES_DIRTIED) << PROBES_LACK_DIRTIERS |
+	       (uint32_t)sources << PROBES_LACK_SOURCES;
 }
 
 const char *probes_stand_in(const struct probes *probes)
@@ -177,6 +191,7 @@ void probes_see_to(struct probes *probes)
 {
 	struct functions *functions = probes->functions;
 
+	probes_late_see_to(probes);
 	if (!functions || !probes->attached[PROBES_CALLS])
 		return;
 	tell_inodes(probes);

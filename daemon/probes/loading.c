@@ -65,7 +65,7 @@ static struct loading_wait *find_done(const struct probes *probes)
 {
 	struct loading_wait *wait = probes->loading->waiting;
 
-	while (wait && !(loading_done(probes, wait->groups) && (!wait->inodes || probes_have_inodes(probes))))
+	while (wait && !(loading_done(probes, wait->groups) && !(wait->lacks & probes_lacks(probes))))
 		wait = wait->next;
 	return wait;
 }

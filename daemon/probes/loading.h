@@ -17,7 +17,7 @@
 struct loading_wait {
 	struct loading_wait *next;
 	uint32_t groups; /* of this level, see probes_groups(): a bit for each enum probes_group */
-	bool inodes;	 /* and until probes_have_inodes() */
+	uint32_t lacks;	 /* and until these are seen: a bit for each enum probes_lack */
 	void (*loaded)(struct loading_wait *wait); /* called once, on the main loop; it is no longer waiting then */
 };
 

@@ -56,6 +56,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_ENTERS] = OBJECT_VFS,
 	[PROBES_EXITS] = OBJECT_VFS,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
+	[PROBES_SOURCES] = OBJECT_NET,
 	IOTR_STREAMS(GROUP_OBJECT)
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
 };
@@ -107,11 +108,17 @@ static bool on_system_calls(const char *section)
 	return hook && (!strcmp(hook, "/sys_enter") || !strcmp(hook, "/sys_exit"));
 }
 
+/* Whether a section is that of a program on a function. */
+static bool on_function(const char *section)
+{
+	return !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
+}
+
 /* OBJECT_FUNCTIONS is that of VFS once more, for its programs on functions, which are needed last. */
 static bool program_wanted(const struct probes *probes, enum object which, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
-	bool function = !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
+	bool function = on_function(section);
 	const char *name = bpf_program__name(program);
 
 	if (which == OBJECT_FUNCTIONS ? !function : which == OBJECT_VFS && function)
@@ -258,7 +265,7 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 
 /*
  * Programs on functions of system calls are templates, of which functions.c attaches copies. What stands in for these
- * meanwhile is attached with the group of the calls.
+ * meanwhile is attached with the group of the calls. That on a function which NET has is of a group of its own.
  */
 bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
@@ -270,6 +277,8 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 
 	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
 		return false;
+	if (group_object[group] == OBJECT_NET)
+		return on_function(bpf_program__section_name(program)) == (group == PROBES_SOURCES);
 	if (group_object[group] != OBJECT_VFS)
 		return true;
 	if (group == PROBES_CALLS || !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN)))

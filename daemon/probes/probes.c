@@ -174,8 +174,7 @@ void probes_free(struct probes *probes)
 {
 	if (!probes || !loading_free(probes))
 		return;
-	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
-		probes_detach(probes, group);
+	probes_detach_all(probes);
 	functions_free(probes->functions);
 	inherit_end(probes);
 	free(probes->failures);
@@ -216,6 +215,8 @@ uint32_t probes_stream_groups(enum iotr_stream stream)
 	if (stream == IOTR_##of)                                                                                       \
 		groups |= 1U << PROBES_##other;
 	IOTR_SHARED_OBJECTS(SHARED)
+	if (stream == IOTR_NET)
+		groups |= 1U << PROBES_SOURCES;
 	return groups;
 }
 
@@ -225,6 +226,8 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 
 	if (probes->level == PROBES_TRACEPOINT && groups & calls)
 		groups = (groups & ~calls) | 1U << PROBES_ENTERS | 1U << PROBES_EXITS;
+	if (probes->level == PROBES_TRACEPOINT)
+		groups &= ~(1U << PROBES_SOURCES);
 	return groups & ~(1U << PROBES_INODES); /* these come and go with the hooks on functions: see functions.h */
 }
 

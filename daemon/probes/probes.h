@@ -28,6 +28,7 @@ enum probes_group {
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
+	PROBES_SOURCES, /* where datagrams come from, for rows of NET, at function level */
 	/*
 	 * One for each stream and further object. That of VFS has no programs of its own: those on system calls are of
 	 * the groups above. That of IOURING has those of all streams with rows of io_uring.
@@ -89,22 +90,31 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 
 /*
  * Attaches or detaches a group. If the group is attached already, only what failed before is tried again.
- * Failures are logged, and kept until the group is detached: see probes_failures().
+ * Failures are logged, and kept until the group is detached: see probes_failures(). While the loop of loading.h runs, a thread
+ * attaches those that tell more of rows, see late.h, and this returns at once.
  */
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
 
 /*
- * Goes on with what takes its time: at function level, from the programs that stand in to those on functions. To be
- * called now and then while there are sessions; loading.h does when there is news.
+ * Goes on with what takes its time: what a thread has attached; at function level, from the programs that stand in to those on
+ * functions. To be called now and then while there are sessions; loading.h does when there is news.
  */
 void probes_see_to(struct probes *probes);
 
+/* What rows lack at first, as the hooks that tell it are attached behind the start of who wants them. */
+enum probes_lack {
+	PROBES_LACK_INODES,   /* those of calls with paths, in rows of VFS */
+	PROBES_LACK_DIRTIERS, /* who made pages dirty that are written, in rows of BLOCK */
+	PROBES_LACK_SOURCES,  /* where datagrams come from, in rows of NET */
+	PROBES_LACK_COUNT,
+};
+
 /*
- * Whether the inodes of calls with paths are seen, as far as they are at this level: a moment after PROBES_CALLS was
- * attached. What waits for that is told, see loading.h.
+ * What is not seen yet of that, though it is at this level, as a mask with a bit for each: for a moment after the groups of such a
+ * stream were attached, and before. What waits for the end of that is told, see loading.h.
  */
-bool probes_have_inodes(const struct probes *probes);
+uint32_t probes_lacks(const struct probes *probes);
 
 /*
  * At function level, what system calls of files are seen by as long as it is not their functions, and why; NULL: it is

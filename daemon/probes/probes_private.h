@@ -24,6 +24,7 @@ enum object {
 #define OBJECTS_ALL ((1U << OBJECT_COUNT) - 1)
 
 struct loading;
+struct late;
 struct bequest;
 
 /* Programs of an object that an earlier daemon has loaded; see inherit.h. */
@@ -63,6 +64,7 @@ struct probes {
 	uint64_t fault_period; /* period of the perf events: they trigger for one fault in so many */
 	uint32_t fault_one_in[IOTR_SESSION_SLOTS]; /* by slot: the session takes one fault in so many; 0: none */
 	bool attached[PROBES_GROUP_COUNT];
+	struct late *late[PROBES_GROUP_COUNT]; /* a thread that attaches them; NULL: there is none; see late.h */
 	struct probes_failure *failures; /* hooks of attached groups that could not be attached */
 	size_t failure_count;
 	struct own own[IOTR_OWN];
@@ -119,6 +121,15 @@ bool loading_free(struct probes *probes);
 
 /* Adds a hook of the group to probes_failures(), and logs it; nobody tries it again but who attached it. */
 void probes_fail(struct probes *probes, enum probes_group group, const char *hook, int error);
+
+/* Takes what threads have attached, see late.h. */
+void probes_late_see_to(struct probes *probes);
+
+/* Whether the group is attached as far as it can be, not only about to be. */
+bool probes_is_attached(const struct probes *probes, enum probes_group group);
+
+/* Detaches all groups, and waits for threads that attach. */
+void probes_detach_all(struct probes *probes);
 
 /* Forgets the failures of a group's hooks that probes_fail() has added. */
 void probes_fail_forget(struct probes *probes, enum probes_group group);

@@ -174,19 +174,39 @@ static int attach(struct counting *counting, struct engine_error *error)
 					  on_timer, counting);
 }
 
-/* All that is needed is loaded. */
+static struct counting *waiting_of(struct loading_wait *wait)
+{
+	return (struct counting *)((char *)wait - offsetof(struct counting, dirtied));
+}
+
+static void on_attached(struct loading_wait *wait)
+{
+	struct counting *counting = waiting_of(wait);
+
+	counting->waiting = false;
+	begin(counting);
+}
+
+/* All that is needed is loaded. What is written counts for who made it dirty, so that has to be seen before. */
 static void on_loaded(struct loading_wait *wait)
 {
-	struct counting *counting = (struct counting *)((char *)wait - offsetof(struct counting, dirtied));
+	struct counting *counting = waiting_of(wait);
+	struct probes *probes = counting->config.probes;
 	struct engine_error error = { 0 };
 
 	counting->waiting = false;
-	if (attach(counting, &error) >= 0) {
+	if (attach(counting, &error) < 0) {
+		stop(counting);
+		fail(counting, &error);
+		return;
+	}
+	if (!(probes_lacks(probes) & 1U << PROBES_LACK_DIRTIERS)) {
 		begin(counting);
 		return;
 	}
-	stop(counting);
-	fail(counting, &error);
+	counting->waiting = true;
+	counting->dirtied = (struct loading_wait){ .lacks = 1U << PROBES_LACK_DIRTIERS, .loaded = on_attached };
+	loading_await(probes, &counting->dirtied);
 }
 
 static void load_done(struct errand *errand)

@@ -15,6 +15,7 @@
 #include "session/anonymity.h"
 #include "session/describe.h"
 #include "session/file_sink.h"
+#include "session/lacking.h"
 #include "session/memory_sink.h"
 #include "session/missing.h"
 #include "session/opener.h"
@@ -323,13 +324,6 @@ static int open_now(struct session *session, const struct running_note *before, 
 	return engine_fail(error, r, "", NULL);
 }
 
-/* Whether its filters would leave out rows, as these lack inode and device until those are seen; see lacking.h. */
-static bool needs_inodes(const struct session *session)
-{
-	return session->spec.streams & 1U << IOTR_VFS && session->spec.device_count &&
-	       !probes_have_inodes(session->context->probes);
-}
-
 static void on_programs(struct loading_wait *wait)
 {
 	struct session *session = (struct session *)((char *)wait - offsetof(struct session, programs));
@@ -337,8 +331,8 @@ static void on_programs(struct loading_wait *wait)
 	struct engine_error error = { 0 };
 	int r;
 
-	if (!wait->inodes && needs_inodes(session)) {
-		wait->inodes = true;
+	if (!wait->lacks && lacking_judged(session)) {
+		wait->lacks = lacking_judged(session);
 		recording_want(session);
 		loading_await(session->context->probes, wait);
 		return;
@@ -359,7 +353,7 @@ int session_open(struct session *session, const struct running_note *before, str
 	session->before_until_ns = before ? before->until_ns : 0;
 	session->programs.groups = hookset_groups(context->probes, &wish);
 	session->programs.loaded = on_programs;
-	if (loading_done(context->probes, session->programs.groups) && !needs_inodes(session))
+	if (loading_done(context->probes, session->programs.groups) && !lacking_judged(session))
 		return open_now(session, before, error);
 	if (before)
 		r = running_note_copy(before, &session->continued);

@@ -61,6 +61,12 @@ struct session_watcher {
 	void (*ended)(struct session_watcher *watcher); /* called once, before session_events.ended() */
 };
 
+/* What its rows lack; see lacking.h. */
+struct session_lack {
+	struct loading_wait wait; /* linked in while they do */
+	struct json_object *entry; /* of `lacking` */
+};
+
 struct session {
 	struct session_context *context;
 	const struct session_events *events;
@@ -81,7 +87,7 @@ struct session {
 	struct paths_found *paths; /* what was found at the paths of its filters; NULL: it has none */
 	struct loading_wait programs; /* linked in while it waits for its programs to be loaded */
 	bool awaits_programs;
-	struct loading_wait inodes; /* linked in while its rows lack inodes */
+	struct session_lack lacks[PROBES_LACK_COUNT]; /* by enum probes_lack */
 	struct running_note continued; /* meanwhile: the note of the session that it continues; no definition: none */
 	struct opening *opening; /* opens what it needs of the disk; NULL: that is over */
 	struct schedule *schedule; /* of its snapshots; NULL: it has no folder */

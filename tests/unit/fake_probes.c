@@ -62,7 +62,7 @@ void fake_probes_tell(void)
 
 	for (; wait && !fake_probes.loading; wait = next) {
 		next = wait->next;
-		if (wait->inodes && fake_probes.no_inodes)
+		if (wait->lacks & fake_probes.lacks)
 			continue;
 		loading_leave(NULL, wait);
 		wait->loaded(wait);
@@ -71,7 +71,8 @@ void fake_probes_tell(void)
 
 void fake_probes_loaded(void)
 {
-	fake_probes.loading = fake_probes.no_inodes = false;
+	fake_probes.loading = false;
+	fake_probes.lacks = 0;
 	fake_probes_tell();
 }
 
@@ -285,10 +286,10 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	return 0;
 }
 
-bool probes_have_inodes(const struct probes *probes)
+uint32_t probes_lacks(const struct probes *probes)
 {
 	(void)probes;
-	return !fake_probes.no_inodes;
+	return fake_probes.lacks;
 }
 
 const char *probes_stand_in(const struct probes *probes)

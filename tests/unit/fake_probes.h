@@ -22,7 +22,7 @@ struct fake_probes {
 	uint64_t in_flight;	   /* session mask: slots in which events are in flight */
 	const char *prepare_error; /* the error of setting filters; NULL: it succeeds */
 	const char *path_error;	   /* the error of looking for paths; NULL: it succeeds */
-	bool no_inodes;		   /* inodes are not seen yet, until fake_probes_loaded() */
+	uint32_t lacks;		   /* what is not seen yet, until fake_probes_loaded(): see enum probes_lack */
 	bool loading;		   /* the programs are being loaded, until fake_probes_loaded() */
 	const struct dirtier_lack *lack; /* a hook of the dirtiers that there is none of; NULL: all are there */
 	struct iotr_operations hookless[IOTR_STREAM_COUNT]; /* operations without a hook */

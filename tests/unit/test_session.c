@@ -142,7 +142,8 @@ static const struct session_events events = { .started = on_started, .ended = on
 
 /* ---- frame ---- */
 
-static bool by_device; /* sessions that are made have a filter by device */
+static bool by_device, by_user; /* sessions that are made have such a filter */
+static uint32_t streams; /* that they have; 0: as spec_fill() says */
 
 /* A session with the fake sink; `paths`: its start has to look for paths. */
 static void make(bool paths)
@@ -154,6 +155,11 @@ static void make(bool paths)
 		spec.devices = calloc(1, sizeof(*spec.devices));
 		spec.device_count = 1;
 	}
+	if (by_user) {
+		spec.uids = calloc(1, sizeof(*spec.uids));
+		spec.uid_count = 1;
+	}
+	spec.streams = streams ?: spec.streams;
 	ck_assert_int_eq(session_new(&context, &spec, &owner, slots_find(&context.slots), &events, NULL, &session), 0);
 	session->sink->ops->free(session->sink);
 	session->sink = session->slots.sink = &fake.base;
@@ -188,7 +194,8 @@ static void begin(void)
 	context_begin();
 	memset(&fake, 0, sizeof(fake));
 	memset(&told, 0, sizeof(told));
-	by_device = false;
+	by_device = by_user = false;
+	streams = 0;
 	fake.base.ops = &fake_ops;
 	fake.slot = -1;
 }
@@ -362,7 +369,7 @@ START_TEST(begins_without_inodes)
 {
 	bool over;
 
-	fake_probes.no_inodes = true;
+	fake_probes.lacks = 1U << PROBES_LACK_INODES;
 	run_one();
 	ck_assert(fake_probes.open[session->slots.slot.bit]);
 	ck_assert(lacks(&over) && !over);
@@ -375,10 +382,51 @@ START_TEST(begins_without_inodes)
 }
 END_TEST
 
+/* What is lacking is told of each stream by itself, and only of those that the session has. */
+START_TEST(begins_without_dirtiers)
+{
+	bool over;
+
+	fake_probes.lacks = 1U << PROBES_LACK_INODES | 1U << PROBES_LACK_DIRTIERS | 1U << PROBES_LACK_SOURCES;
+	streams = 1U << IOTR_BLOCK | 1U << IOTR_NET;
+	run_one();
+	ck_assert(lacks(&over) && !over);
+	ck_assert_uint_eq(json_object_array_length(session->lacking), 2);
+	fake_probes.lacks = 1U << PROBES_LACK_SOURCES;
+	fake_probes_tell();
+	ck_assert(lacks(&over) && over);
+	ck_assert(!json_object_object_get_ex(json_object_array_get_idx(session->lacking, 1), "to", NULL));
+	fake_probes_loaded();
+	ck_assert(json_object_object_get_ex(json_object_array_get_idx(session->lacking, 1), "to", NULL));
+	ck_assert_int_eq(fake.lacking, 3);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
+/* A filter of users looks at who made the pages dirty. */
+START_TEST(waits_for_dirtiers)
+{
+	fake_probes.lacks = 1U << PROBES_LACK_DIRTIERS;
+	by_user = true;
+	streams = 1U << IOTR_BLOCK;
+	start_while_loading();
+	fake_probes.loading = false;
+	fake_probes_tell();
+	ck_assert_int_eq(session->state, SESSION_STARTING);
+	ck_assert(fake_probes.attached[PROBES_BLOCK]);
+	fake_probes_loaded();
+	ck_assert_int_eq(session->state, SESSION_RUNNING);
+	session_end(session, SESSION_STOPPED);
+	nothing_left();
+}
+END_TEST
+
 START_TEST(lacks_nothing)
 {
 	bool over;
 
+	fake_probes.lacks = 1U << PROBES_LACK_DIRTIERS | 1U << PROBES_LACK_SOURCES; /* of streams that it does not have */
 	run_one();
 	ck_assert(!lacks(&over) && !fake.lacking);
 	session_end(session, SESSION_STOPPED);
@@ -388,7 +436,7 @@ END_TEST
 
 START_TEST(stopped_while_it_lacks_inodes)
 {
-	fake_probes.no_inodes = true;
+	fake_probes.lacks = 1U << PROBES_LACK_INODES;
 	run_one();
 	session_end(session, SESSION_STOPPED);
 	nothing_left();
@@ -399,7 +447,7 @@ END_TEST
 /* Where its filters would leave out what lacks a device: its hooks are attached, and no row comes yet. */
 START_TEST(waits_for_inodes)
 {
-	fake_probes.no_inodes = true;
+	fake_probes.lacks = 1U << PROBES_LACK_INODES;
 	by_device = true;
 	start_while_loading();
 	fake_probes.loading = false;
@@ -415,7 +463,7 @@ END_TEST
 
 START_TEST(stopped_while_it_waits_for_inodes)
 {
-	fake_probes.no_inodes = true;
+	fake_probes.lacks = 1U << PROBES_LACK_INODES;
 	by_device = true;
 	start_while_loading();
 	fake_probes.loading = false;
@@ -572,6 +620,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, fails_to_set_filters);
 	tcase_add_test(tests, waits_for_its_programs);
 	tcase_add_test(tests, begins_without_inodes);
+	tcase_add_test(tests, begins_without_dirtiers);
+	tcase_add_test(tests, waits_for_dirtiers);
 	tcase_add_test(tests, lacks_nothing);
 	tcase_add_test(tests, stopped_while_it_lacks_inodes);
 	tcase_add_test(tests, waits_for_inodes);

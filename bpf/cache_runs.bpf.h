@@ -185,7 +185,6 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	struct cache_call *call = call_find(thread);
 	struct task_struct *task = current_task();
 	struct iotr_cache_record *row;
-	struct iotr_command command;
 	const struct run *run;
 	__u64 sessions;
 
@@ -200,8 +199,8 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	if (!row)
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, run->start_ns, run->start_ns);
-	command = run->command;
-	head_fill_current(&row->head, task, &command);
+	head_fill_task(&row->head, task);
+	__builtin_memcpy(row->head.command, run->command.text, sizeof(row->head.command));
 	row_fill(row, &run->cached, index, count, run->flow);
 	row_commit(row);
 	return 0;

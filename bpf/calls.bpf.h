@@ -68,7 +68,7 @@ static __always_inline __u64 number_again(struct call_context context)
 /* ---- what threads have in flight ---- */
 
 /* log2 of the size and the alignment of a thread's kernel stack, which is twice as large with KASAN. */
-#define STACK_SHIFT (14 + !!bpf_core_field_exists(((struct task_struct *)0)->kasan_depth))
+#define STACK_SHIFT (14 + bpf_core_field_exists(((struct task_struct *)0)->kasan_depth))
 
 /* Identifies the current thread by the address of its kernel stack, in units of the stack's size. */
 static __always_inline __u64 thread_here(void)
@@ -92,9 +92,9 @@ static __always_inline __u64 thread_at(const void *arguments)
 }
 
 /*
- * Arrays with an entry for each thread, two-way associative, of `count` entries, a power of two. An
- * entry begins with the thread's number or, where thread_entry_take() is used, which must know what is in
- * use, with this struct.
+ * Arrays with an entry for each thread, two-way associative, of `count` entries, a power of two. The low bits of a thread's
+ * number are its index, as stacks lie side by side. An entry begins with the thread's number or, where thread_entry_take()
+ * is used, which must know what is in use, with this struct.
  */
 struct thread_head {
 	__u64 thread;
@@ -104,17 +104,19 @@ struct thread_head {
 
 static __always_inline void *thread_entry_at(void *map, __u32 count, __u64 thread, __u32 way)
 {
-	__u32 index = ((__u32)iotr_mix(0, thread) ^ way) & (count - 1);
+	__u32 index = ((__u32)thread ^ way) & (count - 1);
 
 	return bpf_map_lookup_elem(map, &index);
 }
 
-/* The thread's entry, or NULL. */
+/* The thread's entry, or NULL. If its first one was never taken, it has none, as that one is taken before the second. */
 static __always_inline void *thread_entry(void *map, __u32 count, __u64 thread)
 {
 	__u64 *entry = thread_entry_at(map, count, thread, 0);
 
-	if (entry && *entry == thread)
+	if (!entry || !*entry)
+		return NULL;
+	if (*entry == thread)
 		return entry;
 	entry = thread_entry_at(map, count, thread, 1);
 	return entry && *entry == thread ? entry : NULL;

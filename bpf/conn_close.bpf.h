@@ -23,7 +23,6 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 	struct task_struct *task = current_task();
 	__u64 sock = sock_of_fd(fd), now = bpf_ktime_get_ns();
 	struct iotr_conn_record *row;
-	struct iotr_command command;
 
 	if (!sock)
 		return 0;
@@ -31,8 +30,7 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 	if (!row)
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CLOSE, sessions, now, now);
-	task_command(task, &command);
-	head_fill_current(&row->head, task, &command);
+	head_fill_current(&row->head, task);
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	socket_fill(&row->socket, sock);
 	socket_kind(row);

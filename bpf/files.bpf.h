@@ -43,25 +43,28 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 {
 	struct files_struct *files = FOLLOW(task, files);
 	struct fdtable *table;
-	__u64 file = 0;
 
 	if (!files)
 		return 0;
 	table = FOLLOW(files, fdt);
 	if (fd >= FOLLOW(table, max_fds))
 		return 0;
-	/* BTF has no type to read an array of pointers by, so the pointer is read as a 64-bit number. */
-	if (typed_reads)
-		return READ(struct timespec64, FOLLOW(table, fd) + fd, tv_sec);
-	bpf_probe_read_kernel(&file, sizeof(file), FOLLOW(table, fd) + fd);
-	return file;
+	return word_at((__u64)(FOLLOW(table, fd) + fd)); /* BTF has no type to read an array of pointers by */
 }
 
 /* Fills in the flags of an open file, and where it is. Returns its inode. */
 static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place)
 {
 	struct object_head head;
+	struct file *typed;
 
+	if (typed_reads) {
+		typed = CAST(struct file, file);
+		ret->flags = typed->f_flags;
+		place->dentry = number_of((__u64)typed->f_path.dentry);
+		place->mount = number_of((__u64)typed->f_path.mnt);
+		return number_of((__u64)typed->f_inode);
+	}
 	head_read(&head, file);
 	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
 	place->dentry = HEAD_ADDRESS(&head, struct file, file, f_path.dentry);

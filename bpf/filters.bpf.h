@@ -44,7 +44,7 @@ static __always_inline __u64 filter_fileless(struct iotr_control *page, __u64 se
 static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
 					 __u64 sessions, __u32 tgid)
 {
-	struct iotr_command command = {};
+	struct iotr_command command;
 	__u32 uid;
 
 	sessions &= page->open;

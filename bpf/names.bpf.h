@@ -90,7 +90,7 @@ static __always_inline __u64 mount_root(__u64 vfsmount)
 
 static __always_inline bool unhashed(__u64 dentry)
 {
-	return !ADDRESS(struct dentry, dentry, d_hash.pprev);
+	return typed_reads ? !CAST(struct dentry, dentry)->d_hash.pprev : !ADDRESS(struct dentry, dentry, d_hash.pprev);
 }
 
 /* The part of an id that is of the file: its inode number, and whether it is deleted (the dentry unhashed). */
@@ -100,8 +100,6 @@ static __always_inline __u64 name_file(__u64 dentry)
 
 	return iotr_mix(unhashed(dentry), inode ? READ(struct inode, inode, i_ino) : 0);
 }
-
-#define CAST(type, address) ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))
 
 /* Mixes the walk up to the root into an id, by typed loads: a level costs a few instructions. */
 static __always_inline __u64 way_typed(__u64 id, __u64 dentry, __u64 vfsmount)

@@ -156,7 +156,6 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	struct task_struct *task = current_task();
 	__u64 now = bpf_ktime_get_ns(), sessions = fault->sessions;
 	struct iotr_pagefault_record *row;
-	struct iotr_command command;
 	struct iotr_file file = {};
 	bool pseudo = false;
 
@@ -177,8 +176,7 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 		return 0;
 	head_fill(&row->head, sizeof(*row), IOTR_PAGEFAULT, IOTR_PAGEFAULT_FAULT, sessions,
 		  fault->start_ns, now);
-	task_command(task, &command);
-	head_fill_current(&row->head, task, &command);
+	head_fill_current(&row->head, task);
 	row->file = file;
 	row->address = fault->address;
 	row->index = behind->index;

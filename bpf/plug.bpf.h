@@ -116,7 +116,6 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 	struct task_struct *task = current_task();
 	__u64 end = slot->args[ARG_END], sessions = slot->sessions;
 	struct iotr_control *page = control_page();
-	struct iotr_command command;
 	void *row;
 
 	if (!page)
@@ -129,8 +128,7 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 	if (!row)
 		return NULL;
 	head_fill(row, bytes, slot->stream, slot->operation, sessions, slot->start_ns, end);
-	task_command(task, &command);
-	head_fill_current(row, task, &command);
+	head_fill_current(row, task);
 	return row;
 }
 

@@ -6,6 +6,18 @@
 
 extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 
+/* An object by its address, where `typed_reads`: for several of its fields, as READ() is for one. */
+#define CAST(type, address) ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))
+
+/*
+ * Reads a field by the helper, where a kernel has no typed load of it. The compiler takes out of two branches what is the same
+ * in both, and the load would need three instructions: so the offset is told in another way here, and APART() keeps the value
+ * of the load in its branch.
+ */
+#define APART(value) asm volatile("" : "+r"(value))
+#define READ_AT(ret, object, type, field)                                                       \
+	bpf_probe_read_kernel(ret, sizeof(*(ret)), (void *)(object) + bpf_core_field_offset(type, field))
+
 /*
  * A field of a kernel object: by a typed load where the kernel has them (a few instructions, a fault
  * reads as zero), otherwise by a helper (some 30 ns).
@@ -14,12 +26,14 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 	({                                                                                      \
 		void *object_ = (void *)(object);                                               \
 		typeof(((type *)0)->field) value_;                                              \
-		if (typed_reads)                                                                \
-			value_ = ((type *)bpf_rdonly_cast(object_,                              \
-							  bpf_core_type_id_kernel(type)))       \
-					 ->field;                                               \
-		else                                                                            \
-			bpf_core_read(&value_, sizeof(value_), &((type *)object_)->field);      \
+		if (typed_reads) {                                                              \
+			typeof(value_) loaded_ = ((type *)bpf_rdonly_cast(object_,              \
+						  bpf_core_type_id_kernel(type)))->field;       \
+			APART(loaded_);                                                         \
+			value_ = loaded_;                                                       \
+		} else {                                                                        \
+			READ_AT(&value_, object_, type, field);                                 \
+		}                                                                               \
 		value_;                                                                         \
 	})
 
@@ -35,14 +49,14 @@ extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 			address_ = READ(struct timespec64, owner_ + bpf_core_field_offset(type, field), \
 					tv_sec);                                                \
 		else                                                                            \
-			bpf_core_read(&address_, sizeof(address_), &((type *)owner_)->field);   \
+			READ_AT(&address_, owner_, type, field);                                \
 		address_;                                                                       \
 	})
 
 /* The 64-bit number at an address. */
 static __always_inline __u64 word_at(__u64 address)
 {
-	return ADDRESS(struct timespec64, address, tv_sec);
+	return READ(struct timespec64, address, tv_sec);
 }
 
 /*
@@ -108,10 +122,13 @@ static __always_inline struct task_struct *current_task(void)
 	({                                                                                      \
 		typeof(object) from_ = (object);                                                \
 		typeof(from_->field) followed_;                                                 \
-		if (TASK_IS_TYPED)                                                              \
-			followed_ = from_->field;                                               \
-		else                                                                            \
-			bpf_core_read(&followed_, sizeof(followed_), &from_->field);            \
+		if (TASK_IS_TYPED) {                                                            \
+			typeof(from_->field) loaded_ = from_->field;                            \
+			APART(loaded_);                                                         \
+			followed_ = loaded_;                                                    \
+		} else {                                                                        \
+			READ_AT(&followed_, from_, typeof(*(object)), field);                   \
+		}                                                                               \
 		followed_;                                                                      \
 	})
 

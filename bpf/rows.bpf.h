@@ -5,15 +5,17 @@
 #include "count.bpf.h"
 #include "filters.bpf.h"
 
-/* Reserves a record in the ring; NULL: the ring is full, which is counted as a loss of the sessions. */
+/* Reserves a record in the ring, and puts its CPU in; NULL: the ring is full, which is counted as a loss of the sessions. */
 static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
 {
-	__u32 index = bpf_get_smp_processor_id() >> ring_shift;
+	__u32 cpu = bpf_get_smp_processor_id(), index = cpu >> ring_shift;
 	void *ring = bpf_map_lookup_elem(&rings, &index);
-	void *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	struct iotr_record *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
 	count_emitted(stream, sessions);
-	if (!row)
+	if (row)
+		row->cpu = cpu;
+	else
 		count_sessions(stream, COUNT_RING, sessions);
 	return row;
 }
@@ -58,27 +60,39 @@ static __always_inline void row_unended(struct iotr_control *page, __u32 stream,
 		}                                                                               \
 	} while (0)
 
+/* Fills the head of a record of row_begin(), except what is the actor's. */
 static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
 				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
 {
 	head->size = size;
 	head->stream = stream;
 	head->operation = operation;
-	head->cpu = bpf_get_smp_processor_id();
 	head->unread = 0;
 	head->sessions = sessions;
 	head->start_ns = start;
 	head->latency_ns = end - start;
 }
 
-/* Fills the actor's part of a head with the current thread. */
-static __always_inline void head_fill_current(struct iotr_record *head, struct task_struct *task,
-					      const struct iotr_command *command)
+/* Fills the actor's part of a head with the current thread, except its command. */
+static __always_inline void head_fill_task(struct iotr_record *head, struct task_struct *task)
 {
+	if (TASK_IS_TYPED) { /* one branch for all, which the verifier takes out */
+		head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+		head->pid = task->tgid;
+		head->tid = task->pid;
+		head->ppid = task->real_parent->tgid;
+		head->uid = task->cred->uid.val;
+		return;
+	}
 	head->cgroup_id = task_cgroup(task);
 	head->pid = task_tgid(task);
 	head->tid = task_tid(task);
 	head->ppid = task_ppid(task);
 	head->uid = task_uid(task);
-	__builtin_memcpy(head->command, command->text, sizeof(head->command));
+}
+
+static __always_inline void head_fill_current(struct iotr_record *head, struct task_struct *task)
+{
+	head_fill_task(head, task);
+	task_command(task, (struct iotr_command *)head->command);
 }

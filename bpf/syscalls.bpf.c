@@ -16,10 +16,9 @@
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
 /* Whether a program on sys_enter has seen the call begin. */
-static __always_inline bool begun_at_enter(const struct iotr_control *page, __u64 thread, __u64 number,
-					   const struct task_struct *task)
+static __always_inline bool begun_at_enter(__u32 functions, __u64 thread, __u64 number, const struct task_struct *task)
 {
-	const struct slot *slot = page->functions == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
+	const struct slot *slot = functions == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
 
 	return slot && slot->sessions && slot->number == number && slot->task == (__u64)task && slot->torn != thread;
 }
@@ -51,18 +50,14 @@ static __always_inline bool goes_plain(const struct iotr_call *call, __u32 abi, 
 }
 
 /* Fills in a slot that was taken. Returns the sessions that accept the call. */
-static __always_inline __u64 slot_fill(struct iotr_control *page, struct slot *slot, struct call_context context,
-				       __u64 sessions, __u32 parts)
+static __always_inline __u64 slot_fill(struct iotr_control *page, const struct iotr_call *call, struct slot *slot,
+				       struct call_context context, struct task_struct *task, __u64 sessions, __u32 parts)
 {
-	const struct iotr_call *call = call_of(page, slot);
-	struct task_struct *task = current_task();
-	struct iotr_call plain;
-
 	slot->task = (__u64)task;
 	if (goes_plain(call, slot->abi, parts)) {
-		plain = call_plain(call);
 		arguments_plain(slot->args, context);
-		return vfs_begins(page, &plain, slot, task, sessions, PART_FILE | (parts & PART_RESULT));
+		return parts & PART_RESULT ? vfs_begins_plain_apart(page, call, slot, task, sessions) :
+					     vfs_begins_plain(page, call, slot, task, sessions);
 	}
 	arguments(slot->args, context, slot->abi);
 	if (parts & PART_AIO && call->traits & SEVERAL)
@@ -77,11 +72,12 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	struct task_struct *task;
 	struct iotr_call *call;
 	struct slot *slot;
-	__u32 abi, tgid;
+	__u32 abi, tgid, functions;
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
-	if (parts & (PART_FUNCTION | PART_STAND_IN) && !page->functions != !!(parts & PART_STAND_IN))
+	functions = page->functions;
+	if (parts & (PART_FUNCTION | PART_STAND_IN) && !functions != !!(parts & PART_STAND_IN))
 		return 0;
 	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
 	drawn = call_sessions(call, parts);
@@ -107,15 +103,15 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	if (!sessions)
 		return 0;
 	thread = thread_of(context);
-	if (parts & PART_FUNCTION && begun_at_enter(page, thread, number, task))
+	if (parts & PART_FUNCTION && begun_at_enter(functions, thread, number, task))
 		return 0;
 	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
 		return 0;
 	slot->number = number;
 	slot->abi = abi;
-	slot_begun(slot, thread, IOTR_VFS, sessions, slot_fill(page, slot, context, sessions, parts));
-	if (parts & PART_AIO && call_of(page, slot)->traits & IOTR_CALL_SUBMITS)
+	slot_begun(slot, thread, IOTR_VFS, sessions, slot_fill(page, call, slot, context, task, sessions, parts));
+	if (parts & PART_AIO && call->traits & IOTR_CALL_SUBMITS)
 		aio_begins(thread);
 	return 0;
 }
@@ -123,11 +119,10 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 /* Makes the rows of a call that ends. */
 static __always_inline void slot_told(struct iotr_control *page, struct slot *slot, long result, __u64 end, __u32 parts)
 {
-	const struct iotr_call *call = call_of(page, slot);
-	struct iotr_call plain;
+	const struct iotr_call *call = parts & PARTS_OTHER ? call_of(page, slot) : NULL;
+	const struct iotr_call plain = IOTR_PLAIN_CALL(~0, 0); /* which of them it is, is in the slot */
 
 	if (goes_plain(call, slot->abi, parts)) {
-		plain = call_plain(call);
 		vfs_ends(page, &plain, slot, result, end, PART_FILE);
 	} else if (parts & PART_AIO && call->traits & SEVERAL) {
 		if (slot->sessions)

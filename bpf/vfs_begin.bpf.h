@@ -48,15 +48,6 @@ static __always_inline const struct iotr_call *call_of(struct iotr_control *page
 	return page->calls[slot->abi == IOTR_ABI_COMPAT] + call_index(slot->number);
 }
 
-/*
- * What the table says of a call, on the way that plain calls take: as what they have in common is constant there, the
- * compiler leaves out all that is about other calls.
- */
-static __always_inline struct iotr_call call_plain(const struct iotr_call *call)
-{
-	return (struct iotr_call)IOTR_PLAIN_CALL(call->traits, call->operation, call->offset);
-}
-
 static __always_inline void file_unknown(struct iotr_file *file)
 {
 	file->name = 0;
@@ -183,11 +174,15 @@ static __always_inline __u64 slot_file(const struct iotr_control *page, struct s
 {
 	__u64 file = slot_fd(slot, task, fd), inode;
 
-	if (!file)
+	if (!file) {
+		file_unknown(&slot->file);
 		return 0;
+	}
 	inode = file_place(file, &slot->file, place);
-	if (!remembered_fill(page, *place, inode, &slot->file))
+	if (!remembered_fill(page, *place, inode, &slot->file)) {
 		*pseudo = inode_fill(inode, &slot->file);
+		slot->file.name = 0;
+	}
 	return file;
 }
 
@@ -332,6 +327,34 @@ static __always_inline void vfs_texts(const struct iotr_call *call, struct slot 
 		slot->name2 = vfs_path(slot->thread, 1);
 }
 
+/* Makes the operation that of direct I/O if the file is open for it. */
+static __always_inline void slot_direct(const struct iotr_call *call, struct slot *slot)
+{
+	if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
+		slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ : IOTR_VFS_DIO_WRITE;
+}
+
+/* What vfs_begins() does, for a plain call: what only other calls have in a slot is left as it is. */
+static __always_inline __u64 vfs_begins_plain(struct iotr_control *page, const struct iotr_call *call,
+					      struct slot *slot, struct task_struct *task, __u64 sessions)
+{
+	const struct iotr_call plain = IOTR_PLAIN_CALL(call->traits, call->operation);
+
+	slot->operation = plain.operation;
+	slot->caused = false;
+	sessions = vfs_begins_file(page, &plain, slot, task, sessions, false);
+	slot_direct(&plain, slot);
+	return sessions & page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+}
+
+/* The same as a function, for programs that have much else on their stack. */
+static __noinline __attribute__((unused)) __u64 vfs_begins_plain_apart(struct iotr_control *page, const struct iotr_call *call,
+								       struct slot *slot, struct task_struct *task,
+								       __u64 sessions)
+{
+	return vfs_begins_plain(page, call, slot, task, sessions);
+}
+
 static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct iotr_call *call,
 					struct slot *slot, struct task_struct *task, __u64 sessions,
 					__u32 parts)
@@ -362,9 +385,7 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	if (parts & PART_FILE && call->fd && !slot->unread) {
 		sessions = parts & PART_RESULT ? vfs_begins_apart(slot->thread, sessions) :
 						 vfs_begins_file(page, call, slot, task, sessions, false);
-		if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
-			slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ :
-									     IOTR_VFS_DIO_WRITE;
+		slot_direct(call, slot);
 	}
 	if (call->traits & IOTR_CALL_REMOVEDIR && argument(slot, call->flags) & AT_REMOVEDIR)
 		slot->operation = IOTR_VFS_RMDIR;

@@ -188,6 +188,35 @@ __noinline __u64 vfs_within(__u64 thread, __u64 result)
 	return within;
 }
 
+/*
+ * The offset that an appending write went to, which is known only afterwards. A write that moves the file
+ * position leaves it at the end of the bytes written; for one with an offset argument the file's size is
+ * that end. If another thread writes to the same open file at that moment, or with an offset to the same
+ * file, the result is that of the other write.
+ */
+__noinline __u64 vfs_appended(__u64 thread, __s64 result)
+{
+	struct iotr_control *page = control_page();
+	struct slot *slot = slot_find(thread);
+	const struct iotr_call *call;
+	__u64 file, inode;
+
+	if (!page || !slot || result <= 0)
+		return IOTR_UNKNOWN;
+	file = file_of_fd(current_task(), slot->fd);
+	if (!file)
+		return IOTR_UNKNOWN;
+	call = call_of(page, slot);
+	inode = (__u64)READ(struct file, file, f_inode);
+	if (READ(struct inode, inode, i_ino) != slot->file.inode)
+		return IOTR_UNKNOWN; /* closed meanwhile */
+	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFREG)
+		return slot->offset;
+	if (call->traits & IOTR_CALL_POSITION && (!call->offset || at_position(call, slot)))
+		return READ(struct file, file, f_pos) - result;
+	return READ(struct inode, inode, i_size) - result;
+}
+
 /* Withdraws the names that were sent for a call that makes no row. */
 __noinline int names_gone(__u64 thread)
 {
@@ -236,41 +265,21 @@ static __always_inline __u64 vfs_ends_file(struct iotr_control *page, const stru
 	return filter_device(page, sessions, slot->file.device);
 }
 
-/*
- * The offset that an appending write went to, which is known only afterwards. A write that moves the file
- * position leaves it at the end of the bytes written; for one with an offset argument the file's size is
- * that end. If another thread writes to the same open file at that moment, or with an offset to the same
- * file, the result is that of the other write.
- */
-static __always_inline __u64 appended_at(const struct iotr_call *call, const struct slot *slot,
-					 struct task_struct *task, long result)
-{
-	__u64 file = file_of_fd(task, slot->fd), inode;
-
-	if (!file || result <= 0)
-		return IOTR_UNKNOWN;
-	inode = (__u64)READ(struct file, file, f_inode);
-	if (READ(struct inode, inode, i_ino) != slot->file.inode)
-		return IOTR_UNKNOWN; /* closed meanwhile */
-	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFREG)
-		return slot->offset;
-	if (call->traits & IOTR_CALL_POSITION && (!call->offset || at_position(call, slot)))
-		return READ(struct file, file, f_pos) - result;
-	return READ(struct inode, inode, i_size) - result;
-}
-
 /* Whether the call that ends is a write that appends to its file. */
 static __always_inline bool call_appends(const struct iotr_call *call, const struct slot *slot)
 {
-	return call->operation == IOTR_VFS_WRITE && call->traits & IOTR_CALL_DIRECT &&
+	return call->traits & IOTR_CALL_DIRECT &&
+	       (slot->operation == IOTR_VFS_WRITE || slot->operation == IOTR_VFS_DIO_WRITE) &&
 	       appends(&slot->file, call->flags ? argument(slot, call->flags) : 0);
 }
 
 static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct iotr_call *call,
 				     struct slot *slot, long result, __u64 size)
 {
+	bool takes_fd = call->traits & IOTR_CALL_PLAIN || slot->has_fd;
+
 	row->file = slot->file;
-	row->name2 = slot->name2;
+	row->name2 = call->path2 ? slot->name2 : 0;
 	row->result = result;
 	row->size = size;
 	row->has_size = size_known(call, size);
@@ -281,17 +290,18 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->flags = flags_of(call, slot);
 	row->protection = call->protection ? argument(slot, call->protection) : 0;
 	row->mapping = call->mapping ? argument(slot, call->mapping) : 0;
-	row->fd = slot->has_fd ? slot->fd : result;
-	row->flag_kind = call->flag_kind;
-	if (row->flag_kind == IOTR_FLAGS_FILE && slot->file.inode == IOTR_UNKNOWN)
-		row->flag_kind = IOTR_FLAGS_NONE; /* the descriptor was not open: there are no flags */
-	row->has_fd = slot->has_fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
+	row->fd = takes_fd ? slot->fd : result;
+	/* If the descriptor was not open, there are no flags. */
+	row->flag_kind = call->flag_kind == IOTR_FLAGS_FILE && slot->file.inode == IOTR_UNKNOWN ? IOTR_FLAGS_NONE :
+												 call->flag_kind;
+	row->has_fd = takes_fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
 	row->has_mapping = call->mapping != 0;
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
 	row->has_flow = slot->caused;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 	row->head.unread = !call_failed(result) &&
-			   (slot->unread || (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
+			   ((!(call->traits & IOTR_CALL_PLAIN) && slot->unread) ||
+			    (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
 }
 
 /* Writes the row of a call that ends; returns whether there is one. */
@@ -300,7 +310,6 @@ static __always_inline bool vfs_ends(struct iotr_control *page, const struct iot
 {
 	struct task_struct *task = current_task();
 	__u64 thread = slot->thread, size, sessions = slot->sessions;
-	struct iotr_command command;
 	struct iotr_vfs_record *row;
 	bool known;
 
@@ -320,16 +329,15 @@ static __always_inline bool vfs_ends(struct iotr_control *page, const struct iot
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
 	if (!sessions)
 		return false;
-	if (parts & PART_FILE && slot->args[ARG_OFFSET])
+	if (parts & PART_FILE && call->traits & IOTR_CALL_OFFSET_POINTER && slot->args[ARG_OFFSET])
 		offset_late(call, slot, result);
 	if (parts & PART_FILE && call_appends(call, slot))
-		slot->offset = appended_at(call, slot, task, result);
+		slot->offset = vfs_appended(thread, result);
 	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
 	if (!row)
 		return false;
 	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
-	task_command(task, &command);
-	head_fill_current(&row->head, task, &command);
+	head_fill_current(&row->head, task);
 	vfs_fill(row, call, slot, result, size);
 	if (*(volatile __u64 *)&slot->thread == thread)
 		row_commit(row);

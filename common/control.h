@@ -114,14 +114,14 @@ struct iotr_call {
 };
 
 /*
- * What the table says of a plain call in the native ABI, but for `sessions` and `stream`: all but three members, and all
- * traits but these, are the same for such calls, most of which a busy program makes.
+ * What the table says of a plain call in the native ABI, but for `sessions` and `stream`: all but two members, and all
+ * traits but these, follow from that it is one. Of the calls that a busy program makes, most are plain.
  */
-#define IOTR_PLAIN_CALL(traits_, operation_, offset_)                                                     \
+#define IOTR_PLAIN_CALL(traits_, operation_)                                                              \
 	{                                                                                                 \
-		.traits = (traits_) & (IOTR_CALL_BYTES | IOTR_CALL_DIRECT | IOTR_CALL_POSITION),          \
+		.traits = IOTR_CALL_PLAIN | IOTR_CALL_BYTES | IOTR_CALL_DIRECT | ((traits_) & IOTR_CALL_POSITION), \
 		.operation = operation_, .flag_kind = IOTR_FLAGS_FILE, .fd = 1, .size = 3,                \
-		.offset = (offset_) ? 4 : 0,                                                              \
+		.offset = (traits_) & IOTR_CALL_POSITION ? 0 : 4,                                         \
 	}
 
 /* Pairs of programs (entry and exit) at function level, by the parts that a call needs. */
@@ -263,6 +263,7 @@ enum iotr_functions {
 	IOTR_FUNCTIONS_ALONE, /* those on functions */
 };
 
+/* What calls of VFS need is within the first 32 KiB, which an instruction reaches at once. */
 struct iotr_control {
 	__u64 open; /* session mask: those that accept new events; others only see events in flight end */
 	__u64 filtered[IOTR_FILTER_COUNT]; /* session mask by enum iotr_filter: those that use this kind of filter */
@@ -283,25 +284,25 @@ struct iotr_control {
 	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* taken if a 63-bit random number is below */
 	__u64 sample_most[16]; /* by stream: the largest sample_below */
 	__u64 cgroup_generation; /* incremented when cgroup filters change, which invalidates cached results */
-	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by kind and low bits of a value; 0: in no such filter */
-	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode number: index in path_nodes, 0: none */
+	struct iotr_changes changes;
+	__u32 functions;	   /* enum iotr_functions */
+	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* session masks: those that record it */
 	__u64 wanted[IOTR_STREAM_COUNT]; /* session masks: those that record any operation of the stream */
 	__u8 own_hints[IOTR_HINTS]; /* by the low bits of a PID: 0 if no process of iotracer has such a PID */
+	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
+	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
+	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by kind and low bits of a value; 0: in no such filter */
+	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode number: index in path_nodes, 0: none */
 	__u8 block_operation[256]; /* by the kernel's REQ_OP_*: enum iotr_block_operation */
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
 	struct iotr_btrfs btrfs;
 	struct iotr_loop_device loop;
 	struct iotr_xfs xfs;
-	struct iotr_changes changes;
 	__u64 bio_ends_version;	   /* of the modules when bio_ends, btrfs, loop and xfs were found; 0: they were not */
-	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
-	__u32 functions;	   /* enum iotr_functions */
 	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */
 	__u32 spilled_mask; /* the same of the entries of the table of those that found no room there */
 	__u64 dirtied_forgotten; /* pages whose dirtier was displaced before they were seen written */
-	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
-	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */
 };
 

@@ -52,6 +52,37 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 	return word_at((__u64)(FOLLOW(table, fd) + fd)); /* BTF has no type to read an array of pointers by */
 }
 
+#define FDS_FIRST 64 /* NR_OPEN_DEFAULT, of a 64-bit kernel */
+
+/* Adds one bit of the index to the address of an element, by a branch: for the verifier the index is a constant on each way. */
+#define INDEX_BIT(address, index, bit)                                                          \
+	({                                                                                      \
+		__u64 set_ = (index) & (bit);                                                   \
+		asm volatile("if %1 == 0 goto +1; %0 += %2"                                     \
+			     : "+r"(address)                                                    \
+			     : "r"(set_), "i"((bit) * sizeof(void *)));                         \
+	})
+
+/*
+ * The same as file_of_fd() for FOLLOW(), while the process has its first table of open files, as it does until a number is
+ * above 63; NULL: it has another, or no such file. The elements of an array within a struct have a type, but only those whose
+ * index is a constant for the verifier.
+ */
+static __always_inline struct file *file_followed(struct task_struct *task, __u32 fd)
+{
+	struct files_struct *files = task->files;
+
+	if (!files || files->fdt != &files->fdtab || fd >= FDS_FIRST)
+		return NULL;
+	INDEX_BIT(files, fd, 32);
+	INDEX_BIT(files, fd, 16);
+	INDEX_BIT(files, fd, 8);
+	INDEX_BIT(files, fd, 4);
+	INDEX_BIT(files, fd, 2);
+	INDEX_BIT(files, fd, 1);
+	return files->fd_array[0];
+}
+
 /* Fills in the flags of an open file, and where it is. Returns its inode. */
 static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place)
 {

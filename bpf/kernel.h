@@ -138,6 +138,8 @@ typedef struct {
 struct files_struct {
 	atomic_t count;
 	struct fdtable *fdt;
+	struct fdtable fdtab;	  /* the first table, of fd_array; a larger one has taken its place where fdt is another */
+	struct file *fd_array[1]; /* NR_OPEN_DEFAULT */
 };
 
 struct signal_struct {

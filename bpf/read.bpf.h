@@ -132,6 +132,9 @@ static __always_inline struct task_struct *current_task(void)
 		followed_;                                                                      \
 	})
 
+/* Whether FOLLOW() is all that plain loads are to be had by (5.11 to 6.1). */
+#define TYPES_ARE_FOLLOWED (TASK_IS_TYPED && !typed_reads)
+
 /*
  * Properties of the current task. Where its type is known they are read from its struct task_struct: a helper call for
  * each would cost more than the rest of a row.

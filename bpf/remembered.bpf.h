@@ -45,9 +45,9 @@ static __always_inline struct remembered *remembered_entry(struct place place)
 
 /*
  * Fills in what is remembered of a file, and returns whether anything is. If not, remember() is to be called when all is known
- * of it, unless it is on a pseudo file system; a file is remembered from its second use on.
+ * of it, unless it is on a pseudo file system; a file is remembered from its second use on. `gone`: its dentry is unhashed.
  */
-static __always_inline bool remembered_fill(const struct iotr_control *page, struct place place, __u64 inode,
+static __always_inline bool remembered_fill(const struct iotr_control *page, struct place place, __u64 inode, bool gone,
 					    struct iotr_file *ret)
 {
 	struct remembered *entry;
@@ -59,7 +59,7 @@ static __always_inline bool remembered_fill(const struct iotr_control *page, str
 	entry = remembered_entry(place);
 	if (!entry)
 		return false;
-	if (entry->dentry != place.dentry || entry->mount != place.mount || entry->inode != inode || unhashed(place.dentry)) {
+	if (entry->dentry != place.dentry || entry->mount != place.mount || entry->inode != inode || gone) {
 		entry->dentry = place.dentry;
 		entry->mount = place.mount;
 		entry->inode = inode;

@@ -168,18 +168,45 @@ static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseud
 	return file;
 }
 
+/* An open file by plain loads, where that can be done: fills in what file_place() and unhashed() tell. Returns it, or 0. */
+static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd, struct iotr_file *ret, struct place *place,
+					     __u64 *inode, bool *gone)
+{
+	struct file *file = file_followed(task, fd);
+	struct dentry *dentry;
+
+	if (!file)
+		return 0;
+	dentry = file->f_path.dentry;
+	ret->flags = file->f_flags;
+	place->dentry = number_of((__u64)dentry);
+	place->mount = number_of((__u64)file->f_path.mnt);
+	*inode = number_of((__u64)file->f_inode);
+	*gone = !dentry->d_hash.pprev;
+	return number_of((__u64)file);
+}
+
 /* The same; with the file's name, too, if it is remembered. */
 static __always_inline __u64 slot_file(const struct iotr_control *page, struct slot *slot, struct task_struct *task, __s32 fd,
 				       bool *pseudo, struct place *place)
 {
-	__u64 file = slot_fd(slot, task, fd), inode;
+	__u64 file = 0, inode;
+	bool gone;
 
+	slot->fd = fd;
+	slot->has_fd = true;
+	if (TYPES_ARE_FOLLOWED)
+		file = opened_followed(task, fd, &slot->file, place, &inode, &gone);
 	if (!file) {
-		file_unknown(&slot->file);
-		return 0;
+		file = file_of_fd(task, fd);
+		if (!file) {
+			file_unknown(&slot->file);
+			return 0;
+		}
+		inode = file_place(file, &slot->file, place);
+		gone = unhashed(place->dentry);
 	}
-	inode = file_place(file, &slot->file, place);
-	if (!remembered_fill(page, *place, inode, &slot->file)) {
+	if (!remembered_fill(page, *place, inode, gone, &slot->file)) {
 		*pseudo = inode_fill(inode, &slot->file);
 		slot->file.name = 0;
 	}

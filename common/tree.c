@@ -52,6 +52,11 @@ int tree_begin(void)
 	return 0;
 }
 
+bool tree_is_anothers(void)
+{
+	return root >= 0;
+}
+
 int tree_open(const char *path, int flags)
 {
 	return root < 0 ? open(path, flags | O_CLOEXEC) : rooted_open(root, path, flags);

@@ -15,6 +15,9 @@
 /* Before all others, before there are threads, and with all rights. A negative errno: the tree that is named cannot be had. */
 int tree_begin(void);
 
+/* Whether the tree is that of another process. */
+bool tree_is_anothers(void);
+
 /* Without O_CREAT. */
 int tree_open(const char *path, int flags);
 

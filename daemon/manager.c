@@ -22,6 +22,7 @@
 #include "engine.h"
 #include "escape.h"
 #include "fd_store.h"
+#include "host_watch.h"
 #include "instance.h"
 #include "log.h"
 #include "metrics/metrics.h"
@@ -39,6 +40,7 @@ struct manager {
 	struct declared *declared; /* sessions of files */
 	struct metrics *metrics;
 	struct watchdog *watchdog;
+	struct host_watch *host;
 	struct server *server;
 	struct control control;
 	struct fd_store_passed passed;
@@ -435,6 +437,7 @@ static int start(struct manager *manager)
 	r = set_up_loop(manager);
 	if (r < 0)
 		return r;
+	host_watch_new(manager->event, &manager->host);
 	find_groups(&manager->control);
 	r = load_engine(manager);
 	if (r >= 0)
@@ -493,6 +496,7 @@ bool manager_free(struct manager *manager)
 		unlink(manager->socket);
 	metrics_free(manager->metrics);
 	watchdog_free(manager->watchdog);
+	host_watch_free(manager->host);
 	if (manager->declared)
 		declared_end(manager->declared);
 	ended = engine_free(manager->engine);

@@ -207,6 +207,7 @@ static int receive_order(struct helper_order *order)
 		return -EPROTO;
 	order->request.root[sizeof(order->request.root) - 1] = '\0';
 	order->request.country[sizeof(order->request.country) - 1] = '\0';
+	order->request.host[sizeof(order->request.host) - 1] = '\0';
 	return 0;
 }
 

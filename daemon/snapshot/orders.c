@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "host_name.h"
 #include "log.h"
 
 #define GRACE_MS 250 /* time that orders_end() gives to a short snapshot */
@@ -151,6 +152,7 @@ static void order_start(struct order *order)
 		}
 	}
 	snprintf(order->request.country, sizeof(order->request.country), "%s", *config->country ?: "");
+	host_name(order->request.host);
 	r = snapshot_new(config->event, config->program, &order->request, order->folder_fd, tasks, on_state, order,
 			 &order->running);
 	if (r < 0)

@@ -15,6 +15,7 @@
 #include <systemd/sd-event.h>
 
 #include "anonymize.h"
+#include "host_name.h"
 #include "rights.h"
 
 enum snapshot_kind {
@@ -44,6 +45,7 @@ struct snapshot_request {
 	struct rights reads;  /* of the client that asks: no name is shown that it may not see */
 	struct rights writes; /* with which its files are made */
 	char country[SNAPSHOT_COUNTRY_SIZE]; /* "": from the time zone */
+	char host[HOST_NAME_SIZE]; /* what the machine is called */
 	bool anonymize; /* names are hashed with the next member, a key that the code which frees this wipes */
 	uint8_t anonymize_key[IOTR_ANONYMIZE_KEY_SIZE];
 };

@@ -38,10 +38,7 @@ static void add_time(struct job *job, struct json_object *facts)
 
 static void add_host(struct job *job, struct json_object *facts)
 {
-	char name[256] = "";
-
-	gethostname(name, sizeof(name) - 1);
-	system_add_name(job, facts, "host", JOB_NAME_HOST, name);
+	system_add_name(job, facts, "host", JOB_NAME_HOST, job->request->host);
 }
 
 /* The service has a network of its own, and since systemd 257 a sysfs that shows nothing else. */

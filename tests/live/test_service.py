@@ -5,6 +5,7 @@ import grp
 import json
 import os
 import re
+import socket
 import urllib.request
 
 import test_watchdog as watchdog
@@ -201,6 +202,22 @@ def confined(world):
     told = world.command('systemd-analyze', 'security', '--no-pager', '--threshold=%d' % (EXPOSURE * 10), 'iotracerd',
                          check=False)
     check(not told.returncode, 'more exposed than %.1f' % EXPOSURE, *told.stdout.splitlines()[-3:], *told.stderr.splitlines())
+
+
+@test
+def renamed(world):
+    """Traces say what the machine is called now, though the service has a name of its own."""
+    ctl = running(world)
+    world.undo.callback(socket.sethostname, socket.gethostname())
+    socket.sethostname('iotr-renamed')
+
+    def called():
+        name = os.path.basename(world.path('named'))
+        with Session(ctl, name, world.path('trace'), ('--vfs', '--pid', os.getpid(), '--no-snapshots')) as session:
+            pass
+        return rows.manifest(session.output)['host']['name']
+
+    wait_for('traces to say so', lambda: called() == 'iotr-renamed', lambda: journal(world, 5))
 
 
 def entries(world, session):

@@ -8,6 +8,7 @@
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
+#include "host_name.h"
 #include "losses.h"
 #include "schema.h"
 #include "sink.h"
@@ -76,10 +77,12 @@ static struct json_object *constant_streams(uint32_t mask)
 static struct json_object *host(void)
 {
 	struct json_object *object = json_object_new_object();
+	char name[HOST_NAME_SIZE];
 	struct utsname names = { 0 };
 
+	host_name(name);
 	uname(&names);
-	add_string(object, "name", names.nodename);
+	add_string(object, "name", name);
 	add_string(object, "kernel", names.release);
 	add_string(object, "kernel_version", names.version);
 	add_string(object, "machine", names.machine);

@@ -214,13 +214,17 @@ int statx(int folder_fd, const char *restrict path, int flags, unsigned int mask
 	return REAL(statx)(folder_fd, path, flags, mask, status);
 }
 
-int mkdir(const char *path, mode_t mode)
+int mkdirat(int folder_fd, const char *name, mode_t mode)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
+	char path[PATH_MAX];
 	int result;
 
+	if (!path_of(folder_fd, path))
+		return REAL(mkdirat)(folder_fd, name, mode);
+	snprintf(path + strlen(path), sizeof(path) - strlen(path), "/%s", name);
 	order_await(path);
-	result = REAL(mkdir)(path, mode);
+	result = REAL(mkdirat)(folder_fd, name, mode);
 	if (!result && is_held(path))
 		tell("made", path);
 	while (!result && is_held(path))

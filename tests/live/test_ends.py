@@ -55,12 +55,12 @@ def folder_is_removed(world):
 def killed_at_the_start(world):
     """SIGKILL while the folder of a session is still empty: it is removed, unless somebody else has put something there."""
     daemon, client = world.faulty_daemon()
-    link = world.path('link')
-    os.symlink(world.make('linked'), link)
+    link, linked = world.path('link'), world.make('linked')
+    os.symlink(linked, link)
     default = os.path.join(daemon.folder, 'log', 'default')
     os.makedirs(default, exist_ok=True)
     named, used, there = os.path.join(link, 'named'), world.path('used'), world.make('there')
-    daemon.order('made %s/2' % default, 'made %s' % named, 'made %s' % used, 'stall %s' % there)
+    daemon.order('made %s/2' % default, 'made %s/named' % linked, 'made %s' % used, 'stall %s' % there)
     begin(world, client, 'default', *reads.OPTIONS)
     for path in (named, used):
         begin(world, client, os.path.basename(path), *reads.OPTIONS, '--output', path)

@@ -165,15 +165,15 @@ def roles(world):
 def sees_rows(looker, above):
     """What is worked while the looker's tail runs is shown by it."""
     command = [looker.program, '--socket', looker.socket, 'tail', 's']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd='/', **looker.member.options()) as tail:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd='/', **looker.member.options()) as tail:
         try:
             os.set_blocking(tail.stdout.fileno(), False)
             seen = []
 
             def shown():
                 work(above)
-                seen.append(tail.stdout.read() or '')
-                return 'made-' in ''.join(seen)
+                seen.append(tail.stdout.read() or b'')  # None: nothing is there yet
+                return b'made-' in b''.join(seen)
             wait_for('rows', shown, pause=0.2)
         finally:
             tail.terminate()

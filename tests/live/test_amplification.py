@@ -138,7 +138,9 @@ def stand_ins(world):
             child.stdin.write(bytes(PAGE))
         minio_group = counting.until('MinIO', lambda one: size(one, 'write', 'device') >= 4 << 20)
         osd_group = counting.until('Ceph', lambda one: size(one, 'write', 'device') >= 544 << 10)
-        store_group = counting.until('Store', lambda one: size(one, 'write', 'device') >= 12 << 10)
+        # A write is counted when it ends, which is after the disk has it.
+        store_group = counting.until('Store', lambda one: size(one, 'write', 'device') >= 12 << 10 and
+                                     operations(one, 'write', 'application') >= 3)
         check('PostgreSQL' not in counting.groups(), 'a renamed program was taken for another', counting.groups().keys())
     for group in (minio_group, osd_group, store_group):
         consistent(group)

@@ -1,34 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`iotracectl amplification`, beside something that is done."""
+import itertools
 import json
 import signal
 import subprocess
+import threading
 
-from lib.registry import Failure, check, equal
+from lib.registry import PATIENCE, Failure, equal
 
 
 class Counting:
-    """with Counting(ctl, '--by', 'process') as counting: ...; then counting.until(condition)."""
+    """
+    with Counting(ctl, '--by', 'process') as counting: ...; then counting.until(condition). A thread reads what the view shows, as
+    the daemon lets go of a view that nobody reads for long.
+    """
 
     def __init__(self, ctl, *options):
         self.ctl, self.options = ctl, options
-        self.reply = None
+        self.reply, self.line, self.fresh = None, None, threading.Condition()
 
     def __enter__(self):
         self.view = subprocess.Popen(self.ctl.command('amplification', '--watch=200ms', '--json', *self.options),
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
         self.next()
         return self
 
     def __exit__(self, kind, value, trace):
         self.view.send_signal(signal.SIGINT)
+        self.reader.join()
         self.view.communicate()
         if kind is None:
             equal(self.view.returncode, 0, 'exit code of the view')
 
+    def read(self):
+        for line in itertools.chain(self.view.stdout, ['']):
+            with self.fresh:
+                self.line = line
+                self.fresh.notify()
+
     def next(self):
-        line = self.view.stdout.readline()
-        check(line, 'the view ended', self.view.stderr.read() if self.view.poll() is not None else '')
+        """The last reading, which nobody has had before."""
+        with self.fresh:
+            self.fresh.wait_for(lambda: self.line is not None, PATIENCE)
+            line, self.line = self.line, None
+        if not line:
+            self.view.kill()
+            raise Failure('the view ended', *self.view.communicate()[1].splitlines())
         self.reply = json.loads(line)
         return self.reply
 

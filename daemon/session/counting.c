@@ -253,7 +253,7 @@ static int load_begin(struct counting *counting)
 
 static int start(struct counting *counting)
 {
-	if (counting->attached)
+	if (counting->attached && !counting->waiting) /* otherwise all begin together, once it is seen who makes pages dirty */
 		begin(counting);
 	return counting->layers || counting->loading ? 0 : load_begin(counting);
 }

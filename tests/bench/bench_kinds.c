@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ enum { PAGE = 4096, FAULTS_MAX = 16 };
 
 static int file = -1, left, right;
 static off_t where;
+static char block[PAGE] __attribute__((aligned(PAGE)));
 
 /* ---- pread: one byte of the file ---- */
 
@@ -36,6 +38,21 @@ static bool pread_call(unsigned long number)
 
 	(void)number;
 	return pread(file, &byte, 1, where) == 1;
+}
+
+/* ---- direct: a block of a disk, past the page cache ---- */
+
+static bool direct_prepare(const char *path, off_t offset)
+{
+	file = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	where = offset;
+	return file >= 0;
+}
+
+static bool direct_call(unsigned long number)
+{
+	(void)number;
+	return pread(file, block, sizeof(block), where) == (ssize_t)sizeof(block);
 }
 
 /* ---- pwrite: one byte of a file of its own beside that one ---- */
@@ -129,6 +146,25 @@ static bool net_call(unsigned long number)
 	return send(left, &byte, 1, 0) == 1 && recv(right, &byte, 1, 0) == 1;
 }
 
+/* ---- send: a byte that a filter of the receiver drops, so that nothing fills up: one event ---- */
+
+static struct sock_filter nothing = { .code = BPF_RET | BPF_K };
+static const struct sock_fprog takes_nothing = { .len = 1, .filter = &nothing };
+
+static bool send_prepare(const char *path, off_t offset)
+{
+	return net_prepare(path, offset) &&
+	       setsockopt(right, SOL_SOCKET, SO_ATTACH_FILTER, &takes_nothing, sizeof(takes_nothing)) == 0;
+}
+
+static bool send_call(unsigned long number)
+{
+	char byte = 0;
+
+	(void)number;
+	return send(left, &byte, 1, 0) == 1;
+}
+
 /* ---- conn: a connection from its socket to its end, five events; of Unix, as TCP's vary more ---- */
 
 static struct sockaddr_un unix_address = { .sun_family = AF_UNIX };
@@ -183,7 +219,7 @@ static bool sockopt_call(unsigned long number)
 	return getsockopt(left, SOL_SOCKET, SO_RCVBUF, &value, &size) == 0;
 }
 
-/* ---- iouring: a request that does nothing ---- */
+/* ---- iouring: a request that does nothing; iouring-read: one that reads a byte of the file ---- */
 
 static struct {
 	int fd;
@@ -209,14 +245,17 @@ static bool ring_prepare(const char *path, off_t offset)
 	return ring.sq != MAP_FAILED && ring.cq != MAP_FAILED && (void *)ring.entry != MAP_FAILED;
 }
 
-static bool ring_call(unsigned long number)
+static bool ring_read_prepare(const char *path, off_t offset)
+{
+	return file_prepare(path, offset) && ring_prepare(path, offset);
+}
+
+/* Makes a request of ring.entry and takes its completion. */
+static bool ring_go(void)
 {
 	unsigned int *tail = (unsigned int *)(ring.sq + ring.params.sq_off.tail);
 	unsigned int *head = (unsigned int *)(ring.cq + ring.params.cq_off.head);
 
-	(void)number;
-	memset(ring.entry, 0, sizeof(*ring.entry));
-	ring.entry->opcode = IORING_OP_NOP;
 	*(unsigned int *)(ring.sq + ring.params.sq_off.array) = 0;
 	__atomic_fetch_add(tail, 1, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
@@ -225,17 +264,40 @@ static bool ring_call(unsigned long number)
 	return true;
 }
 
+static bool ring_call(unsigned long number)
+{
+	(void)number;
+	memset(ring.entry, 0, sizeof(*ring.entry));
+	ring.entry->opcode = IORING_OP_NOP;
+	return ring_go();
+}
+
+static bool ring_read_call(unsigned long number)
+{
+	(void)number;
+	memset(ring.entry, 0, sizeof(*ring.entry));
+	ring.entry->opcode = IORING_OP_READ;
+	ring.entry->fd = file;
+	ring.entry->addr = (unsigned long)block;
+	ring.entry->len = 1;
+	ring.entry->off = (unsigned long long)where;
+	return ring_go();
+}
+
 static const struct kind kinds[] = {
 	{ "pread", file_prepare, pread_call },
 	{ "pwrite", pwrite_prepare, pwrite_call },
 	{ "rename", rename_prepare, rename_call },
 	{ "rename-pread", rename_prepare, rename_pread_call },
 	{ "fault", fault_prepare, fault_call },
+	{ "direct", direct_prepare, direct_call },
+	{ "send", send_prepare, send_call },
 	{ "net", net_prepare, net_call },
 	{ "conn", conn_prepare, conn_call },
 	{ "epoll", epoll_prepare, epoll_call },
 	{ "sockopt", net_prepare, sockopt_call },
 	{ "iouring", ring_prepare, ring_call },
+	{ "iouring-read", ring_read_prepare, ring_read_call },
 };
 
 const struct kind *kind_find(const char *name)

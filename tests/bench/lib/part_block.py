@@ -37,13 +37,13 @@ def loop_device(size=SIZE):
             subprocess.run(['losetup', '--detach', done.stdout.strip()], check=True)
 
 
-def run_fio(world, device, words):
+def run_fio(world, path, words, engine='libaio', options=None):
     """What fio says of its reads."""
     tracers.require('fio')
     done = subprocess.run(
-        words + ['fio', '--name=bench', '--filename=' + device, '--rw=randread', '--bs=4k', '--direct=1',
-                 '--ioengine=libaio', '--iodepth=16', '--time_based', '--runtime=%d' % RUNTIME,
-                 '--cpus_allowed=%d' % world.cpu, '--output-format=json'],
+        words + ['fio', '--name=bench', '--filename=' + path, '--rw=randread', '--bs=4k', '--direct=1',
+                 '--ioengine=' + engine, '--iodepth=16', '--time_based', '--runtime=%d' % RUNTIME,
+                 *(options or ['--cpus_allowed=%d' % world.cpu]), '--output-format=json'],
         cwd=world.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Missing('fio: ' + (done.stderr.strip().splitlines() or ['it failed'])[0])

@@ -146,7 +146,7 @@ def fio_writes(world, ground, synced, words):
     return one['write']['total_ios'] * 1000 / one['job_runtime'] if synced else one['write']['iops']
 
 
-def paired(world, daemon, work):
+def paired(world, daemon, work, streams='--block'):
     """
     Figures without and with a session: pairs of sums of two short runs each, as A B B A and B A A B in turn, so that what
     the machine does beside it, and what drifts, weighs on both alike.
@@ -155,7 +155,7 @@ def paired(world, daemon, work):
     for number in range(QUADS * world.rounds):
         sums = {False: 0, True: 0}
         for traced in (False, True, True, False) if number % 2 else (True, False, False, True):
-            with contextlib.nullcontext() if not traced else daemon.session('--block'):
+            with contextlib.nullcontext() if not traced else daemon.session(streams):
                 sums[traced] += work()
         found.append((sums[False] / 2, sums[True] / 2))
     return found

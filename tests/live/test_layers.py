@@ -204,6 +204,10 @@ with open(sys.argv[1] + '4', 'w', encoding='ascii') as file:
 
 @test
 def no_files(world):
+    """Pipes, sockets and what is no file of a disk are none of the counts, which have but one byte that is read."""
+    path = world.path('byte')
+    with open(path, 'wb') as file:
+        file.write(b'x')
     with counting(world) as count:
         pid = run('''
 left, right = os.pipe()
@@ -212,8 +216,10 @@ one, other = socket.socketpair()
 one.send(b'y' * 100)
 os.write(os.open('/dev/null', os.O_WRONLY), b'z' * 100)
 os.write(os.open('/proc/self/comm', os.O_WRONLY), b'renamed')
-''')
-        equal(count.of(process=pid)['app_write'], (0, 0, 0), 'written to no file')
+os.read(os.open(sys.argv[1], os.O_RDONLY), 100)
+''', path)
+        sums = count.of(process=pid)
+        equal((sums['app_write'], sums['app_read']), ((0, 0, 0), (1, 1, 0)), 'written to no file, and read of one')
         equal({one['command'] for one in count.read() if one['process'] == pid}, {'renamed'}, 'command at the end')
 
 

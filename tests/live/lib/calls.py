@@ -7,15 +7,13 @@ result or the negative error number; row(operation, number, *arguments, **column
 call and notes the row it must make; anything of ctypes, os, socket, struct and time.
 """
 import contextlib
-import gc
 import json
 import os
 import re
 import select
-import sys
 import time
-import traceback
 
+from lib.forked import forked
 from lib.registry import PATIENCE, Failure, Skip, check, equal
 from lib.rows import real_time
 
@@ -48,13 +46,9 @@ EPILOGUE = "\nprint(json.dumps(NOTED), flush=True)\n"
 
 
 class Caller:
-    """A fork of this process, as an interpreter takes long to start; it begins with no other descriptors than any program."""
-
     def __init__(self, script):
         begin, told = os.pipe(), os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            self.run(PRELUDE + script + EPILOGUE, begin[0], told[1])
+        self.pid = forked(PRELUDE + script + EPILOGUE, stdin=begin[0], stdout=told[1])
         os.close(begin[0])
         os.close(told[1])
         # pylint: disable=consider-using-with
@@ -65,21 +59,6 @@ class Caller:
         with open('/proc/%d/status' % self.pid, encoding='utf-8') as file:
             self.uid = re.search(r'^Uid:\s+(\d+)', file.read(), re.M).group(1)
         self.cgroup = cgroup_of(self.pid)
-
-    @staticmethod
-    def run(code, begin, told):
-        """In the child, which calls nothing that was left to do in its parent."""
-        try:
-            gc.freeze()
-            os.dup2(begin, 0)
-            os.dup2(told, 1)
-            os.closerange(3, os.sysconf('SC_OPEN_MAX'))
-            sys.stdout = open(1, 'w', encoding='utf-8', closefd=False)  # pylint: disable=consider-using-with
-            exec(code, {})  # pylint: disable=exec-used
-            os._exit(0)
-        except BaseException:  # pylint: disable=broad-except
-            traceback.print_exc()
-            os._exit(1)
 
     def begin(self):
         self.gate.write(b'\n')

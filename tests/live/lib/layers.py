@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 
 from lib import account
+from lib.forked import forked
 from lib.registry import PATIENCE, Failure, Skip, check, equal
 from lib.world import device_number
 
@@ -99,11 +99,11 @@ def counting(world):
 
 def run(code, *arguments):
     """Runs Python code as a process of its own, and returns its pid."""
-    with subprocess.Popen([sys.executable, '-I', '-S', '-B', '-c', 'import os, mmap, socket, sys\n' + code,
-                           *map(str, arguments)]) as process:
-        if process.wait(PATIENCE):
-            raise Failure('exit %d of' % process.returncode, code)
-        return process.pid
+    pid = forked('import os, mmap, socket, sys\n' + code, *arguments)
+    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if ended:
+        raise Failure('exit %d of' % ended, code)
+    return pid
 
 
 def memory_disk(world, size=128 << 20):

@@ -62,6 +62,16 @@ int tree_open(const char *path, int flags)
 	return root < 0 ? open(path, flags | O_CLOEXEC) : rooted_open(root, path, flags);
 }
 
+FILE *tree_file(const char *path)
+{
+	_cleanup_close_ int fd = tree_open(path, O_RDONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (file)
+		take_fd(&fd);
+	return file;
+}
+
 int tree_open_above(const char *path, const char **name)
 {
 	char above[PATH_MAX];

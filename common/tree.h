@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files that users name: those of the machine. The service has a tree of its own, without homes and with nothing to
- * write to but its own folders; what users name is not looked for there but in the tree of the process that its environment
- * names (IOTRACER_TREE_OF=PID; in the unit: 1). Where it names none, as by hand, both are the same. Paths are absolute. All
- * calls but tree_begin() may be made by any thread, work with its rights, and are otherwise like those that they are named
- * for: -1 and errno.
+ * The machine's files: those that users name, and those of /proc that are not about a process. The service has a tree of its
+ * own, without homes, with nothing to write to but its own folders, and a /proc of processes alone; what is the machine's is
+ * not looked for there but in the tree of the process that its environment names (IOTRACER_TREE_OF=PID; in the unit: 1). Where
+ * it names none, as by hand, both are the same. Paths are absolute. All calls but tree_begin() may be made by any thread, work
+ * with its rights, and are otherwise like those that they are named for: -1 and errno.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -20,6 +21,9 @@ bool tree_is_anothers(void);
 
 /* Without O_CREAT. */
 int tree_open(const char *path, int flags);
+
+/* Opens a file for reading; fclose() closes it. NULL: errno. */
+FILE *tree_file(const char *path);
 
 /* Opens the folder (O_PATH) that the last part of the path is in; `name` points to that part, in the path. */
 int tree_open_above(const char *path, const char **name);

@@ -86,7 +86,7 @@ void host_watch_new(sd_event *event, struct host_watch **ret)
 	if (!tree_is_anothers())
 		return;
 	watch = calloc(1, sizeof(*watch));
-	fd = open(NAME, O_RDONLY | O_CLOEXEC);
+	fd = tree_open(NAME, O_RDONLY);
 	if (!watch || fd < 0 || sd_event_add_io(event, &watch->changes, fd, EPOLLPRI, on_change, watch) < 0) {
 		log_warning("changes of the machine's name are not seen: %s", strerror(errno));
 		free(watch);

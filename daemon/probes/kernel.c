@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "cleanup.h"
+#include "tree.h"
 
 #define EXIT_INSNS                                                                            \
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 }, { .code = BPF_JMP | BPF_EXIT }
@@ -75,11 +79,22 @@ static int try_function_hooks(const struct kernel *kernel)
 	return r;
 }
 
+/* A file of the machine, whether it is compressed or not; gzclose() closes it. NULL: there is none. */
+static gzFile open_text(const char *path)
+{
+	_cleanup_close_ int fd = tree_open(path, O_RDONLY);
+	gzFile file = fd < 0 ? NULL : gzdopen(fd, "r");
+
+	if (file)
+		take_fd(&fd);
+	return file;
+}
+
 /* Checks the preemption model in use, which debugfs shows in parentheses, or otherwise the kernel's configuration. */
 static bool may_preempt(void)
 {
 	char line[256] = "", path[128];
-	gzFile file = gzopen("/sys/kernel/debug/sched/preempt", "re");
+	gzFile file = open_text("/sys/kernel/debug/sched/preempt");
 	struct utsname host;
 	bool preempts = false;
 
@@ -91,7 +106,7 @@ static bool may_preempt(void)
 		gzclose(file);
 	uname(&host);
 	snprintf(path, sizeof(path), "/boot/config-%s", host.release);
-	file = gzopen("/proc/config.gz", "re") ?: gzopen(path, "re");
+	file = open_text("/proc/config.gz") ?: open_text(path);
 	while (file && gzgets(file, line, sizeof(line)))
 		preempts |= !strcmp(line, "CONFIG_PREEMPT=y\n") || !strcmp(line, "CONFIG_PREEMPT_LAZY=y\n") ||
 			    !strcmp(line, "CONFIG_PREEMPT_RT=y\n");

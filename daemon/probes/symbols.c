@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "tree.h"
 
 #define SYMBOLS "/proc/kallsyms"
 
@@ -31,7 +32,7 @@ int symbols_open(void)
 	int fd;
 
 	if (!is_symbols())
-		return open(SYMBOLS, O_RDONLY | O_CLOEXEC);
+		return tree_open(SYMBOLS, O_RDONLY);
 	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (nothing >= 0)

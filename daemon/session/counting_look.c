@@ -10,6 +10,7 @@
 #include "pipeline/clocks.h"
 #include "session/counting_private.h"
 #include "session/json_time.h"
+#include "tree.h"
 
 static void add_missing(struct json_object *object, const struct layers_missing *missing, size_t count)
 {
@@ -40,7 +41,7 @@ static uint32_t layers_of(const struct layers_missing *missing, size_t count)
 /* What waits in the page cache for being written, by the kernel's own count. */
 static uint64_t dirty_bytes(void)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
+	_cleanup_fclose_ FILE *file = tree_file("/proc/meminfo");
 	uint64_t sum = 0, kib;
 	int found = 0;
 	char line[128];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "tree.h"
 
 static const char *const files[IOTR_PRESSURE_COUNT] = {
 	[IOTR_PRESSURE_CPU] = "/proc/pressure/cpu",
@@ -45,7 +46,7 @@ int pressure_parse(const char *text, struct pressure *ret)
 
 int pressure_read(enum iotr_pressure of, struct pressure *ret)
 {
-	_cleanup_close_ int fd = open(files[of], O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = tree_open(files[of], O_RDONLY);
 	char text[512];
 	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 

@@ -14,9 +14,9 @@
 
 #include "cleanup.h"
 #include "kinds.h"
-#include "machine.h"
 #include "sampler.h"
 #include "schema.h"
+#include "tree.h"
 
 #define HEADER		 IOTR_HEADER(IOTR_PROCESSES_COLUMNS)
 #define COMMAND_LINE_MAX 32768
@@ -249,7 +249,6 @@ static void add_row(struct job *job)
 static int begin(struct job *job)
 {
 	struct process *of = calloc(1, sizeof(*of));
-	_cleanup_close_ int root = -1;
 	int r;
 
 	job->state = of;
@@ -259,8 +258,7 @@ static int begin(struct job *job)
 	of->page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 	job_timestamp(job, of->timestamp);
 	/* Whose rights are used here sees what he would see without the daemon. */
-	root = machine_root();
-	of->proc_fd = openat(root, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	of->proc_fd = tree_open("/proc", O_RDONLY | O_DIRECTORY);
 	if (of->proc_fd < 0)
 		return -errno;
 	r = read_tasks(of, job->tasks_fd);

@@ -3,6 +3,7 @@
 #include "system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 
 #include "cleanup.h"
 #include "kinds.h"
-#include "machine.h"
 #include "mountinfo.h"
 #include "tree.h"
 
@@ -41,39 +41,34 @@ static void add_host(struct job *job, struct json_object *facts)
 	system_add_name(job, facts, "host", JOB_NAME_HOST, job->request->host);
 }
 
-/* The service has a network of its own, and since systemd 257 a sysfs that shows nothing else. */
-static struct json_object *machine_links(struct job *job)
-{
-	_cleanup_close_ int root = machine_root();
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", root);
-	return system_links(path, job);
-}
-
 static int begin(struct job *job)
 {
 	struct system *of = calloc(1, sizeof(*of));
+	_cleanup_close_ int machine = tree_open("/", O_PATH | O_DIRECTORY);
 	struct json_object *facts;
+	char root[32];
 
 	job->state = of;
 	if (!of)
 		return -ENOMEM;
+	if (machine < 0)
+		return -errno;
+	snprintf(root, sizeof(root), "/proc/self/fd/%d", machine);
 	facts = of->facts = json_object_new_object();
 	add_time(job, facts);
 	add_host(job, facts);
-	json_object_object_add(facts, "os", system_os(""));
+	json_object_object_add(facts, "os", system_os(root));
 	json_object_object_add(facts, "kernel", system_kernel());
-	json_object_object_add(facts, "machine", system_machine(""));
-	json_object_object_add(facts, "cpu", system_cpu(""));
-	json_object_object_add(facts, "memory", system_memory(""));
-	json_object_object_add(facts, "swap", system_swap(""));
-	json_object_object_add(facts, "gpus", system_gpus(""));
-	json_object_object_add(facts, "disks", system_disks(""));
+	json_object_object_add(facts, "machine", system_machine(root));
+	json_object_object_add(facts, "cpu", system_cpu(root));
+	json_object_object_add(facts, "memory", system_memory(root));
+	json_object_object_add(facts, "swap", system_swap(root));
+	json_object_object_add(facts, "gpus", system_gpus(root));
+	json_object_object_add(facts, "disks", system_disks(root));
 	of->file_systems = json_object_new_array();
 	json_object_object_add(facts, "file_systems", of->file_systems);
-	json_object_object_add(facts, "links", machine_links(job));
-	system_place("", job->request->country, facts);
+	json_object_object_add(facts, "links", system_links(root, job));
+	system_place(root, job->request->country, facts);
 	return mountinfo_read(NULL, &of->mounts);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Facts about the machine, as JSON: read from /proc, /sys and files of the system, never asked for
- * over a network. A fact that is not known is null. `root` is put before every path: "" except in
- * tests. Objects are new and the caller's. Worker thread.
+ * over a network. A fact that is not known is null. `root` is put before every path: a folder with the machine's files, or in
+ * tests with others. Objects are new and the caller's. Worker thread.
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct server {
 	size_t listener_count;
 	sd_event_source *resume;
 	struct client *clients[SERVER_CLIENTS_MAX];
+	int spare; /* a descriptor that makes room for a connection when there is no other; -1: it has been used */
 };
 
 DEFINE_CLEANUP(struct server *, server_free);
@@ -34,6 +36,12 @@ static struct client **find_slot(struct server *server, const struct client *cli
 		if (server->clients[i] == client)
 			return &server->clients[i];
 	return NULL;
+}
+
+static void keep_spare(struct server *server)
+{
+	if (server->spare < 0)
+		server->spare = eventfd(0, EFD_CLOEXEC);
 }
 
 static void on_gone(struct client *client, void *userdata)
@@ -169,13 +177,26 @@ static void pause_listening(struct server *server)
 	sd_event_source_set_enabled(server->resume, SD_EVENT_ONESHOT);
 }
 
+/* Where no descriptor is left, one client at a time is served all the same: it may be the one who ends sessions. */
+static int accept_one(struct server *server, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || server->spare < 0)
+		return fd;
+	closep(&server->spare);
+	server->spare = -1;
+	return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
 static int on_connection(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {
 	struct server *server = userdata;
 
 	(void)source, (void)events;
+	keep_spare(server);
 	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept_one(server, listener);
 
 		if (fd >= 0)
 			server_adopt(server, fd);
@@ -212,6 +233,8 @@ int server_new(struct control *control, struct server **ret)
 	if (!server)
 		return -ENOMEM;
 	server->control = control;
+	server->spare = -1;
+	keep_spare(server);
 	r = sd_event_add_time_relative(control->event, &server->resume, CLOCK_MONOTONIC, 0, 0,
 				       on_resume, server);
 	if (r < 0)
@@ -232,5 +255,6 @@ void server_free(struct server *server)
 	sd_event_source_disable_unref(server->resume);
 	for (size_t i = 0; i < SERVER_CLIENTS_MAX; i++)
 		client_free(server->clients[i]);
+	closep(&server->spare);
 	free(server);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -299,6 +300,25 @@ START_TEST(serves_roles)
 }
 END_TEST
 
+enum { DESCRIPTORS_MAX = 256 };
+
+/* Where there are no descriptors left, there is still one for a client, and for the next one after him. */
+START_TEST(serves_without_descriptors)
+{
+	const struct rlimit few = { DESCRIPTORS_MAX, DESCRIPTORS_MAX };
+	int first = dial(), second = dial(), taken[DESCRIPTORS_MAX], count = 0;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while ((taken[count] = dup(STDERR_FILENO)) >= 0)
+		count++;
+	ck_assert_int_eq(errno, EMFILE);
+	expect_served(first);
+	expect_served(second);
+	while (count)
+		close(taken[--count]);
+}
+END_TEST
+
 START_TEST(closes_the_door)
 {
 	struct stat st;
@@ -343,6 +363,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, knows_who_may);
 	tcase_add_test(tests, admits_readers);
 	tcase_add_test(tests, serves_roles);
+	tcase_add_test(tests, serves_without_descriptors);
 	tcase_add_test(tests, closes_the_door);
 	tcase_add_test(tests, replaces_a_stale_socket);
 	tcase_add_test(tests, replaces_nothing_else);

@@ -96,7 +96,9 @@ git -c user.name=x -c user.email=x@x commit -q -m x && git mv a z && git status 
 PROGRAMS = {
     'cp': ['cp', '-a', '/usr/include/linux', 'copy'],
     'cp_nothing': ['cp', '-a', '/nowhere/at/all', 'copy'],
-    'tar': ['sh', '-c', 'tar cf t /etc 2>/dev/null; mkdir out; tar xf t -C out; rm -rf out; tar tf nothing'],
+    # Folders, files and links, of which there are some dozens in each of these.
+    'tar': ['sh', '-c', 'tar cf t /etc/alternatives /etc/default /etc/systemd 2>/dev/null; mkdir out; tar xf t -C out; '
+            'rm -rf out; tar tf nothing'],
     'find': ['find', '/etc', '/usr/include', '-newer', '/etc/passwd', '-ls'],
     'python': ['python3', '-c', 'import json, http.client, tempfile; tempfile.TemporaryDirectory().cleanup()'],
     'shell': ['sh', '-c', SHELL],

@@ -13,6 +13,7 @@ META = {'within', 'count', 'optional', 'level'}
 class Matcher:
     def __init__(self, level):
         self.level = level
+        self.cells_of = {}  # by the identity of an expectation: itself, and its cells()
 
     def columns(self, expected):
         """The columns of an expectation that are checked at this level: {name: (how, value)}."""
@@ -37,11 +38,19 @@ class Matcher:
             return ' -> '.join(escape(name.encode('latin-1')) for name in value.split(ARROW))
         return str(value)
 
+    def cells(self, expected):
+        """[(column, how, text)] of an expectation, made once, as many rows are held against it."""
+        known, found = self.cells_of.get(id(expected), (None, None))
+        if known is not expected:
+            found = [(name, how, self.text(name, value)) for name, (how, value) in self.columns(expected).items()]
+            self.cells_of[id(expected)] = expected, found
+        return found
+
     def differences(self, expected, row):
         """[(column, expected, got)]; the window in time counts as one."""
         found = []
-        for name, (how, value) in self.columns(expected).items():
-            want, got = self.text(name, value), row.get(name, '(no such column)')
+        for name, how, want in self.cells(expected):
+            got = row.get(name, '(no such column)')
             if got != want if how == 'is' else want not in got.split('|'):
                 found.append((name, want, got))
         return found + time_differences(expected, row)

@@ -88,7 +88,8 @@ def parsed(path, text):
         if len(line) != len(header):
             raise Failure('%s:%d: %d fields, %d columns' % (path, number, len(line), len(header)),
                           repr(line))
-        rows.append(dict(zip(header, map(plain, line))))
+        # Most cells have none of the marks of plain().
+        rows.append(dict(zip(header, [plain(cell) if '#' in cell or ':' in cell or cell == 'NONE' else cell for cell in line])))
     return rows
 
 

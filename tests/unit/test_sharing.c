@@ -13,7 +13,7 @@ enum {
 	SESSIONS = 7,
 	LINED = 5, /* the first of them: CSV in the clear */
 	ALONE = 32, /* its twin, which nobody shares a row with, has this slot and the following ones */
-	ROWS = 20000,
+	ROWS = OFTEN(20000),
 };
 
 static const uint8_t key[IOTR_ANONYMIZE_KEY_SIZE] = { 7 };
@@ -232,11 +232,11 @@ START_TEST(loses_no_part_of_a_row)
 	for (uint64_t number = 0; number < 10 * ROWS; number++) {
 		struct iotr_vfs_record record = vfs_record(1000000000 + number);
 
-		if (number % 50000 == 0)
+		if (number % OFTEN(50000) == 0)
 			router_begin(router);
 		record.head.sessions = (1 << LINED) - 1;
 		send(&record, sizeof(record));
-		if (number % 50000 == 49999)
+		if (number % OFTEN(50000) == OFTEN(50000) - 1)
 			router_end(router);
 	}
 	for (unsigned int number = 0; number < LINED; number++) {

@@ -43,7 +43,12 @@ struct iotr_command {
 	char text[IOTR_COMMAND_SIZE] __attribute__((aligned(8)));
 };
 
-ARRAY_OF(control, struct iotr_control, 1, BPF_F_MMAPABLE);
+/*
+ * The control page: a variable is found without a lookup. It is all that an object has in its section .bss, the map of which is
+ * the same one in every object: see daemon/probes/map_name.h.
+ */
+struct iotr_control control;
+
 ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
 
 ARRAY_PER_CPU(counters, struct iotr_counters, IOTR_STREAM_COUNT);

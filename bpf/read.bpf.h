@@ -99,9 +99,7 @@ static __always_inline __u64 number_of(__u64 address)
 
 static __always_inline struct iotr_control *control_page(void)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&control, &zero);
+	return &control;
 }
 
 /* Whether the verifier knows the type of the current task (5.11): then what a walk from it meets are plain loads. */

@@ -38,8 +38,8 @@ enum uring_scratch {
 
 ARRAY_PER_CPU(uring_scratch, struct uring_work, SCRATCH_COUNT);
 
-bool silent_seen; /* something has been put into uring_silent, so that it has to be looked into */
-bool alike_seen;  /* requests have had the same ring and user_data; only of the oldest kernels */
+bool silent_seen SEC(".data"); /* something has been put into uring_silent, so that it has to be looked into */
+bool alike_seen SEC(".data");  /* requests have had the same ring and user_data; only of the oldest kernels */
 
 static __always_inline struct uring_work *work_scratch(__u32 which)
 {
@@ -173,7 +173,7 @@ HASH_OF(ring_numbers, LRU_HASH, __u64, __u64, RINGS_MAX);
 ARRAY_PER_CPU(ring_counter, __u64, 1);
 ARRAY_PER_CPU(ring_lasts, struct ring_last, 1);
 
-__u64 rings_made; /* count of rings that were made: after each of them a ring may be where another one was */
+__u64 rings_made SEC(".data"); /* count of rings that were made: after each of them a ring may be where another one was */
 
 /* A check value of a ring and its number: it fails if another program has written in between. */
 static __always_inline __u64 ring_check(__u64 ring, __u64 number, __u64 made)

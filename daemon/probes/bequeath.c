@@ -10,15 +10,19 @@
 #include "log.h"
 #include "probes/functions.h"
 #include "probes/inherit.h"
+#include "probes/map_name.h"
 #include "probes/program.h"
 
 static void add_maps(const struct probes *probes, const struct bpf_object *object, struct bequest_parcel *parcel)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, object)
-		if (!bpf_map__is_internal(map) && map_find(probes, bpf_map__name(map)) == map)
-			bequest_add(parcel, INHERIT_MAPS, bpf_map__name(map), bpf_map__fd(map));
+	bpf_object__for_each_map(map, object) {
+		const char *name = map_shared_name(map);
+
+		if (name && map_find(probes, name) == map)
+			bequest_add(parcel, INHERIT_MAPS, name, bpf_map__fd(map));
+	}
 }
 
 static void add_rings(const struct probes *probes, struct bequest_parcel *parcel)

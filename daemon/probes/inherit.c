@@ -15,6 +15,7 @@
 #include "log.h"
 #include "probes/leave_behind.h"
 #include "probes/map_empty.h"
+#include "probes/map_name.h"
 
 void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX])
 {
@@ -51,7 +52,7 @@ static int page_empty(int map)
 
 static int empty(const char *name, int map)
 {
-	return strcmp(name, "control") ? map_empty(map) : page_empty(map);
+	return strcmp(name, CONTROL_MAP) ? map_empty(map) : page_empty(map);
 }
 
 /*
@@ -123,9 +124,12 @@ static bool maps_there(const struct probes *probes, const struct bpf_object *obj
 {
 	const struct bpf_map *map;
 
-	bpf_object__for_each_map(map, object)
-		if (!bpf_map__is_internal(map) && inherit_map(probes, bpf_map__name(map)) < 0)
+	bpf_object__for_each_map(map, object) {
+		const char *name = map_shared_name(map);
+
+		if (name && inherit_map(probes, name) < 0)
 			return false;
+	}
 	return true;
 }
 

@@ -17,6 +17,7 @@
 #include "probes/clone.h"
 #include "probes/layers_fold.h"
 #include "probes/layers_private.h"
+#include "probes/map_name.h"
 #include "probes/probes_private.h"
 
 extern const unsigned char iotr_bpf_layers_begin[], iotr_bpf_layers_end[];
@@ -410,7 +411,10 @@ void layers_statistics(const struct layers *layers, struct layers_statistics *re
 	ret->unfollowed = unfollowed(layers);
 	ret->runs = runs.count;
 	ret->run_ns = runs.ns;
-	bpf_object__for_each_map(map, layers->object)
-		if (!map_find(layers->probes, bpf_map__name(map)))
+	bpf_object__for_each_map(map, layers->object) {
+		const char *name = map_shared_name(map);
+
+		if (!name || !map_find(layers->probes, name))
 			ret->memory += map_memory(bpf_map__fd(map));
+	}
 }

@@ -15,6 +15,7 @@
 #include "probes/inherit.h"
 #include "probes/program.h"
 #include "probes/loading.h"
+#include "probes/map_name.h"
 #include "probes/rodata.h"
 
 #define NAMES_BYTES (16U << 20)
@@ -165,12 +166,13 @@ static int maps_share(const struct probes *probes, struct bpf_object *object, bo
 	int r = 0;
 
 	bpf_object__for_each_map(map, object) {
+		const char *name = map_shared_name(map);
 		int fd;
 
-		if (bpf_map__is_internal(map))
+		if (!name)
 			continue;
-		from = map_find(probes, bpf_map__name(map));
-		fd = from ? bpf_map__fd(from) : inherits ? inherit_map(probes, bpf_map__name(map)) : -1;
+		from = map_find(probes, name);
+		fd = from ? bpf_map__fd(from) : inherits ? inherit_map(probes, name) : -1;
 		if (fd >= 0)
 			r = bpf_map__reuse_fd(map, fd);
 		if (r < 0)

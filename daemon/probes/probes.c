@@ -16,6 +16,7 @@
 #include "probes/functions.h"
 #include "probes/hooks.h"
 #include "probes/inherit.h"
+#include "probes/map_name.h"
 #include "probes/own.h"
 #include "probes/program.h"
 
@@ -84,7 +85,7 @@ static size_t page_round(size_t size)
 
 static int pages_map(struct probes *probes)
 {
-	int r = page_map(probes_map(probes, "control"), page_round(sizeof(*probes->page)),
+	int r = page_map(probes_map(probes, CONTROL_MAP), page_round(sizeof(*probes->page)),
 			 &probes->page);
 
 	if (r < 0)

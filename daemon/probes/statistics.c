@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "probes/clone.h"
 #include "probes/functions.h"
+#include "probes/map_name.h"
 #include "probes/program.h"
 
 /* ---- rows ---- */
@@ -125,9 +126,12 @@ uint64_t probes_memory(const struct probes *probes)
 	for (size_t i = 0; i < OBJECT_COUNT; i++) {
 		if (!probes->objects[i])
 			continue;
-		bpf_object__for_each_map(map, probes->objects[i])
-			if (map_find(probes, bpf_map__name(map)) == map)
+		bpf_object__for_each_map(map, probes->objects[i]) {
+			const char *name = map_shared_name(map);
+
+			if (name && map_find(probes, name) == map)
 				bytes += map_memory(bpf_map__fd(map));
+		}
 	}
 	for (size_t i = 0; i < DIRTIED_TABLES; i++)
 		bytes += probes->dirtied[i] < 0 ? 0 : map_memory(probes->dirtied[i]);

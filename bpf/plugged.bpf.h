@@ -12,8 +12,12 @@ ARRAY_OF(plugged, struct slot, IOTR_PLUGGED, 0);
 /* The stream that has a slot for the call that ends; IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
 {
-	const struct slot *slot = thread_entry(&plugged, IOTR_PLUGGED, thread_of(context));
+	const struct iotr_control *page = control_page();
+	const struct slot *slot;
 
+	if (!page || !page->plugged)
+		return IOTR_VFS;
+	slot = thread_entry(&plugged, IOTR_PLUGGED, thread_of(context));
 	return slot && slot->sessions ? slot->stream : IOTR_VFS;
 }
 

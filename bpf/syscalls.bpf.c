@@ -159,7 +159,7 @@ static __always_inline __u32 plug_beginning(struct call_context context)
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
 
-	if (!page || number >= IOTR_CALLS)
+	if (!page || !page->plugged || number >= IOTR_CALLS)
 		return IOTR_VFS;
 	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
 	if (!plug[0].sessions && !plug[IOTR_CALLS].sessions)

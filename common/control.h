@@ -287,6 +287,7 @@ struct iotr_control {
 	struct iotr_changes changes;
 	__u32 functions;	   /* enum iotr_functions */
 	__u32 request_preflush;	   /* the running kernel's bit REQ_PREFLUSH */
+	__u64 plugged; /* 0: no session has recorded calls in a stream other than VFS since the hooks on sys_exit are there */
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* session masks: those that record it */
 	__u64 wanted[IOTR_STREAM_COUNT]; /* session masks: those that record any operation of the stream */
 	__u8 own_hints[IOTR_HINTS]; /* by the low bits of a PID: 0 if no process of iotracer has such a PID */

@@ -124,23 +124,30 @@ static void calls_update(struct iotr_control *page)
 	}
 }
 
-static void plugs_update(struct iotr_control *page)
+static void plugs_update(struct probes *probes)
 {
+	struct iotr_control *page = probes->page;
+	uint64_t wanted = 0;
+
 	for (size_t i = 0; i < plug_count; i++) {
 		struct iotr_plug row = plugs[i].row;
 
 		row.sessions = page->operation[row.stream][row.operation];
 		if (row.kind == IOTR_PLUG_SPLICE)
 			row.sessions |= page->operation[IOTR_NET][IOTR_NET_RECEIVE];
+		wanted |= row.sessions;
 		if (plugs[i].native >= 0)
 			page->plugs[IOTR_ABI_NATIVE][plugs[i].native] = row;
 		if (plugs[i].compat >= 0)
 			page->plugs[IOTR_ABI_COMPAT][plugs[i].compat] = row;
 	}
+	page->plugged = wanted || (page->plugged && probes->attached[PROBES_EXITS]);
 }
 
-static void operations_set(struct iotr_control *page, uint64_t bit, const struct iotr_session_spec *spec)
+static void operations_set(struct probes *probes, uint64_t bit, const struct iotr_session_spec *spec)
 {
+	struct iotr_control *page = probes->page;
+
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		uint64_t wanted = 0;
 
@@ -152,7 +159,7 @@ static void operations_set(struct iotr_control *page, uint64_t bit, const struct
 		page->wanted[stream] = wanted;
 	}
 	calls_update(page);
-	plugs_update(page);
+	plugs_update(probes);
 }
 
 static void sample_most(struct iotr_control *page, size_t stream)
@@ -269,7 +276,7 @@ int control_page_prepare(struct probes *probes, unsigned int session, const stru
 	flag_set(&page->pseudo_fs, bit, spec->pseudo_fs);
 	sample_set(page, session, spec);
 	page_summarise(page);
-	operations_set(page, bit, spec);
+	operations_set(probes, bit, spec);
 	faults_sample(probes, session, faults_wanted(spec));
 	return 0;
 }
@@ -353,7 +360,7 @@ void control_page_clear(struct probes *probes, unsigned int session)
 
 	page->open &= ~bit;
 	page->begun_ns[session] = INT64_MAX;
-	operations_set(page, bit, NULL);
+	operations_set(probes, bit, NULL);
 	probes_quiesce(probes);
 	for (size_t kind = 0; kind < sizeof(filter_maps) / sizeof(filter_maps[0]); kind++)
 		filter_clear(probes, kind, bit);

@@ -24,6 +24,7 @@ struct raw_exit {
 /* A call's registers or, if `classic`, the context of a classic tracepoint; which, is a constant in each program. */
 struct call_context {
 	bool classic;
+	bool copied; /* of a program that is copied for each call, which has the call's number in it */
 	struct pt_regs *regs;
 	const struct raw_enter *enter;
 	__u64 number;
@@ -44,7 +45,20 @@ static __always_inline __u64 call_index(__u64 number)
 		word_;                                                                          \
 	})
 
+/*
+ * The number of the call that a program is a copy for: the daemon puts it into each copy (daemon/probes/clone.h). To read it
+ * from the registers would cost ten instructions at either end of a call.
+ */
+static __always_inline __u64 number_copied(void)
+{
+	__u64 number;
+
+	asm("%0 = %1" : "=r"(number) : "i"(IOTR_COPY_MARK));
+	return number & (IOTR_CALLS - 1);
+}
+
 #define OF_REGS(regs_)	 ((struct call_context){ .regs = regs_, .number = (regs_)->orig_ax })
+#define OF_COPY(regs_)	 ((struct call_context){ .copied = true, .regs = regs_, .number = number_copied() })
 #define OF_ENTER(enter_)                                                                        \
 	((struct call_context){ .classic = true,                                                \
 				.enter = enter_,                                                \
@@ -54,6 +68,12 @@ static __always_inline __u64 call_index(__u64 number)
 				.number = CONTEXT_WORD(exit_, offsetof(struct raw_exit, number)) })
 #define RESULT_OF(exit_) ((long)CONTEXT_WORD(exit_, offsetof(struct raw_exit, result)))
 
+/* The result of a call, read where it is used, from the context of a program on its end: mostly none is. */
+static __always_inline long call_result(const void *program, bool classic)
+{
+	return classic ? RESULT_OF(program) : (long)CONTEXT_WORD(program, sizeof(__u64)); /* the second argument */
+}
+
 /* The number of a call, read where it is used, for programs that mostly do not use it. */
 static __always_inline __u64 number_again(struct call_context context)
 {
@@ -61,6 +81,8 @@ static __always_inline __u64 number_again(struct call_context context)
 
 	if (context.classic)
 		return context.number;
+	if (context.copied)
+		return number_copied();
 	asm volatile("" : "+r"(regs));
 	return regs->orig_ax;
 }
@@ -68,12 +90,27 @@ static __always_inline __u64 number_again(struct call_context context)
 /* ---- what threads have in flight ---- */
 
 /* log2 of the size and the alignment of a thread's kernel stack, which is twice as large with KASAN. */
-#define STACK_SHIFT (14 + bpf_core_field_exists(((struct task_struct *)0)->kasan_depth))
+#define STACK_IS_LARGE bpf_core_field_exists(((struct task_struct *)0)->kasan_depth)
+#define STACK_SHIFT    (14 + STACK_IS_LARGE)
 
-/* Identifies the current thread by the address of its kernel stack, in units of the stack's size. */
+/*
+ * Identifies the current thread by an address on its kernel stack, in units of the stack's size. Two shifts, of which the
+ * verifier takes one out, cost less than one by a number that it has to be told.
+ */
+static __always_inline __u64 thread_on(const void *stack)
+{
+	__u64 thread = number_of((__u64)stack);
+
+	if (STACK_IS_LARGE)
+		asm volatile("%0 >>= 15" : "+r"(thread));
+	else
+		asm volatile("%0 >>= 14" : "+r"(thread));
+	return thread;
+}
+
 static __always_inline __u64 thread_here(void)
 {
-	return number_of((__u64)FOLLOW(current_task(), stack)) >> STACK_SHIFT;
+	return thread_on(FOLLOW(current_task(), stack));
 }
 
 /*
@@ -82,13 +119,13 @@ static __always_inline __u64 thread_here(void)
  */
 static __always_inline __u64 thread_of(struct call_context context)
 {
-	return context.classic ? thread_here() : number_of((__u64)context.regs) >> STACK_SHIFT;
+	return context.classic ? thread_here() : thread_on(context.regs);
 }
 
 /* The same from a program's arguments, which lie on that stack too; only for hooks that run in a thread's context. */
 static __always_inline __u64 thread_at(const void *arguments)
 {
-	return number_of((__u64)arguments) >> STACK_SHIFT;
+	return thread_on(arguments);
 }
 
 /*

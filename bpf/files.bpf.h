@@ -38,6 +38,8 @@ static __always_inline bool pseudo_place(struct place place)
 	return inode && pseudo_inode(READ(struct inode, inode, i_mode), (__u64)READ(struct dentry, place.dentry, d_sb));
 }
 
+#define FDS_FIRST 64 /* NR_OPEN_DEFAULT, of a 64-bit kernel: open files of the first table, an array within the struct */
+
 /* An open file of the current process, or 0. */
 static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 {
@@ -47,12 +49,16 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 	if (!files)
 		return 0;
 	table = FOLLOW(files, fdt);
+	if (typed_reads && table == &files->fdtab) {
+		if (fd >= FDS_FIRST)
+			return 0;
+		return word_at(number_of((__u64)files) + bpf_core_field_offset(struct files_struct, fd_array) +
+			       fd * sizeof(void *));
+	}
 	if (fd >= FOLLOW(table, max_fds))
 		return 0;
 	return word_at((__u64)(FOLLOW(table, fd) + fd)); /* BTF has no type to read an array of pointers by */
 }
-
-#define FDS_FIRST 64 /* NR_OPEN_DEFAULT, of a 64-bit kernel */
 
 /* Adds one bit of the index to the address of an element, by a branch: for the verifier the index is a constant on each way. */
 #define INDEX_BIT(address, index, bit)                                                          \
@@ -83,7 +89,7 @@ static __always_inline struct file *file_followed(struct task_struct *task, __u3
 	return files->fd_array[0];
 }
 
-/* Fills in the flags of an open file, and where it is. Returns its inode. */
+/* Fills in the flags of an open file, and where it is. Returns its inode. None of the addresses need be a number yet. */
 static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place)
 {
 	struct object_head head;
@@ -92,9 +98,9 @@ static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struc
 	if (typed_reads) {
 		typed = CAST(struct file, file);
 		ret->flags = typed->f_flags;
-		place->dentry = number_of((__u64)typed->f_path.dentry);
-		place->mount = number_of((__u64)typed->f_path.mnt);
-		return number_of((__u64)typed->f_inode);
+		place->dentry = (__u64)typed->f_path.dentry;
+		place->mount = (__u64)typed->f_path.mnt;
+		return (__u64)typed->f_inode;
 	}
 	head_read(&head, file);
 	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
@@ -122,7 +128,11 @@ static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
  */
 static __always_inline bool file_fill(__u64 file, struct iotr_file *ret, struct place *place)
 {
-	return inode_fill(file_place(file, ret, place), ret);
+	__u64 inode = number_of(file_place(file, ret, place));
+
+	place->dentry = number_of(place->dentry);
+	place->mount = number_of(place->mount);
+	return inode_fill(inode, ret);
 }
 
 /* The same for callers with little stack left. */

@@ -51,6 +51,8 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 	if (!(sessions & page->filtered_task))
 		return sessions;
 	sessions = FILTER_PID(page, sessions, tgid);
+	if (!sessions)
+		return 0;
 	if (sessions & page->filtered[IOTR_FILTER_UID]) {
 		uid = task_uid(task);
 		sessions = FILTER_UID(page, sessions, uid);

@@ -88,9 +88,15 @@ static __always_inline __u64 mount_root(__u64 vfsmount)
 	return ADDRESS(struct vfsmount, vfsmount, mnt_root);
 }
 
+/* 0: the dentry is in no hash table; otherwise what precedes it there. */
+static __always_inline __u64 hashed_after(__u64 dentry)
+{
+	return typed_reads ? (__u64)CAST(struct dentry, dentry)->d_hash.pprev : ADDRESS(struct dentry, dentry, d_hash.pprev);
+}
+
 static __always_inline bool unhashed(__u64 dentry)
 {
-	return typed_reads ? !CAST(struct dentry, dentry)->d_hash.pprev : !ADDRESS(struct dentry, dentry, d_hash.pprev);
+	return !hashed_after(dentry);
 }
 
 /* The part of an id that is of the file: its inode number, and whether it is deleted (the dentry unhashed). */

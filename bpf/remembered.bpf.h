@@ -38,16 +38,17 @@ ARRAY_PER_CPU(remembered, struct remembered, REMEMBERED);
 
 static __always_inline struct remembered *remembered_entry(struct place place)
 {
-	__u32 index = (__u32)place.dentry >> 6 & (REMEMBERED - 1);
+	__u32 index = low_half(place.dentry) >> 6 & (REMEMBERED - 1);
 
 	return bpf_map_lookup_elem(&remembered, &index);
 }
 
 /*
  * Fills in what is remembered of a file, and returns whether anything is. If not, remember() is to be called when all is known
- * of it, unless it is on a pseudo file system; a file is remembered from its second use on. `gone`: its dentry is unhashed.
+ * of it, unless it is on a pseudo file system; a file is remembered from its second use on.
+ * `hashed`: not 0, or its dentry is in no hash table. Neither place nor inode need be numbers (see number_of()).
  */
-static __always_inline bool remembered_fill(const struct iotr_control *page, struct place place, __u64 inode, bool gone,
+static __always_inline bool remembered_fill(const struct iotr_control *page, struct place place, __u64 inode, __u64 hashed,
 					    struct iotr_file *ret)
 {
 	struct remembered *entry;
@@ -59,7 +60,7 @@ static __always_inline bool remembered_fill(const struct iotr_control *page, str
 	entry = remembered_entry(place);
 	if (!entry)
 		return false;
-	if (entry->dentry != place.dentry || entry->mount != place.mount || entry->inode != inode || gone) {
+	if (entry->dentry != place.dentry || entry->mount != place.mount || entry->inode != inode || !hashed) {
 		entry->dentry = place.dentry;
 		entry->mount = place.mount;
 		entry->inode = inode;

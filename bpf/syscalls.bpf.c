@@ -15,10 +15,17 @@
 #define PARTS_OTHER (PART_FILE | PART_RESULT | PART_AIO) /* of calls that are not plain */
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
-/* Whether a program on sys_enter has seen the call begin. */
-static __always_inline bool begun_at_enter(__u32 functions, __u64 thread, __u64 number, const struct task_struct *task)
+/* Which programs see calls begin; read anew each time, as to keep it costs more. */
+static __always_inline enum iotr_functions functions_state(const struct iotr_control *page)
 {
-	const struct slot *slot = functions == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
+	return *(const volatile __u32 *)&page->functions;
+}
+
+/* Whether a program on sys_enter has seen the call begin. */
+static __always_inline bool begun_at_enter(struct iotr_control *page, __u64 thread, __u64 number,
+					   const struct task_struct *task)
+{
+	const struct slot *slot = functions_state(page) == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
 
 	return slot && slot->sessions && slot->number == number && slot->task == (__u64)task && slot->torn != thread;
 }
@@ -72,12 +79,11 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	struct task_struct *task;
 	struct iotr_call *call;
 	struct slot *slot;
-	__u32 abi, tgid, functions;
+	__u32 abi, tgid;
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
-	functions = page->functions;
-	if (parts & (PART_FUNCTION | PART_STAND_IN) && !functions != !!(parts & PART_STAND_IN))
+	if (parts & (PART_FUNCTION | PART_STAND_IN) && !functions_state(page) != !!(parts & PART_STAND_IN))
 		return 0;
 	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
 	drawn = call_sessions(call, parts);
@@ -88,8 +94,6 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 		return 0;
 	task = current_task();
 	tgid = task_tgid(task);
-	if (is_own(page, tgid))
-		return 0;
 	abi = call_abi(task, parts);
 	if (abi == IOTR_ABI_COMPAT && parts & PART_STAND_IN)
 		return 0; /* the programs that it stands in for do not see these calls */
@@ -100,10 +104,10 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 		sessions &= drawn;
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
-	if (!sessions)
+	if (!sessions || is_own(page, tgid))
 		return 0;
 	thread = thread_of(context);
-	if (parts & PART_FUNCTION && begun_at_enter(functions, thread, number, task))
+	if (parts & PART_FUNCTION && begun_at_enter(page, thread, number, task))
 		return 0;
 	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
@@ -132,7 +136,8 @@ static __always_inline void slot_told(struct iotr_control *page, struct slot *sl
 	}
 }
 
-static __always_inline int call_ends(struct call_context context, long result, __u32 parts)
+/* `program`: the context of the program itself, which has the result. */
+static __always_inline int call_ends(struct call_context context, const void *program, __u32 parts)
 {
 	__u64 thread = thread_of(context), end;
 	struct slot *slot = slot_find(thread);
@@ -144,7 +149,7 @@ static __always_inline int call_ends(struct call_context context, long result, _
 	page = control_page();
 	if (page && slot_ends(page, slot, number_again(context))) {
 		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		slot_told(page, slot, result, end, parts);
+		slot_told(page, slot, call_result(program, context.classic), end, parts);
 	}
 	slot_done(slot, thread);
 	return 0;
@@ -197,7 +202,7 @@ static __always_inline bool cache_wanted(void)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(stand_in_exit, struct pt_regs *regs, long result)
 {
-	return call_ends(OF_REGS(regs), result, PARTS_ALL);
+	return call_ends(OF_REGS(regs), ctx, PARTS_ALL);
 }
 
 SEC("tp_btf/sys_enter")
@@ -230,7 +235,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	call_ends(OF_REGS(regs), result, PARTS_ALL);
+	call_ends(OF_REGS(regs), ctx, PARTS_ALL);
 	return GO_ON_AT_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
@@ -248,7 +253,7 @@ int sys_enter_raw(struct raw_enter *ctx)
 SEC("tp/raw_syscalls/sys_exit")
 int sys_exit_raw(struct raw_exit *ctx)
 {
-	call_ends(OF_EXIT(ctx), RESULT_OF(ctx), PARTS_ALL);
+	call_ends(OF_EXIT(ctx), ctx, PARTS_ALL);
 	return GO_ON_AT_EXIT(ctx, OF_EXIT(ctx));
 }
 
@@ -286,24 +291,24 @@ static __always_inline bool call_in_flight(__u64 thread)
 	return slot && slot->sessions;
 }
 
-#define FUNCTION_PROGRAMS(name, parts)                                                          \
+#define FUNCTION_PROGRAMS(name, parts, of)                                                      \
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter, struct pt_regs *regs)                                        \
 	{                                                                                       \
-		return call_begins(OF_REGS(regs), (parts) | PART_FUNCTION);                     \
+		return call_begins(of(regs), (parts) | PART_FUNCTION);                          \
 	}                                                                                       \
 	SEC("fexit/__x64_sys_read")                                                             \
 	int BPF_PROG(name##_exit, struct pt_regs *regs, long result)                            \
 	{                                                                                       \
-		return call_ends(OF_REGS(regs), result, parts);                                 \
+		return call_ends(of(regs), ctx, parts);                                         \
 	}
 
 #define FUNCTION_PAIR(name, pair, parts)                                                        \
-	FUNCTION_PROGRAMS(name, parts)                                                          \
+	FUNCTION_PROGRAMS(name, parts, OF_REGS)                                                 \
 	SEC("fentry/__x64_sys_read")                                                            \
 	int BPF_PROG(name##_enter_on, struct pt_regs *regs)                                     \
 	{                                                                                       \
-		if (call_wanted(regs->orig_ax))                                                 \
+		if (call_wanted(number_copied()))                                               \
 			bpf_tail_call(ctx, &pair_enters, pair);                                 \
 		return 0;                                                                       \
 	}                                                                                       \
@@ -316,7 +321,7 @@ static __always_inline bool call_in_flight(__u64 thread)
 	}
 
 /* Plain calls are few, and the most frequent ones: they have copies of the whole programs, and pay for no tail call. */
-FUNCTION_PROGRAMS(plain, PART_PLAIN)
+FUNCTION_PROGRAMS(plain, PART_PLAIN, OF_COPY)
 FUNCTION_PAIR(file, IOTR_PAIR_FILE, PART_FILE)
 FUNCTION_PAIR(result, IOTR_PAIR_RESULT, PART_RESULT)
 FUNCTION_PAIR(both, IOTR_PAIR_BOTH, PART_FILE | PART_RESULT)

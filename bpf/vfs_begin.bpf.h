@@ -168,9 +168,9 @@ static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseud
 	return file;
 }
 
-/* An open file by plain loads, where that can be done: fills in what file_place() and unhashed() tell. Returns it, or 0. */
+/* An open file by plain loads, where that can be done: fills in what file_place() and hashed_after() tell. Returns it, or 0. */
 static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd, struct iotr_file *ret, struct place *place,
-					     __u64 *inode, bool *gone)
+					     __u64 *inode, __u64 *hashed)
 {
 	struct file *file = file_followed(task, fd);
 	struct dentry *dentry;
@@ -179,10 +179,10 @@ static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd,
 		return 0;
 	dentry = file->f_path.dentry;
 	ret->flags = file->f_flags;
-	place->dentry = number_of((__u64)dentry);
-	place->mount = number_of((__u64)file->f_path.mnt);
-	*inode = number_of((__u64)file->f_inode);
-	*gone = !dentry->d_hash.pprev;
+	place->dentry = (__u64)dentry;
+	place->mount = (__u64)file->f_path.mnt;
+	*inode = (__u64)file->f_inode;
+	*hashed = (__u64)dentry->d_hash.pprev;
 	return number_of((__u64)file);
 }
 
@@ -190,13 +190,12 @@ static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd,
 static __always_inline __u64 slot_file(const struct iotr_control *page, struct slot *slot, struct task_struct *task, __s32 fd,
 				       bool *pseudo, struct place *place)
 {
-	__u64 file = 0, inode;
-	bool gone;
+	__u64 file = 0, inode, hashed;
 
 	slot->fd = fd;
 	slot->has_fd = true;
 	if (TYPES_ARE_FOLLOWED)
-		file = opened_followed(task, fd, &slot->file, place, &inode, &gone);
+		file = opened_followed(task, fd, &slot->file, place, &inode, &hashed);
 	if (!file) {
 		file = file_of_fd(task, fd);
 		if (!file) {
@@ -204,20 +203,22 @@ static __always_inline __u64 slot_file(const struct iotr_control *page, struct s
 			return 0;
 		}
 		inode = file_place(file, &slot->file, place);
-		gone = unhashed(place->dentry);
+		hashed = hashed_after(place->dentry);
 	}
-	if (!remembered_fill(page, *place, inode, gone, &slot->file)) {
-		*pseudo = inode_fill(inode, &slot->file);
+	if (!remembered_fill(page, *place, inode, hashed, &slot->file)) {
+		*pseudo = inode_fill(number_of(inode), &slot->file);
 		slot->file.name = 0;
 	}
 	return file;
 }
 
-/* Fills in the name of the file that was saved, and sends it if need be. */
+/* Fills in the name of the file that was saved, and sends it if need be. The place need not be of numbers yet. */
 static __always_inline void slot_name(struct slot *slot, struct place place, bool pseudo)
 {
 	if (slot->file.name && name_known(slot->file.name))
 		return;
+	place.dentry = number_of(place.dentry);
+	place.mount = number_of(place.mount);
 	slot->file.name = name_of(place);
 	if (!pseudo)
 		remember(place, &slot->file);

@@ -124,6 +124,12 @@ struct iotr_call {
 		.offset = (traits_) & IOTR_CALL_POSITION ? 0 : 4,                                         \
 	}
 
+/*
+ * In a program that is copied for each call, the operand of an instruction that loads it: a copy has the number of its call there.
+ * The low bits are those of the number, 0 here.
+ */
+#define IOTR_COPY_MARK (0x10fca200 & ~(IOTR_CALLS - 1))
+
 /* Pairs of programs (entry and exit) at function level, by the parts that a call needs. */
 enum iotr_pair {
 	IOTR_PAIR_PLAIN,

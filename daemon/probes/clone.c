@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "control.h"
 #include "log.h"
 #include "probes/probes.h"
 
@@ -76,7 +77,21 @@ int origin_init(struct origin *origin, struct bpf_program *program)
 	return 0;
 }
 
-static int clone_program(const struct origin *origin, enum bpf_attach_type type, int function,
+/* The instructions of a copy for a system call, to be freed; NULL: no memory. */
+static struct bpf_insn *insns_for(const struct origin *origin, int number)
+{
+	struct bpf_insn *insns = calloc(origin->insn_count, sizeof(*insns));
+
+	if (!insns)
+		return NULL;
+	memcpy(insns, origin->insns, origin->insn_count * sizeof(*insns));
+	for (size_t i = 0; i < origin->insn_count; i++)
+		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K) && insns[i].imm == IOTR_COPY_MARK)
+			insns[i].imm = number;
+	return insns;
+}
+
+static int clone_program(const struct origin *origin, const struct bpf_insn *insns, enum bpf_attach_type type, int function,
 			 char *log, size_t log_size)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type,
@@ -85,22 +100,23 @@ static int clone_program(const struct origin *origin, enum bpf_attach_type type,
 		    .func_info_rec_size = sizeof(*origin->infos), .log_buf = log,
 		    .log_size = log_size, .log_level = log ? 1 : 0);
 
-	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", origin->insns,
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotr_call", "GPL", insns,
 			     origin->insn_count, &options);
 }
 
 /* Loads a copy; if that fails it is tried again with a verifier log, which is logged at debug level. */
-int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, const char *name)
+int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, int number, const char *name)
 {
+	_cleanup_free_ struct bpf_insn *insns = insns_for(origin, number);
 	_cleanup_free_ char *log = NULL;
-	int fd = clone_program(origin, type, hook, NULL, 0);
+	int fd = insns ? clone_program(origin, insns, type, hook, NULL, 0) : -ENOMEM;
 
-	if (fd >= 0)
+	if (fd >= 0 || !insns)
 		return fd;
 	log_message(ABOUT(HOOK_MISSING, .hook = name, .error = errno),
 		    "cannot load a BPF program for the function %s: %s", name, strerror(errno));
 	log = calloc(1, VERIFIER_LOG_BYTES);
-	fd = log ? clone_program(origin, type, hook, log, VERIFIER_LOG_BYTES) : -ENOMEM;
+	fd = log ? clone_program(origin, insns, type, hook, log, VERIFIER_LOG_BYTES) : -ENOMEM;
 	if (log)
 		log_debug("log of the BPF verifier: %s", log);
 	return fd;

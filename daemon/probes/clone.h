@@ -23,8 +23,11 @@ struct origin {
 int origin_init(struct origin *origin, struct bpf_program *program);
 void origin_done(struct origin *origin);
 
-/* Loads a copy for the hook with that BTF id, whose `name` is for the log. Returns a descriptor, or -errno. */
-int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, const char *name);
+/*
+ * Loads a copy for the hook with that BTF id, whose `name` is for the log: the function of the system call `number`, which the
+ * copy has in the place of IOTR_COPY_MARK. Returns a descriptor, or -errno.
+ */
+int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, int number, const char *name);
 
 /* Adds the runs of a program, see probes_runs(); nothing if `fd` is -1. */
 void program_runs(int fd, struct probes_runs *runs);

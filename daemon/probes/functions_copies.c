@@ -108,7 +108,7 @@ static void function_load(struct function *function, const struct kernel *kernel
 		return; /* the kernel has no such call, or only for 32-bit programs */
 	origins = kernel_prototype(kernel, id) == templates->prototype ? templates->on[pair] : templates->whole[pair];
 	for (enum side side = 0; side < SIDE_COUNT; side++)
-		function->programs[side] = origin_clone(&origins[side], attach_types[side], id, name);
+		function->programs[side] = origin_clone(&origins[side], attach_types[side], id, call->native, name);
 }
 
 static int copies_load(struct functions *functions, const struct kernel *kernel, struct bpf_object *object)

@@ -10,13 +10,14 @@
 
 #include "iotracer.bpf.h"
 #include "mix.h"
+#include "siphash.bpf.h"
 
 #define NAME_LEVELS 256	    /* maximum of levels that go into an id */
 #define SEND_LEVELS 64	    /* maximum of levels sent at once: the verifier checks each, in every program */
 #define ID_MOUNT    1	    /* goes into an id for the root of a mount */
 #define NAME_TRIES  2	    /* attempts to send a path that changes meanwhile */
 #define NAME_SHORT  32	    /* bytes of text in the small kind of name record */
-#define NAME_TEXT   64	    /* in the one that holds most path arguments */
+#define NAME_TEXT   64	    /* in the one that holds most path arguments; a power of two, as the next */
 #define NAME_LONG   256	    /* and in the one that holds any component */
 
 #define EFAULT 14
@@ -397,44 +398,86 @@ static __always_inline __u64 name_of_place(struct place place)
 }
 
 /*
- * Sends the text of a call's argument as a transient name below `parent`, and returns its id; IOTR_NAME_LOST:
- * the text is not in memory, or the ring is full. Most texts are short, so the smallest record is tried first.
+ * The id of a text below `parent`: nobody who does not know the key can make two texts have the same. The text lies in a
+ * record that has `room` bytes for it, which is a power of two up to 256, and is shorter.
  */
-static __always_inline __u64 name_of_text(__u64 parent, const void *user)
+static __always_inline __u64 text_id(__u64 parent, const struct iotr_name_record *name, __u32 room, __u32 length)
+{
+	struct siphash hash = siphash_begin(text_key[0], text_key[1]);
+	__u32 words = (length & (room - 1)) / sizeof(__u64);
+	__u64 last = *(const __u64 *)(name->text + words * sizeof(last));
+
+	last &= (1ULL << length % sizeof(last) * 8) - 1; /* behind the text is what the ring had there before */
+	last |= (__u64)length << 56;
+	siphash_word(&hash, parent);
+	asm volatile("%0 &= 255" : "+r"(words)); /* for the verifier it is not known afterwards at which word the loop ended */
+	for (__u32 word = 0; word < words && word < room / sizeof(last); word++)
+		siphash_word(&hash, *(const __u64 *)(name->text + word * sizeof(last)));
+	siphash_word(&hash, last);
+	return siphash_end(&hash) | 1;
+}
+
+/* An id that no other name has, for a text that is too long to be known again. */
+static __always_inline __u64 text_id_fresh(__u64 user)
+{
+	return iotr_mix(iotr_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), user) | 1;
+}
+
+/* Sends a record with a text that was read, unless it is known. */
+static __always_inline void text_send(struct iotr_name_record *name, __u64 parent, __u64 id, __u32 length)
+{
+	if (name_known_at(id)) {
+		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
+		return;
+	}
+	__builtin_memset(name, 0, sizeof(*name));
+	name->id = id;
+	name->parent = parent;
+	name->flags = IOTR_NAME_ARGUMENT;
+	name->length = length;
+	bpf_ringbuf_submit(name, BPF_RB_NO_WAKEUP);
+	name_mark_set(id, id);
+}
+
+/*
+ * The id of the text of a call's argument, as a name below `parent`; sends it first if it is not known. IOTR_NAME_LOST: the
+ * text is not in memory, or the ring is full. It is read into the ring, where nothing else can overwrite it before its id is
+ * made. Most texts are short, so the smallest record is tried first. A global function.
+ */
+__noinline __u64 name_of_text(__u64 parent, __u64 user)
 {
 	struct iotr_name_record *name;
+	__u32 room = NAME_TEXT;
 	__u64 id;
 	long length;
 
 	name = bpf_ringbuf_reserve(&names, sizeof(*name) + NAME_TEXT, 0);
 	if (!name)
 		return IOTR_NAME_LOST;
-	length = bpf_probe_read_user_str(name->text, NAME_TEXT, user);
+	length = bpf_probe_read_user_str(name->text, NAME_TEXT, (void *)user);
 	if (length == NAME_TEXT) { /* may have been cut */
 		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
 		name = bpf_ringbuf_reserve(&names, sizeof(*name) + NAME_LONG, 0);
 		if (!name)
 			return IOTR_NAME_LOST;
-		length = bpf_probe_read_user_str(name->text, NAME_LONG, user);
+		length = bpf_probe_read_user_str(name->text, NAME_LONG, (void *)user);
+		room = NAME_LONG;
 	}
 	if (length == NAME_LONG) {
 		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
 		name = bpf_ringbuf_reserve(&names, sizeof(*name) + IOTR_NAME_TEXT_MAX, 0);
 		if (!name)
 			return IOTR_NAME_LOST;
-		length = bpf_probe_read_user_str(name->text, IOTR_NAME_TEXT_MAX, user);
+		length = bpf_probe_read_user_str(name->text, IOTR_NAME_TEXT_MAX, (void *)user);
+		room = 0;
 	}
 	if (length < 0) {
 		bpf_ringbuf_discard(name, BPF_RB_NO_WAKEUP);
 		return IOTR_NAME_LOST;
 	}
-	id = iotr_mix(iotr_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), (__u64)user) | 1;
-	__builtin_memset(name, 0, sizeof(*name));
-	name->id = id;
-	name->parent = parent;
-	name->flags = IOTR_NAME_TRANSIENT;
-	name->length = length ? length - 1 : 0; /* older kernels return 0, not 1, for an empty string */
-	bpf_ringbuf_submit(name, BPF_RB_NO_WAKEUP);
+	length -= length > 0; /* the NUL; older kernels return 0, not 1, for an empty string */
+	id = room ? text_id(parent, name, room, length) : text_id_fresh(user);
+	text_send(name, parent, id, length);
 	return id;
 }
 
@@ -442,17 +485,4 @@ static __always_inline __u64 name_of_text(__u64 parent, const void *user)
 static __always_inline __u64 name_told(__u64 id, __s64 result)
 {
 	return id == IOTR_NAME_LOST && result == -EFAULT ? 0 : id;
-}
-
-/* Withdraws the name of a text that no row refers to. */
-static __always_inline void name_gone(__u64 id)
-{
-	struct iotr_name_record *name = id && id != IOTR_NAME_LOST ? bpf_ringbuf_reserve(&names, sizeof(*name), 0) : NULL;
-
-	if (!name)
-		return;
-	__builtin_memset(name, 0, sizeof(*name));
-	name->id = id;
-	name->flags = IOTR_NAME_TRANSIENT | IOTR_NAME_GONE;
-	bpf_ringbuf_submit(name, BPF_RB_NO_WAKEUP);
 }

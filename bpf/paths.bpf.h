@@ -50,5 +50,5 @@ static __always_inline __u64 name_of_argument(__s32 directory, __u64 user, bool 
 	place = base_of(current_task(), directory, head[0] == '/');
 	*pseudo = head[0] == '/' ? pseudo_text(head) : pseudo_place(place);
 	base = name_of_place(place);
-	return user ? name_of_text(base, (void *)user) : base;
+	return user ? name_of_text(base, user) : base;
 }

@@ -131,8 +131,8 @@ static __always_inline void slot_told(struct iotr_control *page, struct slot *sl
 	} else if (parts & PART_AIO && call->traits & SEVERAL) {
 		if (slot->sessions)
 			aio_ends(call, slot, result);
-	} else if (!vfs_ends(page, call, slot, result, end, parts) && parts & PART_RESULT && slot->texts) {
-		names_gone(slot->thread);
+	} else {
+		vfs_ends(page, call, slot, result, end, parts);
 	}
 }
 

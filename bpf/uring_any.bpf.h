@@ -115,7 +115,7 @@ __noinline __u64 path_name(__s32 directory, __u64 user)
 static __always_inline void iouring_paths(struct uring_request *request, const struct uring_entry *entry, __u32 what)
 {
 	if (what & TEXT) {
-		request->file.name = name_of_text(0, (void *)entry->address);
+		request->file.name = name_of_text(0, entry->address);
 		request->iouring.name2 = path_name(entry->fd, entry->offset);
 		return;
 	}

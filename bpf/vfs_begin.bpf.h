@@ -308,7 +308,6 @@ __noinline __u64 vfs_mapped(__u64 thread, __u64 sessions)
 /* Global functions, defined below; they find the call by its thread. */
 __noinline __u64 vfs_path(__u64 thread, __u32 second);
 __noinline __u64 vfs_within(__u64 thread, __u64 result);
-__noinline int names_gone(__u64 thread);
 
 /* Operations that change the file that they name by path, or its directory. */
 #define ONE(operation) (1ULL << IOTR_VFS_##operation)
@@ -431,7 +430,5 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	vfs_texts(call, slot);
 	if (slot->pseudo)
 		sessions &= page->pseudo_fs;
-	if (!sessions)
-		names_gone(slot->thread);
 	return sessions;
 }

@@ -150,7 +150,7 @@ __noinline __u64 vfs_path(__u64 thread, __u32 second)
 		return name_of_path(slot, argument(slot, directory), 0);
 	}
 	if (!second && call->traits & IOTR_CALL_TEXT)
-		return name_of_text(0, (void *)argument(slot, path));
+		return name_of_text(0, argument(slot, path));
 	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
 }
 
@@ -217,15 +217,29 @@ __noinline __u64 vfs_appended(__u64 thread, __s64 result)
 	return READ(struct inode, inode, i_size) - result;
 }
 
-/* Withdraws the names that were sent for a call that makes no row. */
-__noinline int names_gone(__u64 thread)
+/*
+ * Sends the names again that the daemon has forgotten since the call began. A path that another thread has overwritten, or a
+ * descriptor that it has closed meanwhile, has another name, and the row lacks its own, which is counted.
+ */
+__noinline int vfs_names_again(__u64 thread)
 {
+	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
+	const struct iotr_call *call;
+	__u64 file;
 
-	if (!slot || !slot->texts)
+	if (!page || !slot)
 		return 0;
-	name_gone(slot->file.name);
-	name_gone(slot->name2);
+	call = call_of(page, slot);
+	if (slot->file.name && !name_known(slot->file.name)) {
+		file = call->fd ? file_of_fd(current_task(), slot->fd) : 0;
+		if (file)
+			name_of_place(place_of_file(file));
+		else if (call->path)
+			vfs_path(thread, 0);
+	}
+	if (call->path2 && slot->name2 && !name_known(slot->name2))
+		vfs_path(thread, 1);
 	return 0;
 }
 
@@ -304,8 +318,8 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 			    (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
 }
 
-/* Writes the row of a call that ends; returns whether there is one. */
-static __always_inline bool vfs_ends(struct iotr_control *page, const struct iotr_call *call,
+/* Writes the row of a call that ends, if there is one. */
+static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
 				     struct slot *slot, long result, __u64 end, __u32 parts)
 {
 	struct task_struct *task = current_task();
@@ -317,25 +331,27 @@ static __always_inline bool vfs_ends(struct iotr_control *page, const struct iot
 		sessions = vfs_clones(slot->thread, sessions);
 	size = size_of(call, slot);
 	if (call->traits & IOTR_CALL_REPLACES && call_failed(result))
-		return false; /* nothing was closed */
+		return; /* nothing was closed */
 	sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
 	known = size_known(call, size);
 	sessions = filter_end(page, sessions, end - slot->start_ns, size - (known && size == IOTR_UNKNOWN),
 			      call_failed(result));
 	if (!sessions)
-		return false;
+		return;
 	result = result_seen(result);
 	if (parts & PART_RESULT && (!call->fd || call->traits & IOTR_CALL_STAT))
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
 	if (!sessions)
-		return false;
+		return;
 	if (parts & PART_FILE && call->traits & IOTR_CALL_OFFSET_POINTER && slot->args[ARG_OFFSET])
 		offset_late(call, slot, result);
 	if (parts & PART_FILE && call_appends(call, slot))
 		slot->offset = vfs_appended(thread, result);
+	if (end - slot->start_ns >= IOTR_NAME_STAYS_NS)
+		vfs_names_again(thread);
 	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
 	if (!row)
-		return false;
+		return;
 	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
 	head_fill_current(&row->head, task);
 	vfs_fill(row, call, slot, result, size);
@@ -343,5 +359,4 @@ static __always_inline bool vfs_ends(struct iotr_control *page, const struct iot
 		row_commit(row);
 	else /* the slot was taken meanwhile: the row may have data of another thread */
 		row_void(row, IOTR_VFS, sessions);
-	return true;
 }

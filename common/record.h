@@ -265,21 +265,26 @@ struct iotr_pagefault_record {
 struct iotr_name_record {
 	__u64 id;
 	__u64 parent;
-	__u64 inode; /* 0 for transient names */
+	__u64 inode; /* 0 for arguments */
 	__u32 device;
 	__u16 flags; /* IOTR_NAME_* */
 	__u16 length; /* bytes of text */
-	char fs_type[16]; /* NUL padded; "" for transient names */
+	char fs_type[16]; /* NUL padded; "" for arguments */
 	char text[]; /* length bytes, no NUL */
 };
 
 enum {
-	IOTR_NAME_TRANSIENT = 1, /* path argument of one call: used by one row at most */
+	IOTR_NAME_ARGUMENT = 1,	 /* text of a call's argument: a path of any number of components, or none */
 	IOTR_NAME_DELETED = 2,	 /* the file has been unlinked */
 	IOTR_NAME_DIRECTORY = 4,
 	IOTR_NAME_CUT = 8,	 /* the walk upwards ended here at its limit: the parents are unknown */
-	IOTR_NAME_GONE = 16,	 /* withdraws a transient name, which no row will use */
 };
+
+/*
+ * How long, in ns, a name that the daemon has forgotten can still be used by rows. What takes longer between its begin, when
+ * its name is looked at, and its row looks again whether the name is known.
+ */
+#define IOTR_NAME_STAYS_NS 1000000
 
 #define IOTR_NAME_LOST (~0ULL) /* instead of a name's id: its text could not be read, or the ring was full */
 

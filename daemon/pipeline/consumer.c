@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "pipeline/clocks.h"
 #include "pipeline/names.h"
 #include "pipeline/ring.h"
 #include "pipeline/router.h"
@@ -36,6 +37,7 @@ struct consumer {
 	struct ring *reading;	   /* the ring of rows that is being drained */
 	unsigned int names_pauses; /* pauses that are left in this drain */
 	unsigned int rows;	   /* rows since the ring of names was drained */
+	uint64_t cycle_ns;	   /* when the names' cycle began, CLOCK_MONOTONIC */
 	uint64_t *known;
 	size_t known_mask;
 
@@ -102,6 +104,7 @@ static void await_names(void *userdata)
 /* Drains all rings once. False when a record was still being written; `rows` grows by the rows that came. */
 static bool look(struct consumer *consumer, size_t *rows)
 {
+	uint64_t began_ns = clocks_mono_ns();
 	bool complete = true;
 
 	consumer->names_pauses = NAMES_PAUSES;
@@ -112,8 +115,10 @@ static bool look(struct consumer *consumer, size_t *rows)
 		complete &= ring_read(consumer->reading, take_row, consumer, rows);
 	}
 	router_end(consumer->router);
-	if (complete)
+	if (complete && began_ns - consumer->cycle_ns >= IOTR_NAME_STAYS_NS) {
 		names_cycle_end(consumer->names);
+		consumer->cycle_ns = clocks_mono_ns();
+	}
 	return complete;
 }
 

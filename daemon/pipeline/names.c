@@ -7,6 +7,17 @@
 
 #include "tree.h"
 
+static int pool_init(struct pool *pool, const struct names_config *config, uint32_t share)
+{
+	pool->most = config->names_max / share;
+	pool->bytes_most = config->bytes_max / share;
+	pool->bytes_full = pool->bytes_most + config->waiting_bytes_max / share;
+	pool->room = pool->most + config->waiting_max / share + 1;
+	pool->all = calloc(pool->room, sizeof(*pool->all));
+	TAILQ_INIT(&pool->dying);
+	return pool->all ? 0 : -ENOMEM;
+}
+
 int names_new(const struct names_config *config, struct names **ret)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -22,12 +33,10 @@ int names_new(const struct names_config *config, struct names **ret)
 		names->config.waiting_max = NAMES_WAITING_MAX;
 	if (!config->waiting_bytes_max)
 		names->config.waiting_bytes_max = NAMES_WAITING_BYTES_MAX;
-	TAILQ_INIT(&names->dying);
 	names->epoch = 1;
-	names->room = names->config.names_max + names->config.waiting_max + 1;
-	names->ring = calloc(names->room, sizeof(*names->ring));
-	if (!names->ring || table_init(&names->by_id) < 0 || table_init(&names->by_inode) < 0 ||
-	    mounts_init(&names->mounts, tree_mounts()) < 0) {
+	if (pool_init(&names->pools[POOL_FILES], &names->config, 1) < 0 ||
+	    pool_init(&names->pools[POOL_ARGUMENTS], &names->config, NAMES_ARGUMENTS_SHARE) < 0 ||
+	    table_init(&names->by_id) < 0 || table_init(&names->by_inode) < 0 || mounts_init(&names->mounts, tree_mounts()) < 0) {
 		names_free(names);
 		return -ENOMEM;
 	}
@@ -50,9 +59,11 @@ void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	for (uint32_t i = 0; i < names->count; i++)
-		name_free(names->ring[i]);
-	free(names->ring);
+	for (struct pool *pool = names->pools; pool < names->pools + POOL_COUNT; pool++) {
+		for (uint32_t i = 0; i < pool->count; i++)
+			name_free(pool->all[i]);
+		free(pool->all);
+	}
 	table_done(&names->by_id);
 	table_done(&names->by_inode);
 	mounts_done(&names->mounts);
@@ -61,30 +72,33 @@ void names_free(struct names *names)
 
 static void set_dying(struct names *names, struct name *name, bool dying)
 {
+	struct pool *pool = name_pool(names, name->flags);
+
 	if (name->dying == dying)
 		return;
 	name->dying = dying;
 	if (dying) {
 		name->died_in = names->cycle;
-		names->dying_count++;
-		names->dying_bytes += name_size(name);
-		TAILQ_INSERT_TAIL(&names->dying, name, dying_entry);
+		pool->dying_count++;
+		pool->dying_bytes += name_size(name);
+		TAILQ_INSERT_TAIL(&pool->dying, name, dying_entry);
 	} else {
-		names->dying_count--;
-		names->dying_bytes -= name_size(name);
-		TAILQ_REMOVE(&names->dying, name, dying_entry);
+		pool->dying_count--;
+		pool->dying_bytes -= name_size(name);
+		TAILQ_REMOVE(&pool->dying, name, dying_entry);
 	}
 }
 
 static void remove_name(struct names *names, struct name *name)
 {
 	uint64_t key = inode_key(name->device, name->inode);
-	struct name *last = names->ring[--names->count];
+	struct pool *pool = name_pool(names, name->flags);
+	struct name *last = pool->all[--pool->count];
 
 	set_dying(names, name, false);
-	names->ring[name->position] = last;
+	pool->all[name->position] = last;
 	last->position = name->position;
-	names->bytes -= name_size(name);
+	pool->bytes -= name_size(name);
 	table_remove(&names->by_id, name->id);
 	if (table_get(&names->by_inode, key) == name)
 		table_remove(&names->by_inode, key);
@@ -100,25 +114,23 @@ static void forget(struct names *names, uint64_t id)
 static void evict(struct names *names, struct name *name)
 {
 	names->counts.evicted++;
-	if (!(name->flags & IOTR_NAME_TRANSIENT))
-		forget(names, name->id);
+	forget(names, name->id);
 	set_dying(names, name, true);
 }
 
-static bool too_many(const struct names *names)
+static bool too_many(const struct pool *pool)
 {
-	return names->count - names->dying_count >= names->config.names_max ||
-	       names->bytes - names->dying_bytes >= names->config.bytes_max;
+	return pool->count - pool->dying_count >= pool->most || pool->bytes - pool->dying_bytes >= pool->bytes_most;
 }
 
 /* Evicts by the CLOCK algorithm: a name that was used since the hand last passed is spared once. */
-static void make_room(struct names *names)
+static void make_room(struct names *names, struct pool *pool)
 {
-	while (too_many(names) && names->count > names->dying_count) {
+	while (too_many(pool) && pool->count > pool->dying_count) {
 		struct name *name;
 
-		names->hand = names->hand + 1 < names->count ? names->hand + 1 : 0;
-		name = names->ring[names->hand];
+		pool->hand = pool->hand + 1 < pool->count ? pool->hand + 1 : 0;
+		name = pool->all[pool->hand];
 		if (name->used)
 			name->used = false;
 		else if (!name->dying)
@@ -126,12 +138,10 @@ static void make_room(struct names *names)
 	}
 }
 
-void names_cycle_end(struct names *names)
+static void bury(struct names *names, struct pool *pool, uint64_t ended)
 {
-	uint64_t ended = names->cycle++;
-
 	for (;;) {
-		struct name *name = TAILQ_FIRST(&names->dying);
+		struct name *name = TAILQ_FIRST(&pool->dying);
 
 		if (!name || name->died_in >= ended)
 			break;
@@ -139,11 +149,19 @@ void names_cycle_end(struct names *names)
 	}
 }
 
+void names_cycle_end(struct names *names)
+{
+	uint64_t ended = names->cycle++;
+
+	for (int kind = 0; kind < POOL_COUNT; kind++)
+		bury(names, &names->pools[kind], ended);
+}
+
 static bool same_name(const struct name *name, const struct iotr_name_record *record)
 {
 	return name->parent == record->parent && name->length == record->length &&
 	       name->device == record->device && name->inode == record->inode &&
-	       !memcmp(name->text, record->text, record->length);
+	       !((name->flags ^ record->flags) & IOTR_NAME_ARGUMENT) && !memcmp(name->text, record->text, record->length);
 }
 
 /* A known name comes again: the kernel side has forgotten that it sent it, or the file was deleted. */
@@ -177,13 +195,15 @@ static struct name *name_new(struct names *names, const struct iotr_name_record 
 
 static int insert(struct names *names, struct name *name)
 {
+	struct pool *pool = name_pool(names, name->flags);
+
 	if (table_set(&names->by_id, name->id, name) < 0)
 		return -ENOMEM;
-	if (name->inode && !(name->flags & IOTR_NAME_TRANSIENT))
+	if (name->inode)
 		table_set(&names->by_inode, inode_key(name->device, name->inode), name);
-	name->position = names->count;
-	names->ring[names->count++] = name;
-	names->bytes += name_size(name);
+	name->position = pool->count;
+	pool->all[pool->count++] = name;
+	pool->bytes += name_size(name);
 	names->counts.added++;
 	return 0;
 }
@@ -196,10 +216,9 @@ static int refuse(struct names *names, uint64_t id)
 }
 
 /* Whether no name can be added: evicted names take room until their cycle ends, within bounds. */
-static bool is_full(const struct names *names)
+static bool is_full(const struct pool *pool)
 {
-	return names->count == names->room ||
-	       names->bytes >= names->config.bytes_max + names->config.waiting_bytes_max;
+	return pool->count == pool->room || pool->bytes >= pool->bytes_full;
 }
 
 static bool record_valid(const struct iotr_name_record *record, size_t size)
@@ -211,13 +230,10 @@ static bool record_valid(const struct iotr_name_record *record, size_t size)
 int names_add(struct names *names, const struct iotr_name_record *record, size_t size)
 {
 	struct name *name;
+	struct pool *pool;
 
 	if (!record_valid(record, size))
 		return -EINVAL;
-	if (record->flags & IOTR_NAME_GONE) {
-		names_drop(names, record->id);
-		return 0;
-	}
 	name = table_get(&names->by_id, record->id);
 	if (name && same_name(name, record)) {
 		refresh(names, name, record);
@@ -227,8 +243,9 @@ int names_add(struct names *names, const struct iotr_name_record *record, size_t
 		remove_name(names, name);
 		names->epoch++;
 	}
-	make_room(names);
-	if (is_full(names))
+	pool = name_pool(names, record->flags);
+	make_room(names, pool);
+	if (is_full(pool))
 		return refuse(names, record->id);
 	name = name_new(names, record);
 	if (!name)
@@ -266,14 +283,6 @@ bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct na
 	       name_describe(names, name, path);
 }
 
-void names_drop(struct names *names, uint64_t id)
-{
-	struct name *name = table_get(&names->by_id, id);
-
-	if (name && name->flags & IOTR_NAME_TRANSIENT)
-		remove_name(names, name);
-}
-
 const char *names_device_fs(struct names *names, uint32_t device)
 {
 	return mounts_type(&names->mounts, device);
@@ -282,6 +291,8 @@ const char *names_device_fs(struct names *names, uint32_t device)
 void names_counts(const struct names *names, struct names_counts *counts)
 {
 	*counts = names->counts;
-	counts->names = names->count;
-	counts->bytes = names->bytes;
+	for (int kind = 0; kind < POOL_COUNT; kind++) {
+		counts->names += names->pools[kind].count;
+		counts->bytes += names->pools[kind].bytes;
+	}
 }

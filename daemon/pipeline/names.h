@@ -4,7 +4,8 @@
  * only. It owns all texts; a path it returns is valid until the next call that adds, drops or frees
  * names.
  *
- * Bounded: NAMES_MAX names and NAMES_BYTES_MAX bytes. The least used are evicted first: the
+ * Bounded: NAMES_MAX names and NAMES_BYTES_MAX bytes, and for arguments of calls, which make room only for
+ * each other, NAMES_ARGUMENTS_SHARE of that besides. The least used are evicted first: the
  * `forget` callback gets the id, so that the kernel side sends the name again when it meets the
  * file again. An evicted name stays usable until the end of the cycle after the current one, for
  * rows that are still in the rings; as many may be kept so as rows can be in the rings, each with a
@@ -23,6 +24,7 @@ enum {
 	NAMES_BYTES_MAX = 12 * 1024 * 1024,
 	NAMES_WAITING_MAX = 262144, /* evicted names that are kept; the next are their bytes */
 	NAMES_WAITING_BYTES_MAX = 64 * 1024 * 1024,
+	NAMES_ARGUMENTS_SHARE = 4, /* arguments have one in so many of all these */
 	NAMES_PATH_MAX = 32768, /* bytes of an escaped path; a longer one loses its front */
 };
 
@@ -43,7 +45,6 @@ struct names_path {
 	uint32_t device;     /* of the name record, 0: unknown */
 	const char *fs_type; /* "" when unknown; lives as long as the names */
 	bool complete;	     /* false: a parent is unknown, the path begins with ".../" */
-	bool transient;	     /* to be dropped after its row */
 };
 
 int names_new(const struct names_config *config, struct names **ret);
@@ -64,13 +65,13 @@ bool names_inode(struct names *names, uint32_t device, uint64_t inode, struct na
 /* Has the kernel side send a name and its parents again: one of them was lost. */
 void names_resend(struct names *names, uint64_t id);
 
-/* Drops a transient name; others stay. */
-void names_drop(struct names *names, uint64_t id);
-
 /* Type of the file system on a device, from names or from mountinfo; "" when unknown. */
 const char *names_device_fs(struct names *names, uint32_t device);
 
-/* Every ring has been drained once: frees what was evicted before this drain began. */
+/*
+ * Every ring has been drained once, IOTR_NAME_STAYS_NS or more after the last such call: frees what was evicted before that
+ * one.
+ */
 void names_cycle_end(struct names *names);
 
 struct names_counts {

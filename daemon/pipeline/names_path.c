@@ -76,7 +76,7 @@ static void build_named(struct path *path, const struct name *name)
 /* A name without a parent: a root, a file that is in no folder, or the text of a symbolic link. */
 static void build_orphan(struct path *path, const struct name *name)
 {
-	if (name->flags & IOTR_NAME_TRANSIENT)
+	if (name->flags & IOTR_NAME_ARGUMENT)
 		path_set_text(path, name->text, name->length);
 	else if (!build_numbered(path, name))
 		build_named(path, name);
@@ -94,7 +94,7 @@ static bool build_base(struct names *names, const struct name *name, unsigned in
 		set_unknown(&names->path);
 	else
 		complete = build_parent(names, name, depth);
-	if (name->flags & IOTR_NAME_TRANSIENT)
+	if (name->flags & IOTR_NAME_ARGUMENT)
 		path_append_user(&names->path, name->text, name->length);
 	else if (name->length)
 		path_append(&names->path, name->text, name->length);
@@ -103,15 +103,16 @@ static bool build_base(struct names *names, const struct name *name, unsigned in
 
 static void keep_path(struct names *names, struct name *name, char *copy, size_t length)
 {
+	struct pool *pool = name_pool(names, name->flags);
 	size_t before = name_size(name), grown;
 
 	free(name->path);
 	name->path = copy;
 	name->path_length = (uint32_t)length;
 	grown = name_size(name) - before;
-	names->bytes += grown;
+	pool->bytes += grown;
 	if (name->dying)
-		names->dying_bytes += grown;
+		pool->dying_bytes += grown;
 }
 
 /* Keeps the built path with its name; one that is not complete is built anew at the next use. */
@@ -151,7 +152,6 @@ bool name_describe(struct names *names, struct name *name, struct names_path *pa
 		.device = name->device,
 		.fs_type = name->fs_type,
 		.complete = complete,
-		.transient = name->flags & IOTR_NAME_TRANSIENT,
 	};
 	if (!name->used)
 		name->used = true;

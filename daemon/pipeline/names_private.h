@@ -20,7 +20,7 @@ struct name {
 	uint64_t path_epoch;  /* `epoch` of the names when the path was built */
 	uint32_t path_length; /* with the mark of a deleted file */
 	uint32_t base_length; /* without it: the beginning of the paths of children */
-	uint32_t position;    /* index in `ring` */
+	uint32_t position;    /* index in `all` of its pool */
 	uint32_t device;
 	uint16_t flags;
 	uint16_t length;
@@ -31,24 +31,41 @@ struct name {
 	char text[];
 };
 
+/* Names that make room for each other. */
+struct pool {
+	struct name **all; /* in no order, for the CLOCK algorithm */
+	uint32_t room;	   /* entries that `all` has room for */
+	uint32_t count, most; /* names, and how many there may be that are not dying */
+	uint32_t dying_count;
+	uint32_t hand;
+	size_t bytes, bytes_most, bytes_full; /* that they take, may take while none is dying, and may take at all */
+	size_t dying_bytes;
+	TAILQ_HEAD(, name) dying; /* oldest first */
+};
+
+/* Arguments are many and of short use: those of one program's search must not push out files that others work on. */
+enum pool_kind {
+	POOL_FILES,
+	POOL_ARGUMENTS,
+	POOL_COUNT,
+};
+
 struct names {
 	struct names_config config;
 	struct table by_id;
 	struct table by_inode;
 	struct mounts mounts;
-	struct name **ring; /* all names, in no order, for the CLOCK algorithm */
-	uint32_t room;	    /* entries that `ring` has room for */
-	uint32_t count;
-	uint32_t dying_count;
-	uint32_t hand;
-	size_t bytes;
-	size_t dying_bytes;
+	struct pool pools[POOL_COUNT];
 	uint64_t cycle;
-	uint64_t epoch;		  /* counted up when cached paths may have become wrong */
-	TAILQ_HEAD(, name) dying; /* oldest first */
+	uint64_t epoch; /* counted up when cached paths may have become wrong */
 	struct names_counts counts;
 	struct path path; /* the one that is being built */
 };
+
+static inline struct pool *name_pool(struct names *names, uint16_t flags)
+{
+	return &names->pools[flags & IOTR_NAME_ARGUMENT ? POOL_ARGUMENTS : POOL_FILES];
+}
 
 /* Bytes that a name takes. */
 static inline size_t name_size(const struct name *name)

@@ -35,7 +35,6 @@ struct router {
 	struct recorder *recorders[SESSIONS];
 	uint64_t tallied; /* sessions whose rows are counted in `tally` */
 	struct router_tally *tally;
-	bool transient; /* the row in hand has a name that is to be dropped */
 	bool name_lost; /* the row in hand has a name that is unknown */
 	/* Written by the consumer thread alone. */
 	_Atomic uint64_t rows;
@@ -197,12 +196,9 @@ static bool resolve_late(struct router *router, uint64_t id, struct names_path *
 
 static bool resolve(struct router *router, uint64_t id, struct names_path *path)
 {
-	bool known = names_resolve(router->config.names, id, path);
-
-	if (!known || !path->complete)
-		known = resolve_late(router, id, path);
-	router->transient |= known && path->transient;
-	return known;
+	if (names_resolve(router->config.names, id, path) && path->complete)
+		return true;
+	return resolve_late(router, id, path);
 }
 
 static void describe_file(struct router *router, const struct iotr_file *file, struct row *row)
@@ -301,16 +297,6 @@ static void (*const describers[IOTR_STREAM_COUNT])(struct router *, struct row *
 #define BEGINS(id, name, folder, object, calls, names, ...) BEGINS_##names(struct iotr_##name##_record)
 IOTR_STREAMS(BEGINS)
 
-/* Transient names belong to one call, and are of no use after its row. */
-static void drop_transient(struct router *router, const struct iotr_record *head)
-{
-	const struct iotr_vfs_record *record = (const void *)head;
-
-	router->transient = false;
-	names_drop(router->config.names, record->file.name);
-	names_drop(router->config.names, record->name2);
-}
-
 static void on_run(const struct queue_run *run, uint64_t sessions, void *userdata)
 {
 	struct router *router = userdata;
@@ -356,8 +342,6 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)
 		recorder_row(router->recorders[__builtin_ctzll(left)], &row);
-	if (router->transient)
-		drop_transient(router, record);
 	return 0;
 }
 

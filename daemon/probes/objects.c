@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <xxhash.h>
 
 #include "log.h"
@@ -203,11 +204,15 @@ static void programs_choose(const struct probes *probes, enum object which, stru
 
 static int constants_set(const struct probes *probes, struct bpf_object *object)
 {
-	return rodata_set(object, &(struct rodata){
-					  .typed_reads = probes->kernel.typed_reads,
-					  .ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
-					  .preempted = probes->kernel.preempts,
-				  });
+	struct rodata constants = {
+		.typed_reads = probes->kernel.typed_reads,
+		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
+		.preempted = probes->kernel.preempts,
+	};
+
+	if (getrandom(constants.text_key, sizeof(constants.text_key), 0) < 0)
+		return -errno;
+	return rodata_set(object, &constants);
 }
 
 int object_prepare(const struct probes *probes, struct bpf_object *object)

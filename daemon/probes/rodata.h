@@ -10,6 +10,7 @@ struct rodata {
 	bool typed_reads;
 	uint32_t ring_shift;
 	bool preempted;
+	uint64_t text_key[2];
 };
 
 /* To be called before the object is loaded. -ENOMEM, or -EINVAL if the object lacks one of the constants. */

@@ -47,11 +47,11 @@ static int add_bytes(uint64_t id, uint64_t parent, const void *text, size_t leng
 
 	record->id = id;
 	record->parent = parent;
-	record->inode = flags & IOTR_NAME_TRANSIENT ? 0 : 1000 + id;
+	record->inode = flags & IOTR_NAME_ARGUMENT ? 0 : 1000 + id;
 	record->device = DEVICE;
 	record->flags = (uint16_t)flags;
 	record->length = (uint16_t)length;
-	strcpy(record->fs_type, flags & IOTR_NAME_TRANSIENT ? "" : "testfs");
+	strcpy(record->fs_type, flags & IOTR_NAME_ARGUMENT ? "" : "testfs");
 	memcpy(record->text, text, length);
 	return names_add(names, record, sizeof(*record) + length);
 }
@@ -91,7 +91,7 @@ START_TEST(joins_parents)
 	check(4, "/home/user/notes.txt");
 	check(4, "/home/user/notes.txt");
 	ck_assert(names_resolve(names, 4, &path));
-	ck_assert(path.complete && !path.transient);
+	ck_assert(path.complete);
 	ck_assert_uint_eq(path.device, DEVICE);
 	ck_assert_str_eq(path.fs_type, "testfs");
 	ck_assert(!names_resolve(names, 5, &path));
@@ -221,18 +221,11 @@ static const struct {
 
 START_TEST(joins_arguments)
 {
-	struct names_path path;
-
 	begin(0, 0);
 	add_home();
-	add_name(100, arguments[_i].parent, arguments[_i].text, IOTR_NAME_TRANSIENT);
+	add_name(100, arguments[_i].parent, arguments[_i].text, IOTR_NAME_ARGUMENT);
 	check(100, arguments[_i].expected);
-	ck_assert(names_resolve(names, 100, &path));
-	ck_assert(path.transient);
-	names_drop(names, 100);
-	ck_assert(!names_resolve(names, 100, &path));
-	names_drop(names, 3);
-	check(3, "/home/user");
+	check(100, arguments[_i].expected);
 	names_free(names);
 }
 END_TEST
@@ -373,17 +366,6 @@ START_TEST(bounds_bytes)
 }
 END_TEST
 
-START_TEST(forgets_arguments_silently)
-{
-	begin(10, 0);
-	for (uint64_t id = 1; id <= 30; id++)
-		add_bytes(id, 0, "argument", 8, IOTR_NAME_TRANSIENT);
-	for (unsigned int i = 0; i < forgotten_count; i++)
-		ck_assert_uint_gt(forgotten[i], 15);
-	names_free(names);
-}
-END_TEST
-
 START_TEST(finds_inodes)
 {
 	struct names_path path;
@@ -394,7 +376,7 @@ START_TEST(finds_inodes)
 	ck_assert_mem_eq(path.text, "/home/user", path.length);
 	ck_assert(!names_inode(names, DEVICE + 1, 1003, &path));
 	ck_assert(!names_inode(names, DEVICE, 1004, &path));
-	add_name(4, 3, "argument", IOTR_NAME_TRANSIENT);
+	add_name(4, 3, "argument", IOTR_NAME_ARGUMENT);
 	ck_assert(!names_inode(names, DEVICE, 0, &path));
 	names_free(names);
 }
@@ -448,31 +430,9 @@ START_TEST(names_what_has_no_folder)
 }
 END_TEST
 
-/* The text of a call that made no row is taken back; no other name is. */
-START_TEST(takes_arguments_back)
-{
-	struct names_path path;
-	struct names_counts counts;
-
-	begin(0, 0);
-	add_home();
-	add_name(9, 3, "argument", IOTR_NAME_TRANSIENT);
-	add_name(9, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
-	add_name(9, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
-	add_name(3, 0, "", IOTR_NAME_TRANSIENT | IOTR_NAME_GONE);
-	ck_assert(!names_resolve(names, 9, &path));
-	check(3, "/home/user");
-	names_counts(names, &counts);
-	ck_assert_uint_eq(counts.names, 3);
-	ck_assert_uint_eq(forgotten_count, 0);
-	names_free(names);
-}
-END_TEST
-
 static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, names_what_has_no_folder, 0, LENGTH(homeless));
-	tcase_add_test(tests, takes_arguments_back);
 	tcase_add_test(tests, joins_parents);
 	tcase_add_test(tests, passes_roots_of_mounts);
 	tcase_add_test(tests, shows_files_in_no_folder);
@@ -488,7 +448,6 @@ static void add(TCase *tests)
 	tcase_add_test(tests, revives_what_comes_again);
 	tcase_add_test(tests, bounds_what_is_dying);
 	tcase_add_test(tests, bounds_bytes);
-	tcase_add_test(tests, forgets_arguments_silently);
 	tcase_add_test(tests, finds_inodes);
 	tcase_add_test(tests, knows_types_of_file_systems);
 }

@@ -16,16 +16,18 @@
 #include "thread.h"
 
 /*
- * The pause between two drains: the least after one that found few rows, doubled up to the most
- * while there are none.
+ * The pause between two drains: the least after one that found many rows, doubled while there are few or none, up to the most
+ * of either. A turn of this thread, and one of each writer that it wakes, take as long as a hundred rows.
  */
-#define PAUSE_LEAST_NS 2000000L
-#define PAUSE_MOST_NS  16000000L
+#define PAUSE_LEAST_NS	   2000000L
+#define PAUSE_MOST_FEW_NS  8000000L
+#define PAUSE_MOST_NONE_NS 16000000L
 /* Pauses to wait for names: their length and their number in one drain, as rows must not wait long. */
 #define NAMES_PAUSE_NS 20000L
 #define NAMES_PAUSES   200
 
-#define BUSY_ROWS 4096	   /* rows of one drain after which the next follows at once */
+#define MANY_ROWS 1024	   /* rows of one drain after which the pause is the least */
+#define BUSY_ROWS 4096	   /* and after which the next follows at once */
 #define NAMES_EVERY 256	   /* rows after which the ring of names is drained, lest it fills while there are many rows */
 
 struct consumer {
@@ -157,11 +159,13 @@ static void drains_report(struct consumer *consumer, int64_t done)
 
 static long next_pause(long pause_ns, size_t rows)
 {
+	long most = rows ? PAUSE_MOST_FEW_NS : PAUSE_MOST_NONE_NS;
+
 	if (rows >= BUSY_ROWS)
 		return 0;
-	if (rows || !pause_ns)
+	if (rows >= MANY_ROWS || !pause_ns)
 		return PAUSE_LEAST_NS;
-	return pause_ns < PAUSE_MOST_NS ? 2 * pause_ns : PAUSE_MOST_NS;
+	return 2 * pause_ns < most ? 2 * pause_ns : most;
 }
 
 static void *consumer_thread(void *userdata)

@@ -15,14 +15,17 @@
 #define TREE_LEVELS    48 /* maximum of levels of the older red-black tree */
 #define S_PRIVATE      512 /* inode flag of a file internal to the kernel, as for shared anonymous memory */
 #define MAPPING_LEVELS 6  /* maximum of levels of the maple tree */
-#define MAPPING_SLOTS  16 /* maximum of slots of a node of the maple tree */
+#define MAPPING_SEARCH 4  /* log2 of the maximum of slots of a node of the maple tree */
 #define NODE_BITS      255 /* low bits of a pointer to a node, which have its type */
 
-/* The entry of a node for the address: another node, or a VMA. `arranged`: the node is a maple_arange_64. */
+/*
+ * The entry of a node for the address: another node, or a VMA. `arranged`: the node is a maple_arange_64. The pivots are in
+ * order, each the last address of its slot, and 0 behind the last that is in use.
+ */
 static __always_inline __u64 node_look(__u64 entry, __u64 address, bool arranged)
 {
 	__u64 node = entry & ~(__u64)NODE_BITS, pivots, slots, pivot;
-	__u32 slot = 0, last;
+	__u32 slot = 0, last, middle;
 
 	if (arranged) {
 		pivots = node + bpf_core_field_offset(struct maple_arange_64, pivot);
@@ -32,10 +35,13 @@ static __always_inline __u64 node_look(__u64 entry, __u64 address, bool arranged
 		slots = node + bpf_core_field_offset(struct maple_range_64, slot);
 	}
 	last = (slots - pivots) / sizeof(pivot); /* the last slot has no pivot */
-	for (; slot < MAPPING_SLOTS - 1 && slot < last; slot++) {
-		pivot = word_at(pivots + slot * sizeof(pivot));
-		if (address <= pivot || (!pivot && slot))
-			break;
+	for (int step = 0; step < MAPPING_SEARCH && slot < last; step++) {
+		middle = (slot + last) / 2;
+		pivot = word_at(pivots + middle * sizeof(pivot));
+		if (address <= pivot || (!pivot && middle))
+			last = middle;
+		else
+			slot = middle + 1;
 	}
 	return word_at(slots + slot * sizeof(pivot));
 }

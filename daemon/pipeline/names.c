@@ -100,7 +100,7 @@ static void remove_name(struct names *names, struct name *name)
 	last->position = name->position;
 	pool->bytes -= name_size(name);
 	table_remove(&names->by_id, name->id);
-	if (table_get(&names->by_inode, key) == name)
+	if (name->inode && table_get(&names->by_inode, key) == name)
 		table_remove(&names->by_inode, key);
 	name_free(name);
 }

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import urllib.request
 
 import test_watchdog as watchdog
@@ -202,6 +204,63 @@ def confined(world):
     told = world.command('systemd-analyze', 'security', '--no-pager', '--threshold=%d' % (EXPOSURE * 10), 'iotracerd',
                          check=False)
     check(not told.returncode, 'more exposed than %.1f' % EXPOSURE, *told.stdout.splitlines()[-3:], *told.stderr.splitlines())
+
+
+@test
+def of_the_machine(world):
+    """The service has no file of /proc but those of processes; what is asked of the machine is told all the same."""
+    ctl = running(world)
+    own = os.listdir('/proc/%s/root/proc' % show(world, 'iotracerd', 'MainPID'))
+    equal([name for name in own if not name.isdigit() and name not in ('self', 'thread-self')], [], 'its /proc')
+    output = world.path('facts')
+    ctl.exits(0, 'snapshot', 'system', '--output', output)
+    with open(os.path.join(output, 'system_spec', 'device_spec.json'), encoding='utf-8') as file:
+        facts = json.load(file)
+    check(facts['memory']['total_bytes'] and facts['cpu']['brand'] and facts['os'], facts)
+    if not os.path.exists('/proc/pressure/cpu'):
+        return
+    ctl.exits((0, 6), 'start', 'iotr-pressure', '--vfs', '--no-snapshots', '--output', world.path('pressed'),
+              '--stop-on', 'pressure.cpu some > 0%')
+    world.undo.callback(ctl.run, 'stop', 'iotr-pressure')
+    for _ in range(os.cpu_count() + 1):
+        world.undo.callback(subprocess.Popen([sys.executable, '-c', 'while True: pass']).kill)
+    wait_for('the end by pressure', lambda: find_key(ctl.json('status', 'iotr-pressure'), 'state') == 'ended',
+             lambda: ctl.run('status', 'iotr-pressure').stdout)
+
+
+TRY_FILES = '''
+import os, socket, sys
+def told(does, what, path):
+    try:
+        does()
+        print(what, path)
+    except OSError:
+        pass
+for path in sys.argv[1:]:
+    told(lambda: os.close(os.open(path, os.O_TMPFILE | os.O_WRONLY)), 'makes files in', path)
+    if not os.path.isdir(path):
+        told(lambda: os.close(os.open(path, os.O_RDONLY)), 'reads', path)
+    told(lambda: os.close(os.open(path, os.O_WRONLY)), 'writes', path)
+    for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+        with socket.socket(socket.AF_UNIX, kind) as peer:
+            told(lambda: peer.connect(path), 'is connected to', path)
+print('done')
+'''
+
+
+@test
+def strangers(world):
+    """A user without a role can connect to no socket of ours, and reads and writes none of our files."""
+    ctl = running(world)
+    with Session(ctl, 'iotr-closed', world.path('closed'), ('--vfs', '--no-snapshots', '--anonymize=host')):
+        ctl.exits(0, 'start', 'iotr-default', '--vfs', '--no-snapshots')
+        world.undo.callback(ctl.run, 'stop', 'iotr-default')
+        folders = ['/run/iotracer', '/run/iotracer-root', '/var/lib/iotracer', '/var/log/iotracer', world.path('closed')]
+        held = [os.path.join(above, name) for folder in folders for above, inner, names in os.walk(folder)
+                for name in ('.', *inner, *names)]
+        check(SOCKET in held and any(path.endswith('.part') for path in held), 'not all is there', held)
+        done = Member(54422).run(sys.executable, '-c', TRY_FILES, *held)
+    equal(done.stdout.split('\n')[:-1], ['done'], 'what the stranger can do')
 
 
 @test

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names of files that are in no folder, and texts of paths, which are told once while they are the same."""
 import ctypes
+import fcntl
 import os
 import select
+import signal
 import socket
 import threading
 
@@ -11,8 +13,8 @@ from lib.registry import equal, test, wait_for
 from lib.rows import escape
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-OPENAT = 257
-FLOOD = 24000  # more than the names of arguments that are kept: daemon/pipeline/names.h
+TRUNCATE = 76
+FLOOD = 40000  # more than twice the names of arguments that are kept: daemon/pipeline/names.h
 
 
 @test
@@ -101,16 +103,20 @@ def elsewhere(world):
 def through_a_flood(world):
     """A call that waits keeps its name, however many others the daemon has met and forgotten by its end."""
     folder = world.make('flood')
-    fifo = folder + '/fifo'
-    os.mkfifo(fifo)
-    session = world.session('--vfs', '--pid', str(os.getpid()), '--operation', 'open,access')
+    path = folder + '/leased'
+    lease = os.open(path, os.O_RDONLY | os.O_CREAT)
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    session = world.session('--vfs', '--pid', str(os.getpid()), '--operation', 'truncate,access')
     session.start()
-    waiting = threading.Thread(target=lambda: os.close(os.open(fifo, os.O_WRONLY)))
+    fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_RDLCK)  # who changes the file waits until it is given back
+    waiting = threading.Thread(target=lambda: LIBC.truncate(path.encode(), 0))
     waiting.start()
-    wait_for('the call', lambda: in_call(waiting.native_id, OPENAT))
+    wait_for('the call', lambda: in_call(waiting.native_id, TRUNCATE))
     for number in range(FLOOD):
         os.access('%s/%d' % (folder, number), os.F_OK)
-    os.close(os.open(fifo, os.O_RDONLY))
+    fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     waiting.join()
     session.stop()
-    equal([row['filename'] for row in session.rows() if row['operation'] == 'OPEN'], [fifo, fifo], 'names')
+    os.close(lease)
+    signal.signal(signal.SIGIO, before)
+    equal([row['filename'] for row in session.rows() if row['operation'] == 'TRUNCATE'], [path], 'names')

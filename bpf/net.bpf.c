@@ -76,9 +76,9 @@ __noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
 
 /*
  * Finds the IP socket that a call is about. Returns the index of the argument that is its descriptor, as
- * splice may be to a socket or from one; -1: there is no IP socket.
+ * splice may be to a socket or from one; -1: there is no IP socket. Reads it into `head`.
  */
-static __always_inline int net_socket(const struct plug_call *call, __u64 *sock)
+static __always_inline int net_socket(const struct plug_call *call, __u64 *sock, struct sock_head *head)
 {
 	int position = 0;
 
@@ -88,8 +88,11 @@ static __always_inline int net_socket(const struct plug_call *call, __u64 *sock)
 		position = *sock ? 2 : 0;
 	}
 	if (!*sock)
-		*sock = sock_of_fd(call->args[0]);
-	return *sock && is_ip(READ(struct sock, *sock, __sk_common.skc_family)) ? position : -1;
+		*sock = sock_of_fd_followed(call->args[0]);
+	if (!*sock)
+		return -1;
+	sock_read(head, *sock);
+	return is_ip(SOCK_FIELD(head, *sock, skc_family)) ? position : -1;
 }
 
 /*
@@ -117,6 +120,7 @@ static __always_inline __u32 name_room(const struct slot *slot)
 
 static __always_inline int net_begins(struct call_context context)
 {
+	struct sock_head head;
 	struct plug_call call;
 	struct slot *slot;
 	struct noted *noted;
@@ -125,7 +129,7 @@ static __always_inline int net_begins(struct call_context context)
 
 	if (!plug_wanted(context, &call))
 		return 0;
-	position = net_socket(&call, &sock);
+	position = net_socket(&call, &sock, &head);
 	if (position < 0)
 		return 0;
 	slot = plug_takes(&call);
@@ -133,7 +137,7 @@ static __always_inline int net_begins(struct call_context context)
 		return 0;
 	noted = (struct noted *)slot->own;
 	noted->sock = sock;
-	socket_fill(&noted->socket, sock);
+	socket_fill_read(&noted->socket, &head, sock);
 	if (slot->kind == IOTR_PLUG_SPLICE) {
 		slot->operation = position ? IOTR_NET_SEND : IOTR_NET_RECEIVE;
 		slot->args[0] = position ? slot->args[2] : slot->args[0];

@@ -37,10 +37,29 @@ static __always_inline __u64 sock_of_file(__u64 file)
 	return socket ? (__u64)READ(struct socket, socket, sk) : 0; /* NULL for an O_PATH descriptor of a socket file */
 }
 
+/* The same of a file whose type the verifier knows. */
+static __always_inline __u64 sock_followed(struct file *file)
+{
+	__u64 socket;
+
+	if ((file->f_inode->i_mode & S_IFMT) != S_IFSOCK)
+		return 0;
+	socket = number_of((__u64)file->private_data);
+	return socket ? (__u64)READ(struct socket, socket, sk) : 0;
+}
+
 /* The struct sock of a descriptor of the current process, or 0. */
 static __always_inline __u64 sock_of_fd(__u32 fd)
 {
 	return sock_of_file(file_of_fd(current_task(), fd));
+}
+
+/* The same by file_followed(), which is cheaper where it can be had, for programs in which few ways lead to it. */
+static __always_inline __u64 sock_of_fd_followed(__u32 fd)
+{
+	struct file *file = TYPES_ARE_FOLLOWED ? file_followed(current_task(), fd) : NULL;
+
+	return file ? sock_followed(file) : sock_of_fd(fd);
 }
 
 static __always_inline bool is_ip(__u32 family)
@@ -55,36 +74,79 @@ static __always_inline bool has_ports(const struct iotr_socket *socket)
 	       socket->protocol != IPPROTO_ICMPV6;
 }
 
-static __always_inline void ports_fill(struct iotr_socket *ret, __u64 sock)
+/*
+ * The first members of a struct sock, and its type and protocol, which kernels without typed loads read at once: two calls of
+ * the helper instead of eight.
+ */
+struct sock_head {
+	__u64 words[3];
+	__u16 type, protocol;
+};
+
+static __always_inline void sock_read(struct sock_head *head, __u64 sock)
 {
-	ret->local_port = READ(struct sock, sock, __sk_common.skc_num);
-	ret->remote_port = bpf_ntohs(READ(struct sock, sock, __sk_common.skc_dport));
+	if (!typed_reads)
+		bpf_probe_read_kernel(head->words, sizeof(head->words), (void *)sock);
+	if (!typed_reads && FOLLOWS(struct sock, sk_type, sk_protocol, sizeof(head->type))) {
+		bpf_probe_read_kernel(&head->type, sizeof(head->type) + sizeof(head->protocol),
+				      (void *)sock + bpf_core_field_offset(struct sock, sk_type));
+		return;
+	}
+	head->type = READ(struct sock, sock, sk_type);
+	head->protocol = READ(struct sock, sock, sk_protocol);
+}
+
+/* A field of struct sock_common of which sock_read() was called. */
+#define SOCK_FIELD(head, sock, field)                                                           \
+	({                                                                                      \
+		typeof(((struct sock_common *)0)->field) of_;                                   \
+                                                                                                \
+		if (!typed_reads && bpf_core_field_offset(struct sock_common, field) + sizeof(of_) <= sizeof((head)->words)) \
+			of_ = *(typeof(of_) *)((void *)(head)->words + bpf_core_field_offset(struct sock_common, field)); \
+		else                                                                            \
+			of_ = READ(struct sock_common, sock, field);                            \
+		of_;                                                                            \
+	})
+
+static __always_inline void ports_fill(struct iotr_socket *ret, const struct sock_head *head, __u64 sock)
+{
+	ret->local_port = SOCK_FIELD(head, sock, skc_num);
+	ret->remote_port = bpf_ntohs(SOCK_FIELD(head, sock, skc_dport));
 	if (!ret->remote_port) /* the address may be left over from a connection that failed */
 		__builtin_memset(ret->remote, 0, sizeof(ret->remote));
 	else if (!ret->local_port) /* a reset clears skc_num, but not this */
 		ret->local_port = bpf_ntohs(READ(struct inet_sock, sock, inet_sport));
 }
 
-/* Fills in all that a row says of a socket. */
-static __always_inline void socket_fill(struct iotr_socket *ret, __u64 sock)
+/* Fills in all that a row says of a socket, of which sock_read() was called. */
+static __always_inline void socket_fill_read(struct iotr_socket *ret, const struct sock_head *head, __u64 sock)
 {
 	struct sock *from = (struct sock *)sock;
 
 	__builtin_memset(ret, 0, sizeof(*ret));
-	ret->family = READ(struct sock, sock, __sk_common.skc_family);
-	ret->type = READ(struct sock, sock, sk_type);
-	ret->protocol = READ(struct sock, sock, sk_protocol);
+	ret->family = SOCK_FIELD(head, sock, skc_family);
+	ret->type = head->type;
+	ret->protocol = head->protocol;
 	if (!is_ip(ret->family))
 		return;
 	if (ret->family == AF_INET) {
-		*(__u32 *)ret->local = READ(struct sock, sock, __sk_common.skc_rcv_saddr);
-		*(__u32 *)ret->remote = READ(struct sock, sock, __sk_common.skc_daddr);
+		*(__u32 *)ret->local = SOCK_FIELD(head, sock, skc_rcv_saddr);
+		*(__u32 *)ret->remote = SOCK_FIELD(head, sock, skc_daddr);
 	} else if (bpf_core_field_exists(from->__sk_common.skc_v6_daddr)) {
 		bpf_core_read(ret->local, sizeof(ret->local), &from->__sk_common.skc_v6_rcv_saddr);
 		bpf_core_read(ret->remote, sizeof(ret->remote), &from->__sk_common.skc_v6_daddr);
 	}
 	if (has_ports(ret))
-		ports_fill(ret, sock);
+		ports_fill(ret, head, sock);
+}
+
+/* Fills in all that a row says of a socket. */
+static __always_inline void socket_fill(struct iotr_socket *ret, __u64 sock)
+{
+	struct sock_head head;
+
+	sock_read(&head, sock);
+	socket_fill_read(ret, &head, sock);
 }
 
 /* Whether the addresses are complete: the kernel may choose a port or learn the peer during a call. */

@@ -190,7 +190,7 @@ static __always_inline void call_over(struct call_context context, long result)
 		return;
 	if (result < 0 && call->asked.count)
 		call->asked.count = call->reached - call->asked.index + 1;
-	finish(call->thread, RUNS);
+	finish_call(call, RUNS);
 }
 
 SEC("tp_btf/sys_exit")

@@ -115,7 +115,8 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	__u64 wanted = asked_pages(call);
 
 	if (!wanted || asked->mapping != mapping || index < asked->index || index > asked->index + wanted) {
-		finish(call->thread, call->settled);
+		if (call->count || wanted)
+			finish(call->thread, call->settled);
 		if (!ask_anew(page, call, mapping, index, sessions))
 			return;
 		known_from(call, last);

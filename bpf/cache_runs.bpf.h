@@ -4,6 +4,7 @@
 
 #include "pagecache.bpf.h"
 #include "flow.bpf.h"
+#include "remembered.bpf.h"
 
 #define RUNS	   8 /* runs that one call gathers before they are written; a power of two */
 #define ASKED	   RUNS /* as a run's number: the range asked for */
@@ -307,19 +308,28 @@ __noinline int finish_runs(__u64 thread, __u32 runs)
 	return 0;
 }
 
-/* The same, and writes the HIT of the rest of the range asked for. A global function. */
+/* The same, and writes the HIT of the rest of the range asked for. */
+static __always_inline void finish_call(struct cache_call *call, __u32 runs)
+{
+	__u64 end;
+
+	if (call->count)
+		finish_runs(call->thread, runs);
+	else
+		call->settled = 0;
+	end = call->asked.index + call->asked.count;
+	if (call->asked.count && call->known < end)
+		emit(call->thread, ASKED, IOTR_CACHE_HIT, call->known, end - call->known);
+	asked_clear(call);
+}
+
+/* The same, of the thread's call. A global function. */
 __noinline int finish(__u64 thread, __u32 runs)
 {
 	struct cache_call *call = call_find(thread);
-	__u64 end;
 
-	if (!call)
-		return 0;
-	finish_runs(thread, runs);
-	end = call->asked.index + call->asked.count;
-	if (call->asked.count && call->known < end)
-		emit(thread, ASKED, IOTR_CACHE_HIT, call->known, end - call->known);
-	asked_clear(call);
+	if (call)
+		finish_call(call, runs);
 	return 0;
 }
 
@@ -355,6 +365,35 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 }
 
 /*
+ * Fills in what a run says of its file; `file` is an open file of the mapping, or 0. If the run has a name then, the file is
+ * remembered under it. False: the file is on a pseudo file system.
+ */
+static __always_inline bool run_file(struct iotr_control *page, struct run *run, __u64 inode, __u64 file, struct place *place)
+{
+	if (preempted || !file)
+		return cached_fill(inode, &run->cached);
+	*place = place_of_file(file);
+	if (!remembered_fill(page, *place, inode, hashed_after(place->dentry), &run->cached.file))
+		return cached_fill(inode, &run->cached);
+	run->cached.file.flags = 0;
+	run->cached.size = size_in_pages(inode);
+	return true;
+}
+
+/* Fills in the name of the file of a run, which is none of a block device. */
+static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, struct place place)
+{
+	if (preempted || !file) {
+		run->cached.file.name = file ? name_of_place(place_of_file(file)) : name_of_inode(inode);
+		return;
+	}
+	if (run->cached.file.name && name_known(run->cached.file.name))
+		return;
+	run->cached.file.name = name_of(place);
+	remember(place, &run->cached.file);
+}
+
+/*
  * Fills in a run of a thread except for its operation; false if no session accepts its file. `file` is an
  * open file of the mapping, or 0.
  */
@@ -362,8 +401,9 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 				      __u64 file, __u64 index, __u64 count, __u64 sessions)
 {
 	__u64 inode = ADDRESS(struct address_space, mapping, host);
+	struct place place = {};
 
-	if (!cached_fill(inode, &run->cached))
+	if (!run_file(page, run, inode, file, &place))
 		return false;
 	run->sessions = filter_device(page, sessions, run->cached.file.device);
 	run->sessions = file ? filter_file(page, run->sessions, file) :
@@ -372,7 +412,7 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 	if (!run->sessions)
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
-		run->cached.file.name = file ? name_of_place(place_of_file(file)) : name_of_inode(inode);
+		run_name(run, inode, file, place);
 	run->mapping = mapping;
 	run->index = index;
 	run->count = count;

@@ -90,8 +90,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	struct writeback back = {}, *before;
 	__u64 key = (__u64)bio;
 
-	if (!page || (READ(struct bio, bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE ||
-	    READ(struct bio, bio, bi_flags) & BIO_CLONED)
+	if (!page || (FOLLOW(bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE || FOLLOW(bio, bi_flags) & BIO_CLONED)
 		return 0;
 	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
 						     wanted(page, IOTR_CACHE_WRITEBACK_END));
@@ -142,8 +141,11 @@ int BPF_PROG(cache_bio_complete, struct request_queue *queue, struct bio *bio)
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int bytes)
 {
-	__u64 bio = ADDRESS(struct request, request, bio);
+	__u64 bio;
 
+	if ((FOLLOW(request, cmd_flags) & REQUEST_OPERATION) != REQ_OP_WRITE)
+		return 0;
+	bio = ADDRESS(struct request, request, bio);
 	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
 		__u32 size = READ(struct bio, bio, bi_iter.bi_size);
 

@@ -80,6 +80,11 @@ static __always_inline __u64 filter_inode(struct iotr_control *page, __u64 sessi
 	return filter_accepted(page, sessions, IOTR_FILTER_PATH, inode ? inode_within(inode) : 0);
 }
 
+static __always_inline __u64 size_in_pages(__u64 inode)
+{
+	return ((__u64)READ(struct inode, inode, i_size) + PAGE_BYTES - 1) >> PAGE_SHIFT;
+}
+
 /*
  * Fills in what a row says of a cached file. For the page cache of a block device the device is that, and
  * there is neither inode nor name. False: it is on a pseudo file system.
@@ -93,7 +98,7 @@ static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
 		return false;
 	ret->file.name = 0;
 	ret->file.flags = 0;
-	ret->size = ((__u64)READ(struct inode, inode, i_size) + PAGE_BYTES - 1) >> PAGE_SHIFT;
+	ret->size = size_in_pages(inode);
 	if (magic == BDEVFS_MAGIC) {
 		ret->file.inode = IOTR_UNKNOWN;
 		ret->file.device = READ(struct inode, inode, i_rdev);

@@ -61,8 +61,8 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 
 	if (!page || !io)
 		return 0;
-	flags = READ(struct bio, bio, bi_opf);
-	io->size = READ(struct bio, bio, bi_iter.bi_size);
+	flags = FOLLOW(bio, bi_opf);
+	io->size = FOLLOW(bio, bi_iter.bi_size);
 	io->operation = page->block_operation[flags & REQUEST_OPERATION];
 	io->by_bio = !bio_has_requests(bio);
 	if (io->by_bio)
@@ -71,7 +71,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 		return 0;
 	origin_current(page, io);
 	io->queued_ns = bpf_ktime_get_ns();
-	io->sector = READ(struct bio, bio, bi_iter.bi_sector);
+	io->sector = FOLLOW(bio, bi_iter.bi_sector);
 	io->flags = flags & ~REQUEST_OPERATION;
 	io->disk = bio_disk(bio);
 	io->device = bio_device(bio, io->disk);
@@ -84,7 +84,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	if (io->by_bio)
 		bio_row_begins(page, io, key);
 	else
-		bpf_map_update_elem(&bios, &key, io, BPF_ANY);
+		io_put(&bios, &key, bpf_map_lookup_elem(&bios, &key), io, MADE_BIOS);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ __noinline int bio_row_ends(__u64 bio, __u32 error)
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
 {
-	return bio_row_ends(number_of((__u64)bio), status_errno(READ(struct bio, bio, bi_status)));
+	return bio_row_ends(number_of((__u64)bio), status_errno(FOLLOW(bio, bi_status)));
 }
 
 /* ---- requests ---- */
@@ -118,24 +118,43 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
  */
 static __always_inline struct block_io *bio_saved(struct request *request, __u64 bio)
 {
-	struct block_io *from = bio ? bpf_map_lookup_elem(&bios, &bio) : NULL;
+	struct block_io *from = bio ? io_find(&bios, &bio) : NULL;
 	__u64 distance;
 
 	if (!from)
 		return bio ? bpf_map_lookup_elem(&bio_rows, &bio) : NULL;
-	distance = READ(struct request, request, __sector) - from->sector;
+	distance = FOLLOW(request, __sector) - from->sector;
 	return !distance || distance < from->size >> SECTOR_SHIFT ? from : NULL;
+}
+
+/* Whether the bio that a request is made of was split off another, which is its `bi_private` then. */
+static __always_inline bool is_split(struct iotr_control *page, struct request *request)
+{
+	__u64 chained = page->bio_ends[IOTR_BIO_CHAIN];
+	struct bio *bio = FOLLOW(request, bio);
+
+	if (!bio || !chained)
+		return false;
+	return (TYPES_ARE_FOLLOWED ? number_of((__u64)bio->bi_end_io) : ADDRESS(struct bio, bio, bi_end_io)) == chained;
 }
 
 /* What was saved of the bio that a request is made of, or of the one that it was split off; NULL: nothing. */
 static __always_inline struct block_io *request_source(struct iotr_control *page, struct request *request, __u64 bio)
 {
 	struct block_io *from = bio_saved(request, bio), *whole = NULL;
-	__u64 chained = page->bio_ends[IOTR_BIO_CHAIN];
 
-	if (bio && chained && ADDRESS(struct bio, bio, bi_end_io) == chained)
+	if (is_split(page, request))
 		whole = bio_saved(request, ADDRESS(struct bio, bio, bi_private));
 	return whole && (!from || whole->queued_ns > from->queued_ns) ? whole : from;
+}
+
+/* Gives up what was saved of the bio of a request, which is `from` or, if that is of another, looked for. */
+static __always_inline void source_gone(struct iotr_control *page, struct request *request, __u64 bio, struct block_io *from)
+{
+	struct block_io *own = is_split(page, request) ? io_find(&bios, &bio) : from;
+
+	if (own)
+		io_gone(&bios, &bio, own, MADE_BIOS);
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
@@ -174,7 +193,7 @@ static __always_inline void request_origin(struct iotr_control *page, struct blo
 static __always_inline void request_tally(struct iotr_control *page, struct request *request, struct block_io *io)
 {
 	__u32 submitter = io->attribution == IOTR_ATTRIBUTION_SUBMITTER ? io->actor.tid : 0;
-	struct bio *bio = READ(struct request, request, bio);
+	struct bio *bio = FOLLOW(request, bio);
 
 	if (!bio || !writes(io) || io->attribution >= IOTR_ATTRIBUTION_JOURNAL ||
 	    (io->alone && !READ(struct bio, bio, bi_next)) || bio_carries(bio) != CARRIED_CACHE)
@@ -199,10 +218,10 @@ static __always_inline void request_judge(struct iotr_control *page, struct requ
 static __always_inline void request_read(struct iotr_control *page, struct request *request,
 					 struct block_io *io)
 {
-	__u32 flags = READ(struct request, request, cmd_flags);
+	__u32 flags = FOLLOW(request, cmd_flags);
 
-	io->sector = READ(struct request, request, __sector);
-	io->size = READ(struct request, request, __data_len);
+	io->sector = FOLLOW(request, __sector);
+	io->size = FOLLOW(request, __data_len);
 	io->flags = flags & ~REQUEST_OPERATION;
 	io->operation = page->block_operation[flags & REQUEST_OPERATION];
 	io->disk = request_disk(request);
@@ -213,7 +232,7 @@ static __always_inline void request_read(struct iotr_control *page, struct reque
 
 static __always_inline __u32 request_operation(struct iotr_control *page, struct request *request)
 {
-	return page->block_operation[READ(struct request, request, cmd_flags) & REQUEST_OPERATION];
+	return page->block_operation[FOLLOW(request, cmd_flags) & REQUEST_OPERATION];
 }
 
 /*
@@ -221,10 +240,10 @@ static __always_inline __u32 request_operation(struct iotr_control *page, struct
  * here. A request that not all sessions drew is kept even if none did, so that its next hook does not draw
  * again.
  */
-static __always_inline int request_new(struct iotr_control *page, struct request *request, bool inserted,
-				       bool issued)
+static __always_inline int request_new(struct iotr_control *page, struct request *request, struct block_io *entry,
+				       bool inserted, bool issued)
 {
-	__u64 bio = (__u64)READ(struct request, request, bio), key = (__u64)request, others;
+	__u64 bio = (__u64)FOLLOW(request, bio), key = (__u64)request, others;
 	__u32 operation = request_operation(page, request);
 	struct block_io *fresh = fresh_io(issued ? FRESH_ISSUED : inserted ? FRESH_INSERTED : FRESH_STARTED), *from;
 
@@ -253,11 +272,13 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 		return 0;
 	fresh->insert_ns = inserted ? bpf_ktime_get_ns() : 0;
 	fresh->issue_ns = issued ? bpf_ktime_get_ns() : 0;
-	if (bpf_map_update_elem(&requests, &key, fresh, BPF_ANY))
+	if (issued)
+		entry = bpf_map_lookup_elem(&requests, &key);
+	if (!io_put(&requests, &key, entry, fresh, MADE_REQUESTS))
 		row_unmatched(IOTR_BLOCK, fresh->sessions & fresh->actor.accepted);
 	else if (from && !from->by_bio && fresh->sector <= from->sector &&
 		 fresh->sector + (fresh->size >> SECTOR_SHIFT) >= from->sector + (from->size >> SECTOR_SHIFT))
-		bpf_map_delete_elem(&bios, &bio); /* of one that was split, other parts may be seen later */
+		source_gone(page, request, bio, from); /* of one that was split, other parts may be seen later */
 	return 0;
 }
 
@@ -270,16 +291,17 @@ static __always_inline void request_unseen(struct iotr_control *page, const stru
 		row_unended(page, IOTR_BLOCK, io->sessions & wanted(page, io->operation), start);
 }
 
-/* The entry of a request in flight, or NULL. An entry of an earlier request at its address is dropped. */
-static __always_inline struct block_io *request_in_flight(struct iotr_control *page, __u64 key, bool starts)
+/* Whether an entry is of the request in flight. One of an earlier request at its address is given up. */
+static __always_inline bool request_in_flight(struct iotr_control *page, struct block_io *entry, bool starts)
 {
-	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
-
-	if (!io || !(starts || io->issue_ns))
-		return io;
-	request_unseen(page, io);
-	bpf_map_delete_elem(&requests, &key);
-	return NULL;
+	if (!entry || !entry->used)
+		return false;
+	if (!starts && !entry->issue_ns)
+		return true;
+	request_unseen(page, entry);
+	entry->sessions = 0;
+	entry->used = 0;
+	return false;
 }
 
 /* A request is started (neither flag), inserted or issued. */
@@ -291,9 +313,9 @@ static __always_inline int request_begins(struct request *request, bool inserted
 
 	if (!page)
 		return 0;
-	io = request_in_flight(page, key, !inserted && !issued);
-	if (!io)
-		return request_new(page, request, inserted, issued);
+	io = bpf_map_lookup_elem(&requests, &key);
+	if (!request_in_flight(page, io, !inserted && !issued)) /* looked up again where the verifier would follow too many ways */
+		return request_new(page, request, issued ? NULL : io, inserted, issued);
 	if (!io->sessions)
 		return 0;
 	if (inserted && !io->insert_ns)
@@ -309,15 +331,17 @@ static __always_inline int request_begins(struct request *request, bool inserted
 static __always_inline int request_gone(struct request *request)
 {
 	__u64 key = (__u64)request;
+	struct block_io *io = io_find(&requests, &key);
 
-	bpf_map_delete_elem(&requests, &key);
+	if (io)
+		io_gone(&requests, &key, io, MADE_REQUESTS);
 	return 0;
 }
 
 static __always_inline int request_again(struct request *request)
 {
 	__u64 key = (__u64)request;
-	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
+	struct block_io *io = io_find(&requests, &key);
 
 	if (io)
 		io->issue_ns = 0;
@@ -338,7 +362,7 @@ REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
  */
 static __always_inline void stacked_complete(struct request *request, __u32 error)
 {
-	struct bio *bio = READ(struct request, request, bio);
+	struct bio *bio = FOLLOW(request, bio);
 
 	for (int i = 0; i < STACKED_MAX && bio; i++) {
 		bio_row_ends(number_of((__u64)bio), error);
@@ -351,16 +375,16 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct block_io *io = bpf_map_lookup_elem(&requests, &key);
+	struct block_io *io = io_find(&requests, &key);
 	__u32 failed;
 
 	if (!page)
 		return 0;
 	if (!io && page->sampled[IOTR_BLOCK])
-		bio_out_note((__u64)READ(struct request, request, bio), false);
+		bio_out_note((__u64)FOLLOW(request, bio), false);
 	if (!io)
 		return 0;
-	if (!error && bytes && bytes < READ(struct request, request, __data_len))
+	if (!error && bytes && bytes < FOLLOW(request, __data_len))
 		return 0; /* a partial completion: the rest follows */
 	failed = error < 0 ? -error : status_errno(error);
 	if (io->stacked)
@@ -369,7 +393,7 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 		emit(page, io, key, failed);
 	else
 		request_unseen(page, io);
-	bpf_map_delete_elem(&requests, &key);
+	io_gone(&requests, &key, io, MADE_REQUESTS);
 	return 0;
 }
 

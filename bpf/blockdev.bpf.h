@@ -31,60 +31,67 @@ struct bio_file {
 		return call;                                                                    \
 	}
 
+/* Bios and requests are those that a program on a typed tracepoint is given, or what FOLLOW() tells of them. */
+
 static __always_inline __u32 disk_number(struct gendisk *disk)
 {
 	if (!disk)
 		return 0;
-	return (__u32)READ(struct gendisk, disk, major) << MINOR_BITS |
-	       (__u32)READ(struct gendisk, disk, first_minor);
+	return (__u32)FOLLOW(disk, major) << MINOR_BITS | (__u32)FOLLOW(disk, first_minor);
+}
+
+static __always_inline struct gendisk *bio_gendisk(struct bio *bio)
+{
+	if (HAS_BIO_DEVICE)
+		return FOLLOW(FOLLOW(bio, bi_bdev), bd_disk);
+	return READ(struct bio___510, bio, bi_disk);
 }
 
 static __always_inline __u32 bio_disk(struct bio *bio)
 {
-	if (HAS_BIO_DEVICE)
-		return disk_number(READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk));
-	return disk_number(READ(struct bio___510, bio, bi_disk));
+	return disk_number(bio_gendisk(bio));
 }
 
 /* On kernels without bi_bdev, a bio has already been remapped from its partition to the disk when it is queued. */
 static __always_inline __u32 bio_device(struct bio *bio, __u32 disk)
 {
+	return HAS_BIO_DEVICE ? FOLLOW(FOLLOW(bio, bi_bdev), bd_dev) : disk;
+}
+
+/* The same of a bio that is known by its address alone. */
+static __always_inline __u32 bio_device_at(__u64 bio)
+{
+	struct gendisk *disk;
+
 	if (HAS_BIO_DEVICE)
 		return READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_dev);
-	return disk;
+	disk = READ(struct bio___510, bio, bi_disk);
+	return READ(struct gendisk, disk, major) << MINOR_BITS | (__u32)READ(struct gendisk, disk, first_minor);
 }
 
 static __always_inline bool bio_has_requests(struct bio *bio)
 {
-	struct gendisk *disk;
-	struct request_queue *queue;
-
-	if (HAS_BIO_DEVICE)
-		disk = READ(struct block_device, READ(struct bio, bio, bi_bdev), bd_disk);
-	else
-		disk = READ(struct bio___510, bio, bi_disk);
-	queue = READ(struct gendisk, disk, queue);
-	return READ(struct request_queue, queue, mq_ops);
+	return FOLLOW(FOLLOW(bio_gendisk(bio), queue), mq_ops);
 }
 
 static __always_inline __u32 request_disk(struct request *request)
 {
 	if (HAS_QUEUE_DISK)
-		return disk_number(READ(struct request_queue, READ(struct request, request, q), disk));
+		return disk_number(FOLLOW(FOLLOW(request, q), disk));
 	return disk_number(READ(struct request___510, request, rq_disk));
 }
 
 static __always_inline __u32 request_device(struct request *request, __u32 disk)
 {
-	struct bio *bio = READ(struct request, request, bio);
+	struct bio *bio = FOLLOW(request, bio);
 	struct hd_struct___510 *old;
 	struct block_device *part;
 
 	if (HAS_BIO_DEVICE) {
 		if (bio)
 			return bio_device(bio, disk);
-		part = READ(struct request, request, part);
-		return part ? READ(struct block_device, part, bd_dev) : disk;
+		part = FOLLOW(request, part);
+		return part ? FOLLOW(part, bd_dev) : disk;
 	}
 	old = READ(struct request___510, request, part);
 	return old ? READ(struct hd_struct___510, old, __dev.devt) : disk;

@@ -54,8 +54,11 @@ static __always_inline __u64 actor_filter(struct iotr_control *page, __u64 sessi
 	return sessions;
 }
 
-/* Sessions that accept what a dirtier did, now that it is written: by what was judged then, or else by what is kept. */
-static __always_inline __u64 dirtier_accepted(struct iotr_control *page, const struct dirtier *dirtier)
+/*
+ * Sessions that accept what a dirtier did, now that it is written: by what was judged then, or else by what is kept. Not
+ * inlined, as there is little stack left where it is called.
+ */
+static __noinline __attribute__((unused)) __u64 dirtier_accepted(struct iotr_control *page, const struct dirtier *dirtier)
 {
 	__u64 judged = filter_begun(page, dirtier->judged, dirtier->judged_ns), open = page->open;
 

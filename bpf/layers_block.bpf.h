@@ -81,7 +81,7 @@ static __always_inline __u32 device_of_bio(struct bio *bio, __u64 by, __u64 inod
 		inode = ADDRESS(struct file, by, f_inode);
 	if (inode && (READ(struct inode, inode, i_mode) & S_IFMT) == S_IFREG)
 		return READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
-	return bio_device(bio, bio_disk(bio));
+	return bio_device_at((__u64)bio);
 }
 
 /* Who made pages dirty, by a number; the kernel, if that is not known. */

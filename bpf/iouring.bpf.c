@@ -6,6 +6,7 @@
  * the kernel takes the submission queue entry. On the oldest kernels a completion has only the ring and user_data: of
  * several requests with the same user_data, the oldest is assumed to end first.
  */
+#include "remembered.bpf.h"
 #include "uring_any.bpf.h"
 #include "uring_conn.bpf.h"
 #include "uring_ends.bpf.h"
@@ -58,16 +59,46 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 	return file_of_fd(current_task(), entry->fd);
 }
 
+/* The same as file_fill(), with the name, too, if it is remembered. Only in a thread's context, which requests begin in. */
+static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, struct iotr_file *ret, struct place *place)
+{
+	__u64 inode = number_of(file_place(file, ret, place));
+
+	place->dentry = number_of(place->dentry);
+	place->mount = number_of(place->mount);
+	if (!preempted && remembered_fill(page, *place, inode, hashed_after(place->dentry), ret))
+		return false;
+	ret->name = 0;
+	return inode_fill(inode, ret);
+}
+
+/* Fills in the name of the open file of a request. */
+static __always_inline void request_name(struct uring_request *request, struct place place, bool pseudo, bool begins)
+{
+	if (request->file.name && (!begins || name_known(request->file.name)))
+		return;
+	if (!begins) {
+		request->file.name = name_of_place(place);
+		return;
+	}
+	request->file.name = name_of(place);
+	if (!preempted && !pseudo)
+		remember(place, &request->file);
+}
+
 /*
  * Fills in the open file of a request, 0: none, and applies the filters by it. VFS's row of a request whose file is
- * never known is decided when it ends: see vfs_ends().
+ * never known is decided when it ends: see vfs_ends(). `begins`: the request does.
  */
-static __always_inline void request_file(struct iotr_control *page, struct uring_request *request, __u64 file)
+static __always_inline void request_file(struct iotr_control *page, struct uring_request *request, __u64 file, bool begins)
 {
 	__u64 sessions = request->iouring_sessions | (file ? request->vfs_sessions : 0);
 	struct place place = {};
+	bool pseudo = false;
 
-	if (file && file_fill_apart(file, &request->file, &place))
+	if (file)
+		pseudo = begins ? opened_fill(page, file, &request->file, &place) : file_fill_apart(file, &request->file, &place);
+	if (pseudo)
 		request->vfs_sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, request->file.device);
 	if (traits_of(request->opcode) & FD)
@@ -78,8 +109,8 @@ static __always_inline void request_file(struct iotr_control *page, struct uring
 	request->vfs_sessions &= sessions;
 	if (request->vfs_sessions)
 		vfs_file(page, request);
-	if ((request->iouring_sessions || request->vfs_sessions) && !request->file.name)
-		request->file.name = name_of_place(place);
+	if (request->iouring_sessions || request->vfs_sessions)
+		request_name(request, place, pseudo, begins);
 }
 
 /*
@@ -105,7 +136,7 @@ static __always_inline void request_fill(struct iotr_control *page, struct uring
 	if (request->conn_sessions && !conn_begin(request, entry, number_of(file)))
 		request->conn_sessions = 0;
 	if (file && (request->iouring_sessions || request->vfs_sessions))
-		request_file(page, request, file);
+		request_file(page, request, file, true);
 	else if (request->iouring_sessions)
 		iouring_named(page, request, entry);
 }
@@ -173,7 +204,7 @@ static __always_inline void entry_of_ready(struct io_kiocb *kernel, __u8 opcode,
 }
 
 /* A request that the kernel has prepared, and that accepted() was true of. */
-static __always_inline int prepared(struct iotr_control *page, struct uring_work *work, __u64 key, void *ring,
+static __always_inline int prepared(struct iotr_control *page, struct uring_work *work, __u64 key, struct io_ring_ctx *ring,
 				    struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
 	struct uring_request *request = &work->request;
@@ -199,10 +230,10 @@ static __always_inline int prepared(struct iotr_control *page, struct uring_work
 static __always_inline int taken(struct io_kiocb *kernel)
 {
 	struct uring_work *work = work_scratch(SCRATCH_SUBMIT);
-	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
+	__u8 opcode = FOLLOW(kernel, opcode);
 	struct iotr_control *page = control_page();
 	__u64 key = request_key(kernel);
-	void *ring;
+	struct io_ring_ctx *ring;
 
 	if (!page || !work)
 		return 0;
@@ -210,9 +241,9 @@ static __always_inline int taken(struct io_kiocb *kernel)
 		request_unended(page, key);
 		return 0;
 	}
-	ring = READ(struct io_kiocb, kernel, ctx);
-	work->request.tag = READ(struct io_ring_ctx, ring, cached_sq_head);
-	return prepared(page, work, key, ring, kernel, opcode, READ(struct io_kiocb, kernel, cqe.user_data));
+	ring = FOLLOW(kernel, ctx);
+	work->request.tag = FOLLOW(ring, cached_sq_head);
+	return prepared(page, work, key, ring, kernel, opcode, FOLLOW(kernel, cqe.user_data));
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -229,9 +260,9 @@ int BPF_PROG(uring_submit_sqe__2, struct io_kiocb *kernel)
 
 /* On the oldest kernels, where the end of a request of a polled ring is not seen: it gets no key. */
 SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(uring_submit_sqe__7, void *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+int BPF_PROG(uring_submit_sqe__7, struct io_ring_ctx *ring, struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
 {
-	bool polled = READ(struct io_ring_ctx, ring, flags) & IORING_SETUP_IOPOLL;
+	bool polled = FOLLOW(ring, flags) & IORING_SETUP_IOPOLL;
 	struct uring_work *work = work_scratch(SCRATCH_SUBMIT);
 	struct iotr_control *page = control_page();
 	__u64 key;
@@ -249,8 +280,8 @@ int BPF_PROG(uring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 {
 	struct uring_request *known = request_find(request_key(kernel));
 	struct uring_work *work = work_scratch(SCRATCH_FAILED);
-	void *ring = READ(struct io_kiocb, kernel, ctx);
-	__u32 head = READ(struct io_ring_ctx, ring, cached_sq_head);
+	struct io_ring_ctx *ring = FOLLOW(kernel, ctx);
+	__u32 head = FOLLOW(ring, cached_sq_head);
 	struct iotr_control *page = control_page();
 	__u64 key = request_key(kernel), file;
 
@@ -322,7 +353,7 @@ static __always_inline int completed(__u64 kernel, __u64 key, __s32 result, bool
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (request->file.inode == IOTR_UNKNOWN && (request->iouring_sessions || request->vfs_sessions))
-		request_file(page, request, file_at_end(kernel, request, result));
+		request_file(page, request, file_at_end(kernel, request, result), false);
 	if (request->iouring_sessions)
 		iouring_ends(request, result, now);
 	if (request->vfs_sessions)
@@ -354,7 +385,7 @@ int BPF_PROG(uring_complete__7, void *ring, struct io_kiocb *kernel, __u64 user_
 
 /* On the oldest kernels, where a request that the kernel refused begins when its completion comes. */
 SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_complete__4, void *ring, __u64 user_data, int result, __u32 flags)
+int BPF_PROG(uring_complete__4, struct io_ring_ctx *ring, __u64 user_data, int result, __u32 flags)
 {
 	struct uring_work *work = work_scratch(SCRATCH_COMPLETE);
 	__u64 key = request_key_oldest(ring, user_data), file;

@@ -36,39 +36,56 @@ struct uring_entry {
 
 _Static_assert(sizeof(struct uring_entry) == 64, "hole in the entry");
 
-/* The entry that the kernel took last (back is 1), or one of those before. */
-static __always_inline bool uring_entry(void *ring, __u32 back, struct uring_entry *entry)
+/* An entry of the order in which user space submits: the index of one of the submission queue. */
+static __always_inline bool order_read(__u64 address, __u32 *ret)
 {
-	__u32 mask = READ(struct io_ring_ctx, ring, sq_entries) - 1;
-	__u32 index = (READ(struct io_ring_ctx, ring, cached_sq_head) - back) & mask;
-	__u32 flags = READ(struct io_ring_ctx, ring, flags), size = sizeof(*entry);
-	__u32 *order = READ(struct io_ring_ctx, ring, sq_array);
-	void *entries = READ(struct io_ring_ctx, ring, sq_sqes);
+	if (!typed_reads)
+		return !bpf_probe_read_kernel(ret, sizeof(*ret), (void *)address);
+	*ret = READ(struct io_uring_cqe, address - bpf_core_field_offset(struct io_uring_cqe, flags), flags);
+	return true;
+}
 
-	if (!(flags & IORING_SETUP_NO_SQARRAY) &&
-	    bpf_probe_read_kernel(&index, sizeof(index), order + index))
+/* The words of an entry, by typed loads where there are such: the helper would cost three times as much. */
+static __always_inline bool entry_read(__u64 address, struct uring_entry *entry)
+{
+	if (!typed_reads)
+		return !bpf_probe_read_kernel(entry, sizeof(*entry), (void *)address);
+	for (__u32 i = 0; i < sizeof(*entry) / sizeof(__u64); i++)
+		((__u64 *)entry)[i] = word_at(address + i * sizeof(__u64));
+	return true;
+}
+
+/* The entry that the kernel took last (back is 1), or one of those before. */
+static __always_inline bool uring_entry(struct io_ring_ctx *ring, __u32 back, struct uring_entry *entry)
+{
+	__u32 mask = FOLLOW(ring, sq_entries) - 1;
+	__u32 index = (FOLLOW(ring, cached_sq_head) - back) & mask;
+	__u32 flags = FOLLOW(ring, flags), size = sizeof(*entry);
+	__u64 order = number_of((__u64)FOLLOW(ring, sq_array)), entries = number_of((__u64)FOLLOW(ring, sq_sqes));
+
+	if (!(flags & IORING_SETUP_NO_SQARRAY) && !order_read(order + index * sizeof(index), &index))
 		return false;
 	if (flags & IORING_SETUP_SQE128)
 		size *= 2;
-	return !bpf_probe_read_kernel(entry, sizeof(*entry), entries + (__u64)(index & mask) * size);
+	return entry_read(entries + (__u64)(index & mask) * size, entry);
 }
 
 /* Fills in an entry from the request alone, for when user space has already overwritten the entry. */
 static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uring_entry *entry)
 {
 	__builtin_memset(entry, 0, sizeof(*entry));
-	entry->opcode = READ(struct io_kiocb, kernel, opcode);
-	entry->flags = READ(struct io_kiocb, kernel, flags) & IOSQE_ALL;
+	entry->opcode = FOLLOW(kernel, opcode);
+	entry->flags = FOLLOW(kernel, flags) & IOSQE_ALL;
 	entry->offset = IOTR_UNKNOWN;
 	entry->fd = FD_UNKNOWN;
 	if (HAS_REQUEST_CQE)
-		entry->fd = READ(struct io_kiocb, kernel, cqe.fd);
+		entry->fd = FOLLOW(kernel, cqe.fd);
 }
 
-static __always_inline void entry_find(void *ring, struct io_kiocb *kernel, __u64 user_data,
+static __always_inline void entry_find(struct io_ring_ctx *ring, struct io_kiocb *kernel, __u64 user_data,
 				       struct uring_entry *entry)
 {
-	__u8 opcode = READ(struct io_kiocb, kernel, opcode);
+	__u8 opcode = FOLLOW(kernel, opcode);
 
 	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
 		return;

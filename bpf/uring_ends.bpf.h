@@ -107,7 +107,7 @@ static __always_inline bool refusal(__s32 result)
 }
 
 /* Whether a completion of no request in flight belongs to the entry taken last, which was refused; reads the entry. */
-static __always_inline bool uring_entry_refused(void *ring, __u64 user_data, __s32 result,
+static __always_inline bool uring_entry_refused(struct io_ring_ctx *ring, __u64 user_data, __s32 result,
 						struct uring_entry *entry)
 {
 	return refusal(result) && uring_entry(ring, 1, entry) && entry->user_data == user_data;
@@ -146,7 +146,7 @@ static long overflow_next(__u32 index, struct overflow *overflow)
 	if (!overflow_is((struct io_kiocb *)key, overflow))
 		return 0;
 	overflow->alike = true;
-	if (!bpf_map_lookup_elem(&uring_requests, &key))
+	if (!request_at(key))
 		return 0;
 	overflow->found = key;
 	return 1;
@@ -163,9 +163,9 @@ static __always_inline bool overflow_batch(struct overflow *overflow)
 	return overflow->alike;
 }
 
-static long overflow_any(void *map, const __u64 *key, void *value, struct overflow *overflow)
+static long overflow_any(void *map, const __u64 *key, const struct uring_request *value, struct overflow *overflow)
 {
-	if (!overflow_is((struct io_kiocb *)*key, overflow))
+	if (!value->used || !overflow_is((struct io_kiocb *)*key, overflow))
 		return 0;
 	overflow->found = *key;
 	return 1;

@@ -68,7 +68,8 @@ struct uring_request {
 	__u8 repeats; /* has several completions, and is in uring_repeats */
 	__u8 named; /* has an entry in uring_unix_names */
 	__u8 caused; /* rows of other streams have its flow */
-	__u8 pad[3];
+	__u8 used; /* it is in flight; otherwise the entry waits for the next one at its address */
+	__u8 pad[2];
 	struct iouring_part iouring;
 	struct vfs_part vfs;
 	struct noted noted; /* of NET and CONN. sock 0: a file in the ring's own table, known at the end */

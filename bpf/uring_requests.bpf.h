@@ -58,9 +58,31 @@ static __always_inline bool is_silent(const struct uring_request *request)
 
 /* ---- the table ---- */
 
-static __always_inline struct uring_request *request_find(__u64 key)
+/*
+ * Addresses of requests come again and again, as a ring keeps its own. So entries of those that have ended stay in the
+ * table, up to a number: to make an entry and to delete it costs as much as four looks at it.
+ */
+#define KEPT_MAX 2048
+
+ARRAY_OF(uring_made, __s64, 1, 0); /* count of entries in the table */
+
+static __always_inline __s64 *requests_made(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&uring_made, &zero);
+}
+
+static __always_inline struct uring_request *request_at(__u64 key)
 {
 	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+
+	return request && request->used ? request : NULL;
+}
+
+static __always_inline struct uring_request *request_find(__u64 key)
+{
+	struct uring_request *request = request_at(key);
 
 	return request || !silent_seen ? request : bpf_map_lookup_elem(&uring_silent, &key);
 }
@@ -68,7 +90,7 @@ static __always_inline struct uring_request *request_find(__u64 key)
 /* The same at a completion, with which a silent request turns out not to be: it gets its sessions back. */
 static __always_inline struct uring_request *request_ending(__u64 key)
 {
-	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key), *silent;
+	struct uring_request *request = request_at(key), *silent;
 
 	if (!silent_seen)
 		return request;
@@ -79,13 +101,30 @@ static __always_inline struct uring_request *request_ending(__u64 key)
 	return request;
 }
 
-static __always_inline void request_forget(__u64 key, const struct uring_request *request)
+/* Deletes the entries that have the key of a request. A global function. */
+__noinline int request_delete(__u64 key, __u32 named, __u32 silent)
 {
-	if (request->named)
+	__s64 *made = requests_made();
+
+	if (named)
 		bpf_map_delete_elem(&uring_unix_names, &key);
-	if (is_silent(request))
+	if (silent)
 		bpf_map_delete_elem(&uring_silent, &key);
-	bpf_map_delete_elem(&uring_requests, &key);
+	if (!bpf_map_delete_elem(&uring_requests, &key) && made)
+		__sync_fetch_and_add(made, -1);
+	return 0;
+}
+
+static __always_inline void request_forget(__u64 key, struct uring_request *request)
+{
+	__s64 *made = requests_made();
+
+	if (request->named || is_silent(request) || !made || *made > KEPT_MAX) {
+		request_delete(number_of(key), request->named, is_silent(request));
+		return;
+	}
+	request->iouring_sessions = request->vfs_sessions = request->net_sessions = request->conn_sessions = 0;
+	request->used = 0;
 }
 
 /* Counts a request that will have no row as lost, for every session that accepted it. */
@@ -107,7 +146,7 @@ static __always_inline void request_lost(const struct uring_request *request)
  */
 static __always_inline void request_unended(struct iotr_control *page, __u64 key)
 {
-	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+	struct uring_request *request = request_at(key);
 
 	if (silent_seen)
 		bpf_map_delete_elem(&uring_silent, &key);
@@ -120,9 +159,25 @@ static __always_inline void request_unended(struct iotr_control *page, __u64 key
 	request_forget(key, request);
 }
 
-static __always_inline bool request_put(__u64 key, const struct uring_request *request)
+/* False: there is a request with that key, or no room. */
+static __always_inline bool request_put(__u64 key, struct uring_request *request)
 {
-	return !bpf_map_update_elem(&uring_requests, &key, request, BPF_NOEXIST);
+	struct uring_request *entry = bpf_map_lookup_elem(&uring_requests, &key);
+	__s64 *made;
+
+	request->used = 1;
+	if (entry && entry->used)
+		return false;
+	if (entry) {
+		__builtin_memcpy(entry, request, sizeof(*entry));
+		return true;
+	}
+	if (bpf_map_update_elem(&uring_requests, &key, request, BPF_NOEXIST))
+		return false;
+	made = requests_made();
+	if (made)
+		__sync_fetch_and_add(made, 1);
+	return true;
 }
 
 /* Puts what IOURING has of a silent request where it is not missed. */
@@ -227,7 +282,7 @@ static __always_inline __u64 request_key_free(void *ring, __u64 user_data)
 	for (__u32 index = 0; index < ALIKE_MAX; index++) {
 		__u64 key = request_key_at(ring, user_data, index);
 
-		if (bpf_map_lookup_elem(&uring_requests, &key))
+		if (request_at(key))
 			continue;
 		if (index)
 			alike_seen = true;
@@ -242,7 +297,7 @@ static __always_inline __u64 request_key_oldest(void *ring, __u64 user_data)
 
 	for (__u32 index = 0; index < ALIKE_MAX && (!index || alike_seen); index++) {
 		__u64 key = request_key_at(ring, user_data, index);
-		const struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+		const struct uring_request *request = request_at(key);
 
 		if (!request || request->start_ns >= start)
 			continue;
@@ -256,7 +311,7 @@ static __always_inline __u64 request_key_tagged(void *ring, __u64 user_data, __u
 {
 	for (__u32 index = 0; index < ALIKE_MAX && (!index || alike_seen); index++) {
 		__u64 key = request_key_at(ring, user_data, index);
-		const struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+		const struct uring_request *request = request_at(key);
 
 		if (request && request->tag == tag)
 			return key;

@@ -108,13 +108,30 @@ static __always_inline void known_from(struct cache_call *call, __u64 last)
 		call->known = call->told_to;
 }
 
+/*
+ * Whether the call that began the range asked for has come to page `index` of the same file. A call that reads in pieces, as
+ * sendfile does, may pass the end of the range without the tracepoint: it is not hit for pages that the read gets while the
+ * last one of their batch is still being read. A global function.
+ */
+__noinline int reads_on(__u64 thread, __u64 mapping, __u64 index)
+{
+	struct cache_call *call = call_find(thread);
+	struct reading reading;
+
+	if (!call || !call_reading(mapping, true, &reading) || !reading.file || reading.position >> 63 || reading.bytes >> 63)
+		return false;
+	return call->asked.index >= reading.position >> PAGE_SHIFT &&
+	       index < (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+}
+
 static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
 				__u64 index, __u64 last, __u64 sessions)
 {
 	struct run *asked = &call->asked;
 	__u64 wanted = asked_pages(call);
 
-	if (!wanted || asked->mapping != mapping || index < asked->index || index > asked->index + wanted) {
+	if (!wanted || asked->mapping != mapping || index < asked->index ||
+	    (index > asked->index + wanted && !reads_on(call->thread, mapping, index))) {
 		if (call->count || wanted)
 			finish(call->thread, call->settled);
 		if (!ask_anew(page, call, mapping, index, sessions))

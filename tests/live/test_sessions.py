@@ -177,7 +177,7 @@ def parts(world):
     """A file has the ending .part while it is being written."""
     with world.session('--vfs', '--command', 'iotr-trigger') as session:
         world.trigger.run('read', world.path('work'))
-        equal([os.path.basename(path) for path in rows.parts(session.output)],
+        equal([os.path.basename(path) for path in rows.parts(os.path.join(session.output, 'fs'))],
               ['fs_000001.csv.part'], 'files being written')
         equal(rows.segments(session.output, 'vfs'), [], 'files done')
     equal([os.path.basename(path) for path in rows.segments(session.output, 'vfs')],

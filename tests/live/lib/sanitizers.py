@@ -19,7 +19,7 @@ class Sanitizers:
         os.chmod(folder, 0o1777)
         reports = 'log_path=%s/of' % folder
         os.environ.update(ASAN_OPTIONS=reports, UBSAN_OPTIONS=reports + ':print_stacktrace=1',
-                          LSAN_OPTIONS='suppressions=%s:print_suppressions=0' % SUPPRESSED)
+                          LSAN_OPTIONS='suppressions="%s":print_suppressions=0' % SUPPRESSED)
 
     def check(self):
         """Fails where something was found since it was last called."""

@@ -17,7 +17,7 @@
 
 /*
  * The pause between two drains: the least after one that found many rows, doubled while there are few or none, up to the most
- * of either. A turn of this thread, and one of each writer that it wakes, take as long as a hundred rows.
+ * of either. Each turn wakes this thread and the writers, which costs a busy machine more than the few rows do.
  */
 #define PAUSE_LEAST_NS	   2000000L
 #define PAUSE_MOST_FEW_NS  8000000L

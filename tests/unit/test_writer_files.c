@@ -4,6 +4,9 @@
 
 #include <sys/eventfd.h>
 
+#include "cgroups/file.h"
+#include "cgroups/list.h"
+
 /* ---- limits ---- */
 
 static uint64_t size_of(const char *path)
@@ -302,6 +305,72 @@ START_TEST(writes_the_manifest_when_there_is_room)
 }
 END_TEST
 
+static void on_cgroups(int result, const struct writer_paths *paths, void *userdata)
+{
+	(void)paths;
+	*(int *)userdata = result;
+}
+
+/* The result of writing a table of so many cgroups. */
+static int write_cgroups(unsigned int count, bool last)
+{
+	struct cgroup_list *list = cgroup_list_new();
+	int result = 1;
+
+	for (unsigned int id = 1; id <= count; id++)
+		ck_assert_int_eq(cgroup_list_add(list, id, 1, 2, "/system.slice/some.service"), 0);
+	ck_assert_int_eq(writer_cgroups(writer, list, last, on_cgroups, &result), 0);
+	for (int i = 0; i < 500 && result == 1; i++) {
+		usleep(10000);
+		writer_collect(writer);
+	}
+	return result;
+}
+
+/* The last table of cgroups for which there was room gets its final name, and the manifest says what it lacks. */
+START_TEST(keeps_the_table_of_cgroups_that_has_room)
+{
+	struct json_object *manifest;
+
+	begin();
+	ck_assert_int_eq(write_cgroups(2, false), 0);
+	limit_files(4096);
+	ck_assert_int_eq(write_cgroups(1000, true), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	stop();
+	ck_assert(!folder_has(&folder, CGROUPS_FOLDER "/" CGROUPS_NAME ".part"));
+	ck_assert(!folder_has(&folder, CGROUPS_FOLDER "/" CGROUPS_NAME ".new.part"));
+	ck_assert_uint_eq(folder_lines(&folder, CGROUPS_FOLDER "/" CGROUPS_NAME), 3);
+	manifest = read_manifest();
+	ck_assert_str_eq(text_at(manifest, "/snapshots/0/path"), CGROUPS_FOLDER "/" CGROUPS_NAME);
+	ck_assert_uint_eq(number_at(manifest, "/snapshots/0/rows"), 2);
+	ck_assert_uint_eq(number_at(manifest, "/snapshots/0/bytes"), size_of(CGROUPS_FOLDER "/" CGROUPS_NAME));
+	ck_assert_str_eq(text_at(manifest, "/snapshots/0/complete"), "false");
+	ck_assert_str_eq(text_at(manifest, "/snapshots/0/message"), strerror(EFBIG));
+	json_object_put(manifest);
+	end();
+}
+END_TEST
+
+/* Nothing could ever be written of the table: there is none. */
+START_TEST(has_no_table_of_cgroups_without_room)
+{
+	struct json_object *manifest;
+
+	begin();
+	limit_files(4096);
+	ck_assert_int_eq(write_cgroups(1000, true), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	stop();
+	ck_assert(!folder_has(&folder, CGROUPS_FOLDER "/" CGROUPS_NAME));
+	manifest = read_manifest();
+	ck_assert_ptr_null(at(manifest, "/snapshots/0/path"));
+	ck_assert_str_eq(text_at(manifest, "/snapshots/0/complete"), "false");
+	json_object_put(manifest);
+	end();
+}
+END_TEST
+
 /* ---- formats and failures ---- */
 
 /* `tail` gets texts, whatever format the files have. */
@@ -407,6 +476,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, keeps_the_manifest_cheap);
 	tcase_add_test(tests, rotates_around_a_full_disk);
 	tcase_add_test(tests, writes_the_manifest_when_there_is_room);
+	tcase_add_test(tests, keeps_the_table_of_cgroups_that_has_room);
+	tcase_add_test(tests, has_no_table_of_cgroups_without_room);
 	tcase_add_test(tests, writes_json_lines);
 	tcase_add_test(tests, leaves_nothing_when_it_fails);
 	tcase_add_test(tests, discards_all);

@@ -213,7 +213,7 @@ struct json_object *cgroup_file_describe(const struct cgroup_file *file)
 	return object;
 }
 
-/* ---- after a crash ---- */
+/* ---- without the last list ---- */
 
 /* Counts and sums up what is there. It was written as a whole, so its lines are. */
 static int read_file(int folder, const char *name, struct cgroup_file *ret)

@@ -8,19 +8,22 @@
 #include "json_add.h"
 #include "log.h"
 
-/* The entry of the manifest: like that of a snapshot. Without a file its path is null. */
+/*
+ * The entry of the manifest: like that of a snapshot. `file`: NULL, and then the path is null, where there is none; with an error, it
+ * is an older one.
+ */
 static struct json_object *describe(const struct writer *writer, const struct cgroup_list *list,
 				    const struct cgroup_file *file, int error)
 {
 	const char *message = error < 0 ? strerror(-error) : list->message;
 	struct json_object *entry;
 
-	if (error < 0 || !list->count) {
+	if (file) {
+		entry = cgroup_file_describe(file);
+	} else {
 		entry = json_object_new_object();
 		add_string(entry, "kind", CGROUPS_FOLDER);
 		json_object_object_add(entry, "path", NULL);
-	} else {
-		entry = cgroup_file_describe(file);
 	}
 	manifest_add_time(entry, "started", list->from_ns, &writer->started_at);
 	manifest_add_time(entry, "ended", list->to_ns, &writer->started_at);
@@ -31,6 +34,19 @@ static struct json_object *describe(const struct writer *writer, const struct cg
 	return entry;
 }
 
+/*
+ * The last list could not be written, as when the disk is full: the one before it, which is whole, stays for good. Whether there is
+ * one.
+ */
+static bool keep_older(const struct writer *writer, int error, struct cgroup_file *file)
+{
+	bool kept = cgroup_file_recover(writer->output_fd, file) >= 0;
+
+	log_warning("%s: the table of cgroups cannot be written, so the cgroups of %s stay numbers: %s", writer->output,
+		    kept ? "rows since it last was" : "its rows", strerror(-error));
+	return kept;
+}
+
 /* While the session runs, what cannot be written is left to the next time. */
 int writer_do_cgroups(void *owner, struct mail *mail)
 {
@@ -38,18 +54,18 @@ int writer_do_cgroups(void *owner, struct mail *mail)
 	struct cgroup_list *list = cgroups->cgroups;
 	struct iotr_anonymizer *anonymizer;
 	struct writer *writer = owner;
-	struct cgroup_file file = { 0 };
+	bool there = list->count > 0;
+	struct cgroup_file file;
 	int r = 0;
 
 	anonymizer = writer->manifest.anonymizer;
-	if (list->count)
+	if (there)
 		r = cgroup_file_write(writer->output_fd, writer->trace, list, anonymizer, cgroups->last, &file);
 	if (!cgroups->last)
 		return r;
 	if (r < 0)
-		log_warning("%s: the table of cgroups cannot be written, so the cgroups of its rows stay numbers: %s",
-			    writer->output, strerror(-r));
-	manifest_set_cgroups(&writer->manifest, describe(writer, list, &file, r));
+		there = keep_older(writer, r, &file);
+	manifest_set_cgroups(&writer->manifest, describe(writer, list, there ? &file : NULL, r));
 	writer->manifest_due = true;
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_table.h"
 #include "cleanup.h"
 #include "trace_rows.h"
 #include "verify/trace.h"
@@ -54,9 +55,9 @@ static void read_all(struct cgroup_names *names, struct trace_rows *rows)
 
 void cgroup_names_read(int folder_fd, struct cgroup_names *names)
 {
-	static const char *const files[] = { "cgroups.csv", "cgroups.csv.gz", "cgroups.csv.part" };
+	static const char *const files[] = { CGROUPS_NAME, CGROUPS_NAME ".gz", CGROUPS_NAME ".part" };
 	static const char *const wanted[] = { "cgroup_id", "path" };
-	_cleanup_close_ int fd = verify_open_folder(folder_fd, "cgroups");
+	_cleanup_close_ int fd = verify_open_folder(folder_fd, CGROUPS_FOLDER);
 	struct trace_rows rows = { 0 };
 	int r = -ENOENT;
 

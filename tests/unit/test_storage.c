@@ -4,6 +4,10 @@
 
 #include <errno.h>
 
+#include "cgroups/file.h"
+#include "cgroups/list.h"
+#include "storage/manifest_file.h"
+
 START_TEST(removes_the_oldest_for_the_newest)
 {
 	struct trace_change change;
@@ -49,6 +53,66 @@ START_TEST(removes_nothing_where_it_must_not)
 	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
 	ck_assert_int_eq(trace_take(trace, 1, TRACE_ROOM_NONE), -EDQUOT);
 	ck_assert(has("a", 1, ""));
+	end();
+}
+END_TEST
+
+static void write_table(struct cgroup_list *list, bool last, struct cgroup_file *file)
+{
+	int folder = openat(logs.fd, "a/start", O_RDONLY | O_DIRECTORY);
+
+	ck_assert_int_eq(cgroup_file_write(folder, trace, list, NULL, last, file), 0);
+	close(folder);
+}
+
+/* A table of cgroups leaves room to rows and manifests; what it lacks then is counted. */
+START_TEST(bounds_the_table_of_cgroups)
+{
+	const uint64_t limit = 8 * SIZE;
+	struct cgroup_list *list = cgroup_list_new();
+	struct cgroup_file file;
+
+	begin(limit, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	for (uint64_t id = 1; id <= 10000; id++)
+		cgroup_list_add(list, id, 1, 2, "/system.slice/some-quite-long-name-of-a-unit.service");
+	write_table(list, false, &file);
+	list->left_out = 0;
+	write_table(list, true, &file);
+	ck_assert_uint_le(file.bytes, limit / 8);
+	ck_assert_uint_gt(file.bytes, limit / 8 - 200);
+	ck_assert_uint_gt(file.rows, 0);
+	ck_assert_uint_eq(list->left_out, 10000 - file.rows);
+	ck_assert_str_ne(list->message, "");
+	ck_assert_uint_eq(used(trace), file.bytes);
+	cgroup_list_free(list);
+	end();
+}
+END_TEST
+
+/* A manifest takes room from rows, and where there are none any more, it is written all the same. */
+START_TEST(writes_manifests_beyond_the_limit)
+{
+	struct json_object *manifest = json_tokener_parse("{ \"state\": \"running\" }");
+	const struct manifest_segments none = { 0 };
+	int folder;
+
+	begin(2 * SIZE, 0);
+	trace = add_trace("a", &(struct trace_config){ 0 });
+	folder = openat(logs.fd, "a/start", O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(trace_take(trace, SIZE, TRACE_ROOM_OLDEST), 0); /* an open file */
+	trace_settle(trace, SIZE, SIZE);
+	ck_assert_int_eq(add_segment(trace, "a", 1), 0);
+	ck_assert_int_eq(manifest_file_replace(folder, trace, manifest, &none, NULL), 0);
+	ck_assert(!has("a", 1, ""));
+	ck_assert_uint_lt(used(trace), 2 * SIZE);
+	trace_grown(trace, SIZE); /* a snapshot */
+	ck_assert_int_eq(trace_take(trace, 1, TRACE_ROOM_OLDEST), -ENOSPC);
+	json_object_object_add(manifest, "state", json_object_new_string("ended"));
+	ck_assert_int_eq(manifest_file_replace(folder, trace, manifest, &none, NULL), 0);
+	ck_assert_str_eq(manifest_at("a", "/state"), "ended");
+	json_object_put(manifest);
+	close(folder);
 	end();
 }
 END_TEST
@@ -198,6 +262,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, removes_the_oldest_for_the_newest);
 	tcase_add_test(tests, refuses_what_fits_nowhere);
 	tcase_add_test(tests, removes_nothing_where_it_must_not);
+	tcase_add_test(tests, bounds_the_table_of_cgroups);
+	tcase_add_test(tests, writes_manifests_beyond_the_limit);
 	tcase_add_test(tests, keeps_so_many_segments);
 	tcase_add_test(tests, takes_no_credit_for_what_others_removed);
 	tcase_add_test(tests, holds_the_limit_over_all_sessions);

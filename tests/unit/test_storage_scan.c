@@ -31,6 +31,27 @@ START_TEST(takes_up_what_is_there)
 }
 END_TEST
 
+/* A table of cgroups stands for rows, and goes with the folder when these have gone; a snapshot stays. */
+START_TEST(removes_a_table_without_rows)
+{
+	begin(0, 0);
+	for (int i = 0; i < 2; i++) {
+		trace = add_trace(i ? "b" : "a", &(struct trace_config){ 0 });
+		write_manifest(trace, i ? "b" : "a");
+		trace_free(trace);
+	}
+	storage_free(storage);
+	ck_assert(!mkdirat(logs.fd, "a/start/cgroups", 0700) && !mkdirat(logs.fd, "b/start/fs_snapshot", 0700));
+	write_file("a/start/cgroups/cgroups.csv", SIZE);
+	write_file("b/start/fs_snapshot/fs_snapshot_1.csv", SIZE);
+	ck_assert_int_eq(storage_new(logs.path, &own, &(struct storage_limits){ .max_use = 3 * SIZE }, NULL, &storage), 0);
+	trace = add_trace("c", &(struct trace_config){ 0 });
+	ck_assert_int_eq(add_segment(trace, "c", 1), 0);
+	ck_assert(!folder_has(&logs, "a/start") && folder_has(&logs, "b/start/fs_snapshot/fs_snapshot_1.csv"));
+	end();
+}
+END_TEST
+
 /* A recovered folder: the segments that recovery closed are counted, compressed, and removed. */
 START_TEST(takes_up_what_was_recovered)
 {
@@ -137,6 +158,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, takes_time_by_the_number_of_segments);
 	tcase_add_test(tests, goes_by_numbers);
 	tcase_add_test(tests, takes_up_what_is_there);
+	tcase_add_test(tests, removes_a_table_without_rows);
 	tcase_add_test(tests, takes_up_what_was_recovered);
 }
 

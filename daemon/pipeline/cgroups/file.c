@@ -32,6 +32,7 @@
 struct output {
 	int fd;
 	struct trace *trace;
+	uint64_t limit; /* bytes of the file */
 	struct iotr_anonymizer *anonymizer;
 	struct sha256_ctx hash;
 	struct cgroup_file *file;
@@ -82,8 +83,10 @@ static void put_time(struct output *out, uint64_t mono_ns, const char *after)
 	put(out, after, 1);
 }
 
-static void put_row(struct output *out, const struct cgroup_list *list, const struct cgroup_entry *entry)
+/* False: the row would make the table larger than its limit, and is left out. */
+static bool put_row(struct output *out, const struct cgroup_list *list, const struct cgroup_entry *entry)
 {
+	size_t before = out->used;
 	const char *path = cgroup_list_path(list, entry);
 	struct cgroup_identity identity;
 	char id[24];
@@ -96,7 +99,12 @@ static void put_row(struct output *out, const struct cgroup_list *list, const st
 	put_name(out, identity.pod_uid, IOTR_PRIVACY_NAME);
 	put_time(out, entry->first_ns, ",");
 	put_time(out, entry->last_ns, "\n");
+	if (out->file->bytes + out->used > out->limit) {
+		out->used = before;
+		return false;
+	}
 	out->file->rows++;
+	return true;
 }
 
 static int put_all(struct output *out, const struct cgroup_list *list)
@@ -106,7 +114,8 @@ static int put_all(struct output *out, const struct cgroup_list *list)
 	sha256_init(&out->hash);
 	put(out, HEADER, strlen(HEADER));
 	for (size_t i = 0; i < list->count && r >= 0; i++) {
-		put_row(out, list, &list->entries[i]);
+		if (!put_row(out, list, &list->entries[i]))
+			break;
 		if (BUFFER_SIZE - out->used < ROW_BYTES)
 			r = flush(out);
 	}
@@ -162,6 +171,14 @@ static int put_in_place(int folder, struct trace *trace, bool last)
 	return 0;
 }
 
+/* What is beyond the limit is left out like what was beyond the memory for cgroups. */
+static void tell_of_limit(struct cgroup_list *list, uint64_t rows)
+{
+	list->left_out += list->count - rows;
+	if (list->count > rows && !*list->message)
+		snprintf(list->message, sizeof(list->message), "the limit of storage leaves no room for more");
+}
+
 int cgroup_file_write(int folder_fd, struct trace *trace, struct cgroup_list *list, struct iotr_anonymizer *anonymizer,
 		      bool last, struct cgroup_file *ret)
 {
@@ -173,6 +190,7 @@ int cgroup_file_write(int folder_fd, struct trace *trace, struct cgroup_list *li
 	if (!out)
 		return -ENOMEM;
 	out->trace = trace;
+	out->limit = trace_table_limit(trace);
 	out->anonymizer = anonymizer;
 	out->file = ret;
 	folder = open_folder(folder_fd);
@@ -182,6 +200,8 @@ int cgroup_file_write(int folder_fd, struct trace *trace, struct cgroup_list *li
 	r = write_list(folder, out, list, last);
 	if (r >= 0)
 		r = put_in_place(folder, trace, last);
+	if (r >= 0)
+		tell_of_limit(list, ret->rows);
 	trace_settle(trace, ret->bytes, r < 0 ? 0 : ret->bytes);
 	if (r < 0)
 		unlinkat(folder, NEW, 0);

@@ -11,13 +11,11 @@
 #include <stdint.h>
 
 #include "anonymize.h"
+#include "cgroup_table.h"
 #include "cgroups/list.h"
 #include "sha256_hex.h"
 
 struct trace;
-
-#define CGROUPS_FOLDER "cgroups"
-#define CGROUPS_NAME   "cgroups.csv"
 
 struct cgroup_file {
 	uint64_t rows, bytes;
@@ -25,8 +23,9 @@ struct cgroup_file {
 };
 
 /*
- * Writes the list, which is sorted, into the session's folder. `last`: the file gets its final name. `anonymizer`:
- * NULL leaves names in the clear. `trace`: asked for room; may be NULL. A negative errno: what was there stays.
+ * Sorts the list, and writes it into the session's folder. `last`: the file gets its final name. `anonymizer`: NULL leaves names
+ * in the clear. `trace`: asked for room, and how large the file may be; may be NULL. What would make it larger, the youngest
+ * cgroups, is not written; the list counts it as left out then. A negative errno: what was there stays.
  */
 int cgroup_file_write(int folder_fd, struct trace *trace, struct cgroup_list *list, struct iotr_anonymizer *anonymizer,
 		      bool last, struct cgroup_file *ret);

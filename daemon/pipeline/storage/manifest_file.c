@@ -60,7 +60,8 @@ int manifest_file_replace(int folder_fd, struct trace *trace, struct json_object
 	struct iovec pieces[MANIFEST_PIECES];
 	size_t size = manifest_pieces(manifest, segments, pieces);
 	struct stat before = { 0 };
-	int error = size ? trace_take(trace, size, TRACE_ROOM_OLDEST) : -ENOMEM;
+	/* It is small, and without it nobody would know what was lost, so no limit keeps it from the disk. */
+	int error = size ? trace_take(trace, size, TRACE_ROOM_ALWAYS) : -ENOMEM;
 
 	if (ret_size)
 		*ret_size = size;

@@ -113,7 +113,7 @@ bool trace_remove_folder(struct trace *trace)
 	done = above < 0 ? errno == ENOENT : remove_below(above, name, 0);
 	pthread_mutex_lock(&storage->lock);
 	if (done) {
-		log_info("%s: folder removed, as retention had left nothing but its manifest", trace->path);
+		log_info("%s: folder removed, as retention had left no rows of it", trace->path);
 		trace_unuse(trace, trace->used);
 	}
 	trace_unref(trace);

@@ -239,8 +239,11 @@ static int take_locked(struct request *request)
 		limit = find_limit(request, &excess);
 		if (limit == LIMIT_NONE)
 			break;
-		if (!make_room(request, limit, excess))
+		if (!make_room(request, limit, excess)) {
+			if (request->room == TRACE_ROOM_ALWAYS)
+				break;
 			return limit == LIMIT_SESSION ? -EDQUOT : -ENOSPC;
+		}
 		pthread_mutex_unlock(&storage->lock);
 	}
 	trace_use(request->trace, request->bytes);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroup_table.h"
 #include "cleanup.h"
 #include "entries.h"
 #include "manifest_file.h"
@@ -88,19 +89,22 @@ static void keep(struct trace *trace, enum iotr_stream stream, const struct segm
 	kept_add(trace, &kept);
 }
 
+/*
+ * Adds a file of the folder of a stream, or of another one, which `goes`: a trace of which nothing else is left may be removed as a
+ * whole.
+ */
 static void scan_file(struct trace *trace, int folder, const char *name, const struct stat *status,
-		      enum iotr_stream stream)
+		      enum iotr_stream stream, bool goes)
 {
-	bool ours = stream < IOTR_STREAM_COUNT;
 	struct segment_name segment;
-	bool is_segment = ours && segment_name_parse(iotr_schemas[stream].folder, name, &segment);
+	bool is_segment = stream < IOTR_STREAM_COUNT && segment_name_parse(iotr_schemas[stream].folder, name, &segment);
 
 	if (is_segment && clean(folder, name, &segment))
 		return;
 	if (!S_ISREG(status->st_mode))
 		return;
 	trace_use(trace, (uint64_t)status->st_size);
-	trace->others |= !ours && strcmp(name, MANIFEST_NAME);
+	trace->others |= !goes && strcmp(name, MANIFEST_NAME);
 	if (is_segment && (segment.ending == SEGMENT_PLAIN || segment.ending == SEGMENT_PACKED))
 		keep(trace, stream, &segment, status);
 }
@@ -109,6 +113,7 @@ static void scan_folder(struct trace *trace, int parent, const char *name, unsig
 {
 	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
 	enum iotr_stream stream = depth == 1 ? stream_of_folder(name) : IOTR_STREAM_COUNT;
+	bool goes = stream < IOTR_STREAM_COUNT || (depth == 1 && !strcmp(name, CGROUPS_FOLDER));
 	const struct dirent *entry;
 
 	while (folder && (entry = entries_next(folder))) {
@@ -117,7 +122,7 @@ static void scan_folder(struct trace *trace, int parent, const char *name, unsig
 		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!S_ISDIR(status.st_mode))
-			scan_file(trace, dirfd(folder), entry->d_name, &status, stream);
+			scan_file(trace, dirfd(folder), entry->d_name, &status, stream, goes);
 		else if (depth < ENTRIES_DEPTH_MAX)
 			scan_folder(trace, dirfd(folder), entry->d_name, depth + 1);
 	}

@@ -77,7 +77,7 @@ struct trace {
 	bool ended;
 	bool recovering; /* its folder is being recovered, and its manifest left alone */
 	bool untouched;	 /* nothing is removed from it, as it is being scanned */
-	bool others;	 /* has files besides segments and the manifest, and is never removed as a whole */
+	bool others;	 /* has files besides segments, table of cgroups and manifest, and is never removed as a whole */
 	ino_t inode;	 /* of the folder, lest another one be taken for it */
 	bool compress;
 	uint64_t keep_size;

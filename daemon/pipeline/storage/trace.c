@@ -8,6 +8,7 @@
 
 #define SEGMENT_SHARE 8		    /* part of a limit that a segment may take, as retention removes whole segments */
 #define SEGMENT_MIN   4096
+#define TABLE_SHARE   8	 /* the same of the table of cgroups, which stands beside its older copy while it is written */
 #define LISTED_SHARE  64  /* part of a limit that the manifest may use to list removed segments */
 #define LISTED_BYTES  400 /* bytes for each of them */
 #define LISTED_LEAST  8
@@ -24,7 +25,7 @@ static uint64_t least_limit(const struct trace *trace)
 	return share < limit ? share : limit;
 }
 
-/* The limit divided by `part` and by the number of streams; UINT64_MAX: there is no limit. */
+/* The limit divided by `part`; UINT64_MAX: there is no limit. */
 static uint64_t limit_share(struct trace *trace, unsigned int part)
 {
 	uint64_t limit;
@@ -34,21 +35,32 @@ static uint64_t limit_share(struct trace *trace, unsigned int part)
 	pthread_mutex_lock(&trace->storage->lock);
 	limit = least_limit(trace);
 	pthread_mutex_unlock(&trace->storage->lock);
-	if (limit == UINT64_MAX)
-		return limit;
-	return limit / part / (unsigned int)__builtin_popcount(trace->streams);
+	return limit == UINT64_MAX ? limit : limit / part;
+}
+
+/* The same for each of its streams. */
+static uint64_t stream_share(struct trace *trace, unsigned int part)
+{
+	uint64_t share = limit_share(trace, part);
+
+	return share == UINT64_MAX ? share : share / (unsigned int)__builtin_popcount(trace->streams);
+}
+
+uint64_t trace_table_limit(struct trace *trace)
+{
+	return limit_share(trace, TABLE_SHARE);
 }
 
 uint64_t trace_segment_limit(struct trace *trace)
 {
-	uint64_t limit = limit_share(trace, SEGMENT_SHARE);
+	uint64_t limit = stream_share(trace, SEGMENT_SHARE);
 
 	return limit < SEGMENT_MIN ? SEGMENT_MIN : limit;
 }
 
 unsigned int trace_removed_listed(struct trace *trace)
 {
-	uint64_t count = limit_share(trace, LISTED_SHARE) / LISTED_BYTES;
+	uint64_t count = stream_share(trace, LISTED_SHARE) / LISTED_BYTES;
 
 	if (count < LISTED_LEAST)
 		return LISTED_LEAST;

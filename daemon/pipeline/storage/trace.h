@@ -3,8 +3,8 @@
  * The folder of one session as retention sees it: how many bytes its files take, and which closed
  * segments there are to compress or to remove. It outlives the writer. Any thread.
  *
- * A thread that makes a file of the folder grow asks with trace_take() first, so that no limit is ever
- * exceeded; the oldest closed segments are removed to make room. Sizes are those `ls -l` shows.
+ * A thread that makes a file of the folder grow asks with trace_take() first, so that rows never exceed
+ * a limit; the oldest closed segments are removed to make room. Sizes are those `ls -l` shows.
  * Where no retention is wanted (tests), a NULL trace grants everything.
  */
 #pragma once
@@ -21,6 +21,7 @@ struct trace;
 enum trace_room {
 	TRACE_ROOM_OLDEST, /* closed segments, oldest first */
 	TRACE_ROOM_NONE,
+	TRACE_ROOM_ALWAYS, /* the same as the first, and where that is not enough, the bytes are granted all the same */
 };
 
 /*
@@ -43,6 +44,9 @@ void trace_grown(struct trace *trace, uint64_t bytes);
 
 /* The bytes that a segment of one stream may have, so that there is always something to remove. */
 uint64_t trace_segment_limit(struct trace *trace);
+
+/* The bytes that the table of cgroups may have, so that rows and manifest have room beside it. UINT64_MAX: any. */
+uint64_t trace_table_limit(struct trace *trace);
 
 /* A segment of the stream is about to be closed: removes what --keep-segments leaves no room for. */
 void trace_closing(struct trace *trace, enum iotr_stream stream);

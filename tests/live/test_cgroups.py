@@ -88,11 +88,13 @@ def joined(world):
 
 @test(host_only=True)
 def many(world):
-    """Cgroups that are made and removed as fast as can be, and hostile names."""
+    """Cgroups that are made and removed as fast as can be, and hostile names; a limit of storage leaves most of them out."""
     cgroups = test_filter_cgroup.Cgroups(world)
     top = cgroups.make(cgroups.named())
     numbers = {}
-    with world.session('--vfs', '--pid', os.getpid()) as one:
+    limit = 1 << 20
+    with (world.session('--vfs', '--pid', os.getpid()) as one,
+          world.session('--vfs', '--pid', os.getpid(), '--keep-size', limit) as small):
         for name in (b'a,b', b'"q".service', b'\xff\x01', b'\\x2d.scope', b' -> ', b'...'):
             folder = os.path.join(top.encode(), name)
             os.mkdir(folder)
@@ -110,6 +112,10 @@ def many(world):
             continue  # a busy machine, and the table says so
         equal(known[number]['path'].split('/')[-1], rows.escape(name), 'name')
         check(known[number]['last_seen'] < known['1']['last_seen'], 'it is gone', known[number])
+    told = entry(small.output)
+    check(told['bytes'] <= limit // 8 and not told['complete'], 'a table at its limit', told)
+    equal(told['rows'], len(table(small.output)), 'cgroups')
+    check(told['skipped'] > told['rows'], 'those beyond the limit', told)
 
 
 @test(host_only=True)

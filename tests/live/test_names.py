@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names are the present ones, also after folders and mounts were moved, whether a hook saw the move or not."""
+import contextlib
 import ctypes
 import os
 import signal
@@ -32,11 +33,15 @@ class Ground:
         world.undo.callback(os.close, self.fd)
 
     def read(self):
-        for _ in range(USES):
-            os.pread(self.fd, 10, 0)
+        read(self.fd)
 
     def move(self):
         os.rename(self.old, self.new)
+
+
+def read(fd):
+    for _ in range(USES):
+        os.pread(fd, 10, 0)
 
 
 def reads(world, pid=None):
@@ -157,6 +162,49 @@ def exchange(world):
     told = [row['filename'] for row in session.rows()]
     paths = [ground.before, other.before, other.before, ground.before, ground.before, other.before]
     equal(told, [path for path in paths for _ in range(USES)], 'names')
+
+
+@test
+def removed(world):
+    """A file that is removed while it is open, its other link, and a file that is made anew in its place."""
+    ground = Ground(world)
+    link = ground.before + '-link'
+    os.link(ground.before, link)
+    with contextlib.ExitStack() as opened, reads(world) as session:
+        def begin(path):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT)
+            opened.callback(os.close, fd)
+            return fd
+
+        other = begin(link)
+        read(ground.fd), read(other)
+        os.unlink(ground.before)
+        read(ground.fd), read(other)
+        anew = begin(ground.before)
+        read(anew), read(ground.fd)
+        os.unlink(ground.before)
+        read(anew)
+    gone = ground.before + ' (deleted)'
+    equal([row['filename'] for row in session.rows()],
+          [path for path in (ground.before, link, gone, link, ground.before, gone, gone) for _ in range(USES)], 'names')
+
+
+@test
+def replaced(world):
+    """A descriptor that stands for one file after another, by dup2 and by close and open."""
+    ground = Ground(world)
+    other = Ground(world, os.path.join(ground.base, 'other'))
+    fd = os.open(ground.before, os.O_RDONLY)
+    with reads(world) as session:
+        for _ in range(3):
+            read(fd)
+            os.dup2(other.fd, fd)
+            read(fd)
+            os.close(fd)
+            equal(os.open(ground.before, os.O_RDONLY), fd, 'descriptor')
+    os.close(fd)
+    equal([row['filename'] for row in session.rows()],
+          [path for path in 3 * [ground.before, other.before] for _ in range(USES)], 'names')
 
 
 LIBC = ctypes.CDLL(None, use_errno=True)

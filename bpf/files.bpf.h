@@ -40,24 +40,42 @@ static __always_inline bool pseudo_place(struct place place)
 
 #define FDS_FIRST 64 /* NR_OPEN_DEFAULT, of a 64-bit kernel: open files of the first table, an array within the struct */
 
-/* An open file of the current process, or 0. */
+/* The head of a table of open files, laid out as struct fdtable is. */
+struct table_head {
+	__u32 count;
+	__u64 files; /* address of an array of addresses */
+};
+
+static __always_inline void table_read(struct fdtable *table, struct table_head *ret)
+{
+	if (!TASK_IS_TYPED && FOLLOWS(struct fdtable, max_fds, fd, offsetof(struct table_head, files))) { /* by one call */
+		READ_AT(ret, table, struct fdtable, max_fds);
+		return;
+	}
+	ret->count = FOLLOW(table, max_fds);
+	ret->files = (__u64)FOLLOW(table, fd);
+}
+
+/* An open file of the current process, or 0. The first table needs no look into it. */
 static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 {
 	struct files_struct *files = FOLLOW(task, files);
+	struct table_head head;
 	struct fdtable *table;
 
 	if (!files)
 		return 0;
 	table = FOLLOW(files, fdt);
-	if (typed_reads && table == &files->fdtab) {
+	if (table == &files->fdtab) {
 		if (fd >= FDS_FIRST)
 			return 0;
 		return word_at(number_of((__u64)files) + bpf_core_field_offset(struct files_struct, fd_array) +
 			       fd * sizeof(void *));
 	}
-	if (fd >= FOLLOW(table, max_fds))
+	table_read(table, &head);
+	if (fd >= head.count)
 		return 0;
-	return word_at((__u64)(FOLLOW(table, fd) + fd)); /* BTF has no type to read an array of pointers by */
+	return word_at(head.files + fd * sizeof(void *)); /* BTF has no type to read an array of pointers by */
 }
 
 /* Adds one bit of the index to the address of an element, by a branch: for the verifier the index is a constant on each way. */
@@ -89,23 +107,32 @@ static __always_inline struct file *file_followed(struct task_struct *task, __u3
 	return files->fd_array[0];
 }
 
-/* Fills in the flags of an open file, and where it is. Returns its inode. None of the addresses need be a number yet. */
-static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place)
+/*
+ * Fills in the flags of an open file, where it is and, unless `hashed` is NULL, what hashed_after() tells of its dentry. Returns
+ * its inode. None of the addresses need be a number yet.
+ */
+static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place, __u64 *hashed)
 {
 	struct object_head head;
+	struct dentry *dentry;
 	struct file *typed;
 
 	if (typed_reads) {
 		typed = CAST(struct file, file);
+		dentry = typed->f_path.dentry;
 		ret->flags = typed->f_flags;
-		place->dentry = (__u64)typed->f_path.dentry;
+		place->dentry = (__u64)dentry;
 		place->mount = (__u64)typed->f_path.mnt;
+		if (hashed)
+			*hashed = (__u64)dentry->d_hash.pprev;
 		return (__u64)typed->f_inode;
 	}
 	head_read(&head, file);
 	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
 	place->dentry = HEAD_ADDRESS(&head, struct file, file, f_path.dentry);
 	place->mount = HEAD_ADDRESS(&head, struct file, file, f_path.mnt);
+	if (hashed)
+		*hashed = hashed_after(place->dentry);
 	return HEAD_ADDRESS(&head, struct file, file, f_inode);
 }
 
@@ -128,7 +155,7 @@ static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
  */
 static __always_inline bool file_fill(__u64 file, struct iotr_file *ret, struct place *place)
 {
-	__u64 inode = number_of(file_place(file, ret, place));
+	__u64 inode = number_of(file_place(file, ret, place, NULL));
 
 	place->dentry = number_of(place->dentry);
 	place->mount = number_of(place->mount);

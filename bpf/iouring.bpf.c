@@ -62,11 +62,11 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 /* The same as file_fill(), with the name, too, if it is remembered. Only in a thread's context, which requests begin in. */
 static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, struct iotr_file *ret, struct place *place)
 {
-	__u64 inode = number_of(file_place(file, ret, place));
+	__u64 hashed, inode = number_of(file_place(file, ret, place, &hashed));
 
 	place->dentry = number_of(place->dentry);
 	place->mount = number_of(place->mount);
-	if (!preempted && remembered_fill(page, *place, inode, hashed_after(place->dentry), ret))
+	if (!preempted && remembered_fill(page, *place, inode, hashed, ret))
 		return false;
 	ret->name = 0;
 	return inode_fill(inode, ret);

@@ -202,8 +202,7 @@ static __always_inline __u64 slot_file(const struct iotr_control *page, struct s
 			file_unknown(&slot->file);
 			return 0;
 		}
-		inode = file_place(file, &slot->file, place);
-		hashed = hashed_after(place->dentry);
+		inode = file_place(file, &slot->file, place, &hashed);
 	}
 	if (!remembered_fill(page, *place, inode, hashed, &slot->file)) {
 		*pseudo = inode_fill(number_of(inode), &slot->file);

@@ -27,6 +27,18 @@ int function_exit(void *arguments)
 	return 0;
 }
 
+SEC("tp/raw_syscalls/sys_enter")
+int classic_enter(void *arguments)
+{
+	return 0;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int classic_exit(void *arguments)
+{
+	return 0;
+}
+
 /* ---- what the page cache, page faults and io_uring are seen at ---- */
 
 SEC("tp_btf/mm_filemap_get_pages")

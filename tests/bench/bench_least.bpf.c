@@ -17,9 +17,28 @@
 #define STACK_SHIFT 14
 #define NR_pread64  17
 
+/* What a row has of the arguments. */
+struct asked {
+	__u64 fd, size, offset;
+};
+
 struct begun {
 	__u64 thread;
 	__u64 start_ns;
+	struct asked asked; /* only of programs that see no registers when the call ends */
+};
+
+/* The contexts of programs on the classic tracepoints raw_syscalls/sys_enter and sys_exit. */
+struct raw_enter {
+	__u64 common;
+	long number;
+	__u64 args[6];
+};
+
+struct raw_exit {
+	__u64 common;
+	long number;
+	long result;
 };
 
 struct {
@@ -50,9 +69,31 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type_id) __ksym __weak;
 		value_;                                                                         \
 	})
 
-static __always_inline __u64 thread_of(const struct pt_regs *regs)
+/* As there: whether the current task has a type (5.11), and a field of it or of what it points to. */
+#define TASK_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#define FOLLOW(object, field)                                                                   \
+	({                                                                                      \
+		typeof(object) from_ = (object);                                                \
+		typeof(from_->field) followed_;                                                 \
+		if (TASK_IS_TYPED) {                                                            \
+			typeof(from_->field) loaded_ = from_->field;                            \
+			asm volatile("" : "+r"(loaded_)); /* stays in this branch */            \
+			followed_ = loaded_;                                                    \
+		} else {                                                                        \
+			bpf_core_read(&followed_, sizeof(followed_), &from_->field);            \
+		}                                                                               \
+		followed_;                                                                      \
+	})
+
+static __always_inline struct task_struct *current_task(void)
 {
-	__u64 address = (__u64)regs;
+	return TASK_IS_TYPED ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
+/* The thread that has this address on its stack. */
+static __always_inline __u64 thread_of(const void *stack)
+{
+	__u64 address = (__u64)stack;
 
 	asm volatile("%0 = be64 %0; %0 = be64 %0" : "+r"(address)); /* a number from here on */
 	return address >> STACK_SHIFT;
@@ -65,65 +106,76 @@ static __always_inline struct begun *begun_of(__u64 thread)
 	return bpf_map_lookup_elem(&threads, &index);
 }
 
-static __always_inline int begins(const struct pt_regs *regs)
+/* Returns what is kept of the call, or NULL. */
+static __always_inline struct begun *begins(__u64 thread)
 {
-	__u64 thread = thread_of(regs);
 	struct begun *begun = begun_of(thread);
 
 	if (!begun)
-		return 0;
+		return NULL;
 	begun->thread = thread;
 	begun->start_ns = bpf_ktime_get_ns();
-	return 0;
+	return begun;
 }
 
-static __always_inline void task_fill(struct iotr_record *head, const struct task_struct *task)
+static __always_inline void task_fill(struct iotr_record *head, struct task_struct *task)
 {
+	head->ppid = FOLLOW(FOLLOW(task, real_parent), tgid);
+	if (!TASK_IS_TYPED) {
+		head->cgroup_id = bpf_get_current_cgroup_id();
+		head->pid = bpf_get_current_pid_tgid() >> 32;
+		head->tid = bpf_get_current_pid_tgid();
+		head->uid = bpf_get_current_uid_gid();
+		bpf_get_current_comm(head->command, sizeof(head->command));
+		return;
+	}
 	head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	head->pid = task->tgid;
 	head->tid = task->pid;
-	head->ppid = task->real_parent->tgid;
 	head->uid = task->cred->uid.val;
 	((__u64 *)head->command)[0] = *(__u64 *)__builtin_preserve_access_index(&task->comm[0]);
 	((__u64 *)head->command)[1] = *(__u64 *)__builtin_preserve_access_index(&task->comm[8]);
 }
 
-static __always_inline void file_fill(struct iotr_file *ret, const struct task_struct *task, __u32 fd)
+static __always_inline void file_fill(struct iotr_file *ret, struct task_struct *task, __u32 fd)
 {
-	struct fdtable *table = task->files->fdt;
+	struct fdtable *table = FOLLOW(FOLLOW(task, files), fdt);
 	struct inode *inode;
 	struct file *file;
 
-	if (fd >= table->max_fds)
+	if (fd >= FOLLOW(table, max_fds))
 		return;
-	file = (struct file *)READ(struct timespec64, table->fd + fd, tv_sec);
+	file = (struct file *)READ(struct timespec64, FOLLOW(table, fd) + fd, tv_sec);
 	inode = READ(struct file, file, f_inode);
 	ret->flags = READ(struct file, file, f_flags);
 	ret->inode = READ(struct inode, inode, i_ino);
 	ret->device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
 }
 
-static __always_inline int ends(const struct pt_regs *regs, long result)
+/* `kept`: the arguments are what was kept of them; otherwise they are still in the registers. */
+static __always_inline int ends(__u64 thread, bool kept, const struct pt_regs *regs, long result)
 {
-	__u64 thread = thread_of(regs), end = bpf_ktime_get_ns();
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
+	__u64 end = bpf_ktime_get_ns();
 	struct begun *begun = begun_of(thread);
 	struct iotr_vfs_record *row;
+	struct asked asked;
 
 	if (!begun || begun->thread != thread)
 		return 0;
 	row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
 	if (!row)
 		return 0;
+	asked = kept ? begun->asked : (struct asked){ regs->di, regs->dx, regs->r10 };
 	__builtin_memset(row, 0, sizeof(*row));
 	row->head.start_ns = begun->start_ns;
 	row->head.latency_ns = end - begun->start_ns;
 	row->head.cpu = bpf_get_smp_processor_id();
 	task_fill(&row->head, task);
-	file_fill(&row->file, task, regs->di);
-	row->fd = regs->di;
-	row->size = regs->dx;
-	row->offset = regs->r10;
+	file_fill(&row->file, task, asked.fd);
+	row->fd = asked.fd;
+	row->size = asked.size;
+	row->offset = asked.offset;
 	row->result = result;
 	begun->thread = 0;
 	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
@@ -133,25 +185,47 @@ static __always_inline int ends(const struct pt_regs *regs, long result)
 SEC("fentry/__x64_sys_pread64")
 int BPF_PROG(function_enter, struct pt_regs *regs)
 {
-	return begins(regs);
+	begins(thread_of(regs));
+	return 0;
 }
 
 SEC("fexit/__x64_sys_pread64")
 int BPF_PROG(function_exit, struct pt_regs *regs, long result)
 {
-	return ends(regs, result);
+	return ends(thread_of(regs), false, regs, result);
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(tracepoint_enter, struct pt_regs *regs, long number)
 {
-	return number == NR_pread64 ? begins(regs) : 0;
+	if (number == NR_pread64)
+		begins(thread_of(regs));
+	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(tracepoint_exit, struct pt_regs *regs, long result)
 {
-	return regs->orig_ax == NR_pread64 ? ends(regs, result) : 0;
+	return regs->orig_ax == NR_pread64 ? ends(thread_of(regs), false, regs, result) : 0;
+}
+
+/* Of these a kernel that preempts programs leaves none out. */
+SEC("tp/raw_syscalls/sys_enter")
+int classic_enter(struct raw_enter *ctx)
+{
+	struct begun *begun = ctx->number == NR_pread64 ? begins(thread_of(FOLLOW(current_task(), stack))) : NULL;
+
+	if (begun)
+		begun->asked = (struct asked){ ctx->args[0], ctx->args[2], ctx->args[3] };
+	return 0;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int classic_exit(struct raw_exit *ctx)
+{
+	return ctx->number == NR_pread64 ?
+		       ends(thread_of(FOLLOW(current_task(), stack)), true, NULL, ctx->result) :
+		       0;
 }
 
 char LICENSE[] SEC("license") = "GPL";

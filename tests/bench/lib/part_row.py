@@ -136,12 +136,14 @@ def function_here(world):
     """The best level of this kernel, without peers: rows, and what makes none."""
     lost = []
     with Daemon(world) as daemon:
-        level = daemon.checks()['level']
+        checks = daemon.checks()
+        level = checks['level']
+        hooks = 'classic' if 'preempts' in checks['function hooks'] else level
         of_sessions = functools.partial(functools.partial, tracers.sessions, daemon)
         variants = [
             Variant('untraced', tracers.nothing, 50),
-            Variant('empty pair', functools.partial(tracers.empty_programs, world, level), 50),
-            Variant('least row', functools.partial(tracers.least_programs, world, level), 50),
+            Variant('empty pair', functools.partial(tracers.empty_programs, world, hooks), 50),
+            Variant('least row', functools.partial(tracers.least_programs, world, hooks), 50),
             Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost), 50),
             Variant('two sessions', of_sessions(2), 50),
         ] + [Variant(name, tracer, 50) for name, tracer in zip(NOT_RECORDED, (

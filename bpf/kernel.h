@@ -126,6 +126,14 @@ struct rcu_state {
 	unsigned long gp_seq;
 };
 
+struct rcu_node {
+	unsigned long gp_seq; /* that of rcu_state: set before the CPUs of the node take part in a grace period */
+};
+
+struct rcu_data {
+	struct rcu_node *mynode;
+};
+
 /* Used to read any 64-bit number by a typed load. */
 struct timespec64 {
 	long long tv_sec;

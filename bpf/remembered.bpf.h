@@ -36,6 +36,26 @@ ARRAY_PER_CPU(remembered, struct remembered, REMEMBERED);
 
 #define GRACES_ARE_COUNTED bpf_core_type_exists(struct rcu_state)
 
+/*
+ * The number of grace periods, of which there are two, and it makes no difference which one is kept and which one is compared
+ * with it. The kernel's own has no type. A copy of a program, where it has rcu_data (see IOTR_COPY_RCU_DATA), reads that of the node
+ * of its CPU by typed loads: it is set to the kernel's at the beginning of each grace period, before the period waits for any CPU
+ * of the node, and at its end, and so is never ahead.
+ */
+static __always_inline __u64 graces_now(const struct iotr_control *page)
+{
+	struct rcu_data *data;
+
+	if (TYPES_ARE_FOLLOWED) {
+		asm("%0 = %1 ll" : "=r"(data) : "i"(IOTR_COPY_RCU_DATA));
+		if ((__u64)data != IOTR_COPY_RCU_DATA) {
+			data = bpf_this_cpu_ptr(data);
+			return data->mynode->gp_seq;
+		}
+	}
+	return word_at(page->changes.rcu_state + bpf_core_field_offset(struct rcu_state, gp_seq));
+}
+
 static __always_inline struct remembered *remembered_entry(struct place place)
 {
 	__u32 index = low_half(place.dentry) >> 6 & (REMEMBERED - 1);
@@ -70,7 +90,7 @@ static __always_inline bool remembered_fill(const struct iotr_control *page, str
 	}
 	renames = word_at(page->changes.rename_lock);
 	mounts = word_at(page->changes.mount_lock);
-	graces = word_at(page->changes.rcu_state + bpf_core_field_offset(struct rcu_state, gp_seq));
+	graces = graces_now(page);
 	if (entry->graces != graces || entry->renames != renames || entry->mounts != mounts) {
 		entry->name = 0;
 		entry->graces = graces;

@@ -130,6 +130,12 @@ struct iotr_call {
  */
 #define IOTR_COPY_MARK (0x10fca200 & ~(IOTR_CALLS - 1))
 
+/*
+ * The same of an instruction that loads a 64-bit number. Where the kernel has a type and a name for its variable rcu_data, a copy
+ * has that there instead: a program that names it by itself would be refused by kernels that have no names for data.
+ */
+#define IOTR_COPY_RCU_DATA 0x10fcdc00
+
 /* Pairs of programs (entry and exit) at function level, by the parts that a call needs. */
 enum iotr_pair {
 	IOTR_PAIR_PLAIN,

@@ -77,8 +77,15 @@ int origin_init(struct origin *origin, struct bpf_program *program)
 	return 0;
 }
 
-/* The instructions of a copy for a system call, to be freed; NULL: no memory. */
-static struct bpf_insn *insns_for(const struct origin *origin, int number)
+/* The first of two instructions that load a 64-bit number get a variable of the kernel by its BTF id. */
+static void variable_put(struct bpf_insn *insn, int variable)
+{
+	insn->src_reg = BPF_PSEUDO_BTF_ID;
+	insn->imm = variable;
+}
+
+/* The instructions of a copy for a system call, to be freed; NULL: no memory. `variable`: see struct origin. */
+static struct bpf_insn *insns_for(const struct origin *origin, int number, int variable)
 {
 	struct bpf_insn *insns = calloc(origin->insn_count, sizeof(*insns));
 
@@ -88,6 +95,8 @@ static struct bpf_insn *insns_for(const struct origin *origin, int number)
 	for (size_t i = 0; i < origin->insn_count; i++)
 		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K) && insns[i].imm == IOTR_COPY_MARK)
 			insns[i].imm = number;
+		else if (variable > 0 && insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && insns[i].imm == IOTR_COPY_RCU_DATA)
+			variable_put(&insns[i], variable);
 	return insns;
 }
 
@@ -105,13 +114,13 @@ static int clone_program(const struct origin *origin, const struct bpf_insn *ins
 }
 
 /* Loads a copy; if that fails it is tried again with a verifier log, which is logged at debug level. */
-int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hook, int number, const char *name)
+static int clone_tried(const struct origin *origin, enum bpf_attach_type type, int hook, const struct bpf_insn *insns,
+		       const char *name)
 {
-	_cleanup_free_ struct bpf_insn *insns = insns_for(origin, number);
 	_cleanup_free_ char *log = NULL;
-	int fd = insns ? clone_program(origin, insns, type, hook, NULL, 0) : -ENOMEM;
+	int fd = clone_program(origin, insns, type, hook, NULL, 0);
 
-	if (fd >= 0 || !insns)
+	if (fd >= 0)
 		return fd;
 	log_message(ABOUT(HOOK_MISSING, .hook = name, .error = errno),
 		    "cannot load a BPF program for the function %s: %s", name, strerror(errno));
@@ -120,6 +129,19 @@ int origin_clone(const struct origin *origin, enum bpf_attach_type type, int hoo
 	if (log)
 		log_debug("log of the BPF verifier: %s", log);
 	return fd;
+}
+
+int origin_clone(struct origin *origin, enum bpf_attach_type type, int hook, int number, const char *name)
+{
+	_cleanup_free_ struct bpf_insn *with = origin->variable > 0 ? insns_for(origin, number, origin->variable) : NULL;
+	_cleanup_free_ struct bpf_insn *without = NULL;
+	int fd = with ? clone_program(origin, with, type, hook, NULL, 0) : -ENOENT;
+
+	if (fd >= 0)
+		return fd;
+	origin->variable = 0; /* not tried again for the next copy */
+	without = insns_for(origin, number, 0);
+	return without ? clone_tried(origin, type, hook, without, name) : -ENOMEM;
 }
 
 void program_runs(int fd, struct probes_runs *runs)

@@ -88,6 +88,8 @@ static int templates_init(struct templates *templates, const struct kernel *kern
 			if (r >= 0 && pair_publish(object, i, side) < 0)
 				templates->prototype = -1; /* matches none: whole copies need no tail calls */
 		}
+	/* For graces_now() in bpf/remembered.bpf.h. With bpf_rdonly_cast there is no need for it. */
+	templates->on[IOTR_PAIR_PLAIN][SIDE_ENTER].variable = kernel->typed_reads ? 0 : kernel_variable(kernel, "rcu_data");
 	return r;
 }
 
@@ -97,10 +99,10 @@ static int templates_init(struct templates *templates, const struct kernel *kern
  * differs, gets copies of the whole programs.
  */
 static void function_load(struct function *function, const struct kernel *kernel,
-			  const struct templates *templates, const struct call *call)
+			  struct templates *templates, const struct call *call)
 {
 	enum iotr_pair pair = pair_of(&call->row);
-	const struct origin *origins;
+	struct origin *origins;
 	char name[64];
 	int id = kernel_call(kernel, call->name, name, sizeof(name));
 

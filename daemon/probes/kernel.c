@@ -178,6 +178,11 @@ int kernel_function(const struct kernel *kernel, const char *name)
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC);
 }
 
+int kernel_variable(const struct kernel *kernel, const char *name)
+{
+	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_VAR);
+}
+
 int kernel_prototype(const struct kernel *kernel, int function)
 {
 	const struct btf_type *type = function > 0 ? btf__type_by_id(kernel->btf, function) : NULL;

@@ -37,6 +37,9 @@ void kernel_leave(struct kernel *kernel);
 /* BTF id of a function, or -ENOENT. */
 int kernel_function(const struct kernel *kernel, const char *name);
 
+/* BTF id of a variable, which only those of a CPU have, or -ENOENT. */
+int kernel_variable(const struct kernel *kernel, const char *name);
+
 /* BTF id of the prototype of a function, by the function's BTF id; -ENOENT: that is no function. */
 int kernel_prototype(const struct kernel *kernel, int function);
 

@@ -133,6 +133,14 @@ struct bequest {
 	int *fds; /* -1: taken */
 };
 
+bool bequest_waits(int socket, const char *key)
+{
+	struct message message;
+	ssize_t size = recv(socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+
+	return size == sizeof(message) && message.kind == KIND_KEY && !strncmp(message.key, key, sizeof(message.key));
+}
+
 /* Closes those that are not wanted. Returns how many came. */
 static size_t rights_take(struct msghdr *header, int *fds, bool wanted)
 {

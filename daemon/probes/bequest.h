@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,9 @@ int bequest_end(struct bequest_parcel *parcel);
 /* ---- receiving ---- */
 
 struct bequest;
+
+/* Whether something with that key waits in the socket's queue, from which nothing is taken. */
+bool bequest_waits(int socket, const char *key);
 
 /*
  * Takes everything from the socket's queue, waiting for `patience_ms` for each part of it. -ENOENT: nothing is there; -ESTALE:

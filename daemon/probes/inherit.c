@@ -17,10 +17,23 @@
 #include "probes/map_empty.h"
 #include "probes/map_name.h"
 
-void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX])
+static void key_at(const struct probes *probes, enum probes_level level, char key[BEQUEST_KEY_MAX])
 {
 	snprintf(key, BEQUEST_KEY_MAX, "%s %016llx %s %d%d", IOTRACER_VERSION, (unsigned long long)probes->objects_hash,
-		 probes_level_name(probes->level), probes->kernel.typed_reads, probes->kernel.preempts);
+		 probes_level_name(level), probes->kernel.typed_reads, probes->kernel.preempts);
+}
+
+void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX])
+{
+	key_at(probes, probes->level, key);
+}
+
+bool inherit_is_of(const struct probes *probes, int bequest, enum probes_level level)
+{
+	char key[BEQUEST_KEY_MAX];
+
+	key_at(probes, level, key);
+	return bequest >= 0 && bequest_waits(bequest, key);
 }
 
 /* What the control page has of the kernel, which is the same one: to find it anew takes longer than all else of a start. */

@@ -22,8 +22,11 @@ enum {
 	INHERIT_COPIES,
 };
 
-/* What must be the same in both daemons; what else programs depend on is the kernel's, which is the same one. */
+/* What must be the same in both daemons, with the level known; what else programs depend on is the kernel's, which is the same one. */
 void inherit_key(const struct probes *probes, char key[BEQUEST_KEY_MAX]);
+
+/* Whether what is there, which stays there, was left by a daemon like this one at that level, before this one's is known. */
+bool inherit_is_of(const struct probes *probes, int bequest, enum probes_level level);
 
 /* Receives what is there, with the level known; see struct probes_config. Failures are logged, and then everything is loaded. */
 void inherit_begin(struct probes *probes, int bequest, int hooks);

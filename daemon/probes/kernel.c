@@ -128,13 +128,18 @@ int kernel_open(struct kernel *kernel)
 	/* Not used where a policy, such as lockdown, forbids the helper, as that would circumvent it. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
 	kernel->preempts = may_preempt();
-	r = kernel->preempts ? -EAGAIN : try_function_hooks(kernel);
+	return 0;
+}
+
+void kernel_find_hooks(struct kernel *kernel, bool known)
+{
+	int r = kernel->preempts ? -EAGAIN : known ? 0 : try_function_hooks(kernel);
+
 	kernel->function_hooks = r == 0;
 	kernel->function_reason = r == 0       ? "fentry and fexit load, and can be attached again" :
 				  r == -EAGAIN ? "the kernel preempts programs there, and leaves them out meanwhile" :
 				  r == -EALREADY ? "a hook that was detached cannot be attached again" :
 						   strerror(-r);
-	return 0;
 }
 
 static void forget(struct kernel *kernel)

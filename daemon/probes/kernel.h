@@ -26,8 +26,14 @@ struct kernel {
 	bool preempts;	      /* it preempts BPF programs, except those on classic tracepoints */
 };
 
-/* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. Main thread, as kernel_done(). */
+/* Fails only without BTF or the privilege to load: -ENOENT, -EPERM. Main thread, as the next two. */
 int kernel_open(struct kernel *kernel);
+
+/*
+ * Finds out about hooks on functions, of which nothing was known until then, by attaching some, where the kernel may wait for tenths
+ * of a second. `known`: they work, as an earlier daemon has found, and none is attached.
+ */
+void kernel_find_hooks(struct kernel *kernel, bool known);
 void kernel_done(struct kernel *kernel); /* whoever still uses it */
 
 /* Has the BTF there until kernel_leave(); tens of milliseconds if it was not. -ENOENT: it cannot be had, do not leave. Any thread. */

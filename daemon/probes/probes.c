@@ -132,10 +132,11 @@ static int first_load(struct probes *probes, const struct probes_config *config,
 			 "a kernel with CONFIG_DEBUG_INFO_BTF is needed", strerror(-r));
 		return r;
 	}
+	probes->objects_hash = objects_hash();
+	kernel_find_hooks(&probes->kernel, inherit_is_of(probes, config->bequest, PROBES_FUNCTION));
 	r = level_choose(probes, config->level, why, why_size);
 	if (r < 0)
 		return r;
-	probes->objects_hash = objects_hash();
 	inherit_begin(probes, config->bequest, config->hooks);
 	return shared_load(probes, config->ring_size, why, why_size);
 }

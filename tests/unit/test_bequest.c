@@ -77,7 +77,9 @@ START_TEST(all_arrive_under_their_names)
 	struct bequest *bequest;
 	int queue = filled_queue();
 
+	ck_assert(bequest_waits(queue, "key") && bequest_waits(queue, "key"));
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), 0);
+	ck_assert(!bequest_waits(queue, "key"));
 	for (int i = 1; i < COUNT; i++) {
 		char name[BEQUEST_NAME_MAX];
 		eventfd_t value = 0;
@@ -126,6 +128,7 @@ START_TEST(another_key_gets_nothing)
 	int queue = filled_queue(), closed = eventfd(0, EFD_CLOEXEC);
 
 	close(closed);
+	ck_assert(!bequest_waits(queue, "another"));
 	ck_assert_int_eq(bequest_receive(queue, "another", 0, &bequest), -ESTALE);
 	ck_assert_int_eq(bequest_receive(queue, "key", 0, &bequest), -ENOENT);
 	ck_assert_int_eq(bequest_receive(closed, "key", 0, &bequest), -EBADF);

@@ -11,23 +11,19 @@
 /* ---- bios ---- */
 
 /*
- * Makes the sampling draw of a bio, for its own row or for its request's; false: nothing of the bio needs
- * to be saved. A bio that asks for a flush is always saved, as the flush may serve several requests.
+ * Makes the sampling draw of a bio, for its own row or for its request's. Returns the sessions that have drawn it. None is made
+ * of one that asks for a flush, which may serve several requests.
  */
-static __always_inline bool bio_draw(struct iotr_control *page, struct block_io *bio, bool flushes, __u64 key)
+static __always_inline __u64 bio_draw(struct iotr_control *page, __u32 operation, bool by_bio, bool flushes, __u64 key)
 {
-	__u64 wanted;
+	__u64 wanted = wanted_now(page, operation), drawn;
 
-	/* A bio that only carries a flush is the flush of a device without requests. */
-	if (bio->by_bio && !bio->size && flushes)
-		bio->operation = IOTR_BLOCK_FLUSH;
-	wanted = wanted_now(page, bio->operation);
-	if (!bio->by_bio && flushes)
-		return true;
-	bio->sessions = sample(page, IOTR_BLOCK, wanted);
-	if (!bio->by_bio && page->sampled[IOTR_BLOCK])
-		bio_out_note(key, wanted && !bio->sessions);
-	return bio->sessions || flushes;
+	if (!by_bio && flushes)
+		return 0;
+	drawn = sample(page, IOTR_BLOCK, wanted);
+	if (!by_bio && page->sampled[IOTR_BLOCK])
+		bio_out_note(key, wanted && !drawn);
+	return drawn;
 }
 
 /* Drops the row of an earlier bio at the same address, whose end was not seen, and counts it as lost. */
@@ -55,20 +51,35 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
-	struct block_io *io = fresh_io(FRESH_BIO);
-	__u64 key = (__u64)bio;
-	__u32 flags;
+	__u64 key = (__u64)bio, drawn;
+	__u32 flags, size, operation;
+	bool by_bio, flushes;
+	struct block_io *io;
 
-	if (!page || !io)
+	if (!page)
 		return 0;
 	flags = FOLLOW(bio, bi_opf);
-	io->size = FOLLOW(bio, bi_iter.bi_size);
-	io->operation = page->block_operation[flags & REQUEST_OPERATION];
-	io->by_bio = !bio_has_requests(bio);
-	if (io->by_bio)
+	size = FOLLOW(bio, bi_iter.bi_size);
+	flushes = flags & page->request_preflush;
+	operation = page->block_operation[flags & REQUEST_OPERATION];
+	by_bio = !bio_has_requests(bio);
+	if (by_bio)
 		bio_row_unended(page, key);
-	if (!bio_draw(page, io, flags & page->request_preflush, key))
+	if (by_bio && flushes && !size) /* the flush of a device without requests */
+		operation = IOTR_BLOCK_FLUSH;
+	drawn = bio_draw(page, operation, by_bio, flushes, key);
+	if (!drawn && !flushes)
 		return 0;
+	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), KEPT_BIOS);
+	if (!io) {
+		if (by_bio)
+			row_unmatched(IOTR_BLOCK, drawn);
+		return 0;
+	}
+	io->sessions = drawn;
+	io->size = size;
+	io->operation = operation;
+	io->by_bio = by_bio;
 	origin_current(page, io);
 	io->queued_ns = bpf_ktime_get_ns();
 	io->sector = FOLLOW(bio, bi_iter.bi_sector);
@@ -76,15 +87,14 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	io->disk = bio_disk(bio);
 	io->device = bio_device(bio, io->disk);
 	io->flow = flow_of_bio(page, bio, thread);
-	if (flags & page->request_preflush)
+	if (flushes)
 		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
 	origin_bio(page, bio, io);
 	origin_remapped(page, bio, io);
 	stacked_note(page, io);
-	if (io->by_bio)
+	io->used = !by_bio;
+	if (by_bio)
 		bio_row_begins(page, io, key);
-	else
-		io_put(&bios, &key, bpf_map_lookup_elem(&bios, &key), io, MADE_BIOS);
 	return 0;
 }
 
@@ -139,29 +149,30 @@ static __always_inline bool is_split(struct iotr_control *page, struct request *
 }
 
 /* What was saved of the bio that a request is made of, or of the one that it was split off; NULL: nothing. */
-static __always_inline struct block_io *request_source(struct iotr_control *page, struct request *request, __u64 bio)
+static __always_inline struct block_io *request_source(struct request *request, __u64 bio, bool split)
 {
 	struct block_io *from = bio_saved(request, bio), *whole = NULL;
 
-	if (is_split(page, request))
+	if (split)
 		whole = bio_saved(request, ADDRESS(struct bio, bio, bi_private));
 	return whole && (!from || whole->queued_ns > from->queued_ns) ? whole : from;
 }
 
 /* Gives up what was saved of the bio of a request, which is `from` or, if that is of another, looked for. */
-static __always_inline void source_gone(struct iotr_control *page, struct request *request, __u64 bio, struct block_io *from)
+static __always_inline void source_gone(__u64 bio, struct block_io *from, bool split)
 {
-	struct block_io *own = is_split(page, request) ? io_find(&bios, &bio) : from;
+	struct block_io *own = split ? io_find(&bios, &bio) : from;
 
 	if (own)
-		io_gone(&bios, &bio, own, MADE_BIOS);
+		io_gone(&bios, &bio, own, KEPT_BIOS);
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
-static __always_inline void request_origin(struct iotr_control *page, struct block_io *io, __u64 bio,
+static __always_inline void request_origin(struct iotr_control *page, struct request *request, struct block_io *io, __u64 bio,
 					   const struct block_io *from)
 {
 	struct cause *flusher;
+	__u32 disk;
 
 	io->file.inode = IOTR_UNKNOWN;
 	io->stacked = from && from->by_bio;
@@ -174,7 +185,8 @@ static __always_inline void request_origin(struct iotr_control *page, struct blo
 		io->file = from->file;
 		return;
 	}
-	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &io->disk);
+	disk = bio ? 0 : request_disk(request);
+	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &disk);
 	if (flusher) {
 		io->cause = *flusher;
 		io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
@@ -215,24 +227,35 @@ static __always_inline void request_judge(struct iotr_control *page, struct requ
 		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
 }
 
-static __always_inline void request_read(struct iotr_control *page, struct request *request,
-					 struct block_io *io)
-{
-	__u32 flags = FOLLOW(request, cmd_flags);
-
-	io->sector = FOLLOW(request, __sector);
-	io->size = FOLLOW(request, __data_len);
-	io->flags = flags & ~REQUEST_OPERATION;
-	io->operation = page->block_operation[flags & REQUEST_OPERATION];
-	io->disk = request_disk(request);
-	io->device = request_device(request, io->disk);
-	if (io->operation == IOTR_BLOCK_FLUSH || io->operation == IOTR_BLOCK_OTHER)
-		io->sector = IOTR_UNKNOWN;
-}
-
 static __always_inline __u32 request_operation(struct iotr_control *page, struct request *request)
 {
 	return page->block_operation[FOLLOW(request, cmd_flags) & REQUEST_OPERATION];
+}
+
+/* Sets what a request is about. Merges make it larger until it is issued. */
+static __always_inline void request_extent(struct iotr_control *page, struct request *request, struct block_io *io)
+{
+	io->operation = request_operation(page, request);
+	io->size = FOLLOW(request, __data_len);
+	io->sector = io->operation == IOTR_BLOCK_FLUSH || io->operation == IOTR_BLOCK_OTHER ? IOTR_UNKNOWN :
+											      FOLLOW(request, __sector);
+}
+
+/* Completes what is known of a request that is issued, and applies the filters. */
+static __always_inline void request_issued(struct iotr_control *page, struct request *request, struct block_io *io)
+{
+	io->flags = FOLLOW(request, cmd_flags) & ~REQUEST_OPERATION;
+	io->disk = request_disk(request);
+	io->device = request_device(request, io->disk);
+	request_judge(page, request, io);
+	io->issue_ns = bpf_ktime_get_ns();
+}
+
+/* Whether a request has all of the bio that it was made of: of one that was split, other parts may be seen later. */
+static __always_inline bool has_all(const struct block_io *io, const struct block_io *bio)
+{
+	return io->sector <= bio->sector &&
+	       io->sector + (io->size >> SECTOR_SHIFT) >= bio->sector + (bio->size >> SECTOR_SHIFT);
 }
 
 /*
@@ -243,42 +266,47 @@ static __always_inline __u32 request_operation(struct iotr_control *page, struct
 static __always_inline int request_new(struct iotr_control *page, struct request *request, struct block_io *entry,
 				       bool inserted, bool issued)
 {
-	__u64 bio = (__u64)FOLLOW(request, bio), key = (__u64)request, others;
+	__u64 bio = (__u64)FOLLOW(request, bio), key = (__u64)request, others, drawn;
 	__u32 operation = request_operation(page, request);
-	struct block_io *fresh = fresh_io(issued ? FRESH_ISSUED : inserted ? FRESH_INSERTED : FRESH_STARTED), *from;
+	bool split = is_split(page, request);
+	struct block_io *io, *from;
 
-	if (!fresh)
-		return 0;
 	others = wanted_now(page, operation);
 	if (bio_is_out(page, bio, others))
 		return 0;
-	from = request_source(page, request, bio);
+	from = request_source(request, bio, split);
 	if (from && from->sessions && !from->by_bio) { /* not drawn again */
-		fresh->sessions = from->sessions & wanted(page, operation);
+		drawn = from->sessions & wanted(page, operation);
 		others = 0;
 	} else {
-		fresh->sessions = sample(page, IOTR_BLOCK, others);
-		others &= ~fresh->sessions;
+		drawn = sample(page, IOTR_BLOCK, others);
+		others &= ~drawn;
 	}
-	if (fresh->sessions) {
-		request_read(page, request, fresh);
-		request_origin(page, fresh, bio, from);
-		if (bio)
-			fresh->flow = from ? from->flow : 0;
-		if (issued)
-			request_judge(page, request, fresh);
-	}
-	if (!fresh->sessions && !others)
+	if (!drawn && !others)
 		return 0;
-	fresh->insert_ns = inserted ? bpf_ktime_get_ns() : 0;
-	fresh->issue_ns = issued ? bpf_ktime_get_ns() : 0;
 	if (issued)
 		entry = bpf_map_lookup_elem(&requests, &key);
-	if (!io_put(&requests, &key, entry, fresh, MADE_REQUESTS))
-		row_unmatched(IOTR_BLOCK, fresh->sessions & fresh->actor.accepted);
-	else if (from && !from->by_bio && fresh->sector <= from->sector &&
-		 fresh->sector + (fresh->size >> SECTOR_SHIFT) >= from->sector + (from->size >> SECTOR_SHIFT))
-		source_gone(page, request, bio, from); /* of one that was split, other parts may be seen later */
+	io = io_place(&requests, &key, entry, KEPT_REQUESTS);
+	if (!io) {
+		row_unmatched(IOTR_BLOCK, drawn & (from ? from->actor.accepted : ~0ULL));
+		return 0;
+	}
+	io->sessions = drawn;
+	if (inserted)
+		io->insert_ns = bpf_ktime_get_ns();
+	if (drawn) {
+		request_origin(page, request, io, bio, from);
+		if (bio)
+			io->flow = from ? from->flow : 0;
+		request_extent(page, request, io);
+	}
+	if (issued && drawn)
+		request_issued(page, request, io);
+	else if (issued)
+		io->issue_ns = bpf_ktime_get_ns();
+	io->used = 1;
+	if (from && !from->by_bio && has_all(io, from))
+		source_gone(bio, from, split);
 	return 0;
 }
 
@@ -321,9 +349,8 @@ static __always_inline int request_begins(struct request *request, bool inserted
 	if (inserted && !io->insert_ns)
 		io->insert_ns = bpf_ktime_get_ns();
 	if (issued) {
-		request_read(page, request, io); /* merges made it larger */
-		request_judge(page, request, io);
-		io->issue_ns = bpf_ktime_get_ns();
+		request_extent(page, request, io);
+		request_issued(page, request, io);
 	}
 	return 0;
 }
@@ -334,7 +361,7 @@ static __always_inline int request_gone(struct request *request)
 	struct block_io *io = io_find(&requests, &key);
 
 	if (io)
-		io_gone(&requests, &key, io, MADE_REQUESTS);
+		io_gone(&requests, &key, io, KEPT_REQUESTS);
 	return 0;
 }
 
@@ -393,7 +420,7 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 		emit(page, io, key, failed);
 	else
 		request_unseen(page, io);
-	io_gone(&requests, &key, io, MADE_REQUESTS);
+	io_gone(&requests, &key, io, KEPT_REQUESTS);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "aliases.bpf.h"
 #include "blockdev.bpf.h"
+#include "kept.bpf.h"
 #include "subtree.bpf.h"
 
 /* What caused a request. */
@@ -35,7 +36,7 @@ struct block_io {
 	__u8 by_bio : 1; /* this is a bio of a device without requests */
 	__u8 stacked : 1; /* a request that carries such a bio itself, not a clone */
 	__u8 alone : 1; /* one process made all of its pages dirty */
-	__u8 used : 1; /* of an entry of `requests` or `bios`: it is in flight; see io_put() */
+	__u8 used : 1; /* of an entry of `requests` or `bios`: it is in flight */
 	__u8 attribution; /* enum iotr_attribution */
 	__u8 dirtiers; /* processes that made its pages dirty; 0: not known */
 };
@@ -47,21 +48,8 @@ struct block_io {
 HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
+ARRAY_OF(blank_io, struct block_io, 1, 0);
 HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
-
-/*
- * Addresses of requests and bios come again and again. So entries of those that have ended stay in the maps, up to a number,
- * for the next one at the address: to make an entry and to delete it costs as much as four looks at it.
- */
-#define KEPT_MAX 2048
-
-enum made {
-	MADE_REQUESTS,
-	MADE_BIOS, /* of which some may have been evicted since */
-	MADE_COUNT,
-};
-
-ARRAY_OF(block_made, __s64, MADE_COUNT, 0); /* count of entries in `requests` and in `bios` */
 
 /* The entry of what is in flight at an address; NULL: there is none. */
 static __always_inline struct block_io *io_find(void *map, const __u64 *key)
@@ -71,55 +59,36 @@ static __always_inline struct block_io *io_find(void *map, const __u64 *key)
 	return io && io->used ? io : NULL;
 }
 
-/* Puts what begins into a map. `entry`: what bpf_map_lookup_elem() has found there. False: there is no room. */
-static __always_inline bool io_put(void *map, const __u64 *key, struct block_io *entry, struct block_io *io, __u32 made)
+/*
+ * Where what begins at an address is put together, all zero: its entry, which is not in flight before `used` is set. `entry`:
+ * what bpf_map_lookup_elem() has found there. NULL: there is no room.
+ */
+static __always_inline struct block_io *io_place(void *map, const __u64 *key, struct block_io *entry, __u32 table)
 {
-	__s64 *count;
+	__u32 zero = 0;
+	void *blank;
 
-	io->used = 1;
-	if (entry) {
-		__builtin_memcpy(entry, io, sizeof(*io));
-		return true;
+	if (!entry) {
+		blank = bpf_map_lookup_elem(&blank_io, &zero);
+		if (!blank || bpf_map_update_elem(map, key, blank, BPF_ANY))
+			return NULL;
+		kept_count(table, 1);
+		entry = bpf_map_lookup_elem(map, key);
 	}
-	if (bpf_map_update_elem(map, key, io, BPF_ANY))
-		return false;
-	count = bpf_map_lookup_elem(&block_made, &made);
-	if (count)
-		__sync_fetch_and_add(count, 1);
-	return true;
+	if (entry)
+		__builtin_memset(entry, 0, sizeof(*entry));
+	return entry;
 }
 
-/* Takes what has ended out of a map. */
-static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, __u32 made)
+/* Ends what is in flight in an entry. */
+static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, __u32 table)
 {
-	__s64 *count = bpf_map_lookup_elem(&block_made, &made);
-
-	if (!count || *count <= KEPT_MAX) {
+	if (kept_stays(table)) {
 		io->sessions = 0;
 		io->used = 0;
 	} else if (!bpf_map_delete_elem(map, key)) {
-		__sync_fetch_and_add(count, -1);
+		kept_count(table, -1);
 	}
-}
-
-/* Where an I/O is put together: each hook has a place of its own, which one program of a CPU uses at a time. */
-enum {
-	FRESH_BIO,
-	FRESH_STARTED,
-	FRESH_INSERTED,
-	FRESH_ISSUED,
-	FRESH_COUNT,
-};
-
-ARRAY_PER_CPU(fresh_ios, struct block_io, FRESH_COUNT);
-
-static __always_inline struct block_io *fresh_io(__u32 which)
-{
-	struct block_io *io = bpf_map_lookup_elem(&fresh_ios, &which);
-
-	if (io)
-		__builtin_memset(io, 0, sizeof(*io));
-	return io;
 }
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)

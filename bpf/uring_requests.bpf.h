@@ -7,6 +7,7 @@
 #pragma once
 
 #include "conn_row.bpf.h"
+#include "kept.bpf.h"
 #include "uring.bpf.h"
 #include "uring_request.bpf.h"
 
@@ -58,21 +59,6 @@ static __always_inline bool is_silent(const struct uring_request *request)
 
 /* ---- the table ---- */
 
-/*
- * Addresses of requests come again and again, as a ring keeps its own. So entries of those that have ended stay in the
- * table, up to a number: to make an entry and to delete it costs as much as four looks at it.
- */
-#define KEPT_MAX 2048
-
-ARRAY_OF(uring_made, __s64, 1, 0); /* count of entries in the table */
-
-static __always_inline __s64 *requests_made(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&uring_made, &zero);
-}
-
 static __always_inline struct uring_request *request_at(__u64 key)
 {
 	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
@@ -104,22 +90,18 @@ static __always_inline struct uring_request *request_ending(__u64 key)
 /* Deletes the entries that have the key of a request. A global function. */
 __noinline int request_delete(__u64 key, __u32 named, __u32 silent)
 {
-	__s64 *made = requests_made();
-
 	if (named)
 		bpf_map_delete_elem(&uring_unix_names, &key);
 	if (silent)
 		bpf_map_delete_elem(&uring_silent, &key);
-	if (!bpf_map_delete_elem(&uring_requests, &key) && made)
-		__sync_fetch_and_add(made, -1);
+	if (!bpf_map_delete_elem(&uring_requests, &key))
+		kept_count(KEPT_URING, -1);
 	return 0;
 }
 
 static __always_inline void request_forget(__u64 key, struct uring_request *request)
 {
-	__s64 *made = requests_made();
-
-	if (request->named || is_silent(request) || !made || *made > KEPT_MAX) {
+	if (request->named || is_silent(request) || !kept_stays(KEPT_URING)) {
 		request_delete(number_of(key), request->named, is_silent(request));
 		return;
 	}
@@ -163,7 +145,6 @@ static __always_inline void request_unended(struct iotr_control *page, __u64 key
 static __always_inline bool request_put(__u64 key, struct uring_request *request)
 {
 	struct uring_request *entry = bpf_map_lookup_elem(&uring_requests, &key);
-	__s64 *made;
 
 	request->used = 1;
 	if (entry && entry->used)
@@ -174,9 +155,7 @@ static __always_inline bool request_put(__u64 key, struct uring_request *request
 	}
 	if (bpf_map_update_elem(&uring_requests, &key, request, BPF_NOEXIST))
 		return false;
-	made = requests_made();
-	if (made)
-		__sync_fetch_and_add(made, 1);
+	kept_count(KEPT_URING, 1);
 	return true;
 }
 

@@ -77,4 +77,25 @@ int iouring_ends(void *arguments)
 	return 0;
 }
 
+/* ---- what a direct read by io_uring meets while everything is recorded ---- */
+
+#define ON_THE_WAY(name, hook)                                                                  \
+	SEC("tp_btf/" #hook)                                                                    \
+	int all_##name(void *arguments)                                                         \
+	{                                                                                       \
+		return 0;                                                                       \
+	}
+
+ON_THE_WAY(sys_enter, sys_enter)
+ON_THE_WAY(sys_exit, sys_exit)
+ON_THE_WAY(submit, io_uring_submit_req)
+ON_THE_WAY(bio, block_bio_queue)
+ON_THE_WAY(bio_for_cache, block_bio_queue)
+ON_THE_WAY(start, block_io_start)
+ON_THE_WAY(insert, block_rq_insert)
+ON_THE_WAY(issue, block_rq_issue)
+ON_THE_WAY(end, block_rq_complete)
+ON_THE_WAY(end_for_cache, block_rq_complete)
+ON_THE_WAY(complete, io_uring_complete)
+
 char LICENSE[] SEC("license") = "GPL";

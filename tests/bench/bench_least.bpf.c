@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The least that a row of a pread can cost: programs that do what hardly a tracer of such rows gets round, and nothing else. They
- * read the clock twice, keep the beginning by thread, and put a record of the size of a row into a ring, with who made the
- * call, its arguments, and which file it was about. No sessions, no filters, one call, no name, no check of anything.
+ * The least that rows can cost: programs that do what hardly a tracer of such rows gets round, and nothing else. They read
+ * the clock twice, keep the beginning by thread or by address, and put a record of the size of a row into a ring, with who made
+ * the call, its arguments, and which file it was about. No sessions, no filters, no name, no check of anything.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -50,7 +50,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24); /* nobody reads it: for all rows of a sample */
+	__uint(max_entries, 1 << 24); /* nobody reads it: for all rows of a sample of preads */
 } rows SEC(".maps");
 
 extern void *bpf_rdonly_cast(const void *object, __u32 type_id) __ksym __weak;
@@ -226,6 +226,89 @@ int classic_exit(struct raw_exit *ctx)
 	return ctx->number == NR_pread64 ?
 		       ends(thread_of(FOLLOW(current_task(), stack)), true, NULL, ctx->result) :
 		       0;
+}
+
+/* ---- three rows of a direct read by io_uring: two of the request, one of the disk's, with who made it and nothing else ---- */
+
+#define ADDRESS_SHIFT 6
+
+struct held {
+	__u64 start_ns;
+	struct iotr_record head;
+};
+
+#define HELD_BY_ADDRESS(name_)                             \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_ARRAY);          \
+		__uint(max_entries, THREADS);              \
+		__type(key, __u32);                        \
+		__type(value, struct held);                \
+	} name_ SEC(".maps")
+
+HELD_BY_ADDRESS(uring_held);
+HELD_BY_ADDRESS(block_held);
+
+static __always_inline struct held *held_of(void *table, const void *object)
+{
+	__u64 address = (__u64)object;
+	__u32 index;
+
+	asm volatile("%0 = be64 %0; %0 = be64 %0" : "+r"(address)); /* a number from here on */
+	index = address >> ADDRESS_SHIFT & (THREADS - 1);
+	return bpf_map_lookup_elem(table, &index);
+}
+
+static __always_inline int held_begins(struct held *held)
+{
+	if (!held)
+		return 0;
+	task_fill(&held->head, bpf_get_current_task_btf());
+	held->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int held_ends(const struct held *held)
+{
+	struct iotr_vfs_record *row;
+
+	if (!held || !held->start_ns)
+		return 0;
+	row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
+	if (!row)
+		return 0;
+	__builtin_memset(row, 0, sizeof(*row));
+	row->head = held->head;
+	row->head.start_ns = held->start_ns;
+	row->head.latency_ns = bpf_ktime_get_ns() - held->start_ns;
+	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(all_submit, struct io_kiocb *request)
+{
+	return held_begins(held_of(&uring_held, request));
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(all_complete, void *ring, struct io_kiocb *request)
+{
+	struct held *held = held_of(&uring_held, request);
+
+	held_ends(held);
+	return held_ends(held);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(all_issue, struct request *request)
+{
+	return held_begins(held_of(&block_held, request));
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(all_end, struct request *request)
+{
+	return held_ends(held_of(&block_held, request));
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -68,8 +68,9 @@ class Daemon:
         return {check['check']: check['detail'] for check in self.json('doctor')['checks']}
 
     @contextlib.contextmanager
-    def session(self, *options, compress='none'):
-        session = Session(self, 'bench%d' % self.count)
+    def session(self, *options, compress='none', folder=None):
+        """Its rows lie in a folder of the daemon's, or in that one."""
+        session = Session(self, 'bench%d' % self.count, folder or os.path.join(self.folder, 'out'))
         self.count += 1
         self.ctl('start', session.name, *options, '--compress', compress, '--no-snapshots', '--output',
                  session.output)
@@ -145,9 +146,9 @@ class Daemon:
 
 
 class Session:
-    def __init__(self, daemon, name):
+    def __init__(self, daemon, name, folder):
         self.daemon, self.name = daemon, name
-        self.output = os.path.join(daemon.folder, 'out', name)
+        self.output = os.path.join(folder, name)
         self.final = None
 
     def account(self, status, stream):

@@ -8,6 +8,7 @@ import copy
 import functools
 import os
 import subprocess
+import time
 
 from lib import part_block, part_function, tracers
 from lib.daemon import Daemon
@@ -17,6 +18,7 @@ from lib.table import Table, bar, note
 
 TRACEFS = '/sys/kernel/tracing'
 NULL_DISK = '/dev/nullb0'
+PERF_STARTS = 0.5  # seconds
 PEERS = ('ftrace', 'perf record', 'blktrace')
 
 # What a row is of, its stream, kind of call of bench_pread, events that show the like: of alternatives, those that are there
@@ -64,6 +66,20 @@ def ftrace(events):
         yield []
     finally:
         os.rmdir(instance)
+
+
+@contextlib.contextmanager
+def perf_of_all(world, events):
+    """perf record that runs by itself meanwhile."""
+    tracers.require('perf')
+    process = subprocess.Popen(['perf', 'record', '-q', '-a', '-e', ','.join(events), '-o',
+                                os.path.join(world.folder, 'perf.data')], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(PERF_STARTS)
+        yield []
+    finally:
+        tracers.end(process)
 
 
 def perf_record(world, events):

@@ -146,16 +146,16 @@ def fio_writes(world, ground, synced, words):
     return one['write']['total_ios'] * 1000 / one['job_runtime'] if synced else one['write']['iops']
 
 
-def paired(world, daemon, work, streams='--block'):
+def paired(world, work, tracer):
     """
-    Figures without and with a session: pairs of sums of two short runs each, as A B B A and B A A B in turn, so that what
+    Figures without and with what `tracer` makes a context of: pairs of sums of two short runs each, as A B B A and B A A B in turn, so that what
     the machine does beside it, and what drifts, weighs on both alike.
     """
     found = []
     for number in range(QUADS * world.rounds):
         sums = {False: 0, True: 0}
         for traced in (False, True, True, False) if number % 2 else (True, False, False, True):
-            with contextlib.nullcontext() if not traced else daemon.session(streams):
+            with tracer() if traced else contextlib.nullcontext():
                 sums[traced] += work()
         found.append((sums[False] / 2, sums[True] / 2))
     return found
@@ -196,17 +196,17 @@ def cost(world, daemon, ground):
     tracers.require('fio')
     table = Table('Dirtier: a session with --block alone, %d pairs of two runs' % (QUADS * world.rounds), 'a second', 'untraced',
                   'traced', 'kept, median', 'half of the pairs')
-    shares = {}
+    shares, traced = {}, functools.partial(daemon.session, '--block')
     fio_writes(world, ground, True, [])  # lays the file out
     for name, synced in (('fio, 4 KiB buffered random writes', False), ('the same with fsync() at its end', True)):
-        pairs = paired(world, daemon, functools.partial(fio_writes, world, ground, synced, []))
+        pairs = paired(world, functools.partial(fio_writes, world, ground, synced, []), traced)
         shares[name] = kept(table, name, pairs)
     page(daemon, functools.partial(fio_writes, world, ground, True, []))
     os.unlink(os.path.join(ground.folder, 'fio'))
     with workloads.pgbench(ground.folder) as work:
         work(RUN_SECONDS)
         name = 'pgbench, transactions'
-        shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, RUN_SECONDS)))
+        shares[name] = kept(table, name, paired(world, functools.partial(work, RUN_SECONDS), traced))
         table.show()
         transaction(daemon, work)
     for name, share in shares.items():

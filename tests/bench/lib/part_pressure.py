@@ -73,7 +73,7 @@ def catch_up(watch, seconds):
 @contextlib.contextmanager
 def default_session(daemon, *options):
     """A session as somebody starts it who gives no options but its streams."""
-    session = Session(daemon, 'pressure')
+    session = Session(daemon, 'pressure', os.path.join(daemon.folder, 'out'))
     daemon.ctl('start', session.name, *options, '--output', session.output)
     try:
         yield session

@@ -114,12 +114,11 @@ static __always_inline void aio_request_emit(struct iotr_control *page, const st
 	sessions = filter_end(page, sessions, now - request->start_ns, request->size, result < 0);
 	if (!sessions)
 		return;
-	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
+	row = row_begin(IOTR_VFS, request->operation, sizeof(*row), sessions);
 	if (!row)
 		return;
-	__builtin_memset(row, 0, sizeof(*row));
-	head_fill(&row->head, sizeof(*row), IOTR_VFS, request->operation, sessions,
-		  request->start_ns, now);
+	row_clear(row, sizeof(*row));
+	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->head.unread = request->unread && result >= 0;
 	row->file = request->file;

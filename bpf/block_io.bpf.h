@@ -191,10 +191,10 @@ static __always_inline void emit(struct iotr_control *page, const struct block_i
 	sessions = filter_end(page, sessions, now - io->issue_ns, io->size, error);
 	if (!sessions)
 		return;
-	row = row_begin(IOTR_BLOCK, sizeof(*row), sessions);
+	row = row_begin(IOTR_BLOCK, io->operation, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_BLOCK, io->operation, sessions, start, now);
+	head_fill(&row->head, sessions, start, now);
 	row->head.latency_ns = now - io->issue_ns;
 	actor_head(&row->head, &io->actor);
 	row->sector = io->sector;

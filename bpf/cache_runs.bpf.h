@@ -81,7 +81,7 @@ static __always_inline void row_fill(struct iotr_cache_record *row, const struct
 
 static __always_inline struct cache_call *call_find(__u64 thread)
 {
-	return thread_entry(&cache_calls, CACHE_CALLS, thread);
+	return thread_entry(THREAD_MAP(cache_calls, CACHE_CALLS), thread);
 }
 
 static __always_inline bool run_begun(struct iotr_control *page, const struct run *run)
@@ -120,7 +120,7 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 		return call;
 	}
 	for (__u32 way = 0; way < 2; way++) {
-		call = thread_entry_at(&cache_calls, CACHE_CALLS, thread, way);
+		call = thread_entry_at(THREAD_MAP(cache_calls, CACHE_CALLS), thread, way);
 		if (!call)
 			return NULL;
 		call_tidy(page, call);
@@ -196,10 +196,10 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	sessions = filter_end(page, sessions, 0, count << PAGE_SHIFT, false);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
+	row = row_begin(IOTR_CACHE, operation, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, run->start_ns, run->start_ns);
+	head_fill(&row->head, sessions, run->start_ns, run->start_ns);
 	head_fill_task(&row->head, task);
 	__builtin_memcpy(row->head.command, run->command.text, sizeof(row->head.command));
 	row_fill(row, &run->cached, index, count, run->flow);

@@ -38,10 +38,10 @@ static __always_inline void emit_for(struct iotr_control *page, const struct wri
 	sessions = filter_end(page, sessions, 0, back->count << PAGE_SHIFT, false);
 	if (!sessions)
 		return;
-	row = row_begin(IOTR_CACHE, sizeof(*row), sessions);
+	row = row_begin(IOTR_CACHE, operation, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_CACHE, operation, sessions, now, now);
+	head_fill(&row->head, sessions, now, now);
 	actor_head(&row->head, &back->actor);
 	row_fill(row, &back->cached, back->index, back->count, back->flow);
 	row_commit(row);

@@ -129,7 +129,7 @@ static __always_inline __u64 thread_at(const void *arguments)
 }
 
 /*
- * Arrays with an entry for each thread, two-way associative, of `count` entries, a power of two. The low bits of a thread's
+ * Tables with an entry for each thread, two-way associative, of `count` entries, a power of two. The low bits of a thread's
  * number are its index, as stacks lie side by side. An entry begins with the thread's number or, where thread_entry_take()
  * is used, which must know what is in use, with this struct.
  */
@@ -139,23 +139,43 @@ struct thread_head {
 	__u64 sessions; /* 0: free */
 };
 
-static __always_inline void *thread_entry_at(void *map, __u32 count, __u64 thread, __u32 way)
-{
-	__u32 index = ((__u32)thread ^ way) & (count - 1);
+/* An array map or, where `map` is NULL, an array in memory, to which the way is shorter. */
+struct thread_table {
+	void *map;
+	void *entries;
+	__u32 size; /* bytes of an entry of `entries` */
+	__u32 count;
+};
 
-	return bpf_map_lookup_elem(map, &index);
+#define THREAD_MAP(map_, count_) ((struct thread_table){ .map = &(map_), .count = count_ })
+#define THREAD_ARRAY(array)                                                                     \
+	((struct thread_table){ .entries = array, .size = sizeof((array)[0]), .count = sizeof(array) / sizeof((array)[0]) })
+
+static __always_inline void *thread_entry_at(struct thread_table table, __u64 thread, __u32 way)
+{
+	__u32 index = ((__u32)thread ^ way) & (table.count - 1);
+	void *entry;
+
+	if (table.map)
+		return bpf_map_lookup_elem(table.map, &index);
+	entry = table.entries + index * table.size;
+	__builtin_assume(entry != NULL);
+	return entry;
 }
 
 /* The thread's entry, or NULL. If its first one was never taken, it has none, as that one is taken before the second. */
-static __always_inline void *thread_entry(void *map, __u32 count, __u64 thread)
+static __always_inline void *thread_entry(struct thread_table table, __u64 thread)
 {
-	__u64 *entry = thread_entry_at(map, count, thread, 0);
+	__u64 *entry = thread_entry_at(table, thread, 0), other = thread;
 
-	if (!entry || !*entry)
+	if (!entry)
 		return NULL;
 	if (*entry == thread)
 		return entry;
-	entry = thread_entry_at(map, count, thread, 1);
+	if (!*entry)
+		return NULL;
+	asm volatile("" : "+r"(other)); /* so that nothing of this is computed before */
+	entry = thread_entry_at(table, other, 1);
 	return entry && *entry == thread ? entry : NULL;
 }
 
@@ -164,9 +184,9 @@ static __always_inline void *thread_entry(void *map, __u32 count, __u64 thread)
  * earlier, so that two threads do not keep taking theirs from each other. If both are in use the entry is another
  * thread's, and the caller counts that thread's event as lost: see row_unended().
  */
-static __always_inline void *thread_entry_take(struct iotr_control *page, void *map, __u32 count, __u64 thread)
+static __always_inline void *thread_entry_take(struct iotr_control *page, struct thread_table table, __u64 thread)
 {
-	struct thread_head *first = thread_entry_at(map, count, thread, 0), *second = thread_entry_at(map, count, thread, 1);
+	struct thread_head *first = thread_entry_at(table, thread, 0), *second = thread_entry_at(table, thread, 1);
 	bool used, other;
 
 	if (!first || !second)
@@ -211,18 +231,14 @@ static __always_inline void arguments(__u64 *args, struct call_context context, 
 	}
 }
 
-/* The same for a plain call of the native ABI: neither the second one, an address, nor those that it has not. */
-static __always_inline void arguments_plain(__u64 *args, struct call_context context)
+/* One of them, of a call of the native ABI, by its position, counted from 1: a constant, and neither 2 nor more than 4. */
+static __always_inline __u64 argument_native(struct call_context context, __u32 position)
 {
-	if (context.classic) {
-		args[0] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[0]));
-		args[2] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[2]));
-		args[3] = CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[3]));
-	} else {
-		args[0] = context.regs->di;
-		args[2] = context.regs->dx;
-		args[3] = context.regs->r10;
-	}
+	if (context.classic)
+		return position == 1 ? CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[0])) :
+		       position == 3 ? CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[2])) :
+				       CONTEXT_WORD(context.enter, offsetof(struct raw_enter, args[3]));
+	return position == 1 ? context.regs->di : position == 3 ? context.regs->dx : context.regs->r10;
 }
 
 #define ERESTART_FIRST 512 /* the kernel's internal codes -ERESTART*: interrupted, and may be restarted */
@@ -232,5 +248,8 @@ static __always_inline void arguments_plain(__u64 *args, struct call_context con
 /* The result that user space sees of a call that is not restarted. */
 static __always_inline long result_seen(long result)
 {
+	if (result >= 0)
+		return result;
+	asm volatile("" : "+r"(result)); /* so that this is not joined to one test, which costs more where it is none */
 	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
 }

@@ -124,11 +124,10 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	sessions = filter_end(page, sessions, from->end_ns - from->start_ns, IOTR_UNKNOWN, from->outcome);
 	if (!sessions)
 		return;
-	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
+	row = row_begin(IOTR_CONN, IOTR_CONN_CONNECT, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CONNECT, sessions, from->start_ns,
-		  from->end_ns);
+	head_fill(&row->head, sessions, from->start_ns, from->end_ns);
 	actor_head(&row->head, &from->actor);
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	socket_fill(&row->socket, sock);

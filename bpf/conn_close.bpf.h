@@ -26,10 +26,10 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 
 	if (!sock)
 		return 0;
-	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
+	row = row_begin(IOTR_CONN, IOTR_CONN_CLOSE, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	head_fill(&row->head, sizeof(*row), IOTR_CONN, IOTR_CONN_CLOSE, sessions, now, now);
+	head_fill(&row->head, sessions, now, now);
 	head_fill_current(&row->head, task);
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	socket_fill(&row->socket, sock);

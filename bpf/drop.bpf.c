@@ -52,11 +52,11 @@ static __always_inline int retransmit(void *common, void *sk, __u32 size)
 	sessions = sessions_of(page, uid, size);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_DROP, sizeof(*row), sessions);
+	row = row_begin(IOTR_DROP, IOTR_DROP_TCP_RETRANSMIT, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	__builtin_memset(row, 0, sizeof(*row));
-	head_fill(&row->head, sizeof(*row), IOTR_DROP, IOTR_DROP_TCP_RETRANSMIT, sessions, now, now);
+	row_clear(row, sizeof(*row));
+	head_fill(&row->head, sessions, now, now);
 	row->head.cgroup_id = IOTR_UNKNOWN;
 	row->head.uid = uid;
 	row->packet_size = size;

@@ -11,22 +11,29 @@ static __always_inline bool hinted(struct iotr_control *page, __u32 kind, __u64 
 	return page->hints[kind][value & (IOTR_HINTS - 1)];
 }
 
-/* Sessions of the mask that either do not filter by this kind or accept the key. */
-#define FILTER_KEY(page, sessions, kind, map, key, value)                                       \
+/* Sessions of the mask that either do not filter by this kind or accept the key, which is looked up where the hint says so. */
+#define FILTER_KEY(page, sessions, kind, look_up, value)                                        \
 	({                                                                                      \
 		__u64 users_ = (page)->filtered[kind] & (sessions);                             \
 		if (users_ && hinted(page, kind, value)) {                                      \
-			__u64 *accepted_ = bpf_map_lookup_elem(map, key);                       \
+			__u64 *accepted_ = look_up;                                             \
 			users_ &= accepted_ ? ~*accepted_ : ~0ULL;                              \
 		}                                                                               \
 		(sessions) & ~users_;                                                           \
 	})
 
+/* A lookup by a number, which is put into memory there alone. */
+#define LOOK_UP(map, number)                                                                    \
+	({                                                                                      \
+		__u32 key_ = number;                                                            \
+		bpf_map_lookup_elem(map, &key_);                                                \
+	})
+
 #define FILTER_COMMAND(page, sessions, command)                                                 \
-	FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, &accept_command, command,               \
+	FILTER_KEY(page, sessions, IOTR_FILTER_COMMAND, bpf_map_lookup_elem(&accept_command, command), \
 		   iotr_command_hint((const __u64 *)(command)->text))
-#define FILTER_PID(page, sessions, pid) FILTER_KEY(page, sessions, IOTR_FILTER_PID, &accept_pid, &(pid), pid)
-#define FILTER_UID(page, sessions, uid) FILTER_KEY(page, sessions, IOTR_FILTER_UID, &accept_uid, &(uid), uid)
+#define FILTER_PID(page, sessions, pid) FILTER_KEY(page, sessions, IOTR_FILTER_PID, LOOK_UP(&accept_pid, pid), pid)
+#define FILTER_UID(page, sessions, uid) FILTER_KEY(page, sessions, IOTR_FILTER_UID, LOOK_UP(&accept_uid, uid), uid)
 
 /* Sessions that do not filter by this kind, and those of the rest that are in `accepted`. */
 static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 sessions, __u32 kind,
@@ -38,19 +45,38 @@ static __always_inline __u64 filter_accepted(struct iotr_control *page, __u64 se
 /* Sessions without a filter by device or path, which alone can accept rows that have neither. */
 static __always_inline __u64 filter_fileless(struct iotr_control *page, __u64 sessions)
 {
-	return sessions & ~(page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH]);
+	return sessions & ~page->filtered_file;
+}
+
+/* The current task, and its process: one branch for both, as where there are two a register is lost between them. */
+static __always_inline struct task_struct *current_process(__u32 *tgid)
+{
+	struct task_struct *task;
+
+	if (TASK_IS_TYPED) {
+		task = bpf_get_current_task_btf();
+		*tgid = task->tgid;
+		return task;
+	}
+	*tgid = bpf_get_current_pid_tgid() >> 32;
+	return (struct task_struct *)bpf_get_current_task();
 }
 
 static __always_inline __u64 filter_task(struct iotr_control *page, struct task_struct *task,
 					 __u64 sessions, __u32 tgid)
 {
 	struct iotr_command command;
+	__u64 by_pid;
 	__u32 uid;
 
 	sessions &= page->open;
 	if (!(sessions & page->filtered_task))
 		return sessions;
-	sessions = FILTER_PID(page, sessions, tgid);
+	by_pid = sessions & page->filtered[IOTR_FILTER_PID];
+	if (by_pid == sessions && !hinted(page, IOTR_FILTER_PID, tgid))
+		return 0; /* most processes, where all sessions name theirs */
+	if (by_pid)
+		sessions = FILTER_PID(page, sessions, tgid);
 	if (!sessions)
 		return 0;
 	if (sessions & page->filtered[IOTR_FILTER_UID]) {
@@ -70,7 +96,7 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 /* Whether the process is one of iotracer's own, which make no rows: see daemon/probes/own.h. */
 static __always_inline bool is_own(struct iotr_control *page, __u32 tgid)
 {
-	return page->own_hints[tgid & (IOTR_HINTS - 1)] && bpf_map_lookup_elem(&own_processes, &tgid);
+	return __builtin_expect(page->own_hints[tgid & (IOTR_HINTS - 1)], 0) && LOOK_UP(&own_processes, tgid);
 }
 
 /* Sessions of the mask that accept what the current thread does. */
@@ -88,7 +114,7 @@ static __always_inline __u64 filter_current(struct iotr_control *page, __u64 ses
 
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
 {
-	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, &accept_device, &device, device);
+	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, LOOK_UP(&accept_device, device), device);
 }
 
 /* Sessions of `users` whose threshold in `least` is above the value; both are below 2^63. */

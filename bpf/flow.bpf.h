@@ -7,8 +7,6 @@
 #include "slot.bpf.h"
 #include "uring_request.bpf.h"
 
-ARRAY_OF(slots, struct slot, IOTR_SLOTS, 0);
-
 /*
  * Whether the thread is in the call that its slot has. The slot may be left over: from a call whose end was not seen, and
  * the thread is in another one or in none, or from an earlier thread with the same stack. That the registers are those of
@@ -35,7 +33,7 @@ static __always_inline bool slot_makes_row(struct iotr_control *page, const stru
 /* The flow of the system call that the current thread, whose number is passed, is in; 0: none. A global function. */
 __noinline __u64 flow_of_call(__u64 thread)
 {
-	struct slot *slot = thread_entry(&slots, IOTR_SLOTS, thread);
+	struct slot *slot = thread_entry(THREAD_ARRAY(slots), thread);
 	struct task_struct *task = current_task();
 	struct iotr_control *page = control_page();
 

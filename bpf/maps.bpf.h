@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "kernel_changes.h"
-#include "control.h"
+#include "slot.h"
 
 #define ARRAY_OF(name_, type_, count_, flags_)             \
 	struct {                                           \
@@ -44,16 +44,26 @@ struct iotr_command {
 };
 
 /*
- * The control page: a variable is found without a lookup. It is all that an object has in its section .bss, the map of which is
- * the same one in every object: see daemon/probes/map_name.h.
+ * Variables, which are found without a lookup: all that an object has in its section .bss, the map of which is the same one in
+ * every object. They have the order of struct iotr_shared, which compilers keep where a variable has an initial value; the
+ * daemon refuses an object with another (daemon/probes/shared_map.h).
  */
-struct iotr_control control;
+struct iotr_control control = {};
+struct iotr_draw draws[IOTR_DRAWS] = {};
+struct slot slots[IOTR_SLOTS] = {};
+struct slot plugged[IOTR_PLUGGED] = {};
 
 ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
 
 ARRAY_PER_CPU(counters, struct iotr_counters, IOTR_STREAM_COUNT);
 
-/* Row rings, one for each group of CPUs; the daemon creates them and puts them in. */
+/* The row ring, which the daemon creates; where there are several, the first of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} row_ring SEC(".maps");
+
+/* Row rings, one for each group of CPUs; the daemon puts them in. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 64);
@@ -135,6 +145,6 @@ HASH_OF(path_steps, HASH, struct iotr_path_step, __u32, IOTR_PATH_NODES);
 
 /* Set by the daemon before load. */
 const volatile bool typed_reads = false; /* the kernel has bpf_rdonly_cast */
-const volatile __u32 ring_shift = 31;	 /* log2 of the CPUs that share a row ring */
+const volatile __u32 ring_shift = 0;	 /* log2 of the CPUs that share a row ring; 0: all share `row_ring` */
 const volatile bool preempted = true;	 /* the kernel preempts programs: another thread's may run in between */
 const volatile __u64 text_key[2] = {};	 /* of the fingerprints of texts: random */

@@ -50,7 +50,7 @@ static __always_inline __u64 wanted(struct iotr_control *page)
 
 static __always_inline struct fault *fault_find(const void *arguments)
 {
-	return thread_entry(&page_faults, FAULTS, thread_at(arguments));
+	return thread_entry(THREAD_MAP(page_faults, FAULTS), thread_at(arguments));
 }
 
 static __always_inline int fault_begins(const void *arguments, __u64 address, __u64 error)
@@ -67,7 +67,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 	if (!sessions)
 		return 0;
 	if (!fault)
-		fault = thread_entry_take(page, &page_faults, FAULTS, thread_at(arguments));
+		fault = thread_entry_take(page, THREAD_MAP(page_faults, FAULTS), thread_at(arguments));
 	if (!fault)
 		return 0;
 	if (fault->sessions) /* another thread's; for sessions that sample it may have ended unreported */
@@ -171,11 +171,10 @@ static __always_inline int fault_ends(struct fault *fault, const struct behind *
 	sessions = filter_end(page, sessions, now - fault->start_ns, IOTR_UNKNOWN, false);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_PAGEFAULT, sizeof(*row), sessions);
+	row = row_begin(IOTR_PAGEFAULT, IOTR_PAGEFAULT_FAULT, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	head_fill(&row->head, sizeof(*row), IOTR_PAGEFAULT, IOTR_PAGEFAULT_FAULT, sessions,
-		  fault->start_ns, now);
+	head_fill(&row->head, sessions, fault->start_ns, now);
 	head_fill_current(&row->head, task);
 	row->file = file;
 	row->address = fault->address;

@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#define SLOTS	    plugged
-#define SLOTS_COUNT IOTR_PLUGGED
+#define SLOTS plugged
 
 #include "plugged.bpf.h"
 #include "slots.bpf.h"
@@ -93,7 +92,7 @@ static __always_inline struct slot *plug_ends(struct call_context context)
 	if (!page || !slot || !slot->sessions)
 		return NULL;
 	slot->args[ARG_END] = bpf_ktime_get_ns();
-	if (slot_ends(page, slot, context.number)) {
+	if (slot_ends(page, slot, thread, context.number)) {
 		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
 		if (slot->sessions)
 			return slot;
@@ -124,10 +123,10 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 	sessions = filter_end(page, sessions, end - slot->start_ns, size, failed);
 	if (!sessions)
 		return NULL;
-	row = row_begin(slot->stream, bytes, sessions);
+	row = row_begin(slot->stream, slot->operation, bytes, sessions);
 	if (!row)
 		return NULL;
-	head_fill(row, bytes, slot->stream, slot->operation, sessions, slot->start_ns, end);
+	head_fill(row, sessions, slot->start_ns, end);
 	head_fill_current(row, task);
 	return row;
 }

@@ -7,8 +7,6 @@
 
 #include "slot.bpf.h"
 
-ARRAY_OF(plugged, struct slot, IOTR_PLUGGED, 0);
-
 /* The stream that has a slot for the call that ends; IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
 {
@@ -17,7 +15,7 @@ static __always_inline __u32 plug_ending(struct call_context context)
 
 	if (!page || !page->plugged)
 		return IOTR_VFS;
-	slot = thread_entry(&plugged, IOTR_PLUGGED, thread_of(context));
+	slot = thread_entry(THREAD_ARRAY(plugged), thread_of(context));
 	return slot && slot->sessions ? slot->stream : IOTR_VFS;
 }
 

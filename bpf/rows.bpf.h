@@ -5,19 +5,46 @@
 #include "count.bpf.h"
 #include "filters.bpf.h"
 
-/* Reserves a record in the ring, and puts its CPU in; NULL: the ring is full, which is counted as a loss of the sessions. */
-static __always_inline void *row_begin(__u32 stream, __u32 size, __u64 sessions)
+/* The first word of a record, which is written at once. */
+static __always_inline void head_begin(struct iotr_record *head, __u32 stream, __u32 operation, __u32 size, __u32 cpu)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), index = cpu >> ring_shift;
+	const __u64 shifts = 8; /* bits of a byte */
+
+	*(__u64 *)head = size | (__u64)stream << offsetof(struct iotr_record, stream) * shifts |
+			 (__u64)operation << offsetof(struct iotr_record, operation) * shifts |
+			 (__u64)cpu << offsetof(struct iotr_record, cpu) * shifts;
+}
+
+/* Room for a record in one of several rings, or NULL. */
+static __always_inline void *row_reserve(__u32 index, __u32 size)
+{
 	void *ring = bpf_map_lookup_elem(&rings, &index);
-	struct iotr_record *row = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+
+	return ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+}
+
+/*
+ * Reserves a record in the ring, and puts in what it is of, and its CPU; NULL: the ring is full, which is counted as a loss of
+ * the sessions.
+ */
+static __always_inline void *row_begin(__u32 stream, __u32 operation, __u32 size, __u64 sessions)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct iotr_record *row;
 
 	count_emitted(stream, sessions);
+	row = ring_shift ? row_reserve(cpu >> ring_shift, size) : bpf_ringbuf_reserve(&row_ring, size, 0);
 	if (row)
-		row->cpu = cpu;
+		head_begin(row, stream, operation, size, cpu);
 	else
 		count_sessions(stream, COUNT_RING, sessions);
 	return row;
+}
+
+/* Sets all bytes of a record of row_begin() to 0 but those that are filled in already. */
+static __always_inline void row_clear(void *row, __u32 size)
+{
+	__builtin_memset(row + sizeof(__u64), 0, size - sizeof(__u64));
 }
 
 static __always_inline void row_commit(void *row)
@@ -61,13 +88,8 @@ static __always_inline void row_unended(struct iotr_control *page, __u32 stream,
 	} while (0)
 
 /* Fills the head of a record of row_begin(), except what is the actor's. */
-static __always_inline void head_fill(struct iotr_record *head, __u32 size, __u32 stream,
-				      __u32 operation, __u64 sessions, __u64 start, __u64 end)
+static __always_inline void head_fill(struct iotr_record *head, __u64 sessions, __u64 start, __u64 end)
 {
-	head->size = size;
-	head->stream = stream;
-	head->operation = operation;
-	head->unread = 0;
 	head->sessions = sessions;
 	head->start_ns = start;
 	head->latency_ns = end - start;

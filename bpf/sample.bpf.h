@@ -10,25 +10,18 @@
 
 #include "filters.bpf.h"
 
-ARRAY_PER_CPU(draws, __u64, 1);
-
 /*
- * A random number below 2^63, by xorshift64*, which needs no call of the kernel's generator. If an interrupt
- * draws between read and write, two events share a number.
+ * A random number below 2^63, of a linear congruential generator, which costs the least. Its low bits repeat early, so what is
+ * drawn is decided by the high ones. If an interrupt draws between read and write, two events share a number.
  */
 static __always_inline __u64 sample_draw(void)
 {
-	__u32 zero = 0;
-	__u64 *last = bpf_map_lookup_elem(&draws, &zero), draw;
+	__u64 *last = &draws[bpf_get_smp_processor_id() & (IOTR_DRAWS - 1)].last, draw;
 
-	if (!last)
-		return 0;
 	draw = *last ?: (__u64)bpf_get_prandom_u32() << 32 | 1;
-	draw ^= draw >> 12;
-	draw ^= draw << 25;
-	draw ^= draw >> 27;
+	draw = draw * 6364136223846793005ULL + 1;
 	*last = draw;
-	return draw * 0x2545f4914f6cdd1dULL >> 1;
+	return draw >> 1;
 }
 
 /* Sessions of the mask that take an event with that draw. A global function. */

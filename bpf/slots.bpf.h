@@ -12,15 +12,13 @@
 #include "slot.bpf.h"
 
 #ifndef SLOTS
-#define SLOTS	    slots
-#define SLOTS_COUNT IOTR_SLOTS
-ARRAY_OF(SLOTS, struct slot, SLOTS_COUNT, 0);
+#define SLOTS slots
 #endif
 
 /* The thread's slot, or NULL; it may have no call in flight. */
 static __always_inline struct slot *slot_find(__u64 thread)
 {
-	return thread_entry(&SLOTS, SLOTS_COUNT, thread);
+	return thread_entry(THREAD_ARRAY(SLOTS), thread);
 }
 
 /* Counts the call in a slot as lost: another thread has taken the slot, or its end was not seen. */
@@ -33,7 +31,7 @@ static __always_inline void slot_unended(struct iotr_control *page, const struct
 __noinline int slot_claim(__u64 thread)
 {
 	struct iotr_control *page = control_page();
-	struct slot *slot = page ? thread_entry_take(page, &SLOTS, SLOTS_COUNT, thread) : NULL;
+	struct slot *slot = page ? thread_entry_take(page, THREAD_ARRAY(SLOTS), thread) : NULL;
 
 	if (!slot)
 		return 0;
@@ -101,9 +99,9 @@ static __always_inline void slot_begun(struct slot *slot, __u64 thread, __u32 st
 }
 
 /* Whether the slot is of the call that ends; otherwise the call in it is counted as lost. */
-static __always_inline bool slot_ends(struct iotr_control *page, const struct slot *slot, __u64 number)
+static __always_inline bool slot_ends(struct iotr_control *page, const struct slot *slot, __u64 thread, __u64 number)
 {
-	if (slot->number == number && slot->torn != slot->thread)
+	if (slot->number == number && slot->torn != thread)
 		return true;
 	slot_unended(page, slot);
 	return false;
@@ -114,6 +112,5 @@ static __always_inline void slot_done(struct slot *slot, __u64 thread)
 {
 	if (*(volatile __u64 *)&slot->thread != thread)
 		return;
-	slot->torn = 0;
 	slot->sessions = 0;
 }

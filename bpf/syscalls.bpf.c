@@ -15,19 +15,24 @@
 #define PARTS_OTHER (PART_FILE | PART_RESULT | PART_AIO) /* of calls that are not plain */
 #define SEVERAL (IOTR_CALL_SUBMITS | IOTR_CALL_REAPS) /* several operations in a call, each with a draw of its own */
 
-/* Which programs see calls begin; read anew each time, as to keep it costs more. */
-static __always_inline enum iotr_functions functions_state(const struct iotr_control *page)
+/* Whether a program on sys_enter has seen the call begin. */
+static __always_inline bool begun_at_enter(struct call_context context)
 {
-	return *(const volatile __u32 *)&page->functions;
+	__u64 thread = thread_of(context);
+	const struct slot *slot = slot_find(thread);
+
+	return slot && slot->sessions && slot->number == number_again(context) && slot->task == (__u64)current_task() &&
+	       slot->torn != thread;
 }
 
-/* Whether a program on sys_enter has seen the call begin. */
-static __always_inline bool begun_at_enter(struct iotr_control *page, __u64 thread, __u64 number,
-					   const struct task_struct *task)
+/* Whether it is for this program to see the call begin: see enum iotr_functions. */
+static __always_inline bool sees_begin(const struct iotr_control *page, struct call_context context, __u32 parts)
 {
-	const struct slot *slot = functions_state(page) == IOTR_FUNCTIONS_BEGUN ? slot_find(thread) : NULL;
+	enum iotr_functions functions = *(const volatile __u32 *)&page->functions;
 
-	return slot && slot->sessions && slot->number == number && slot->task == (__u64)task && slot->torn != thread;
+	if (parts & PART_STAND_IN)
+		return functions == IOTR_FUNCTIONS_NONE;
+	return functions == IOTR_FUNCTIONS_ALONE || (functions == IOTR_FUNCTIONS_BEGUN && !begun_at_enter(context));
 }
 
 /* The ABI of a call; the functions that programs are on are those of the native one. */
@@ -48,6 +53,14 @@ static __always_inline bool call_several(const struct iotr_call *call, __u32 par
 	return parts & PARTS_OTHER && (call[0].traits | call[IOTR_CALLS].traits) & SEVERAL;
 }
 
+/* Sessions that may record the call of which these were drawn, when its ABI is known. */
+static __always_inline __u64 call_drawn(const struct iotr_call *call, __u64 drawn, __u32 parts)
+{
+	if (parts & PARTS_OTHER && call->traits & SEVERAL)
+		return call->sessions;
+	return parts & PART_FUNCTION ? drawn : drawn & call->sessions;
+}
+
 /* Whether a call takes the way of plain calls, which is the only one in a program that is on such calls alone. */
 static __always_inline bool goes_plain(const struct iotr_call *call, __u32 abi, __u32 parts)
 {
@@ -62,7 +75,7 @@ static __always_inline __u64 slot_fill(struct iotr_control *page, const struct i
 {
 	slot->task = (__u64)task;
 	if (goes_plain(call, slot->abi, parts)) {
-		arguments_plain(slot->args, context);
+		arguments_plain(slot, call, context);
 		return parts & PART_RESULT ? vfs_begins_plain_apart(page, call, slot, task, sessions) :
 					     vfs_begins_plain(page, call, slot, task, sessions);
 	}
@@ -83,32 +96,27 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 
 	if (!page || number >= IOTR_CALLS)
 		return 0;
-	if (parts & (PART_FUNCTION | PART_STAND_IN) && !functions_state(page) != !!(parts & PART_STAND_IN))
+	if (parts & (PART_FUNCTION | PART_STAND_IN) && !sees_begin(page, context, parts))
 		return 0;
-	call = page->calls[IOTR_ABI_NATIVE] + call_index(number);
+	call = page->calls[IOTR_ABI_NATIVE] + (context.copied ? number : call_index(number));
 	drawn = call_sessions(call, parts);
 	if (!drawn)
 		return 0;
 	drawn = sample(page, IOTR_VFS, drawn);
 	if (!drawn && !call_several(call, parts))
 		return 0;
-	task = current_task();
-	tgid = task_tgid(task);
+	task = current_process(&tgid);
 	abi = call_abi(task, parts);
 	if (abi == IOTR_ABI_COMPAT && parts & PART_STAND_IN)
 		return 0; /* the programs that it stands in for do not see these calls */
 	if (abi == IOTR_ABI_COMPAT)
 		call += IOTR_CALLS;
-	sessions = call->sessions;
-	if (!(parts & PARTS_OTHER && call->traits & SEVERAL))
-		sessions &= drawn;
+	sessions = call_drawn(call, drawn, parts);
 	if (sessions)
 		sessions = filter_task(page, task, sessions, tgid);
 	if (!sessions || is_own(page, tgid))
 		return 0;
 	thread = thread_of(context);
-	if (parts & PART_FUNCTION && begun_at_enter(page, thread, number, task))
-		return 0;
 	slot = slot_take(page, thread, IOTR_VFS, sessions);
 	if (!slot)
 		return 0;
@@ -121,38 +129,52 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 }
 
 /* Makes the rows of a call that ends. */
-static __always_inline void slot_told(struct iotr_control *page, struct slot *slot, long result, __u64 end, __u32 parts)
+static __always_inline void slot_told(struct iotr_control *page, struct slot *slot, __u64 thread, __u64 sessions, long result,
+				      __u64 end, __u32 parts)
 {
 	const struct iotr_call *call = parts & PARTS_OTHER ? call_of(page, slot) : NULL;
 	const struct iotr_call plain = IOTR_PLAIN_CALL(~0, 0); /* which of them it is, is in the slot */
 
 	if (goes_plain(call, slot->abi, parts)) {
-		vfs_ends(page, &plain, slot, result, end, PART_FILE);
+		vfs_ends(page, &plain, slot, thread, sessions, result, end, PART_FILE);
 	} else if (parts & PART_AIO && call->traits & SEVERAL) {
-		if (slot->sessions)
+		slot->sessions = sessions;
+		if (sessions)
 			aio_ends(call, slot, result);
 	} else {
-		vfs_ends(page, call, slot, result, end, parts);
+		vfs_ends(page, call, slot, thread, sessions, result, end, parts);
 	}
+}
+
+static __always_inline int slot_ended(struct slot *slot, __u64 thread, struct call_context context, const void *program,
+				      __u32 parts)
+{
+	__u64 end = bpf_ktime_get_ns(), sessions;
+	struct iotr_control *page = control_page();
+
+	if (page && slot_ends(page, slot, thread, number_again(context))) {
+		sessions = filter_begun(page, slot->sessions, slot->start_ns);
+		slot_told(page, slot, thread, sessions, call_result(program, context.classic), end, parts);
+	}
+	slot_done(slot, thread);
+	return 0;
+}
+
+/* The same as a function: a program that calls it for some of its calls needs no registers of its own for the others. */
+static __noinline int slot_ended_apart(struct slot *slot, __u64 thread, const void *program)
+{
+	return slot_ended(slot, thread, OF_COPY(NULL), program, PART_PLAIN);
 }
 
 /* `program`: the context of the program itself, which has the result. */
 static __always_inline int call_ends(struct call_context context, const void *program, __u32 parts)
 {
-	__u64 thread = thread_of(context), end;
+	__u64 thread = context.classic ? thread_here() : thread_at(program);
 	struct slot *slot = slot_find(thread);
-	struct iotr_control *page;
 
 	if (!slot || !slot->sessions)
 		return 0;
-	end = bpf_ktime_get_ns();
-	page = control_page();
-	if (page && slot_ends(page, slot, number_again(context))) {
-		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		slot_told(page, slot, call_result(program, context.classic), end, parts);
-	}
-	slot_done(slot, thread);
-	return 0;
+	return context.copied ? slot_ended_apart(slot, thread, program) : slot_ended(slot, thread, context, program, parts);
 }
 
 /* ---- the other streams: each has programs of its own, which are tail called from here ---- */

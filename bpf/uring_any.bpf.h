@@ -229,11 +229,11 @@ static __noinline int iouring_ends(const struct uring_request *request, __s32 re
 	sessions = filter_end(page, sessions, now - request->start_ns, request->iouring.length, result < 0);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_IOURING, sizeof(*row), sessions);
+	row = row_begin(IOTR_IOURING, request->opcode, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	__builtin_memset(row, 0, sizeof(*row));
-	head_fill(&row->head, sizeof(*row), IOTR_IOURING, request->opcode, sessions, request->start_ns, now);
+	row_clear(row, sizeof(*row));
+	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->head.unread = request->iouring.unread && result >= 0;
 	iouring_fill(row, request, result);

@@ -181,10 +181,10 @@ __noinline int conn_ends(__u64 key, __u64 kernel, __s32 result, __u64 now)
 		row_unmatched(IOTR_CONN, sessions);
 		return 0;
 	}
-	row = row_begin(IOTR_CONN, sizeof(*row), sessions);
+	row = row_begin(IOTR_CONN, request->conn.operation, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	head_fill(&row->head, sizeof(*row), IOTR_CONN, request->conn.operation, sessions, request->start_ns, now);
+	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
 	row->result = result;

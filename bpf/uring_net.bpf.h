@@ -135,10 +135,10 @@ __noinline int net_ends(__u64 key, __u64 kernel, __s32 result, __u64 now)
 	sessions = filter_end(page, sessions, now - request->start_ns, net->size, result < 0);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_NET, sizeof(*row), sessions);
+	row = row_begin(IOTR_NET, net->operation, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	head_fill(&row->head, sizeof(*row), IOTR_NET, net->operation, sessions, request->start_ns, now);
+	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->socket = request->noted.socket;
 	row->head.unread = net->size == IOTR_UNKNOWN && !net->repeats && result >= 0;

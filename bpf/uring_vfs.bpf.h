@@ -123,11 +123,11 @@ static __noinline int vfs_ends(const struct uring_request *request, __u64 kernel
 	sessions = filter_end(page, sessions, now - request->start_ns, request->vfs.size, result < 0);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
+	row = row_begin(IOTR_VFS, request->vfs.operation, sizeof(*row), sessions);
 	if (!row)
 		return 0;
-	__builtin_memset(row, 0, sizeof(*row));
-	head_fill(&row->head, sizeof(*row), IOTR_VFS, request->vfs.operation, sessions, request->start_ns, now);
+	row_clear(row, sizeof(*row));
+	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->head.unread = request->vfs.unread && result >= 0;
 	vfs_fill(row, request, result);

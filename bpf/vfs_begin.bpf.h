@@ -37,6 +37,15 @@ static __always_inline __u64 argument(const struct slot *slot, __u32 position)
 	return slot->args[(position - 1) & 7];
 }
 
+/* Those arguments of a plain call of the native ABI that are looked at: its descriptor, size, and offset if it has one. */
+static __always_inline void arguments_plain(struct slot *slot, const struct iotr_call *call, struct call_context context)
+{
+	slot->args[0] = argument_native(context, 1);
+	slot->args[2] = argument_native(context, 3);
+	if (!(call->traits & IOTR_CALL_POSITION))
+		slot->args[3] = argument_native(context, 4);
+}
+
 static __always_inline bool call_failed(long result)
 {
 	return (__u64)result >= (__u64)-4095;
@@ -232,7 +241,7 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 					     __u64 sessions, bool apart)
 {
 	__u32 offset = call->offset;
-	struct place place = {};
+	struct place place; /* set where there is a file */
 	bool pseudo = false;
 	__u64 file = apart ? slot_file_apart(slot, argument(slot, call->fd), &pseudo, &place) :
 			     slot_file(page, slot, task, argument(slot, call->fd), &pseudo, &place);
@@ -247,8 +256,10 @@ static __always_inline __u64 vfs_begins_file(struct iotr_control *page, const st
 	}
 	if (pseudo)
 		sessions &= page->pseudo_fs;
-	sessions = filter_device(page, sessions, slot->file.device);
-	sessions = filter_file(page, sessions, file);
+	if (sessions & page->filtered_file) {
+		sessions = filter_device(page, sessions, slot->file.device);
+		sessions = filter_file(page, sessions, file);
+	}
 	if (!sessions)
 		return 0;
 	slot->offset = offset_of(call, slot, file, offset);

@@ -313,26 +313,28 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
 	row->has_flow = slot->caused;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
-	row->head.unread = !call_failed(result) &&
-			   ((!(call->traits & IOTR_CALL_PLAIN) && slot->unread) ||
-			    (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
+	if (!(call->traits & IOTR_CALL_PLAIN))
+		row->head.unread = !call_failed(result) &&
+				   (slot->unread ||
+				    (call->traits & (IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS) && !row->has_size));
 }
 
 /* Writes the row of a call that ends, if there is one. */
 static __always_inline void vfs_ends(struct iotr_control *page, const struct iotr_call *call,
-				     struct slot *slot, long result, __u64 end, __u32 parts)
+				     struct slot *slot, __u64 thread, __u64 sessions, long result, __u64 end, __u32 parts)
 {
-	struct task_struct *task = current_task();
-	__u64 thread = slot->thread, size, sessions = slot->sessions;
+	__u64 size;
 	struct iotr_vfs_record *row;
 	bool known;
 
 	if (parts & PART_FILE && call->traits & IOTR_CALL_CLONES && slot->unread)
-		sessions = vfs_clones(slot->thread, sessions);
+		sessions = vfs_clones(thread, sessions);
 	size = size_of(call, slot);
 	if (call->traits & IOTR_CALL_REPLACES && call_failed(result))
 		return; /* nothing was closed */
-	sessions &= page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions &= call->traits & IOTR_CALL_PLAIN ? /* its operation was known at the start */
+			    page->wanted[IOTR_VFS] :
+			    page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
 	known = size_known(call, size);
 	sessions = filter_end(page, sessions, end - slot->start_ns, size - (known && size == IOTR_UNKNOWN),
 			      call_failed(result));
@@ -349,11 +351,11 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 		slot->offset = vfs_appended(thread, result);
 	if (end - slot->start_ns >= IOTR_NAME_STAYS_NS)
 		vfs_names_again(thread);
-	row = row_begin(IOTR_VFS, sizeof(*row), sessions);
+	row = row_begin(IOTR_VFS, slot->operation, sizeof(*row), sessions);
 	if (!row)
 		return;
-	head_fill(&row->head, sizeof(*row), IOTR_VFS, slot->operation, sessions, slot->start_ns, end);
-	head_fill_current(&row->head, task);
+	head_fill(&row->head, sessions, slot->start_ns, end);
+	head_fill_current(&row->head, current_task());
 	vfs_fill(row, call, slot, result, size);
 	if (*(volatile __u64 *)&slot->thread == thread)
 		row_commit(row);

@@ -280,20 +280,12 @@ struct iotr_control {
 	__u64 open; /* session mask: those that accept new events; others only see events in flight end */
 	__u64 filtered[IOTR_FILTER_COUNT]; /* session mask by enum iotr_filter: those that use this kind of filter */
 	__u64 filtered_task; /* union of `filtered` of the kinds decided when a call begins */
+	__u64 filtered_file; /* union of `filtered` of DEVICE and PATH */
 	__u64 filtered_end;  /* union of `filtered` of the kinds decided when it ends */
 	__u64 tree;	     /* session mask: those that follow descendants */
-	__u64 unfollowed[IOTR_SESSION_SLOTS]; /* by slot: descendants not followed, as accept_pid was full */
 	__u64 pseudo_fs;     /* session mask: those that record pseudo file systems */
-	/*
-	 * By slot: CLOCK_MONOTONIC in ns when its session got it. A mask bit of an event that began before that stands
-	 * for an earlier session in the slot. UINT64_MAX / 2 or more: the slot is free.
-	 */
-	__u64 begun_ns[IOTR_SESSION_SLOTS];
 	__u64 begun_last_ns; /* the latest begun_ns in use: events that began later need no check per slot */
-	__u64 min_latency_ns[IOTR_SESSION_SLOTS]; /* by slot: --min-latency; 0: none */
-	__u64 min_size[IOTR_SESSION_SLOTS]; /* by slot: --min-size in bytes; 0: none */
 	__u64 sampled[16]; /* session mask by stream: those that sample it */
-	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* taken if a 63-bit random number is below */
 	__u64 sample_most[16]; /* by stream: the largest sample_below */
 	__u64 cgroup_generation; /* incremented when cgroup filters change, which invalidates cached results */
 	struct iotr_changes changes;
@@ -303,9 +295,18 @@ struct iotr_control {
 	__u64 operation[IOTR_STREAM_COUNT][IOTR_OPERATIONS_MAX]; /* session masks: those that record it */
 	__u64 wanted[IOTR_STREAM_COUNT]; /* session masks: those that record any operation of the stream */
 	__u8 own_hints[IOTR_HINTS]; /* by the low bits of a PID: 0 if no process of iotracer has such a PID */
+	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by kind and low bits of a value; 0: in no such filter */
 	struct iotr_call calls[IOTR_ABI_COUNT][IOTR_CALLS];
 	struct iotr_plug plugs[IOTR_ABI_COUNT][IOTR_CALLS];
-	__u8 hints[IOTR_FILTER_DEVICE + 1][IOTR_HINTS]; /* by kind and low bits of a value; 0: in no such filter */
+	__u64 unfollowed[IOTR_SESSION_SLOTS]; /* by slot: descendants not followed, as accept_pid was full */
+	/*
+	 * By slot: CLOCK_MONOTONIC in ns when its session got it. A mask bit of an event that began before that stands
+	 * for an earlier session in the slot. UINT64_MAX / 2 or more: the slot is free.
+	 */
+	__u64 begun_ns[IOTR_SESSION_SLOTS];
+	__u64 min_latency_ns[IOTR_SESSION_SLOTS]; /* by slot: --min-latency; 0: none */
+	__u64 min_size[IOTR_SESSION_SLOTS]; /* by slot: --min-size in bytes; 0: none */
+	__u64 sample_below[IOTR_STREAM_COUNT][IOTR_SESSION_SLOTS]; /* taken if a 63-bit random number is below */
 	__u16 path_hints[IOTR_HINTS]; /* by the low bits of an inode number: index in path_nodes, 0: none */
 	__u8 block_operation[256]; /* by the kernel's REQ_OP_*: enum iotr_block_operation */
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */

@@ -89,6 +89,7 @@ static void page_summarise(struct iotr_control *page)
 {
 	page->filtered_task = page->filtered[IOTR_FILTER_PID] | page->filtered[IOTR_FILTER_UID] |
 			      page->filtered[IOTR_FILTER_COMMAND] | page->filtered[IOTR_FILTER_CGROUP];
+	page->filtered_file = page->filtered[IOTR_FILTER_DEVICE] | page->filtered[IOTR_FILTER_PATH];
 	page->filtered_end = page->filtered[IOTR_FILTER_LATENCY] |
 			     page->filtered[IOTR_FILTER_SIZE] | page->filtered[IOTR_FILTER_ERRORS];
 }

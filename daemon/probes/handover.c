@@ -5,22 +5,17 @@
  */
 #include "probes/handover.h"
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "log.h"
 #include "probes/functions.h"
-#include "probes/member.h"
+#include "probes/map_name.h"
 #include "probes/probes_private.h"
+#include "probes/shared_map.h"
 
-#define BATCH	1024		/* slots read at once */
 #define LAST_NS 60000000000ULL /* after which nobody waits for the end of what the stand-in has seen begin */
 
 static uint64_t now_ns(void)
@@ -43,54 +38,19 @@ static void link_drop(struct probes *probes, size_t left)
 		close(probes->links[PROBES_CALLS][--probes->link_count[PROBES_CALLS]]);
 }
 
-static uint64_t word_at(const char *value, int offset)
+/* Whether a slot has a call that began before then. */
+static int begun_before(const struct slot *slot, void *before_ns)
 {
-	uint64_t word;
-
-	memcpy(&word, value + offset, sizeof(word));
-	return word;
-}
-
-/* Whether a slot has a call that began before then. 1, 0, or a negative errno. */
-static int any_before(int map, uint32_t size, int sessions, int start, uint64_t before_ns)
-{
-	_cleanup_free_ char *values = malloc((size_t)size * BATCH);
-	uint32_t keys[BATCH], token = 0, count;
-	bool begun = false;
-	int r = 0;
-
-	if (!values)
-		return -ENOMEM;
-	while (r == 0) {
-		count = BATCH;
-		r = bpf_map_lookup_batch(map, begun ? &token : NULL, &token, keys, values, &count, NULL);
-		if (r < 0 && r != -ENOENT) /* -ENOENT: the last batch, which has entries */
-			return r;
-		begun = true;
-		for (uint32_t i = 0; i < count; i++) {
-			const char *value = values + (size_t)i * size;
-
-			if (word_at(value, sessions) && word_at(value, start) < before_ns)
-				return 1;
-		}
-	}
-	return 0;
+	return slot->sessions && slot->start_ns < *(const uint64_t *)before_ns;
 }
 
 /* Whether a call may be in flight whose beginning the stand-in has seen. */
-static bool in_flight(const struct probes *probes)
+static bool in_flight(struct probes *probes)
 {
-	const struct bpf_object *object;
-	const struct bpf_map *map = map_owner(probes, "slots", &object);
-	const struct btf *btf = map ? bpf_object__btf(object) : NULL;
-	uint32_t type = member_map_value(btf, "slots");
-	int sessions = member_offset(btf, type, "sessions", NULL);
-	int start = member_offset(btf, type, "start_ns", NULL);
-
-	if (sessions < 0 || start < 0 || now_ns() > probes->functions_ns + LAST_NS)
+	if (now_ns() > probes->functions_ns + LAST_NS)
 		return false;
-	return any_before(bpf_map__fd(map), (bpf_map__value_size(map) + 7) / 8 * 8, sessions, start,
-			  probes->functions_ns) > 0;
+	return shared_map_slots(probes_map(probes, SHARED_MAP), offsetof(struct iotr_shared, slots), IOTR_SLOTS, begun_before,
+				&probes->functions_ns) > 0;
 }
 
 static void take_over(struct probes *probes)

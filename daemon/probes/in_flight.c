@@ -4,17 +4,19 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "log.h"
+#include "probes/map_name.h"
 #include "probes/member.h"
 #include "probes/probes_private.h"
+#include "probes/shared_map.h"
 
 #define BATCH	  512 /* entries read at once; more than any bucket of a hash map has */
 #define KEY_MAX	  16  /* bytes of the largest key of these maps */
-#define BY_MEMBER IOTR_STREAM_COUNT
 
 /* See IOTR_IN_FLIGHT in streams.def. */
 enum kind {
@@ -27,7 +29,7 @@ enum kind {
 /* Maps of events in flight. BTF describes the types of their values. */
 static const struct {
 	const char *map;
-	enum iotr_stream stream; /* BY_MEMBER: the value's member `stream` says which */
+	enum iotr_stream stream;
 	enum kind kind;
 	const char *sessions; /* member of the value */
 } tables[] = {
@@ -41,7 +43,6 @@ struct layout {
 	enum kind kind;
 	uint32_t size;
 	int sessions; /* of an event in the value, of KIND_RUNS in a run */
-	int stream_at;
 	int asked, runs, run_size, run_count, count; /* KIND_RUNS; run_count is an offset in a run */
 };
 
@@ -76,9 +77,6 @@ static int layout_find(const struct bpf_object *object, const struct bpf_map *ma
 	if (layout->kind == KIND_RUNS)
 		return layout_runs(btf, type, layout);
 	layout->sessions = member_offset(btf, type, sessions, NULL);
-	layout->stream_at = member_offset(btf, type, "stream", NULL);
-	if (layout->stream == BY_MEMBER && layout->stream_at < 0)
-		return -ENOENT;
 	return layout->sessions;
 }
 
@@ -115,16 +113,10 @@ static void runs_add(struct in_flight *sum, const struct layout *layout, const c
 
 static void value_add(struct in_flight *sum, const struct layout *layout, const char *value)
 {
-	enum iotr_stream stream = layout->stream;
-
-	if (layout->kind == KIND_RUNS) {
+	if (layout->kind == KIND_RUNS)
 		runs_add(sum, layout, value);
-		return;
-	}
-	if (stream == BY_MEMBER)
-		stream = (unsigned char)value[layout->stream_at];
-	if (stream < IOTR_STREAM_COUNT)
-		slots_add(sum, stream, word_at(value, layout->sessions), layout->kind == KIND_EVENT);
+	else
+		slots_add(sum, layout->stream, word_at(value, layout->sessions), layout->kind == KIND_EVENT);
 }
 
 static int table_add(struct in_flight *sum, const struct layout *layout, int map)
@@ -150,22 +142,48 @@ static int table_add(struct in_flight *sum, const struct layout *layout, int map
 	return 0;
 }
 
+static int call_add(const struct slot *slot, void *sum)
+{
+	if (slot->stream < IOTR_STREAM_COUNT)
+		slots_add(sum, slot->stream, slot->sessions, true);
+	return 0;
+}
+
+/* System calls, which are in no map of their own. */
+static int calls_add(struct probes *probes, struct in_flight *sum)
+{
+	int map = probes_map(probes, SHARED_MAP);
+	int r = shared_map_slots(map, offsetof(struct iotr_shared, slots), IOTR_SLOTS, call_add, sum);
+
+	return r < 0 ? r : shared_map_slots(map, offsetof(struct iotr_shared, plugged), IOTR_PLUGGED, call_add, sum);
+}
+
+/* Of what could not be counted, anything may be in flight. */
+static void uncounted(struct in_flight *sum, const char *map, int error)
+{
+	log_warning("cannot read BPF map %s: operations in flight are not counted, and slots with earlier filters "
+		    "stay taken: %s", map, strerror(error));
+	sum->slots = ~0ULL;
+}
+
 void in_flight_count(struct probes *probes, struct in_flight *ret)
 {
+	int r;
+
 	*ret = (struct in_flight){ 0 };
 	probes_quiesce(probes);
+	r = calls_add(probes, ret);
+	if (r < 0)
+		uncounted(ret, SHARED_MAP, -r);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		struct layout layout = { .stream = tables[i].stream, .kind = tables[i].kind };
 		const struct bpf_object *object;
 		const struct bpf_map *map = layout.kind == KIND_HELP ? NULL : map_owner(probes, tables[i].map, &object);
-		int r = map ? layout_find(object, map, tables[i].sessions, &layout) : 0;
 
+		r = map ? layout_find(object, map, tables[i].sessions, &layout) : 0;
 		if (map && r >= 0)
 			r = table_add(ret, &layout, bpf_map__fd(map));
-		if (r >= 0)
-			continue;
-		log_warning("cannot read BPF map %s: operations in flight are not counted, and slots with earlier filters "
-			    "stay taken: %s", tables[i].map, strerror(-r));
-		ret->slots = ~0ULL;
+		if (r < 0)
+			uncounted(ret, tables[i].map, -r);
 	}
 }

@@ -45,27 +45,27 @@ static const struct {
 	FOUND(dirtied_mask), /* see dirtied_tidy() */
 };
 
-static int page_empty(int map)
+static int shared_empty(int map)
 {
 	size_t granule = (size_t)sysconf(_SC_PAGESIZE), size = (sizeof(struct iotr_control) + granule - 1) / granule * granule;
 	char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	_cleanup_free_ char *before = malloc(sizeof(struct iotr_control));
+	int r = page == MAP_FAILED ? -errno : before ? 0 : -ENOMEM;
 
-	if (page != MAP_FAILED && before) {
+	if (r == 0) {
 		memcpy(before, page, sizeof(struct iotr_control));
-		memset(page, 0, size);
-		for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
-			memcpy(page + found[i].offset, before + found[i].offset, found[i].size);
+		r = map_empty(map);
 	}
-	if (page == MAP_FAILED)
-		return -errno;
-	munmap(page, size);
-	return before ? 0 : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < sizeof(found) / sizeof(found[0]); i++)
+		memcpy(page + found[i].offset, before + found[i].offset, found[i].size);
+	if (page != MAP_FAILED)
+		munmap(page, size);
+	return r;
 }
 
 static int empty(const char *name, int map)
 {
-	return strcmp(name, CONTROL_MAP) ? map_empty(map) : page_empty(map);
+	return strcmp(name, SHARED_MAP) ? map_empty(map) : shared_empty(map);
 }
 
 /*

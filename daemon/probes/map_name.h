@@ -4,7 +4,7 @@
 
 #include <bpf/libbpf.h>
 
-#define CONTROL_MAP ".bss" /* the map that is struct iotr_control: see bpf/maps.bpf.h */
+#define SHARED_MAP ".bss" /* the map that is struct iotr_shared: see common/slot.h */
 
 /* The name by which objects share a map, which is the map's; NULL: each object has its own, as of its constants. Any thread. */
 const char *map_shared_name(const struct bpf_map *map);

@@ -18,6 +18,7 @@
 #include "probes/loading.h"
 #include "probes/map_name.h"
 #include "probes/rodata.h"
+#include "probes/shared_map.h"
 
 #define NAMES_BYTES (16U << 20)
 
@@ -172,8 +173,13 @@ static int maps_share(const struct probes *probes, struct bpf_object *object, bo
 
 		if (!name)
 			continue;
+		if (!strcmp(name, SHARED_MAP) && !shared_map_fits(object))
+			return -EINVAL;
 		from = map_find(probes, name);
-		fd = from ? bpf_map__fd(from) : inherits ? inherit_map(probes, name) : -1;
+		fd = !strcmp(name, "row_ring") ? probes->rings[0] :
+		     from		       ? bpf_map__fd(from) :
+		     inherits		       ? inherit_map(probes, name) :
+						 -1;
 		if (fd >= 0)
 			r = bpf_map__reuse_fd(map, fd);
 		if (r < 0)
@@ -182,13 +188,19 @@ static int maps_share(const struct probes *probes, struct bpf_object *object, bo
 	return 0;
 }
 
-static int shared_sizes(struct bpf_object *object)
+/* Of the object whose maps the others share, where they were not inherited. */
+static int shared_maps(struct bpf_object *object)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(object, "names");
+	struct bpf_map *names = bpf_object__find_map_by_name(object, "names"), *variables = bpf_object__find_map_by_name(object, SHARED_MAP);
+	int r = 0;
 
-	if (map && bpf_map__fd(map) >= 0) /* it was inherited, and has its size */
-		return 0;
-	return map ? bpf_map__set_max_entries(map, NAMES_BYTES) : -EINVAL;
+	if (!names || !variables)
+		return -EINVAL;
+	if (bpf_map__fd(names) < 0)
+		r = bpf_map__set_max_entries(names, NAMES_BYTES);
+	if (r >= 0 && bpf_map__fd(variables) < 0)
+		r = shared_map_create(variables);
+	return r;
 }
 
 /* To find out for which hooks the kernel has what a program needs takes a walk over all of its types for each. */
@@ -206,7 +218,7 @@ static int constants_set(const struct probes *probes, struct bpf_object *object)
 {
 	struct rodata constants = {
 		.typed_reads = probes->kernel.typed_reads,
-		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 31,
+		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 0,
 		.preempted = probes->kernel.preempts,
 	};
 
@@ -231,7 +243,7 @@ static int object_obtain(struct probes *probes, enum object which, struct bpf_ob
 	if (r >= 0 && inherit_object(probes, which, object) >= 0)
 		return 0;
 	if (r >= 0 && which == OBJECT_SHARED)
-		r = shared_sizes(object);
+		r = shared_maps(object);
 	return r < 0 ? r : bpf_object__load(object);
 }
 

@@ -48,7 +48,7 @@ static uint32_t usual_ring_size(uint32_t count)
 
 static int rings_create(struct probes *probes, uint32_t bytes)
 {
-	int outer = probes_map(probes, "rings"), cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus();
 
 	probes->ring_count = cpus > CPUS_PER_RING ? (cpus + CPUS_PER_RING - 1) / CPUS_PER_RING : 1;
 	if (probes->ring_count > RINGS_MAX)
@@ -56,13 +56,23 @@ static int rings_create(struct probes *probes, uint32_t bytes)
 	bytes = bytes ?: usual_ring_size(probes->ring_count);
 	if (inherit_rings(probes, probes->rings, probes->ring_count, bytes))
 		return 0;
+	inherit_end(probes); /* the last daemon's programs have other rings */
 	for (uint32_t i = 0; i < probes->ring_count; i++) {
 		probes->rings[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "row_ring", 0, 0, bytes, NULL);
 		if (probes->rings[i] < 0)
 			return probes->rings[i];
+	}
+	return 0;
+}
+
+/* Puts the rings into their map, where several are. Those that were inherited are there. */
+static int rings_put(const struct probes *probes)
+{
+	int outer = probes_map(probes, "rings");
+
+	for (uint32_t i = 0; i < probes->ring_count; i++)
 		if (bpf_map_update_elem(outer, &i, &probes->rings[i], BPF_ANY) < 0)
 			return -errno;
-	}
 	return 0;
 }
 
@@ -85,7 +95,7 @@ static size_t page_round(size_t size)
 
 static int pages_map(struct probes *probes)
 {
-	int r = page_map(probes_map(probes, CONTROL_MAP), page_round(sizeof(*probes->page)),
+	int r = page_map(probes_map(probes, SHARED_MAP), page_round(sizeof(*probes->page)),
 			 &probes->page);
 
 	if (r < 0)
@@ -111,10 +121,12 @@ static int level_choose(struct probes *probes, enum probes_level level, char *wh
 
 static int shared_load(struct probes *probes, uint32_t ring_size, char *why, size_t why_size)
 {
-	int r = objects_load_shared(probes);
+	int r = rings_create(probes, ring_size);
 
 	if (r >= 0)
-		r = rings_create(probes, ring_size);
+		r = objects_load_shared(probes);
+	if (r >= 0 && !probes->bequest)
+		r = rings_put(probes);
 	if (r >= 0)
 		r = pages_map(probes);
 	if (r < 0)

@@ -135,7 +135,7 @@ uint64_t probes_memory(const struct probes *probes)
 	}
 	for (size_t i = 0; i < DIRTIED_TABLES; i++)
 		bytes += probes->dirtied[i] < 0 ? 0 : map_memory(probes->dirtied[i]);
-	for (size_t i = 0; i < probes->ring_count; i++)
+	for (size_t i = 1; i < probes->ring_count; i++) /* the first one is a map of the objects, too */
 		bytes += map_memory(probes->rings[i]);
 	return bytes;
 }

@@ -22,6 +22,16 @@ def nop(world):
 
 
 @test
+def tells_the_cpu(world):
+    """A request that ends where it was submitted: its row has that CPU."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, allowed[-1:])
+    world.undo.callback(os.sched_setaffinity, 0, allowed)
+    with Case(world) as case:
+        case.expect(case.ring.one('NOP'), cpu_id=str(allowed[-1]))
+
+
+@test
 def reads_and_writes(world):
     case = Case(world).need('READ', 'WRITE')
     path, fd = case.file()

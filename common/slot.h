@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is known of a system call in flight, and what the BPF programs of all objects share besides the control page. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "control.h"
+
+struct slot {
+	__u64 thread; /* see thread_of(); this and the next two: struct thread_head */
+	__u64 start_ns;
+	__u64 sessions; /* 0: free */
+	__u64 task; /* struct task_struct of the caller, valid until the call ends */
+	__u64 torn; /* the owner whose call is invalid, as the previous owner still wrote to the slot */
+	__u64 previous; /* the thread that it was taken from, if that had no call in it; otherwise 0 */
+	__u64 taken; /* how often it was taken by another thread; the increment is a memory barrier */
+	__u16 number;
+	__u8 abi;
+	__u8 operation;
+	__u8 stream;
+	__u8 kind; /* enum iotr_plug_kind */
+	bool pseudo; /* the file is on a pseudo file system, as found out at the end */
+	bool caused; /* rows of other streams have the flow of this call */
+	union {
+		struct {
+			struct iotr_file file;
+			__u64 name2;
+			__u64 offset;
+			__s32 fd; /* descriptor of `file`, valid when has_fd */
+			bool has_fd;
+			bool texts; /* the names were sent at the start, from the call's path arguments */
+			bool unread; /* an argument could not be read; it may be readable at the end */
+		};
+		__u64 own[6]; /* data of a stream other than VFS */
+	};
+	__u64 args[8]; /* six arguments, then what a stream adds; 8, so that an index can be masked */
+};
+
+#define IOTR_DRAWS 256 /* generators of random numbers, by CPU; a power of two */
+
+/* A generator has a cache line of its own. */
+struct iotr_draw {
+	__u64 last __attribute__((aligned(64)));
+};
+
+/*
+ * All that an object has in its section .bss, whose map is the same one in every object: see daemon/probes/map_name.h. What is
+ * in a variable is found without a lookup.
+ */
+struct iotr_shared {
+	struct iotr_control control;
+	struct iotr_draw draws[IOTR_DRAWS]; /* see bpf/sample.bpf.h */
+	struct slot slots[IOTR_SLOTS];	 /* calls of VFS; see bpf/slots.bpf.h */
+	struct slot plugged[IOTR_PLUGGED]; /* calls of the other streams */
+};

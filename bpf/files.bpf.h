@@ -78,14 +78,12 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 	return word_at(head.files + fd * sizeof(void *)); /* BTF has no type to read an array of pointers by */
 }
 
-/* Adds one bit of the index to the address of an element, by a branch: for the verifier the index is a constant on each way. */
-#define INDEX_BIT(address, index, bit)                                                          \
-	({                                                                                      \
-		__u64 set_ = (index) & (bit);                                                   \
-		asm volatile("if %1 == 0 goto +1; %0 += %2"                                     \
-			     : "+r"(address)                                                    \
-			     : "r"(set_), "i"((bit) * sizeof(void *)));                         \
-	})
+/*
+ * Adds the first bit of an index, which is `bit` of it, to the address of an element, by a branch: for the verifier the index is a
+ * constant on each way. The next bit is the first one then.
+ */
+#define INDEX_BIT(address, bits, bit)                                                           \
+	asm volatile("if %1 s> -1 goto +1; %0 += %2; %1 <<= 1" : "+r"(address), "+r"(bits) : "i"((bit) * sizeof(void *)))
 
 /*
  * The same as file_of_fd() for FOLLOW(), while the process has its first table of open files, as it does until a number is
@@ -95,15 +93,16 @@ static __always_inline __u64 file_of_fd(struct task_struct *task, __u32 fd)
 static __always_inline struct file *file_followed(struct task_struct *task, __u32 fd)
 {
 	struct files_struct *files = task->files;
+	__u64 bits = (__u64)fd << 58;
 
 	if (!files || files->fdt != &files->fdtab || fd >= FDS_FIRST)
 		return NULL;
-	INDEX_BIT(files, fd, 32);
-	INDEX_BIT(files, fd, 16);
-	INDEX_BIT(files, fd, 8);
-	INDEX_BIT(files, fd, 4);
-	INDEX_BIT(files, fd, 2);
-	INDEX_BIT(files, fd, 1);
+	INDEX_BIT(files, bits, 32);
+	INDEX_BIT(files, bits, 16);
+	INDEX_BIT(files, bits, 8);
+	INDEX_BIT(files, bits, 4);
+	INDEX_BIT(files, bits, 2);
+	INDEX_BIT(files, bits, 1);
 	return files->fd_array[0];
 }
 

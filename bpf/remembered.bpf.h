@@ -21,20 +21,26 @@
 
 #define REMEMBERED 256 /* files of a CPU; a power of two */
 
+/* What the kernel counts, see above. */
+struct epoch {
+	__u64 graces; /* RCU's grace periods */
+	__u32 renames, mounts; /* sequence numbers of the two locks */
+};
+
 struct remembered {
 	__u64 dentry, mount, inode; /* addresses, which stand for the file */
 	__u64 name; /* id; 0: what follows is not valid yet */
-	__u64 graces; /* number of RCU's grace periods when it was filled in */
-	__u32 renames, mounts; /* sequence numbers of the two locks then */
+	struct epoch then; /* when it was filled in */
 	__u64 number; /* of the inode */
 	__u64 device; /* as in struct iotr_file */
 };
 
 ARRAY_PER_CPU(remembered, struct remembered, REMEMBERED);
 
-#define NOT_NOW 1 /* of `renames`: like an odd number, with which nothing is remembered */
+#define NOT_NOW 1 /* as number of renames: odd, so that nothing is remembered */
 
 #define GRACES_ARE_COUNTED bpf_core_type_exists(struct rcu_state)
+#define GRACES_OFFSET	   bpf_core_field_offset(struct rcu_state, gp_seq)
 
 /*
  * The number of grace periods, of which there are two, and it makes no difference which one is kept and which one is compared
@@ -53,7 +59,24 @@ static __always_inline __u64 graces_now(const struct iotr_control *page)
 			return data->mynode->gp_seq;
 		}
 	}
-	return word_at(page->changes.rcu_state + bpf_core_field_offset(struct rcu_state, gp_seq));
+	return word_at(page->changes.rcu_state + GRACES_OFFSET);
+}
+
+static __always_inline struct epoch epoch_now(const struct iotr_control *page)
+{
+	const struct iotr_changes *at = &page->changes;
+	struct epoch now;
+
+	if (typed_reads) { /* one branch for all; a field so far behind in a struct has no load of its own */
+		now.renames = CAST(struct timespec64, at->rename_lock)->tv_sec;
+		now.mounts = CAST(struct timespec64, at->mount_lock)->tv_sec;
+		now.graces = CAST(struct timespec64, at->rcu_state + GRACES_OFFSET)->tv_sec;
+		return now;
+	}
+	now.renames = word_at(at->rename_lock);
+	now.mounts = word_at(at->mount_lock);
+	now.graces = graces_now(page);
+	return now;
 }
 
 static __always_inline struct remembered *remembered_entry(struct place place)
@@ -72,8 +95,7 @@ static __always_inline bool remembered_fill(const struct iotr_control *page, str
 					    struct iotr_file *ret)
 {
 	struct remembered *entry;
-	__u32 renames, mounts;
-	__u64 graces;
+	struct epoch now;
 
 	if (!GRACES_ARE_COUNTED || !page->changes.rcu_state)
 		return false;
@@ -85,17 +107,13 @@ static __always_inline bool remembered_fill(const struct iotr_control *page, str
 		entry->mount = place.mount;
 		entry->inode = inode;
 		entry->name = 0;
-		entry->renames = NOT_NOW;
+		entry->then.renames = NOT_NOW;
 		return false;
 	}
-	renames = word_at(page->changes.rename_lock);
-	mounts = word_at(page->changes.mount_lock);
-	graces = graces_now(page);
-	if (entry->graces != graces || entry->renames != renames || entry->mounts != mounts) {
+	now = epoch_now(page);
+	if (entry->then.graces != now.graces || entry->then.renames != now.renames || entry->then.mounts != now.mounts) {
 		entry->name = 0;
-		entry->graces = graces;
-		entry->renames = renames;
-		entry->mounts = mounts;
+		entry->then = now;
 	}
 	if (!entry->name)
 		return false;
@@ -109,7 +127,7 @@ static __always_inline void remember(struct place place, const struct iotr_file 
 {
 	struct remembered *entry = remembered_entry(place);
 
-	if (!entry || entry->dentry != place.dentry || entry->mount != place.mount || (entry->renames | entry->mounts) & 1)
+	if (!entry || entry->dentry != place.dentry || entry->mount != place.mount || (entry->then.renames | entry->then.mounts) & 1)
 		return;
 	entry->number = file->inode;
 	entry->device = file->device;

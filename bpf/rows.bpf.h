@@ -25,20 +25,26 @@ static __always_inline void *row_reserve(__u32 index, __u32 size)
 
 /*
  * Reserves a record in the ring, and puts in what it is of, and its CPU; NULL: the ring is full, which is counted as a loss of
- * the sessions.
+ * the sessions. `at_hand`, a constant: the ring is not looked up where there is only one.
  */
-static __always_inline void *row_begin(__u32 stream, __u32 operation, __u32 size, __u64 sessions)
+static __always_inline void *row_begin_at(__u32 stream, __u32 operation, __u32 size, __u64 sessions, bool at_hand)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct iotr_record *row;
 
 	count_emitted(stream, sessions);
-	row = ring_shift ? row_reserve(cpu >> ring_shift, size) : bpf_ringbuf_reserve(&row_ring, size, 0);
+	row = !at_hand || ring_shift ? row_reserve(cpu >> ring_shift, size) : bpf_ringbuf_reserve(&row_ring, size, 0);
 	if (row)
 		head_begin(row, stream, operation, size, cpu);
 	else
 		count_sessions(stream, COUNT_RING, sessions);
 	return row;
+}
+
+/* From a record on the verifier tells all ways to it apart, of which the lookup leaves one: so large programs have it. */
+static __always_inline void *row_begin(__u32 stream, __u32 operation, __u32 size, __u64 sessions)
+{
+	return row_begin_at(stream, operation, size, sessions, false);
 }
 
 /* Sets all bytes of a record of row_begin() to 0 but those that are filled in already. */

@@ -136,13 +136,13 @@ static __always_inline void slot_told(struct iotr_control *page, struct slot *sl
 	const struct iotr_call plain = IOTR_PLAIN_CALL(~0, 0); /* which of them it is, is in the slot */
 
 	if (goes_plain(call, slot->abi, parts)) {
-		vfs_ends(page, &plain, slot, thread, sessions, result, end, PART_FILE);
+		vfs_ends(page, &plain, slot, thread, sessions, result, end, PART_FILE | PART_PLAIN);
 	} else if (parts & PART_AIO && call->traits & SEVERAL) {
 		slot->sessions = sessions;
 		if (sessions)
 			aio_ends(call, slot, result);
 	} else {
-		vfs_ends(page, call, slot, thread, sessions, result, end, parts);
+		vfs_ends(page, call, slot, thread, sessions, result, end, parts & ~PART_PLAIN);
 	}
 }
 

@@ -351,7 +351,7 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 		slot->offset = vfs_appended(thread, result);
 	if (end - slot->start_ns >= IOTR_NAME_STAYS_NS)
 		vfs_names_again(thread);
-	row = row_begin(IOTR_VFS, slot->operation, sizeof(*row), sessions);
+	row = row_begin_at(IOTR_VFS, slot->operation, sizeof(*row), sessions, parts & PART_PLAIN);
 	if (!row)
 		return;
 	head_fill(&row->head, sessions, slot->start_ns, end);

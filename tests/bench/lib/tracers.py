@@ -64,6 +64,13 @@ def nothing():
 
 
 @contextlib.contextmanager
+def nothing_attached(daemon):
+    """Hooks stay for some seconds after a session, and after `doctor`."""
+    daemon.await_detached()
+    yield []
+
+
+@contextlib.contextmanager
 def programs_of(world, hooks, path):
     """Programs of an object that are on the hooks of that name."""
     process = subprocess.Popen([world.build.empty, hooks, path], text=True,

@@ -145,6 +145,6 @@ HASH_OF(path_steps, HASH, struct iotr_path_step, __u32, IOTR_PATH_NODES);
 
 /* Set by the daemon before load. */
 const volatile bool typed_reads = false; /* the kernel has bpf_rdonly_cast */
-const volatile __u32 ring_shift = 0;	 /* log2 of the CPUs that share a row ring; 0: all share `row_ring` */
+const volatile __u32 ring_shift = IOTR_RING_ALONE; /* log2 of the CPUs that share a row ring */
 const volatile bool preempted = true;	 /* the kernel preempts programs: another thread's may run in between */
 const volatile __u64 text_key[2] = {};	 /* of the fingerprints of texts: random */

@@ -15,9 +15,10 @@ static __always_inline void head_begin(struct iotr_record *head, __u32 stream, _
 			 (__u64)cpu << offsetof(struct iotr_record, cpu) * shifts;
 }
 
-/* Room for a record in one of several rings, or NULL. */
-static __always_inline void *row_reserve(__u32 index, __u32 size)
+/* Room for a record in the ring of a CPU, which is looked up, or NULL. */
+static __always_inline void *row_reserve(__u32 cpu, __u32 size)
 {
+	__u32 index = cpu >> ring_shift;
 	void *ring = bpf_map_lookup_elem(&rings, &index);
 
 	return ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
@@ -33,7 +34,7 @@ static __always_inline void *row_begin_at(__u32 stream, __u32 operation, __u32 s
 	struct iotr_record *row;
 
 	count_emitted(stream, sessions);
-	row = !at_hand || ring_shift ? row_reserve(cpu >> ring_shift, size) : bpf_ringbuf_reserve(&row_ring, size, 0);
+	row = at_hand && ring_shift == IOTR_RING_ALONE ? bpf_ringbuf_reserve(&row_ring, size, 0) : row_reserve(cpu, size);
 	if (row)
 		head_begin(row, stream, operation, size, cpu);
 	else

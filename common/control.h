@@ -18,6 +18,7 @@
 #define IOTR_SLOTS	   16384 /* calls in flight of VFS, two-way associative by thread; a power of two */
 #define IOTR_PLUGGED	   4096 /* calls in flight of all streams but VFS, kept the same way; a power of two */
 #define IOTR_KNOWN	   131072 /* ids of names that were sent to the daemon; a power of two */
+#define IOTR_RING_ALONE	   31 /* log2 of more CPUs than there can be: all share one row ring */
 #define IOTR_REQUESTS	   8192 /* block requests in flight */
 #define IOTR_STACKED	   4096 /* the same of devices without requests */
 #define IOTR_BIOS	   8192 /* bios in flight */

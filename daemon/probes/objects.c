@@ -218,7 +218,7 @@ static int constants_set(const struct probes *probes, struct bpf_object *object)
 {
 	struct rodata constants = {
 		.typed_reads = probes->kernel.typed_reads,
-		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : 0,
+		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : IOTR_RING_ALONE,
 		.preempted = probes->kernel.preempts,
 	};
 

@@ -99,9 +99,10 @@ __noinline int request_delete(__u64 key, __u32 named, __u32 silent)
 	return 0;
 }
 
+/* Where a key is not the address of the request, it does not come again, and its entry does not stay. */
 static __always_inline void request_forget(__u64 key, struct uring_request *request)
 {
-	if (request->named || is_silent(request) || !kept_stays(KEPT_URING)) {
+	if (!HAS_REQUEST_CQE || request->named || is_silent(request) || !kept_stays(KEPT_URING)) {
 		request_delete(number_of(key), request->named, is_silent(request));
 		return;
 	}

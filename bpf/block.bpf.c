@@ -93,8 +93,10 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	origin_remapped(page, bio, io);
 	stacked_note(page, io);
 	io->used = !by_bio;
-	if (by_bio)
+	if (by_bio) {
 		bio_row_begins(page, io, key);
+		io->sessions = 0; /* nothing is in flight where the row was only put together */
+	}
 	return 0;
 }
 

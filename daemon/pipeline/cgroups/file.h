@@ -31,8 +31,8 @@ int cgroup_file_write(int folder_fd, struct trace *trace, struct cgroup_list *li
 		      bool last, struct cgroup_file *ret);
 
 /*
- * After a crash, or when the last list could not be written: what was last written gets its final name. -ENOENT: there is nothing. A file that is whole already
- * stays.
+ * After a crash, or when the last list could not be written: what was last written gets its final name. -ENOENT: there is
+ * nothing. A file that is whole already stays.
  */
 int cgroup_file_recover(int folder_fd, struct cgroup_file *ret);
 

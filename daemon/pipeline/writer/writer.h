@@ -147,7 +147,8 @@ int writer_snapshots(struct writer *writer, struct json_object *list, writer_han
 
 /*
  * Writes the table of cgroups anew; takes ownership of the list. The `last` one makes the file whole, and lists it in the
- * manifest; when it cannot be written, the one before it stays, and is listed as incomplete. A negative errno: it is not written, and no handler, which may be NULL, is called.
+ * manifest; when it cannot be written, the one before it stays, and is listed as incomplete. A negative errno: it is not
+ * written, and no handler, which may be NULL, is called.
  */
 int writer_cgroups(struct writer *writer, struct cgroup_list *list, bool last, writer_handler handler, void *userdata);
 

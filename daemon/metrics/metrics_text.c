@@ -232,9 +232,10 @@ char *metrics_text(struct engine *engine, size_t *length)
 
 	if (!file)
 		return NULL;
+	/* Rows come in meanwhile: those that the sums have are then in the series of their session, too. */
+	engine_totals(engine, &all);
 	engine_status(engine, NULL, &sessions);
 	engine_cost(engine, &cost);
-	engine_totals(engine, &all);
 	put_daemon(file, all, cost);
 	if (json_object_get_boolean(member(all, "loaded")) && engine_streams(engine, &streams) >= 0)
 		put_missing(file, streams);

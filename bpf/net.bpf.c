@@ -4,8 +4,6 @@
 #include "plug.bpf.h"
 #include "sockets.bpf.h"
 
-#define IPV4_SOURCE    12 /* offset of the source address in the header */
-#define IPV6_SOURCE    8
 #define MESSAGES_MAX   1024 /* maximum of messages of one call, the same as the kernel's */
 #define MESSAGES_CHUNK 32
 #define MESSAGES_ROWS  64 /* maximum of rows of one call: the last row is for all remaining messages */
@@ -145,48 +143,6 @@ static __always_inline int net_begins(struct call_context context)
 	if (slot->operation == IOTR_NET_RECEIVE && noted->socket.type != SOCK_STREAM)
 		slot->args[5] = name_room(slot);
 	plug_noted(slot, &call);
-	return 0;
-}
-
-/* ---- a datagram that was received ---- */
-
-/* Whether the call in flight receives a single datagram whose source is not known yet. */
-static __always_inline bool receives_datagram(const struct slot *slot)
-{
-	const struct noted *noted = (const struct noted *)slot->own;
-
-	return slot->sessions && slot->stream == IOTR_NET && slot->operation == IOTR_NET_RECEIVE &&
-	       slot->kind != IOTR_PLUG_MESSAGES && !noted->socket.remote_port;
-}
-
-static __always_inline void source_fill(struct iotr_socket *socket, __u64 skb)
-{
-	__u64 head = (__u64)READ(struct sk_buff, skb, head);
-	__u64 network = head + READ(struct sk_buff, skb, network_header);
-	__u64 transport = head + READ(struct sk_buff, skb, transport_header);
-	__u8 version = 0;
-	__u16 port = 0;
-
-	bpf_probe_read_kernel(&version, sizeof(version), (void *)network);
-	version >>= 4;
-	if (version == 6 && socket->family == AF_INET6)
-		bpf_probe_read_kernel(socket->remote, 16, (void *)(network + IPV6_SOURCE));
-	else if (version == 4)
-		bpf_probe_read_kernel(address_v4(socket, socket->remote), 4, (void *)(network + IPV4_SOURCE));
-	else
-		return;
-	bpf_probe_read_kernel(&port, sizeof(port), (void *)transport);
-	socket->remote_port = bpf_ntohs(port);
-}
-
-/* The sender is seen here even if the call does not ask for it. No tracepoint of all kernels is on this path. */
-SEC("fentry/skb_consume_udp")
-int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
-{
-	struct slot *slot = slot_find(thread_here());
-
-	if (slot && receives_datagram(slot))
-		source_fill(&((struct noted *)slot->own)->socket, (__u64)skb);
 	return 0;
 }
 

@@ -270,10 +270,20 @@ static int attach_now(struct probes *probes, enum probes_group group)
 	return failed;
 }
 
+/* Their hooks come and go with others on functions: see functions.h. */
+static int attach_inner(struct probes *probes, bool attached)
+{
+	probes->attached[PROBES_INNER] = attached;
+	handover_sources(probes);
+	return 0;
+}
+
 int probes_attach(struct probes *probes, enum probes_group group)
 {
 	int failed;
 
+	if (group == PROBES_INNER)
+		return attach_inner(probes, true);
 	if (probes->attached[group]) {
 		failures_retry(probes, group);
 		if (group == PROBES_CALLS)
@@ -302,6 +312,8 @@ int probes_attach(struct probes *probes, enum probes_group group)
 /* What a thread is attaching is let go of when it has done so: see late_keep(). */
 void probes_detach(struct probes *probes, enum probes_group group)
 {
+	if (group == PROBES_INNER)
+		attach_inner(probes, false);
 	probes->attached[group] = false;
 	if (late_busy(probes, group))
 		return;

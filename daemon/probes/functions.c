@@ -50,23 +50,25 @@ static void detach(int *link)
 	__atomic_store_n(link, -1, __ATOMIC_RELAXED);
 }
 
-/* Detaching, those of inodes are the last, so that they are still there for a session that soon follows. */
-static void function_hook(struct functions *functions, size_t i, bool attached)
+static void function_attach(struct functions *functions, size_t i)
 {
 	struct function *function = &functions->all[i];
 	int r = 0;
 
-	if (attached)
-		for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
-			r = attach(function->programs[side], &function->links[side]);
-	else
-		for (enum side side = SIDE_COUNT; side-- > 0;)
-			detach(&function->links[side]);
+	for (enum side side = 0; side < SIDE_COUNT && r >= 0; side++)
+		r = attach(function->programs[side], &function->links[side]);
 	function->error = r;
-	if (r < 0 && !function->inode)
-		log_message(ABOUT(HOOK_MISSING, .hook = calls[i - functions->inodes].name, .error = -r),
-			    "cannot attach a hook on the function of %s: %s", calls[i - functions->inodes].name,
+	if (r < 0 && !function->inner_program)
+		log_message(ABOUT(HOOK_MISSING, .hook = calls[i - functions->inner].name, .error = -r),
+			    "cannot attach a hook on the function of %s: %s", calls[i - functions->inner].name,
 			    strerror(-r));
+}
+
+static void function_detach(struct function *function)
+{
+	for (enum side side = SIDE_COUNT; side-- > 0;)
+		detach(&function->links[side]);
+	function->error = 0;
 }
 
 static void reach(struct functions *functions, uint32_t order, size_t reached)
@@ -75,24 +77,57 @@ static void reach(struct functions *functions, uint32_t order, size_t reached)
 	if (functions->order == order && functions->reached < reached)
 		functions->reached = reached;
 	pthread_mutex_unlock(&functions->lock);
-	if (reached == functions->inodes)
+	if (reached == functions->sources || reached == functions->inner)
 		eventfd_write(functions->notice, 1);
 }
 
-/* Carries out an order. False: there is another one by now. */
-static bool carry_out(struct functions *functions, uint32_t order, bool attached)
+static bool stands(const struct functions *functions, uint32_t order)
 {
-	size_t count = functions->count;
+	return !atomic_load(&functions->quit) && atomic_load(&functions->order) == order;
+}
 
-	setpriority(PRIO_PROCESS, 0, attached ? 0 : NICE); /* on Linux this affects the calling thread alone */
-	for (size_t i = 0; i < count; i++) {
-		if (atomic_load(&functions->quit) || atomic_load(&functions->order) != order)
+/* The first so many. False: there is another order by now. */
+static bool attach_until(struct functions *functions, uint32_t order, size_t end)
+{
+	setpriority(PRIO_PROCESS, 0, 0); /* on Linux this affects the calling thread alone */
+	for (size_t i = 0; i < end; i++) {
+		if (!stands(functions, order))
 			return false;
-		function_hook(functions, attached ? i : count - 1 - i, attached);
-		if (attached)
-			reach(functions, order, i + 1);
+		function_attach(functions, i);
+		reach(functions, order, i + 1);
 	}
 	return true;
+}
+
+/* All but these. The inner ones are the last, so that they are still there for a session that soon follows. */
+static bool detach_from(struct functions *functions, uint32_t order, size_t end)
+{
+	setpriority(PRIO_PROCESS, 0, NICE);
+	for (size_t i = functions->count; i-- > end;) {
+		if (!stands(functions, order))
+			return false;
+		function_detach(&functions->all[i]);
+	}
+	return true;
+}
+
+/* Does a part of an order without the lock, with which it is called. */
+static bool unlocked(struct functions *functions, bool (*part)(struct functions *functions, uint32_t order, size_t end),
+		     uint32_t order, size_t end)
+{
+	bool whole;
+
+	functions->busy = true;
+	pthread_mutex_unlock(&functions->lock);
+	whole = part(functions, order, end);
+	pthread_mutex_lock(&functions->lock);
+	functions->busy = false;
+	return whole;
+}
+
+static size_t end_of(const struct functions *functions, enum functions_extent extent)
+{
+	return extent == FUNCTIONS_ALL ? functions->count : extent == FUNCTIONS_SOURCES ? functions->sources : 0;
 }
 
 /* Before hooks are detached, with the lock. False: they are not, as there is another order by now. */
@@ -115,19 +150,16 @@ static void *work(void *userdata)
 	pthread_mutex_lock(&functions->lock);
 	while (!functions->quit) {
 		uint32_t order = functions->order;
-		bool attached = functions->attach, whole;
+		size_t end = end_of(functions, functions->extent);
+		bool whole;
 
 		if (functions->done == order) {
 			pthread_cond_wait(&functions->changed, &functions->lock);
 			continue;
 		}
-		if (!attached && !linger(functions, order))
-			continue;
-		functions->busy = true;
-		pthread_mutex_unlock(&functions->lock);
-		whole = carry_out(functions, order, attached);
-		pthread_mutex_lock(&functions->lock);
-		functions->busy = false;
+		whole = unlocked(functions, attach_until, order, end);
+		if (whole && functions->extent != FUNCTIONS_ALL)
+			whole = linger(functions, order) && unlocked(functions, detach_from, order, end);
 		if (!whole)
 			continue;
 		functions->done = order;
@@ -137,83 +169,89 @@ static void *work(void *userdata)
 	return NULL;
 }
 
-/* Whether those of inodes are attached, and the thread has none of them in its hands. With the lock. */
-static bool inodes_attached(const struct functions *functions)
+static bool is_attached(const struct function *function)
 {
-	bool all = !functions->busy;
+	bool all = true;
 
-	for (size_t i = 0; i < functions->inodes; i++)
-		for (enum side side = 0; side < SIDE_COUNT; side++)
-			all &= functions->all[i].programs[side] < 0 || functions->all[i].links[side] >= 0;
+	for (enum side side = 0; side < SIDE_COUNT; side++)
+		all &= function->programs[side] < 0 || function->links[side] >= 0;
 	return all;
 }
 
-/* With the lock. */
-static void order(struct functions *functions, bool attached)
+/* How many of the first are attached, if the thread has none in its hands. With the lock. */
+static size_t attached_until(const struct functions *functions, size_t end)
 {
-	functions->attach = attached;
-	functions->reached = attached && inodes_attached(functions) ? functions->inodes : 0;
+	size_t i = 0;
+
+	while (!functions->busy && i < end && is_attached(&functions->all[i]))
+		i++;
+	return i;
+}
+
+/* With the lock. */
+static void order(struct functions *functions, enum functions_extent extent)
+{
+	functions->extent = extent;
+	functions->reached = attached_until(functions, end_of(functions, extent));
 	functions->order++;
 	if (!functions->started)
 		functions->started = thread_start(&functions->thread, work, functions) >= 0;
 	pthread_cond_signal(&functions->changed);
 }
 
-void functions_attach(struct functions *functions)
+void functions_want(struct functions *functions, enum functions_extent extent)
 {
 	pthread_mutex_lock(&functions->lock);
-	order(functions, true);
-	pthread_mutex_unlock(&functions->lock);
-}
-
-void functions_detach(struct functions *functions)
-{
-	pthread_mutex_lock(&functions->lock);
-	if (functions->attach)
-		order(functions, false);
+	order(functions, extent);
 	pthread_mutex_unlock(&functions->lock);
 }
 
 enum functions_state functions_state(const struct functions *functions)
 {
-	bool all = true;
+	bool all = functions->extent == FUNCTIONS_ALL;
+	bool all_there = true;
 
 	if (functions->refused)
 		return FUNCTIONS_FAILED;
-	if (functions->done != functions->order || (functions->attach && !functions->loaded))
+	if (functions->done != functions->order || (all && !functions->loaded))
 		return FUNCTIONS_BUSY;
-	if (!functions->attach || functions->reached < functions->count)
+	if (!all || functions->reached < functions->count)
 		return FUNCTIONS_DETACHED;
 	for (size_t i = 0; i < functions->count; i++)
-		for (enum side side = 0; side < SIDE_COUNT; side++)
-			all &= functions->all[i].programs[side] < 0 || functions->all[i].links[side] >= 0;
-	return all ? FUNCTIONS_ATTACHED : FUNCTIONS_FAILED;
+		all_there &= is_attached(&functions->all[i]);
+	return all_there ? FUNCTIONS_ATTACHED : FUNCTIONS_FAILED;
 }
 
-bool functions_wanted(const struct functions *functions)
+enum functions_extent functions_wanted(const struct functions *functions)
 {
-	return functions->attach;
+	return functions->extent;
 }
 
-bool functions_have_inodes(const struct functions *functions)
+bool functions_have_inner(const struct functions *functions, enum functions_extent extent)
 {
-	return functions->attach && (functions->reached >= functions->inodes);
+	return functions->extent >= extent &&
+	       functions->reached >= (extent == FUNCTIONS_ALL ? functions->inner : functions->sources);
 }
 
-const struct bpf_program *functions_failed_inode(const struct functions *functions, size_t *at, int *error)
+const struct bpf_program *functions_failed_inner(const struct functions *functions, size_t *at, int *error)
 {
-	for (; *at < functions->inodes; ++*at)
+	for (; *at < functions->inner && *at < functions->reached; ++*at)
 		if (functions->all[*at].error < 0) {
 			*error = functions->all[*at].error;
-			return functions->all[(*at)++].inode;
+			return functions->all[(*at)++].inner_program;
 		}
 	return NULL;
 }
 
 /* ---- life ---- */
 
-/* Programs that find the inodes of calls with paths. Those that the kernel has no function for were not loaded. */
-static size_t inodes_count(const struct probes *probes, const struct bpf_object *object)
+bool functions_tells_sources(const struct bpf_program *program)
+{
+	return !strcmp(bpf_program__name(program), "datagram_received");
+}
+
+/* Programs on functions that calls go through. Those that the kernel has no function for were not loaded. */
+static size_t count_inner(const struct probes *probes, const struct bpf_object *object)
 {
 	struct bpf_program *program;
 	size_t count = 0;
@@ -224,11 +262,26 @@ static size_t inodes_count(const struct probes *probes, const struct bpf_object 
 	return count;
 }
 
-int functions_new(const struct probes *probes, struct bpf_object *inodes, int notice, struct functions **ret)
+static void add_inner(struct functions *functions, const struct probes *probes, const struct bpf_object *object, bool sources)
 {
-	size_t most = call_count + inodes_count(probes, inodes);
-	struct functions *functions = calloc(1, sizeof(*functions) + most * sizeof(functions->all[0]));
 	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) {
+		int fd = program_fd(probes, program);
+		struct function *function = &functions->all[functions->inner];
+
+		if (fd < 0 || functions_tells_sources(program) != sources)
+			continue;
+		function->programs[SIDE_EXIT] = fd;
+		function->inner_program = program;
+		functions->inner++;
+	}
+}
+
+int functions_new(const struct probes *probes, struct bpf_object *inner, int notice, struct functions **ret)
+{
+	size_t most = call_count + count_inner(probes, inner);
+	struct functions *functions = calloc(1, sizeof(*functions) + most * sizeof(functions->all[0]));
 	pthread_condattr_t clock;
 
 	if (!functions)
@@ -241,15 +294,12 @@ int functions_new(const struct probes *probes, struct bpf_object *inodes, int no
 	pthread_cond_init(&functions->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	functions->notice = notice;
-	if (inodes)
-		bpf_object__for_each_program(program, inodes)
-			if (program_fd(probes, program) >= 0) {
-				struct function *function = &functions->all[functions->inodes++];
-
-				function->programs[SIDE_EXIT] = program_fd(probes, program);
-				function->inode = program;
-			}
-	functions->count = functions->inodes;
+	if (inner) {
+		add_inner(functions, probes, inner, true);
+		functions->sources = functions->inner;
+		add_inner(functions, probes, inner, false);
+	}
+	functions->count = functions->inner;
 	*ret = functions;
 	return 0;
 }
@@ -257,12 +307,12 @@ int functions_new(const struct probes *probes, struct bpf_object *inodes, int no
 void functions_publish(struct functions *functions)
 {
 	if (functions->copies) {
-		functions->count = functions->inodes + call_count;
+		functions->count = functions->inner + call_count;
 		functions->loaded = true;
 	}
 	pthread_mutex_lock(&functions->lock);
-	if (functions->adopted && !functions->attach)
-		order(functions, false);
+	if (functions->adopted && functions->extent != FUNCTIONS_ALL)
+		order(functions, functions->extent);
 	pthread_mutex_unlock(&functions->lock);
 }
 
@@ -300,7 +350,7 @@ void functions_free(struct functions *functions)
 	for (size_t i = 0; i < functions->count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++) {
 			closep(&functions->all[i].links[side]);
-			if (i >= functions->inodes)
+			if (i >= functions->inner)
 				closep(&functions->all[i].programs[side]);
 		}
 	pthread_cond_destroy(&functions->changed);
@@ -322,7 +372,7 @@ uint64_t functions_missed(const struct functions *functions)
 {
 	uint64_t missed = 0;
 
-	for (size_t i = 0; i < functions->count; i++)
+	for (size_t i = functions->inner; i < functions->count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++)
 			missed += program_missed(functions->all[i].programs[side]);
 	return missed;
@@ -330,7 +380,7 @@ uint64_t functions_missed(const struct functions *functions)
 
 void functions_runs(const struct functions *functions, struct probes_runs *runs)
 {
-	for (size_t i = functions->inodes; i < functions->count; i++)
+	for (size_t i = functions->inner; i < functions->count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++)
 			program_runs(functions->all[i].programs[side], runs);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hooks on the functions of single system calls: copies of a pair of programs, verified and loaded once for each
- * function; and on those that tell the inode of a path. They are attached and detached together, by a thread: the kernel
+ * function; and on inner ones, which calls go through and which tell more of them. They are attached and detached together, by a thread: the kernel
  * takes milliseconds for each, and waits for a tenth of a second when one is detached. Main thread.
  */
 #pragma once
@@ -22,11 +22,18 @@ enum functions_state {
 	FUNCTIONS_FAILED, /* to attach all of them, which is logged */
 };
 
+/* How many hooks are attached: each extent has those of the one before it, too. */
+enum functions_extent {
+	FUNCTIONS_NONE,
+	FUNCTIONS_SOURCES, /* the inner ones that tell where datagrams come from */
+	FUNCTIONS_ALL,
+};
+
 /*
- * `inodes`: the loaded object with programs for inodes, or NULL. `notice`: an eventfd that is written when something
+ * `inner`: the loaded object with programs on inner functions, or NULL. `notice`: an eventfd that is written when something
  * has changed. Any thread.
  */
-int functions_new(const struct probes *probes, struct bpf_object *inodes, int notice, struct functions **ret);
+int functions_new(const struct probes *probes, struct bpf_object *inner, int notice, struct functions **ret);
 
 /*
  * Loads copies of the pair of programs that each call of the table needs, from the loaded object; NULL: the kernel
@@ -41,7 +48,7 @@ int functions_load(struct functions *functions, const struct kernel *kernel, str
 void functions_take(struct functions *functions, int (*take)(const char *name, void *userdata), void *userdata);
 
 /*
- * Takes those of `hooks`, which an earlier daemon has attached, that are of the programs for inodes or, after one of the two
+ * Takes those of `hooks`, which an earlier daemon has attached, that are of the inner programs or, after one of the two
  * above, of the copies; leaves the others, and how many they are. The same thread, before others see what the hooks are of.
  */
 void functions_adopt(struct functions *functions, int *hooks, size_t *count);
@@ -58,21 +65,28 @@ void functions_each(const struct functions *functions, void (*call)(const char *
 /* What is attached then is left to a process that detaches it and ends: see leave_behind.h. Takes NULL. */
 void functions_free(struct functions *functions);
 
-/* Has all of them attached or detached, those that failed once more. Returns at once. */
-void functions_attach(struct functions *functions);
-void functions_detach(struct functions *functions);
+/* Has those attached, the ones that failed once more, and the others detached after some seconds. Returns at once. */
+void functions_want(struct functions *functions, enum functions_extent extent);
+
+/* What was wanted last. */
+enum functions_extent functions_wanted(const struct functions *functions);
+
+/* Of all: whether they are attached. */
 enum functions_state functions_state(const struct functions *functions);
 
-/* Whether the last order was to attach them. */
-bool functions_wanted(const struct functions *functions);
+/* Whether the inner hooks of the extent, which are its first ones, are attached, or could not be. */
+bool functions_have_inner(const struct functions *functions, enum functions_extent extent);
 
-/* Whether the hooks that tell inodes are attached, as the first ones, or could not be: see functions_failed_inode(). */
-bool functions_have_inodes(const struct functions *functions);
+/* Whether the inner program is one of FUNCTIONS_SOURCES. */
+bool functions_tells_sources(const struct bpf_program *program);
 
-/* After that: the program, of those for inodes, from the number `*at` on that could not be attached, and why; NULL: none. */
-const struct bpf_program *functions_failed_inode(const struct functions *functions, size_t *at, int *error);
+/*
+ * Goes through the inner programs that the thread has tried by now, from the number `*at` on: one that could not be attached, and
+ * why; NULL: none, and the next call goes on with those that were tried after this one.
+ */
+const struct bpf_program *functions_failed_inner(const struct functions *functions, size_t *at, int *error);
 
-/* How often the kernel skipped a program, summed over all of them; see probes_missed(). */
+/* How often the kernel skipped a program, summed over all copies; see probes_missed(). */
 uint64_t functions_missed(const struct functions *functions);
 
 /* Adds the runs of the copies, see probes_runs(). */

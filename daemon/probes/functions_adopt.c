@@ -40,8 +40,8 @@ static bool adopt(int *link, int program, int *hooks, const uint32_t *numbers, s
 
 void functions_adopt(struct functions *functions, int *hooks, size_t *count)
 {
-	size_t first = functions->copies ? functions->inodes : 0, left = 0;
-	size_t end = functions->inodes + (functions->copies ? call_count : 0);
+	size_t first = functions->copies ? functions->inner : 0, left = 0;
+	size_t end = functions->inner + (functions->copies ? call_count : 0);
 	_cleanup_free_ uint32_t *numbers = calloc(*count + 1, sizeof(*numbers));
 
 	if (!numbers)

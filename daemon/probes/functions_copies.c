@@ -121,7 +121,7 @@ static int copies_load(struct functions *functions, const struct kernel *kernel,
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < call_count; i++)
-		function_load(&functions->all[functions->inodes + i], kernel, &templates, &calls[i]);
+		function_load(&functions->all[functions->inner + i], kernel, &templates, &calls[i]);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ void functions_take(struct functions *functions, int (*take)(const char *name, v
 	for (size_t i = 0; i < call_count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++) {
 			copy_name(name, i, side);
-			functions->all[functions->inodes + i].programs[side] = take(name, userdata);
+			functions->all[functions->inner + i].programs[side] = take(name, userdata);
 		}
 	functions->copies = true;
 }
@@ -158,7 +158,7 @@ void functions_each(const struct functions *functions, void (*call)(const char *
 
 	for (size_t i = 0; functions->copies && i < call_count; i++)
 		for (enum side side = 0; side < SIDE_COUNT; side++) {
-			int program = functions->all[functions->inodes + i].programs[side];
+			int program = functions->all[functions->inner + i].programs[side];
 
 			copy_name(name, i, side);
 			if (program >= 0)

@@ -69,10 +69,15 @@ static void finish(struct probes *probes)
 }
 
 /* What was not attached the last time may be now. */
-static void forget_inodes(struct probes *probes)
+static void forget_inner(struct probes *probes)
 {
 	probes_fail_forget(probes, PROBES_CALLS);
-	probes->inodes_told = false;
+	probes->inner_told = 0;
+}
+
+static enum functions_extent extent_wanted(const struct probes *probes)
+{
+	return probes->attached[PROBES_CALLS] ? FUNCTIONS_ALL : probes->attached[PROBES_INNER] ? FUNCTIONS_SOURCES : FUNCTIONS_NONE;
 }
 
 /*
@@ -82,19 +87,38 @@ static void forget_inodes(struct probes *probes)
 void handover_begin(struct probes *probes)
 {
 	announce(probes, IOTR_FUNCTIONS_NONE);
-	forget_inodes(probes);
+	forget_inner(probes);
 	if (functions_state(probes->functions) == FUNCTIONS_DETACHED)
 		eventfd_write(probes->notice, 1);
 	else
-		functions_attach(probes->functions);
+		functions_want(probes->functions, FUNCTIONS_ALL);
 }
 
 void handover_retry(struct probes *probes)
 {
 	if (!probes->functions || functions_state(probes->functions) != FUNCTIONS_FAILED)
 		return;
-	forget_inodes(probes);
-	functions_attach(probes->functions);
+	forget_inner(probes);
+	functions_want(probes->functions, FUNCTIONS_ALL);
+}
+
+static bool sources_failed(const struct functions *functions)
+{
+	size_t at = 0;
+	int error;
+
+	return functions_have_inner(functions, FUNCTIONS_SOURCES) && functions_failed_inner(functions, &at, &error);
+}
+
+/* System calls of files bring these hooks with them. */
+void handover_sources(struct probes *probes)
+{
+	if (!probes->functions || probes->attached[PROBES_CALLS])
+		return;
+	if (functions_wanted(probes->functions) == extent_wanted(probes) && !sources_failed(probes->functions))
+		return;
+	probes->inner_told = 0;
+	functions_want(probes->functions, extent_wanted(probes));
 }
 
 void handover_end(struct probes *probes)
@@ -102,12 +126,13 @@ void handover_end(struct probes *probes)
 	if (!probes->functions)
 		return;
 	announce(probes, IOTR_FUNCTIONS_NONE);
-	functions_detach(probes->functions);
+	if (functions_wanted(probes->functions) != extent_wanted(probes))
+		functions_want(probes->functions, extent_wanted(probes));
 }
 
-static bool lacks_inodes(const struct probes *probes)
+static bool lacks_inner(const struct probes *probes, enum probes_group group, enum functions_extent extent)
 {
-	return probes->functions && object_of(probes, PROBES_CALLS) && !functions_have_inodes(probes->functions);
+	return probes->functions && object_of(probes, group) && !functions_have_inner(probes->functions, extent);
 }
 
 static bool lacks_group(const struct probes *probes, enum probes_group group)
@@ -117,11 +142,9 @@ static bool lacks_group(const struct probes *probes, enum probes_group group)
 
 uint32_t probes_lacks(const struct probes *probes)
 {
-	bool sources = probes->level == PROBES_FUNCTION && lacks_group(probes, PROBES_SOURCES);
-
-	return (uint32_t)lacks_inodes(probes) << PROBES_LACK_INODES |
-	       (uint32_t)lacks_group(probes, PROBES_DIRTIED) << PROBES_LACK_DIRTIERS |
-	       (uint32_t)sources << PROBES_LACK_SOURCES;
+	return (uint32_t)lacks_inner(probes, PROBES_CALLS, FUNCTIONS_ALL) << PROBES_LACK_INODES |
+	       (uint32_t)lacks_inner(probes, PROBES_NET, FUNCTIONS_SOURCES) << PROBES_LACK_SOURCES |
+	       (uint32_t)lacks_group(probes, PROBES_DIRTIED) << PROBES_LACK_DIRTIERS;
 }
 
 const char *probes_stand_in(const struct probes *probes)
@@ -133,18 +156,15 @@ const char *probes_stand_in(const struct probes *probes)
 		       "sys_enter, sys_exit, until the functions of system calls have their hooks";
 }
 
-/* Sessions wait for the hooks that tell inodes, and so learn which of them could not be attached. */
-static void tell_inodes(struct probes *probes)
+/* Sessions wait for the inner hooks, and so learn which of them could not be attached. */
+static void tell_inner(struct probes *probes)
 {
 	const struct bpf_program *program;
-	size_t at = 0;
 	int error;
 
-	if (probes->inodes_told || !functions_have_inodes(probes->functions))
-		return;
-	while ((program = functions_failed_inode(probes->functions, &at, &error)))
-		probes_fail(probes, PROBES_CALLS, bpf_program__section_name(program), error);
-	probes->inodes_told = true;
+	while ((program = functions_failed_inner(probes->functions, &probes->inner_told, &error)))
+		probes_fail(probes, functions_tells_sources(program) ? PROBES_NET : PROBES_CALLS,
+			    bpf_program__section_name(program), error);
 }
 
 void probes_see_to(struct probes *probes)
@@ -152,9 +172,11 @@ void probes_see_to(struct probes *probes)
 	struct functions *functions = probes->functions;
 
 	probes_late_see_to(probes);
-	if (!functions || !probes->attached[PROBES_CALLS])
+	if (!functions)
 		return;
-	tell_inodes(probes);
+	tell_inner(probes);
+	if (!probes->attached[PROBES_CALLS])
+		return;
 	if (probes->page->functions == IOTR_FUNCTIONS_BEGUN && !in_flight(probes))
 		finish(probes);
 	if (probes->page->functions != IOTR_FUNCTIONS_NONE)
@@ -162,6 +184,6 @@ void probes_see_to(struct probes *probes)
 	if (functions_state(functions) == FUNCTIONS_ATTACHED)
 		take_over(probes);
 	/* It begins now, or some were not loaded yet; or hooks of an earlier daemon were found, which nobody had wanted yet. */
-	else if (functions_state(functions) == FUNCTIONS_DETACHED || !functions_wanted(functions))
-		functions_attach(functions);
+	else if (functions_state(functions) == FUNCTIONS_DETACHED || functions_wanted(functions) != FUNCTIONS_ALL)
+		functions_want(functions, FUNCTIONS_ALL);
 }

@@ -10,5 +10,8 @@ void handover_begin(struct probes *probes);
 /* Tries again to attach hooks on functions, if some could not be; until then the stand-in stays. */
 void handover_retry(struct probes *probes);
 
+/* Someone wants what tells where datagrams come from, or nobody does any more. */
+void handover_sources(struct probes *probes);
+
 /* The hooks on functions are detached, before the stand-in. */
 void handover_end(struct probes *probes);

@@ -11,11 +11,8 @@
 #include "probes/program.h"
 #include "thread.h"
 
-/*
- * That of dirtied pages has tables, and before the kernel lets go of putting one where programs find it, all of them that run have
- * to end. That of sources has a program on a function: before the first one there is attached, all tasks have to pass the scheduler.
- */
-static const uint32_t late_groups = 1U << PROBES_DIRTIED | 1U << PROBES_SOURCES;
+/* It has tables, and before the kernel lets go of putting one where programs find it, all of them that run have to end. */
+static const uint32_t late_groups = 1U << PROBES_DIRTIED;
 
 struct late {
 	struct probes *probes;

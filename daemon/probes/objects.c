@@ -59,7 +59,6 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_ENTERS] = OBJECT_VFS,
 	[PROBES_EXITS] = OBJECT_VFS,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
-	[PROBES_SOURCES] = OBJECT_NET,
 	IOTR_STREAMS(GROUP_OBJECT)
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
 };
@@ -284,7 +283,7 @@ static const char *plug_map(enum object object, const struct bpf_program *progra
 
 /*
  * Programs on functions of system calls are templates, of which functions.c attaches copies. What stands in for these
- * meanwhile is attached with the group of the calls. That on a function which NET has is of a group of its own.
+ * meanwhile is attached with the group of the calls.
  */
 bool program_attaches(enum probes_group group, const struct bpf_program *program)
 {
@@ -296,8 +295,6 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 
 	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
 		return false;
-	if (group_object[group] == OBJECT_NET)
-		return on_function(bpf_program__section_name(program)) == (group == PROBES_SOURCES);
 	if (group_object[group] != OBJECT_VFS)
 		return true;
 	if (group == PROBES_CALLS || !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN)))
@@ -369,7 +366,7 @@ static void load_and_plug(struct probes *probes, enum object which)
 static void make_functions(struct probes *probes)
 {
 	struct functions *functions = NULL;
-	int r = functions_new(probes, probes->objects[OBJECT_INODES], probes->notice, &functions);
+	int r = functions_new(probes, probes->objects[OBJECT_INNER], probes->notice, &functions);
 
 	if (r < 0)
 		log_warning("no hooks on functions: %s", strerror(-r));
@@ -406,11 +403,11 @@ void object_settle(struct probes *probes, enum object which)
 			bio_ends_find(probes->kernel.btf, probes->symbols, probes->page);
 		atomic_store(&probes->bio_ends_found, true);
 	}
-	if (which != OBJECT_FUNCTIONS && (which != OBJECT_INODES || functions))
+	if (which != OBJECT_FUNCTIONS && (which != OBJECT_INNER || functions))
 		load_and_plug(probes, which);
 	if (which == OBJECT_DIRTIED)
 		dirtied_tidy(probes);
-	if (which == OBJECT_INODES && functions)
+	if (which == OBJECT_INNER && functions)
 		make_functions(probes);
 	if (which == OBJECT_FUNCTIONS && functions)
 		load_functions(probes);
@@ -431,7 +428,5 @@ uint32_t objects_of(uint32_t groups)
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)
 			found |= 1U << group_object[group];
-	if (groups >> PROBES_CALLS & 1)
-		found |= 1U << OBJECT_INODES;
 	return found;
 }

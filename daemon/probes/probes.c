@@ -229,8 +229,6 @@ uint32_t probes_stream_groups(enum iotr_stream stream)
 	if (stream == IOTR_##of)                                                                                       \
 		groups |= 1U << PROBES_##other;
 	IOTR_SHARED_OBJECTS(SHARED)
-	if (stream == IOTR_NET)
-		groups |= 1U << PROBES_SOURCES;
 	return groups;
 }
 
@@ -241,8 +239,8 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups)
 	if (probes->level == PROBES_TRACEPOINT && groups & calls)
 		groups = (groups & ~calls) | 1U << PROBES_ENTERS | 1U << PROBES_EXITS;
 	if (probes->level == PROBES_TRACEPOINT)
-		groups &= ~(1U << PROBES_SOURCES);
-	return groups & ~(1U << PROBES_INODES); /* these come and go with the hooks on functions: see functions.h */
+		groups &= ~(1U << PROBES_INNER);
+	return groups;
 }
 
 enum probes_level probes_level(const struct probes *probes)

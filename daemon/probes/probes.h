@@ -28,7 +28,6 @@ enum probes_group {
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
-	PROBES_SOURCES, /* where datagrams come from, for rows of NET, at function level */
 	/*
 	 * One for each stream and further object. That of VFS has no programs of its own: those on system calls are of
 	 * the groups above. That of IOURING has those of all streams with rows of io_uring.

@@ -53,7 +53,7 @@ struct probes {
 	size_t left_hook_count;
 	_Atomic uint32_t settled; /* those that are loaded, or that the kernel refuses, as bits */
 	struct loading *loading; /* the thread that loads them, and who waits for it; NULL: it was not started */
-	bool inodes_told; /* what failed of the hooks that tell inodes is among the failures; see handover.c */
+	size_t inner_told; /* of so many inner hooks, what failed is among the failures; see handover.c */
 	uint64_t functions_ns; /* CLOCK_MONOTONIC: since then no call begins at the stand-in; see handover.c */
 	int notice; /* eventfd of the main loop: something was loaded, or attached by a thread */
 	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */

@@ -19,7 +19,7 @@ START_TEST(refused_copies_are_a_failure)
 
 	ck_assert_int_eq(functions_new(NULL, NULL, notice, &functions), 0);
 	ck_assert_int_eq(functions_load(functions, &kernel, NULL), -EOPNOTSUPP);
-	functions_attach(functions);
+	functions_want(functions, FUNCTIONS_ALL);
 	eventfd_read(notice, &done);
 	ck_assert_int_eq(functions_state(functions), FUNCTIONS_FAILED);
 	ck_assert_uint_eq(functions_attached(functions), 0);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The inode of calls that name a file by its path. It is read where the kernel calls the LSM hook of
- * the operation or, for what the call creates, where the file system function returns, and put into
- * the call's slot. Function level only.
+ * What is known only while a call is under way, on functions that it goes through, and put into its slot: the inode of what a
+ * path leads to, and the source of a datagram. Function level only.
  */
-#include "files.bpf.h"
 #include "slots.bpf.h"
+#include "sockets.bpf.h"
+
+#define IPV4_SOURCE 12 /* offset of the source address in the header */
+#define IPV6_SOURCE 8
+
+/* ---- the inode of a path: at the LSM hook of the operation or, of what the call creates, where the file system returns ---- */
 
 static __always_inline void inode_note(struct slot *slot, struct dentry *dentry)
 {
@@ -85,5 +89,47 @@ MADE(vfs_mkdir, inode_mkdir__5, void *idmap, struct inode *folder, struct dentry
 MADE(vfs_symlink, inode_symlink__3, struct inode *folder, struct dentry *dentry)
 MADE(vfs_symlink, inode_symlink__4, void *idmap, struct inode *folder, struct dentry *dentry)
 MADE(vfs_symlink, inode_symlink__5, void *idmap, struct inode *folder, struct dentry *dentry)
+
+/* ---- a datagram that was received ---- */
+
+/* Whether the call in flight receives a single datagram whose source is not known yet. */
+static __always_inline bool receives_datagram(const struct slot *slot)
+{
+	const struct noted *noted = (const struct noted *)slot->own;
+
+	return slot->sessions && slot->stream == IOTR_NET && slot->operation == IOTR_NET_RECEIVE &&
+	       slot->kind != IOTR_PLUG_MESSAGES && !noted->socket.remote_port;
+}
+
+static __always_inline void source_fill(struct iotr_socket *socket, __u64 skb)
+{
+	__u64 head = (__u64)READ(struct sk_buff, skb, head);
+	__u64 network = head + READ(struct sk_buff, skb, network_header);
+	__u64 transport = head + READ(struct sk_buff, skb, transport_header);
+	__u8 version = 0;
+	__u16 port = 0;
+
+	bpf_probe_read_kernel(&version, sizeof(version), (void *)network);
+	version >>= 4;
+	if (version == 6 && socket->family == AF_INET6)
+		bpf_probe_read_kernel(socket->remote, 16, (void *)(network + IPV6_SOURCE));
+	else if (version == 4)
+		bpf_probe_read_kernel(address_v4(socket, socket->remote), 4, (void *)(network + IPV4_SOURCE));
+	else
+		return;
+	bpf_probe_read_kernel(&port, sizeof(port), (void *)transport);
+	socket->remote_port = bpf_ntohs(port);
+}
+
+/* The sender is seen here even if the call does not ask for it. No tracepoint of all kernels is on this path. */
+SEC("fentry/skb_consume_udp")
+int BPF_PROG(datagram_received, struct sock *sk, struct sk_buff *skb, int size)
+{
+	struct slot *slot = thread_entry(THREAD_ARRAY(plugged), thread_here());
+
+	if (slot && receives_datagram(slot))
+		source_fill(&((struct noted *)slot->own)->socket, (__u64)skb);
+	return 0;
+}
 
 char LICENSE[] SEC("license") = "GPL";

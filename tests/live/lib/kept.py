@@ -31,19 +31,22 @@ class Kept(Daemon):
         self.store.barrier()
         return status
 
-    def numbers(self, key, without='\0'):
-        """Those that the kernel tells under a key of each of its descriptors that has one, and not the other."""
+    def numbers(self, key, chosen=lambda lines: True):
+        """Those that the kernel tells under a key of each of its descriptors that has one, and is chosen."""
         found = set()
         for path in glob.glob('/proc/%d/fdinfo/*' % self.process.pid):
             lines = {}
             with contextlib.suppress(FileNotFoundError), open(path, encoding='ascii') as file:
-                lines = dict(line.strip().partition(':')[::2] for line in file)
-            if key in lines and without not in lines:
+                lines = {name: value.strip() for name, _, value in (line.partition(':') for line in file)}
+            if key in lines and chosen(lines):
                 found.add(int(lines[key]))
         return found
 
     def programs(self):
-        return self.numbers('prog_id', 'link_id')
+        return self.numbers('prog_id', lambda lines: 'link_id' not in lines)
 
     def hooks(self):
         return self.numbers('link_id')
+
+    def function_hooks(self):
+        return self.numbers('link_id', lambda lines: lines['link_type'] == 'tracing')

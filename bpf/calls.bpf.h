@@ -241,6 +241,14 @@ static __always_inline __u64 argument_native(struct call_context context, __u32 
 	return position == 1 ? context.regs->di : position == 3 ? context.regs->dx : context.regs->r10;
 }
 
+/* The same of either ABI: 1 or 3. */
+static __always_inline __u64 argument_of(struct call_context context, __u32 abi, __u32 position)
+{
+	if (context.classic || abi == IOTR_ABI_NATIVE)
+		return argument_native(context, position);
+	return position == 1 ? (__u32)context.regs->bx : (__u32)context.regs->dx;
+}
+
 #define ERESTART_FIRST 512 /* the kernel's internal codes -ERESTART*: interrupted, and may be restarted */
 #define ERESTART_LAST  516
 #define EINTR	       4

@@ -368,13 +368,19 @@ struct in6_addr {
 };
 
 struct sock_common {
-	struct {
-		__u32 skc_daddr;
-		__u32 skc_rcv_saddr;
+	union {
+		__u64 skc_addrpair;
+		struct {
+			__u32 skc_daddr;
+			__u32 skc_rcv_saddr;
+		};
 	};
-	struct {
-		__u16 skc_dport;
-		__u16 skc_num;
+	union {
+		__u32 skc_portpair;
+		struct {
+			__u16 skc_dport;
+			__u16 skc_num;
+		};
 	};
 	unsigned short skc_family;
 	unsigned char skc_state;
@@ -409,6 +415,7 @@ struct unix_sock {
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
 };
 

@@ -76,21 +76,21 @@ __noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
  * Finds the IP socket that a call is about. Returns the index of the argument that is its descriptor, as
  * splice may be to a socket or from one; -1: there is no IP socket. Reads it into `head`.
  */
-static __always_inline int net_socket(const struct plug_call *call, __u64 *sock, struct sock_head *head)
+static __always_inline int net_socket(const struct plug_call *call, struct call_context context, __u64 *sock,
+				      struct sock_head *head)
 {
 	int position = 0;
 
 	*sock = 0;
 	if (call->plug->kind == IOTR_PLUG_SPLICE) {
-		*sock = sock_of_fd(call->args[2]);
+		*sock = sock_of_fd(argument_of(context, call->abi, 3));
+		if (*sock)
+			sock_read(head, *sock);
 		position = *sock ? 2 : 0;
 	}
 	if (!*sock)
-		*sock = sock_of_fd_followed(call->args[0]);
-	if (!*sock)
-		return -1;
-	sock_read(head, *sock);
-	return is_ip(SOCK_FIELD(head, *sock, skc_family)) ? position : -1;
+		*sock = sock_of_fd_read(argument_of(context, call->abi, 1), head);
+	return *sock && is_ip(head->family) ? position : -1;
 }
 
 /*
@@ -116,23 +116,22 @@ static __always_inline __u32 name_room(const struct slot *slot)
 	return SOCKADDR_IN6;
 }
 
-static __always_inline int net_begins(struct call_context context)
+/* For a call that a session accepts. */
+static __always_inline int net_begun(struct call_context context, const struct plug_call *call)
 {
 	struct sock_head head;
-	struct plug_call call;
 	struct slot *slot;
 	struct noted *noted;
 	int position;
 	__u64 sock;
 
-	if (!plug_wanted(context, &call))
-		return 0;
-	position = net_socket(&call, &sock, &head);
+	position = net_socket(call, context, &sock, &head);
 	if (position < 0)
 		return 0;
-	slot = plug_takes(&call);
+	slot = plug_slot(call);
 	if (!slot)
 		return 0;
+	arguments(slot->args, context, call->abi);
 	noted = (struct noted *)slot->own;
 	noted->sock = sock;
 	socket_fill_read(&noted->socket, &head, sock);
@@ -142,8 +141,15 @@ static __always_inline int net_begins(struct call_context context)
 	}
 	if (slot->operation == IOTR_NET_RECEIVE && noted->socket.type != SOCK_STREAM)
 		slot->args[5] = name_room(slot);
-	plug_noted(slot, &call);
+	plug_noted(slot, call);
 	return 0;
+}
+
+static __always_inline int net_begins(struct call_context context)
+{
+	struct plug_call call;
+
+	return plug_drawn(context, &call) ? net_begun(context, &call) : 0;
 }
 
 /* ---- a call that ends ---- */
@@ -194,14 +200,14 @@ static __always_inline void flags_fill(struct iotr_net_record *row, const struct
 	row->flags = !row->has_flags ? 0 : kind == IOTR_PLUG_MESSAGE ? slot->args[2] : slot->args[3];
 }
 
-static __always_inline void net_row(struct slot *slot, long result)
+static __always_inline void net_row(struct slot *slot, long result, bool at_hand)
 {
 	struct noted *noted = (struct noted *)slot->own;
 	__u64 size = net_size(slot), bytes = result < 0 ? 0 : result;
 	struct iotr_net_record *row;
 
 	remote_named(slot, &noted->socket, result);
-	row = plug_row(slot, sizeof(*row), size, plug_failed(result));
+	row = plug_row_at(slot, IOTR_NET, sizeof(*row), size, plug_failed(result), at_hand);
 	if (!row)
 		return;
 	row->socket = noted->socket;
@@ -258,22 +264,25 @@ static __always_inline void message_rows(__u32 count)
 		message_row(i, i == MESSAGES_ROWS - 1 ? count - i : 1);
 }
 
-static __always_inline int net_ends(struct call_context context, long result)
+static __always_inline int net_ended(struct slot *slot, struct call_context context, long result, bool at_hand)
 {
-	struct slot *slot = plug_ends(context);
-	struct noted *noted;
+	struct noted *noted = (struct noted *)slot->own;
 
-	if (!slot)
-		return 0;
-	noted = (struct noted *)slot->own;
 	if (!socket_settled(&noted->socket) && sock_of_fd(slot->args[0]) == noted->sock)
 		socket_complete(noted);
 	if (slot->kind == IOTR_PLUG_MESSAGES && result > 0)
 		message_rows(result);
 	else
-		net_row(slot, result);
+		net_row(slot, result, at_hand);
 	plug_done(slot, context);
 	return 0;
+}
+
+static __always_inline int net_ends(struct call_context context, long result)
+{
+	struct slot *slot = plug_ends(context);
+
+	return slot ? net_ended(slot, context, result, false) : 0;
 }
 
 PLUG_PROGRAMS(net, net_begins, net_ends)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * System calls that make rows of streams other than VFS. Such a stream has one program that begins a
- * call and one that ends it. The program of syscalls.bpf.c on sys_enter tail calls the first if the
- * table of plugs has sessions that record the call, the one on sys_exit the second if the call has a
- * slot.
+ * call and one that ends it. The program on sys_enter, of syscalls.bpf.c or net.bpf.c, tail calls the
+ * first if the table of plugs has sessions that record the call, the one on sys_exit the second if the
+ * call has a slot.
  */
 #pragma once
 
@@ -25,31 +25,47 @@ struct plug_call {
 	__u64 args[6];
 };
 
-/* Whether a session accepts the call that begins; fills in `ret`. */
-static __always_inline bool plug_wanted(struct call_context context, struct plug_call *ret)
+/*
+ * Whether a session of `sessions` accepts the call that begins, by the filters on tasks. `ret` has its row, number and ABI, and
+ * gets the rest but the arguments.
+ */
+static __always_inline bool plug_accepted(struct iotr_control *page, struct call_context context, __u64 sessions,
+					  struct plug_call *ret)
 {
-	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task);
 
+	ret->sessions = filter_task(page, task, filter_fileless(page, sessions), tgid);
+	ret->thread = thread_of(context);
+	return ret->sessions && !is_own(page, tgid);
+}
+
+/* Whether a session accepts the call that begins, after the first draw; fills in `ret` but the arguments. */
+static __always_inline bool plug_drawn(struct call_context context, struct plug_call *ret)
+{
+	struct iotr_control *page = control_page();
+
 	ret->number = context.number;
-	if (!page || ret->number >= IOTR_CALLS || is_own(page, tgid))
+	if (!page || ret->number >= IOTR_CALLS)
 		return false;
-	ret->abi = abi_of(task);
+	ret->abi = abi_of(current_task());
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
 	if (ret->abi == IOTR_ABI_COMPAT)
 		ret->plug += IOTR_CALLS;
-	ret->sessions = sample_then(page, ret->plug->stream, ret->plug->sessions);
-	ret->sessions = filter_task(page, task, filter_fileless(page, ret->sessions), tgid);
-	if (!ret->sessions)
+	return plug_accepted(page, context, sample_then(page, ret->plug->stream, ret->plug->sessions), ret);
+}
+
+/* The same, and fills in the arguments. */
+static __always_inline bool plug_wanted(struct call_context context, struct plug_call *ret)
+{
+	if (!plug_drawn(context, ret))
 		return false;
-	ret->thread = thread_of(context);
 	arguments(ret->args, context, ret->abi);
 	return true;
 }
 
-/* Takes a slot for a call that a session accepts, and saves its arguments and start there; NULL: it is lost. */
-static __always_inline struct slot *plug_takes(const struct plug_call *call)
+/* Takes a slot for a call that a session accepts, and saves its start there, but not its arguments; NULL: it is lost. */
+static __always_inline struct slot *plug_slot(const struct plug_call *call)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
@@ -58,13 +74,22 @@ static __always_inline struct slot *plug_takes(const struct plug_call *call)
 
 	if (!slot)
 		return NULL;
-	__builtin_memcpy(slot->args, call->args, sizeof(call->args));
 	slot->task = (__u64)task;
 	slot->number = call->number;
 	slot->abi = call->abi;
 	slot->operation = plug->operation;
 	slot->kind = plug->kind;
 	slot_begun(slot, call->thread, plug->stream, call->sessions, call->sessions);
+	return slot;
+}
+
+/* The same, and saves its arguments. */
+static __always_inline struct slot *plug_takes(const struct plug_call *call)
+{
+	struct slot *slot = plug_slot(call);
+
+	if (slot)
+		__builtin_memcpy(slot->args, call->args, sizeof(call->args));
 	return slot;
 }
 
@@ -82,6 +107,19 @@ static __always_inline struct slot *plug_begins(struct call_context context)
 	return plug_wanted(context, &call) ? plug_takes(&call) : NULL;
 }
 
+/* Whether the call in the slot is the one that ends, and sessions of it are still there; otherwise releases the slot. */
+static __always_inline bool plug_ended(struct iotr_control *page, struct slot *slot, __u64 thread, struct call_context context)
+{
+	slot->args[ARG_END] = bpf_ktime_get_ns();
+	if (slot_ends(page, slot, thread, context.number)) {
+		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
+		if (slot->sessions)
+			return true;
+	}
+	slot_done(slot, thread);
+	return false;
+}
+
 /* The slot of the call that ends, to be released with plug_done(); NULL: it has none. */
 static __always_inline struct slot *plug_ends(struct call_context context)
 {
@@ -91,14 +129,7 @@ static __always_inline struct slot *plug_ends(struct call_context context)
 
 	if (!page || !slot || !slot->sessions)
 		return NULL;
-	slot->args[ARG_END] = bpf_ktime_get_ns();
-	if (slot_ends(page, slot, thread, context.number)) {
-		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		if (slot->sessions)
-			return slot;
-	}
-	slot_done(slot, thread);
-	return NULL;
+	return plug_ended(page, slot, thread, context) ? slot : NULL;
 }
 
 static __always_inline void plug_done(struct slot *slot, struct call_context context)
@@ -108,9 +139,9 @@ static __always_inline void plug_done(struct slot *slot, struct call_context con
 
 /*
  * The row of the call that ends, its head filled in, or NULL. `bytes` is the size of the record, `size`
- * the operation's size for filters, IOTR_UNKNOWN: it has none.
+ * the operation's size for filters, IOTR_UNKNOWN: it has none. For `at_hand` see row_begin_at().
  */
-static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u64 size, bool failed)
+static __always_inline void *plug_row_at(const struct slot *slot, __u32 stream, __u32 bytes, __u64 size, bool failed, bool at_hand)
 {
 	struct task_struct *task = current_task();
 	__u64 end = slot->args[ARG_END], sessions = slot->sessions;
@@ -119,16 +150,21 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 
 	if (!page)
 		return NULL;
-	sessions &= page->operation[slot->stream & 15][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions &= page->operation[stream & 15][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_end(page, sessions, end - slot->start_ns, size, failed);
 	if (!sessions)
 		return NULL;
-	row = row_begin(slot->stream, slot->operation, bytes, sessions);
+	row = row_begin_at(stream, slot->operation, bytes, sessions, at_hand);
 	if (!row)
 		return NULL;
 	head_fill(row, sessions, slot->start_ns, end);
 	head_fill_current(row, task);
 	return row;
+}
+
+static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u64 size, bool failed)
+{
+	return plug_row_at(slot, slot->stream, bytes, size, failed, false);
 }
 
 static __always_inline bool plug_failed(long result)

@@ -287,4 +287,48 @@ static __always_inline int net_ends(struct call_context context, long result)
 
 PLUG_PROGRAMS(net, net_begins, net_ends)
 
+/*
+ * At function level these two are on all system calls themselves, in the place of plug_enter and plug_exit of syscalls.bpf.c: of
+ * the calls that other streams than VFS record, those that send and receive are the most frequent ones, and pay for no tail call.
+ */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(plug_net_enter, struct pt_regs *regs, long number)
+{
+	struct call_context context = OF_REGS(regs);
+	struct iotr_control *page = control_page();
+	struct plug_call call;
+
+	call.number = context.number;
+	call.plug = plug_of(page, context, &call.abi);
+	if (!call.plug)
+		return 0;
+	if (call.plug->stream == IOTR_NET) {
+		if (!plug_accepted(page, context, sample(page, IOTR_NET, call.plug->sessions), &call))
+			return 0;
+		return net_begun(context, &call);
+	}
+	if (sample_first(page, call.plug->stream, call.plug->sessions))
+		bpf_tail_call(ctx, &plug_enters, call.plug->stream);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(plug_net_exit, struct pt_regs *regs, long result)
+{
+	struct call_context context = OF_REGS(regs);
+	struct iotr_control *page = control_page();
+	__u64 thread = thread_of(context);
+	struct slot *slot;
+
+	if (cache_wanted())
+		bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);
+	slot = slot_find(thread);
+	if (!page || !slot || !slot->sessions)
+		return 0;
+	if (slot->stream == IOTR_NET)
+		return plug_ended(page, slot, thread, context) ? net_ended(slot, context, result, true) : 0;
+	bpf_tail_call(ctx, &plug_exits, slot->stream);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

@@ -141,7 +141,8 @@ static __always_inline void plug_done(struct slot *slot, struct call_context con
  * The row of the call that ends, its head filled in, or NULL. `bytes` is the size of the record, `size`
  * the operation's size for filters, IOTR_UNKNOWN: it has none. For `at_hand` see row_begin_at().
  */
-static __always_inline void *plug_row_at(const struct slot *slot, __u32 stream, __u32 bytes, __u64 size, bool failed, bool at_hand)
+static __always_inline void *plug_row_at(const struct slot *slot, __u32 stream, __u32 bytes, __u64 size, bool failed,
+					 bool at_hand)
 {
 	struct task_struct *task = current_task();
 	__u64 end = slot->args[ARG_END], sessions = slot->sessions;

@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls in flight of streams other than VFS, and the tail call from the program on sys_exit to that of
- * their stream. They have slots of their own, as a call may make a row of VFS as well.
+ * Calls of streams other than VFS: who records one that begins, which stream has one in flight that ends, and the tail calls to
+ * the programs of that stream. Those in flight have slots of their own, as a call may make a row of VFS as well.
  */
 #pragma once
 
 #include "slot.bpf.h"
+
+/* ---- a call that begins ---- */
+
+/* Its row in the table of plugs, and its ABI; NULL: no session records it. */
+static __always_inline const struct iotr_plug *plug_of(struct iotr_control *page, struct call_context context, __u32 *abi)
+{
+	const struct iotr_plug *plug;
+	__u64 number = context.number;
+
+	if (!page || !page->plugged || number >= IOTR_CALLS)
+		return NULL;
+	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
+	if (!plug[0].sessions && !plug[IOTR_CALLS].sessions)
+		return NULL;
+	*abi = abi_of(current_task());
+	if (*abi == IOTR_ABI_COMPAT)
+		plug += IOTR_CALLS;
+	return plug->sessions ? plug : NULL;
+}
+
+/* The stream whose program is tail called when a call begins; IOTR_VFS: none. Includes the first sampling draw. */
+static __always_inline __u32 plug_beginning(struct call_context context)
+{
+	struct iotr_control *page = control_page();
+	const struct iotr_plug *plug;
+	__u32 abi;
+
+	plug = plug_of(page, context, &abi);
+	return plug && sample_first(page, plug->stream, plug->sessions) ? plug->stream : IOTR_VFS;
+}
+
+/* ---- a call that ends ---- */
+
+/* Whether the CACHE stream is recorded: its program runs at the end of every call, and tail calls the other. */
+static __always_inline bool cache_wanted(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->wanted[IOTR_CACHE];
+}
 
 /* The stream that has a slot for the call that ends; IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
@@ -27,7 +67,15 @@ static __always_inline __u32 plug_ending(struct call_context context)
 		0;                                                                              \
 	})
 
-#define PLUG_EXIT(ctx, context) PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
+#define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
+#define PLUG_EXIT(ctx, context)	 PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
+
+#define GO_ON_AT_EXIT(ctx, context)                                                             \
+	({                                                                                      \
+		if (cache_wanted())                                                             \
+			bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);                            \
+		PLUG_EXIT(ctx, context);                                                        \
+	})
 
 /* Reads the registers from the context again, which saves stack. */
 #define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))

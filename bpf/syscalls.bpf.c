@@ -177,43 +177,7 @@ static __always_inline int call_ends(struct call_context context, const void *pr
 	return context.copied ? slot_ended_apart(slot, thread, program) : slot_ended(slot, thread, context, program, parts);
 }
 
-/* ---- the other streams: each has programs of its own, which are tail called from here ---- */
-
-/* The stream whose program is tail called when a call begins; IOTR_VFS: none. Includes the first sampling draw. */
-static __always_inline __u32 plug_beginning(struct call_context context)
-{
-	__u64 number = context.number;
-	struct iotr_control *page = control_page();
-	const struct iotr_plug *plug;
-
-	if (!page || !page->plugged || number >= IOTR_CALLS)
-		return IOTR_VFS;
-	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
-	if (!plug[0].sessions && !plug[IOTR_CALLS].sessions)
-		return IOTR_VFS;
-	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		plug += IOTR_CALLS;
-	if (!plug->sessions || !sample_first(page, plug->stream, plug->sessions))
-		return IOTR_VFS;
-	return plug->stream;
-}
-
-#define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
-
-/* Whether the CACHE stream is recorded: its program runs at the end of every call, and tail calls the other. */
-static __always_inline bool cache_wanted(void)
-{
-	struct iotr_control *page = control_page();
-
-	return page && page->wanted[IOTR_CACHE];
-}
-
-#define GO_ON_AT_EXIT(ctx, context)                                                             \
-	({                                                                                      \
-		if (cache_wanted())                                                             \
-			bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);                            \
-		PLUG_EXIT(ctx, context);                                                        \
-	})
+/* ---- the programs on all system calls; they go on to those of the other streams ---- */
 
 #define PARTS_ALL (PARTS_OTHER | PART_PLAIN)
 

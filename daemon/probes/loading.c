@@ -126,7 +126,7 @@ bool loading_free(struct probes *probes)
 
 void loading_now(struct probes *probes, uint32_t groups)
 {
-	uint32_t left = objects_of(groups) & ~atomic_load(&probes->settled);
+	uint32_t left = objects_of(probes, groups) & ~atomic_load(&probes->settled);
 
 	for (; left; left &= left - 1)
 		object_settle(probes, (enum object)__builtin_ctz(left));
@@ -134,7 +134,7 @@ void loading_now(struct probes *probes, uint32_t groups)
 
 bool loading_done(const struct probes *probes, uint32_t groups)
 {
-	return !(objects_of(groups) & ~atomic_load(&probes->settled));
+	return !(objects_of(probes, groups) & ~atomic_load(&probes->settled));
 }
 
 void loading_await(struct probes *probes, struct loading_wait *wait)
@@ -147,7 +147,7 @@ void loading_await(struct probes *probes, struct loading_wait *wait)
 	wait->next = NULL;
 	*end = wait;
 	if (wait->groups != LOADING_ALL)
-		atomic_fetch_or(&loading->hurry, objects_of(wait->groups));
+		atomic_fetch_or(&loading->hurry, objects_of(probes, wait->groups));
 	eventfd_write(probes->notice, 1); /* they may have been loaded since they were asked for */
 }
 

@@ -63,7 +63,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
 };
 
-/* Streams whose programs are tail called by those on system calls: see syscalls.bpf.c. */
+/* Streams whose programs are tail called by those on system calls: see bpf/plug.bpf.h. */
 static const struct {
 	enum object object;
 	enum iotr_stream stream;
@@ -270,15 +270,27 @@ static int object_load(struct probes *probes, enum object which, struct bpf_obje
 
 /* ---- programs that others tail call ---- */
 
+/* Whether a program is on all system calls to go on to those of streams: its name begins so. Only one is attached at either end. */
+static bool goes_on(const struct bpf_program *program)
+{
+	const char *name = bpf_program__name(program);
+
+	return !strncmp(name, "sys_", 4) || !strncmp(name, "plug_", 5);
+}
+
+static bool stands_in(const struct bpf_program *program)
+{
+	return !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
+}
+
 /* The map for a program of a plugged stream on sys_enter or sys_exit, which is not attached itself; otherwise NULL. */
-static const char *plug_map(enum object object, const struct bpf_program *program)
+static const char *plug_map(const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 
-	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
-		if (plugged[i].object == object && on_system_calls(section))
-			return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
-	return NULL;
+	if (!on_system_calls(section) || goes_on(program) || stands_in(program))
+		return NULL;
+	return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
 }
 
 /*
@@ -293,22 +305,20 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 	};
 	const char *hook = strrchr(bpf_program__section_name(program), '/');
 
-	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
+	if (!bpf_program__autoload(program) || plug_map(program))
 		return false;
-	if (group_object[group] != OBJECT_VFS)
-		return true;
-	if (group == PROBES_CALLS || !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN)))
-		return group == PROBES_CALLS && !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
-	return hook && hooks[group] && !strcmp(hook, hooks[group]);
+	if (hooks[group] || goes_on(program))
+		return hooks[group] && goes_on(program) && hook && !strcmp(hook, hooks[group]);
+	return group_object[group] != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));
 }
 
-static int plug(const struct probes *probes, enum object which, struct bpf_object *object, enum iotr_stream stream)
+static int plug(const struct probes *probes, struct bpf_object *object, enum iotr_stream stream)
 {
 	struct bpf_program *program;
 	uint32_t key = stream;
 
 	bpf_object__for_each_program(program, object) {
-		const char *map = plug_map(which, program);
+		const char *map = plug_map(program);
 		int fd = bpf_program__fd(program);
 
 		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
@@ -322,7 +332,7 @@ static int plug_in(const struct probes *probes, enum object which, struct bpf_ob
 {
 	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
 		if (plugged[i].object == which)
-			return plug(probes, which, object, plugged[i].stream);
+			return plug(probes, object, plugged[i].stream);
 	return 0;
 }
 
@@ -414,12 +424,20 @@ void object_settle(struct probes *probes, enum object which)
 	atomic_fetch_or(&probes->settled, 1U << which);
 }
 
-struct bpf_object *object_of(const struct probes *probes, enum probes_group group)
+/* At function level NET has the programs on all system calls, see bpf/net.bpf.c; where the kernel refuses them, VFS has others. */
+static bool of_net(const struct probes *probes, enum probes_group group)
 {
-	return probes->objects[group_object[group]];
+	return probes->level == PROBES_FUNCTION && (group == PROBES_ENTERS || group == PROBES_EXITS);
 }
 
-uint32_t objects_of(uint32_t groups)
+struct bpf_object *object_of(const struct probes *probes, enum probes_group group)
+{
+	struct bpf_object *net = of_net(probes, group) ? probes->objects[OBJECT_NET] : NULL;
+
+	return net ?: probes->objects[group_object[group]];
+}
+
+uint32_t objects_of(const struct probes *probes, uint32_t groups)
 {
 	uint32_t found = 0;
 
@@ -427,6 +445,6 @@ uint32_t objects_of(uint32_t groups)
 		return OBJECTS_ALL;
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (groups >> group & 1)
-			found |= 1U << group_object[group];
+			found |= 1U << group_object[group] | (uint32_t)of_net(probes, group) << OBJECT_NET;
 	return found;
 }

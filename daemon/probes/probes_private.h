@@ -95,7 +95,7 @@ int object_prepare(const struct probes *probes, struct bpf_object *object);
 uint64_t objects_hash(void);
 
 /* The objects that the groups' programs are in, of a level: see probes_groups(). Both are masks of bits. */
-uint32_t objects_of(uint32_t groups);
+uint32_t objects_of(const struct probes *probes, uint32_t groups);
 
 /* The object that has the group's programs; NULL: it is not loaded. */
 struct bpf_object *object_of(const struct probes *probes, enum probes_group group);

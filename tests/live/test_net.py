@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import os
+import select
 import socket
 import struct
 import tempfile
@@ -426,6 +427,54 @@ def threads(world):
     for name in ('SEND', 'RECEIVE'):
         equal(sum(int(row['bytes_completed']) for row in rows if row['operation'] == name),
               transferred, 'bytes of ' + name)
+
+
+def among_others(book):
+    """What makes rows of net, and of every other stream that has rows of system calls."""
+    listener, client, server = connected('4')
+    with select.epoll() as waiting:
+        waiting.register(server, select.EPOLLIN)
+        for way, source, dest in ((Way(book, '4', 'TCP', port(client), port(server)), client, server),
+                                  (Way(book, '4', 'TCP', port(server), port(client)), server, client)):
+            by_calls(way, source, dest)
+            by_messages(way, source, dest, True)
+            waiting.poll(0)
+            source.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        left, right = datagram_pair('6')
+        by_calls(Way(book, '6', 'UDP', port(left), port(right)), left, right)
+    with tempfile.TemporaryFile() as file:
+        file.write(b'x')
+        file.flush()
+        os.pread(file.fileno(), 1, 0)
+    for one in (left, right, client, server, listener):
+        one.close()
+
+
+@test
+def among(world):
+    """The same rows whichever streams are recorded besides, which decides what program a call goes to."""
+    every = ('--vfs', '--cache', '--conn', '--epoll', '--sockopt')
+    for besides in ([], every[:1], every):
+        exact(world, 'net', among_others, *besides)
+    for stream in ('conn', 'epoll'):
+        rows = [[row['operation'] for row in record(world, stream, among_others, *besides)[1]]
+                for besides in ([], ['--net'])]
+        check(rows[0], 'rows of %s' % stream)
+        equal(rows[1], rows[0], 'rows of %s beside those of net' % stream)
+
+
+@test
+def joined(world):
+    """A session of other streams that comes and goes meanwhile, and one that was there before, change nothing."""
+    joins = world.session('--conn', '--vfs', '--pid', os.getpid())
+
+    def work(book):
+        among_others(book)
+        with joins:
+            among_others(book)
+        among_others(book)
+    with world.session('--epoll', '--pid', os.getpid()):
+        exact(world, 'net', work)
 
 
 def some(_book):

@@ -129,7 +129,7 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 		return;
 	head_fill(&row->head, sessions, from->start_ns, from->end_ns);
 	actor_head(&row->head, &from->actor);
-	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	socket_fill(&row->socket, sock);
 	socket_kind(row);
 	row->fd = from->fd;
@@ -326,7 +326,7 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 {
 	__u64 sock;
 
-	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	row->result = result_seen(result);
 	row->argument = slot->args[1];
 	fd_fill(row, slot, result, second);

@@ -31,7 +31,7 @@ __noinline int close_row(__u32 fd, __u64 sessions)
 		return 0;
 	head_fill(&row->head, sessions, now, now);
 	head_fill_current(&row->head, task);
-	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	socket_fill(&row->socket, sock);
 	socket_kind(row);
 	unix_names_fill(row, sock);

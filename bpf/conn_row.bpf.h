@@ -87,8 +87,3 @@ static __always_inline void socket_kind(struct iotr_conn_record *row)
 	row->type = row->socket.type;
 	row->protocol = row->socket.family == AF_PACKET ? -1 : row->socket.protocol;
 }
-
-static __always_inline void *rest(struct iotr_conn_record *row)
-{
-	return (void *)row + sizeof(row->head);
-}

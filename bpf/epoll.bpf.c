@@ -123,7 +123,7 @@ static __always_inline void fill_poll(struct iotr_epoll_record *row, const struc
 
 static __always_inline void fill(struct iotr_epoll_record *row, const struct slot *slot, long result)
 {
-	__builtin_memset((void *)row + sizeof(row->head), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	row->result = result;
 	row->waits = waits(slot);
 	if (row->waits) {

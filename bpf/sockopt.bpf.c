@@ -45,7 +45,7 @@ static __always_inline void fill_value(struct iotr_sockopt_record *row, const st
 
 static __always_inline void fill(struct iotr_sockopt_record *row, const struct slot *slot, long result)
 {
-	__builtin_memset((void *)row + sizeof(row->head), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	row->result = result;
 	row->fd = slot->args[0];
 	row->level = slot->args[1];

@@ -186,7 +186,7 @@ __noinline int conn_ends(__u64 key, __u64 kernel, __s32 result, __u64 now)
 		return 0;
 	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
-	__builtin_memset(rest(row), 0, sizeof(*row) - sizeof(row->head));
+	row_clear_from(row, sizeof(row->head), sizeof(*row));
 	row->result = result;
 	row->argument = request->conn.argument;
 	conn_fill(row, request, kernel);

@@ -119,8 +119,9 @@ int BPF_PROG(cache_dirty_page, void *page)
  * Reads of kernel threads make no HIT, as their end cannot be seen.
  */
 SEC("tp_btf/mm_filemap_get_pages")
-int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long last)
+int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
+	struct asking asking = { .index = index, .last = last };
 	struct iotr_control *page = control_page();
 	__u64 sessions, thread = thread_at(ctx);
 	struct cache_call *call;
@@ -128,11 +129,18 @@ int BPF_PROG(cache_get_pages, void *mapping, unsigned long index, unsigned long 
 	if (!page || sampled_out(page, thread, true))
 		return 0;
 	sessions = filter_current(page, wanted_reads(page));
-	if (!sessions || !call_ends(FOLLOW(current_task(), flags), IOTR_CACHE_HIT))
+	if (!sessions || calls_nothing(FOLLOW(current_task(), flags)))
+		return 0;
+	asking.regs = user_registers();
+	asking.number = call_number(asking.regs);
+	if (asking.number < 0)
 		return 0;
 	call = call_for(page, thread, &sessions);
-	if (call && sessions)
-		ask(page, call, untyped(call, mapping), index, last, sessions);
+	if (!call || !sessions)
+		return 0;
+	asking.mapping = number_of((__u64)mapping);
+	asking.inode = number_of((__u64)FOLLOW(mapping, host));
+	ask(page, call, &asking, sessions);
 	return 0;
 }
 

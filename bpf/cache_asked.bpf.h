@@ -21,10 +21,17 @@ static __always_inline __u64 position_at(__u64 pointer)
 	return position;
 }
 
-/* `bytes` is set only if `whole`, a constant. False: it is no call that reads, and only `file` is set. */
-static __always_inline bool call_reading(__u64 mapping, bool whole, struct reading *ret)
+/* What call_reading() finds out of the bytes, a constant. */
+enum reading_bytes {
+	BYTES_UNASKED,
+	BYTES_AT_HAND, /* not those of vectors: 0 */
+	BYTES_ALL,
+};
+
+/* What the system call `number` reads of a mapping of `inode`. False: it is no call that reads, and only `file` is set. */
+static __always_inline bool call_reading_of(struct pt_regs *regs, __s64 number, __u64 inode, enum reading_bytes how,
+					    struct reading *ret)
 {
-	struct pt_regs *regs = user_registers();
 	__u32 fd = READ(struct pt_regs, regs, di);
 	bool reads = true;
 
@@ -33,12 +40,12 @@ static __always_inline bool call_reading(__u64 mapping, bool whole, struct readi
 		return false;
 	ret->bytes = 0;
 	ret->position = IOTR_UNKNOWN; /* that of the open file */
-	switch (call_number(regs)) {
+	switch (number) {
 	case NR_pread64:
 		ret->position = READ(struct pt_regs, regs, r10);
 		/* fall through */
 	case NR_read:
-		if (whole)
+		if (how != BYTES_UNASKED)
 			ret->bytes = READ(struct pt_regs, regs, dx);
 		break;
 	case NR_preadv:
@@ -46,30 +53,38 @@ static __always_inline bool call_reading(__u64 mapping, bool whole, struct readi
 		ret->position = READ(struct pt_regs, regs, r10);
 		/* fall through */
 	case NR_readv:
-		if (whole)
+		if (how == BYTES_ALL)
 			ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
 		break;
 	case NR_sendfile64:
 		fd = READ(struct pt_regs, regs, si);
 		ret->position = position_at(READ(struct pt_regs, regs, dx));
-		if (whole)
+		if (how != BYTES_UNASKED)
 			ret->bytes = READ(struct pt_regs, regs, r10);
 		break;
 	case NR_splice:
 	case NR_copy_file_range:
 		ret->position = position_at(READ(struct pt_regs, regs, si));
-		if (whole)
+		if (how != BYTES_UNASKED)
 			ret->bytes = READ(struct pt_regs, regs, r8);
 		break;
 	default:
 		reads = false;
 	}
 	ret->file = file_of_fd(current_task(), fd);
-	if (ret->file && ADDRESS(struct file, ret->file, f_inode) != ADDRESS(struct address_space, mapping, host))
+	if (ret->file && ADDRESS(struct file, ret->file, f_inode) != inode)
 		ret->file = 0;
 	if (ret->file && ret->position == IOTR_UNKNOWN)
 		ret->position = READ(struct file, ret->file, f_pos);
 	return reads;
+}
+
+/* The same of the call in flight, with all bytes. */
+static __always_inline bool call_reading(__u64 mapping, struct reading *ret)
+{
+	struct pt_regs *regs = user_registers();
+
+	return call_reading_of(regs, call_number(regs), ADDRESS(struct address_space, mapping, host), BYTES_ALL, ret);
 }
 
 /*
@@ -85,17 +100,29 @@ static __always_inline __u64 asked_from(const struct cache_call *call, __u64 map
 	return begin < index ? begin : index;
 }
 
-/* Begins a new range; false: no session accepts the file. */
-static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, __u64 mapping,
-				     __u64 index, __u64 sessions)
+/* A read that has reached page `index` of a range that ends with page `last`, by the call with that number. */
+struct asking {
+	struct pt_regs *regs;
+	__s64 number;
+	__u64 mapping;
+	__u64 inode; /* the mapping's */
+	__u64 index;
+	__u64 last;
+};
+
+/* Begins a new range; false: no session accepts the file. `alone` is set: the call reads of one page, and nothing else. */
+static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
+				     __u64 sessions, bool *alone)
 {
 	__u64 begin = IOTR_UNKNOWN;
 	struct reading reading;
 
-	if (call_reading(mapping, false, &reading) && reading.file)
+	if (call_reading_of(asking->regs, asking->number, asking->inode, BYTES_AT_HAND, &reading) && reading.file) {
 		begin = reading.position >> PAGE_SHIFT;
-	return run_begin(page, call->thread, &call->asked, mapping, reading.file,
-			 asked_from(call, mapping, begin, index), 0, sessions);
+		*alone = reading.bytes && reading.bytes <= PAGE_BYTES - (reading.position & (PAGE_BYTES - 1));
+	}
+	return run_begin(page, call->thread, &call->asked, asking->mapping, asking->inode, reading.file,
+			 asked_from(call, asking->mapping, begin, asking->index), 0, sessions);
 }
 
 /* Sets `known` of a new range, for whose first pages emit_unasked() may already have written rows. */
@@ -118,23 +145,24 @@ __noinline int reads_on(__u64 thread, __u64 mapping, __u64 index)
 	struct cache_call *call = call_find(thread);
 	struct reading reading;
 
-	if (!call || !call_reading(mapping, true, &reading) || !reading.file || reading.position >> 63 || reading.bytes >> 63)
+	if (!call || !call_reading(mapping, &reading) || !reading.file || reading.position >> 63 || reading.bytes >> 63)
 		return false;
 	return call->asked.index >= reading.position >> PAGE_SHIFT &&
 	       index < (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
 }
 
-static __always_inline void ask(struct iotr_control *page, struct cache_call *call, __u64 mapping,
-				__u64 index, __u64 last, __u64 sessions)
+static __always_inline void ask(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
+				__u64 sessions)
 {
+	__u64 wanted = asked_pages(call), last = asking->last;
 	struct run *asked = &call->asked;
-	__u64 wanted = asked_pages(call);
+	bool alone = false;
 
-	if (!wanted || asked->mapping != mapping || index < asked->index ||
-	    (index > asked->index + wanted && !reads_on(call->thread, mapping, index))) {
+	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index ||
+	    (asking->index > asked->index + wanted && !reads_on(call->thread, asking->mapping, asking->index))) {
 		if (call->count || wanted)
 			finish(call->thread, call->settled);
-		if (!ask_anew(page, call, mapping, index, sessions))
+		if (!ask_anew(page, call, asking, sessions, &alone))
 			return;
 		known_from(call, last);
 	}
@@ -142,8 +170,13 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 		last = asked->cached.size - 1;
 	if (asked->cached.size && last + 1 > asked->index + asked->count)
 		asked->count = last + 1 - asked->index;
-	call->reached = index;
+	call->reached = asking->index;
 	call->settled = call->count;
+	/* A page that is there, of which the call wants no other: all is known already. */
+	if (alone && !call->count && asked->count == 1 && call->known == asked->index) {
+		call->known++;
+		run_row(page, asked, IOTR_CACHE_HIT, asking->index, 1);
+	}
 }
 
 /* ---- more than RUNS runs, before the tracepoint has reported all that the call reads ---- */
@@ -153,7 +186,7 @@ static __always_inline bool asked_early(const struct cache_call *call, __u64 map
 {
 	struct reading reading;
 
-	if (call_reading(mapping, true, &reading)) {
+	if (call_reading(mapping, &reading)) {
 		if (!reading.file || reading.position >> 63 || reading.bytes >> 63)
 			return false;
 		ret->from = reading.position >> PAGE_SHIFT;
@@ -185,7 +218,8 @@ __noinline int expect(__u64 thread, __u64 sessions)
 	if (!asked_pages(call) || asked->mapping != last->mapping || range.from < asked->index ||
 	    range.from > asked->index + asked_pages(call)) {
 		finish(thread, call->settled);
-		if (!run_begin(page, thread, asked, last->mapping, 0, range.from, 0, sessions))
+		if (!run_begin(page, thread, asked, last->mapping, ADDRESS(struct address_space, last->mapping, host), 0,
+			       range.from, 0, sessions))
 			return 0;
 		call->reached = range.from - 1;
 		call->known = range.from;

@@ -39,7 +39,6 @@ struct cache_call {
 	__u64 due_mapping;  /* pages that the current page fault or readahead is for; 0: none */
 	__u64 due_index;
 	__u64 due_count;
-	__u64 number;	    /* scratch, see untyped() */
 	__u64 draw;	    /* random number of the call, for sessions that sample; 0: not drawn yet */
 	__u64 registers;    /* struct pt_regs of its system calls; 0: no end of one was seen, it may make none */
 	__u64 known_ns;	    /* `begun_last_ns` then; as long as it is the same, the hooks have stayed attached */
@@ -170,40 +169,35 @@ static __always_inline __u64 sample_call(struct iotr_control *page, struct cache
 	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 
-/* A pointer as a number: the verifier forgets the type of what was stored in a map. */
-static __always_inline __u64 untyped(struct cache_call *call, const void *pointer)
+/* Writes a row for a part of a run. */
+static __always_inline void run_row(struct iotr_control *page, const struct run *run, __u32 operation, __u64 index, __u64 count)
 {
-	volatile __u64 *number = &call->number;
-
-	*number = (__u64)pointer;
-	return *number;
-}
-
-/* Writes a row for a part of one of the thread's runs, or of the range asked for. A global function. */
-__noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u64 count)
-{
-	struct iotr_control *page = control_page();
-	struct cache_call *call = call_find(thread);
 	struct task_struct *task = current_task();
 	struct iotr_cache_record *row;
-	const struct run *run;
 	__u64 sessions;
 
-	if (!page || !call || !count)
-		return 0;
-	run = which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked;
 	sessions = filter_begun(page, run->sessions & wanted(page, operation), run->start_ns);
 	sessions = filter_end(page, sessions, 0, count << PAGE_SHIFT, false);
 	if (!sessions)
-		return 0;
-	row = row_begin(IOTR_CACHE, operation, sizeof(*row), sessions);
+		return;
+	row = row_begin_at(IOTR_CACHE, operation, sizeof(*row), sessions, true);
 	if (!row)
-		return 0;
+		return;
 	head_fill(&row->head, sessions, run->start_ns, run->start_ns);
 	head_fill_task(&row->head, task);
 	__builtin_memcpy(row->head.command, run->command.text, sizeof(row->head.command));
 	row_fill(row, &run->cached, index, count, run->flow);
 	row_commit(row);
+}
+
+/* The same by the number of one of the thread's runs, or of the range asked for. A global function. */
+__noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u64 count)
+{
+	struct iotr_control *page = control_page();
+	struct cache_call *call = call_find(thread);
+
+	if (page && call && count)
+		run_row(page, which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked, operation, index, count);
 	return 0;
 }
 
@@ -370,10 +364,14 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
  */
 static __always_inline bool run_file(struct iotr_control *page, struct run *run, __u64 inode, __u64 file, struct place *place)
 {
+	__u64 hashed;
+
 	if (preempted || !file)
 		return cached_fill(inode, &run->cached);
-	*place = place_of_file(file);
-	if (!remembered_fill(page, *place, inode, hashed_after(place->dentry), &run->cached.file))
+	file_place(file, &run->cached.file, place, &hashed);
+	place->dentry = number_of(place->dentry);
+	place->mount = number_of(place->mount);
+	if (!remembered_fill(page, *place, inode, hashed, &run->cached.file))
 		return cached_fill(inode, &run->cached);
 	run->cached.file.flags = 0;
 	run->cached.size = size_in_pages(inode);
@@ -394,13 +392,12 @@ static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, s
 }
 
 /*
- * Fills in a run of a thread except for its operation; false if no session accepts its file. `file` is an
- * open file of the mapping, or 0.
+ * Fills in a run of a thread except for its operation; false if no session accepts its file. `inode` is that of the mapping,
+ * `file` an open file of it, or 0.
  */
 static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, struct run *run, __u64 mapping,
-				      __u64 file, __u64 index, __u64 count, __u64 sessions)
+				      __u64 inode, __u64 file, __u64 index, __u64 count, __u64 sessions)
 {
-	__u64 inode = ADDRESS(struct address_space, mapping, host);
 	struct place place = {};
 
 	if (!run_file(page, run, inode, file, &place))
@@ -427,7 +424,7 @@ static __always_inline void run_add(struct iotr_control *page, struct cache_call
 {
 	struct run *run = &call->runs[call->count & (RUNS - 1)];
 
-	if (!run_begin(page, call->thread, run, mapping, 0, index, count, sessions))
+	if (!run_begin(page, call->thread, run, mapping, ADDRESS(struct address_space, mapping, host), 0, index, count, sessions))
 		return;
 	run->operation = operation;
 	call->count++;

@@ -43,7 +43,7 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 	io->issue_ns = io->queued_ns;
 	io->sessions = filter_io(page, io, io->sessions);
 	if (io->sessions)
-		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
+		io_name(io);
 	if (io->sessions && bpf_map_update_elem(&bio_rows, &key, io, BPF_ANY))
 		row_unmatched(IOTR_BLOCK, io->sessions);
 }
@@ -226,7 +226,7 @@ static __always_inline void request_judge(struct iotr_control *page, struct requ
 			  dirtier_keep(page, KEEP_ISSUE, &io->actor, io->queued_ns ?: bpf_ktime_get_ns()));
 	io->sessions = filter_io(page, io, io->sessions);
 	if (io->sessions)
-		io->name = name_of_io(number_of(io->file.open), number_of(io->file.address));
+		io_name(io);
 }
 
 static __always_inline __u32 request_operation(struct iotr_control *page, struct request *request)

@@ -111,12 +111,18 @@ __noinline __u64 file_within(__u64 open, __u64 inode)
 	return subtree_sessions(page, subtree_find(place));
 }
 
-/* The name of an open file or, where that is 0, of an inode; 0: none is known. A global function. */
+/* The name of an open file or, where that is 0, of an inode. A global function. */
 __noinline __u64 name_of_io(__u64 open, __u64 inode)
 {
-	if (open)
-		return name_of_place(place_of_direct(open));
-	return inode ? name_of_place(place_of_alias(inode)) : 0;
+	return name_of_place(open ? place_of_direct(open) : place_of_alias(inode));
+}
+
+/* Sets the name of the file; 0: none is known. */
+static __always_inline void io_name(struct block_io *io)
+{
+	bool known = io->file.open || io->file.address;
+
+	io->name = known ? name_of_io(number_of(io->file.open), number_of(io->file.address)) : 0;
 }
 
 /* A session's device filter may name the partition or the whole disk. */
@@ -191,7 +197,7 @@ static __always_inline void emit(struct iotr_control *page, const struct block_i
 	sessions = filter_end(page, sessions, now - io->issue_ns, io->size, error);
 	if (!sessions)
 		return;
-	row = row_begin(IOTR_BLOCK, io->operation, sizeof(*row), sessions);
+	row = row_begin_at(IOTR_BLOCK, io->operation, sizeof(*row), sessions, true);
 	if (!row)
 		return;
 	head_fill(&row->head, sessions, start, now);

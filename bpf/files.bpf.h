@@ -135,6 +135,24 @@ static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struc
 	return HEAD_ADDRESS(&head, struct file, file, f_inode);
 }
 
+/* An open file by plain loads, where that can be done: fills in what file_place() tells. Returns it, or 0. */
+static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd, struct iotr_file *ret, struct place *place,
+					     __u64 *inode, __u64 *hashed)
+{
+	struct file *file = file_followed(task, fd);
+	struct dentry *dentry;
+
+	if (!file)
+		return 0;
+	dentry = file->f_path.dentry;
+	ret->flags = file->f_flags;
+	place->dentry = (__u64)dentry;
+	place->mount = (__u64)file->f_path.mnt;
+	*inode = (__u64)file->f_inode;
+	*hashed = (__u64)dentry->d_hash.pprev;
+	return number_of((__u64)file);
+}
+
 /* Fills in inode number and device. Returns whether the inode is on a pseudo file system. */
 static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
 {

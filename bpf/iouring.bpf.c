@@ -15,31 +15,49 @@
 
 /* ---- submission ---- */
 
+/* Whether streams other than IOURING, which most requests have no row of, are recorded. */
+static __always_inline bool others_recorded(const struct iotr_control *page)
+{
+	return page->wanted[IOTR_VFS] | page->wanted[IOTR_NET] | page->wanted[IOTR_CONN];
+}
+
+static __always_inline __u64 sessions_all(const struct stream_sessions *sessions)
+{
+	return sessions->iouring | sessions->vfs | sessions->net | sessions->conn;
+}
+
 /* Sets the sessions of each stream that accept the request by opcode, draw and task; false: there are none. */
-static __always_inline bool accepted(struct iotr_control *page, struct uring_request *request, __u8 opcode)
+static __always_inline bool accepted(struct iotr_control *page, __u8 opcode, struct stream_sessions *ret)
 {
 	struct task_struct *task = current_task();
+	bool others = others_recorded(page);
 	__u32 tgid;
 	__u64 open;
 
-	request->iouring_sessions = iouring_wanted(page, opcode);
-	request->vfs_sessions = page->wanted[IOTR_VFS] ? vfs_wanted(page, opcode) : 0;
-	request->net_sessions = page->wanted[IOTR_NET] ? net_wanted(page, opcode) : 0;
-	request->conn_sessions = page->wanted[IOTR_CONN] ? conn_wanted(page, opcode) : 0;
-	if (!sessions_of(request))
+	*ret = (struct stream_sessions){ .iouring = iouring_wanted(page, opcode) };
+	if (others) {
+		ret->vfs = page->wanted[IOTR_VFS] ? vfs_wanted(page, opcode) : 0;
+		ret->net = page->wanted[IOTR_NET] ? net_wanted(page, opcode) : 0;
+		ret->conn = page->wanted[IOTR_CONN] ? conn_wanted(page, opcode) : 0;
+	}
+	if (!sessions_all(ret))
 		return false;
 	tgid = task_tgid(task);
 	if (is_own(page, tgid))
 		return false;
-	request->iouring_sessions = sample(page, IOTR_IOURING, request->iouring_sessions);
-	request->vfs_sessions = sample(page, IOTR_VFS, request->vfs_sessions);
-	request->net_sessions = sample(page, IOTR_NET, request->net_sessions);
-	request->conn_sessions = sample(page, IOTR_CONN, request->conn_sessions);
-	open = filter_task(page, task, sessions_of(request), tgid);
-	request->iouring_sessions &= open;
-	request->vfs_sessions &= open;
-	request->net_sessions &= open;
-	request->conn_sessions &= open;
+	ret->iouring = sample(page, IOTR_IOURING, ret->iouring);
+	if (others) {
+		ret->vfs = sample(page, IOTR_VFS, ret->vfs);
+		ret->net = sample(page, IOTR_NET, ret->net);
+		ret->conn = sample(page, IOTR_CONN, ret->conn);
+	}
+	open = filter_task(page, task, sessions_all(ret), tgid);
+	ret->iouring &= open;
+	if (others) {
+		ret->vfs &= open;
+		ret->net &= open;
+		ret->conn &= open;
+	}
 	return open;
 }
 
@@ -56,14 +74,23 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 		return file;
 	if (entry->flags & IOSQE_FIXED_FILE || closes_own(entry))
 		return 0;
-	return file_of_fd(current_task(), entry->fd);
+	if (TYPES_ARE_FOLLOWED)
+		file = number_of((__u64)file_followed(current_task(), entry->fd));
+	return file ?: file_of_fd(current_task(), entry->fd);
 }
 
-/* The same as file_fill(), with the name, too, if it is remembered. Only in a thread's context, which requests begin in. */
-static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, struct iotr_file *ret, struct place *place)
+/*
+ * The same as file_fill(), with the name, too, if it is remembered. Only in a thread's context, which requests begin in. `fd`: a
+ * descriptor that may be the file's.
+ */
+static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, __s32 fd, struct iotr_file *ret,
+				   struct place *place)
 {
-	__u64 hashed, inode = number_of(file_place(file, ret, place, &hashed));
+	__u64 hashed, inode;
 
+	if (!TYPES_ARE_FOLLOWED || opened_followed(current_task(), fd, ret, place, &inode, &hashed) != file)
+		inode = file_place(file, ret, place, &hashed);
+	inode = number_of(inode);
 	place->dentry = number_of(place->dentry);
 	place->mount = number_of(place->mount);
 	if (!preempted && remembered_fill(page, *place, inode, hashed, ret))
@@ -96,8 +123,10 @@ static __always_inline void request_file(struct iotr_control *page, struct uring
 	struct place place = {};
 	bool pseudo = false;
 
-	if (file)
-		pseudo = begins ? opened_fill(page, file, &request->file, &place) : file_fill_apart(file, &request->file, &place);
+	if (file && begins)
+		pseudo = opened_fill(page, file, request->fd, &request->file, &place);
+	else if (file)
+		pseudo = file_fill_apart(file, &request->file, &place);
 	if (pseudo)
 		request->vfs_sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, request->file.device);
@@ -152,31 +181,32 @@ static __always_inline void request_repeats(struct uring_request *request, struc
 }
 
 /*
- * Fills in a request of which accepted() was true, and puts it into the table. `kernel` may be NULL. `entry` is as user
- * space wrote it, and `ready` as the kernel has prepared it or, if that refused it, as user space wrote it.
+ * Fills in a request of which accepted() was true, and puts it into the table, unless it is there already (`placed`, a constant).
+ * `kernel` may be NULL. `entry` is as user space wrote it, and `ready` as the kernel has prepared it or, if that refused it, as
+ * user space wrote it.
  */
-static __always_inline int submitted(struct iotr_control *page, struct uring_request *request, __u64 key, void *ring,
-				     struct io_kiocb *kernel, __u64 file, const struct uring_entry *entry,
+static __always_inline int submitted(struct iotr_control *page, struct uring_request *request, bool placed, __u64 key,
+				     void *ring, struct io_kiocb *kernel, __u64 file, const struct uring_entry *entry,
 				     const struct uring_entry *ready, bool repeats)
 {
 	request_fill(page, request, ring, file, entry, ready, repeats);
 	if (HAS_REQUEST_CQE && kernel && (repeats || may_repeat(entry)) && sessions_of(request))
 		request_repeats(request, kernel);
 	request->start_ns = bpf_ktime_get_ns();
-	if (request_keep(page, key, request) && request->named)
+	if ((placed ? request_begun(key, request) : request_keep(page, key, request)) && request->named)
 		conn_note_names(key, request->noted.sock);
 	return 0;
 }
 
-/* Finds the open file of a request of which accepted() was true. What no stream has a row of then has no session left. */
-static __always_inline __u64 file_at_start(struct uring_request *request, struct io_kiocb *kernel,
-					   const struct uring_entry *entry)
+/* Finds the open file of a request of which accepted() was true; false: then no stream has a row of it. */
+static __always_inline bool file_at_start(struct uring_request *request, struct io_kiocb *kernel,
+					  const struct uring_entry *entry, __u64 *ret)
 {
-	__u64 file = entry_file(kernel, entry);
-
-	if (request->net_sessions && !net_note_socket(request, entry, file))
-		request->net_sessions = 0;
-	return file;
+	*ret = entry_file(kernel, entry);
+	if (!request->net_sessions || net_note_socket(request, entry, *ret))
+		return true;
+	request->net_sessions = 0;
+	return sessions_of(request);
 }
 
 /* Reads what a request asks for after the kernel has prepared it: it begins with struct io_rw, io_sr_msg or io_sync. */
@@ -203,28 +233,30 @@ static __always_inline void entry_of_ready(struct io_kiocb *kernel, __u8 opcode,
 	}
 }
 
-/* A request that the kernel has prepared, and that accepted() was true of. */
-static __always_inline int prepared(struct iotr_control *page, struct uring_work *work, __u64 key, struct io_ring_ctx *ring,
-				    struct io_kiocb *kernel, __u8 opcode, __u64 user_data)
+/* A request that the kernel has prepared, and that accepted() was true of; `head`: cached_sq_head of the ring. */
+static __always_inline int prepared(struct iotr_control *page, struct uring_work *work, struct uring_request *request,
+				    bool placed, __u64 key, struct io_ring_ctx *ring, __u32 head, struct io_kiocb *kernel,
+				    __u8 opcode, __u64 user_data)
 {
-	struct uring_request *request = &work->request;
 	bool repeats = false;
 	__u64 file;
 
 	if (!HAS_REQUEST_CQE || request->iouring_sessions || request->conn_sessions)
-		entry_find(ring, kernel, user_data, &work->entry);
+		entry_find(ring, head, kernel, user_data, &work->entry);
 	else
 		entry_of_request(kernel, &work->entry);
-	file = file_at_start(request, kernel, &work->entry);
-	if (!sessions_of(request)) {
-		request_unended(page, key);
+	if (!file_at_start(request, kernel, &work->entry, &file)) {
+		if (placed)
+			request_rejected(number_of(key));
+		else
+			request_unended(page, key);
 		return 0;
 	}
 	if (request->vfs_sessions || request->net_sessions)
 		entry_of_ready(kernel, opcode, &work->ready);
 	if (request->net_sessions)
 		repeats = net_repeats((__u64)kernel, opcode);
-	return submitted(page, request, key, ring, kernel, file, &work->entry, &work->ready, repeats);
+	return submitted(page, request, placed, key, ring, kernel, file, &work->entry, &work->ready, repeats);
 }
 
 static __always_inline int taken(struct io_kiocb *kernel)
@@ -233,17 +265,21 @@ static __always_inline int taken(struct io_kiocb *kernel)
 	__u8 opcode = FOLLOW(kernel, opcode);
 	struct iotr_control *page = control_page();
 	__u64 key = request_key(kernel);
+	struct uring_request *request;
 	struct io_ring_ctx *ring;
 
 	if (!page || !work)
 		return 0;
-	if (!accepted(page, &work->request, opcode)) {
+	if (!accepted(page, opcode, &work->sessions)) {
 		request_unended(page, key);
 		return 0;
 	}
+	request = request_place(key, &work->sessions);
+	if (!request)
+		return 0;
 	ring = FOLLOW(kernel, ctx);
-	work->request.tag = FOLLOW(ring, cached_sq_head);
-	return prepared(page, work, key, ring, kernel, opcode, FOLLOW(kernel, cqe.user_data));
+	request->tag = FOLLOW(ring, cached_sq_head);
+	return prepared(page, work, request, true, key, ring, request->tag, kernel, opcode, FOLLOW(kernel, cqe.user_data));
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -267,11 +303,12 @@ int BPF_PROG(uring_submit_sqe__7, struct io_ring_ctx *ring, struct io_kiocb *ker
 	struct iotr_control *page = control_page();
 	__u64 key;
 
-	if (!page || !work || !accepted(page, &work->request, opcode))
+	if (!page || !work || !accepted(page, opcode, &work->sessions))
 		return 0;
+	sessions_set(&work->request, &work->sessions);
 	key = polled ? 0 : request_key_free(ring, user_data);
 	work->request.tag = low_half((__u64)kernel);
-	return prepared(page, work, key, ring, kernel, opcode, user_data);
+	return prepared(page, work, &work->request, false, key, ring, FOLLOW(ring, cached_sq_head), kernel, opcode, user_data);
 }
 
 /* Requests that the kernel refuses before their submission, or while it prepares them. */
@@ -288,13 +325,14 @@ int BPF_PROG(uring_req_failed__3, const void *sqe, struct io_kiocb *kernel)
 	if (!page || !work || (known && known->tag == head)) /* one of a chain, refused after submission */
 		return 0;
 	if (bpf_probe_read_kernel(&work->entry, sizeof(work->entry), sqe) ||
-	    !accepted(page, &work->request, work->entry.opcode)) {
+	    !accepted(page, work->entry.opcode, &work->sessions)) {
 		request_unended(page, key);
 		return 0;
 	}
+	sessions_set(&work->request, &work->sessions);
 	work->request.tag = head;
-	file = file_at_start(&work->request, kernel, &work->entry);
-	return submitted(page, &work->request, key, ring, kernel, file, &work->entry, &work->entry, false);
+	file_at_start(&work->request, kernel, &work->entry, &file);
+	return submitted(page, &work->request, false, key, ring, kernel, file, &work->entry, &work->entry, false);
 }
 
 /* ---- workers ---- */
@@ -394,11 +432,12 @@ int BPF_PROG(uring_complete__4, struct io_ring_ctx *ring, __u64 user_data, int r
 	if (!page || !work)
 		return 0;
 	if (!key && uring_entry_refused(ring, user_data, result, &work->entry) &&
-	    accepted(page, &work->request, work->entry.opcode)) {
+	    accepted(page, work->entry.opcode, &work->sessions)) {
+		sessions_set(&work->request, &work->sessions);
 		key = request_key_free(ring, user_data);
 		work->request.tag = 0;
-		file = file_at_start(&work->request, NULL, &work->entry);
-		submitted(page, &work->request, key, ring, NULL, file, &work->entry, &work->entry, false);
+		file_at_start(&work->request, NULL, &work->entry, &file);
+		submitted(page, &work->request, false, key, ring, NULL, file, &work->entry, &work->entry, false);
 	}
 	return completed(0, key, result, !(flags & CQE_MORE));
 }

@@ -2,6 +2,8 @@
 /* Requests of io_uring as user space wrote them: submission queue entries. */
 #pragma once
 
+#include <stddef.h>
+
 #include "files.bpf.h"
 
 #define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index in the ring's own file table */
@@ -45,21 +47,56 @@ static __always_inline bool order_read(__u64 address, __u32 *ret)
 	return true;
 }
 
-/* The words of an entry, by typed loads where there are such: the helper would cost three times as much. */
+/* Sets of opcodes, a bit each, as they are below 64: those that read and write any kind of file. */
+#define URING_ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
+#define URING_READS                                                                               \
+	(URING_ONE(READ) | URING_ONE(READV) | URING_ONE(READ_FIXED) | URING_ONE(READV_FIXED) |     \
+	 URING_ONE(READ_MULTISHOT))
+#define URING_WRITES \
+	(URING_ONE(WRITE) | URING_ONE(WRITEV) | URING_ONE(WRITE_FIXED) | URING_ONE(WRITEV_FIXED))
+#define URING_VECTORS \
+	(URING_ONE(READV) | URING_ONE(WRITEV) | URING_ONE(READV_FIXED) | URING_ONE(WRITEV_FIXED))
+
+/* Frequent ones of which `address` and all that is behind `user_data` make no difference to a row. */
+#define URING_SHORT                                                                                        \
+	(URING_ONE(NOP) | URING_ONE(READ) | URING_ONE(WRITE) | URING_ONE(READ_FIXED) | URING_ONE(WRITE_FIXED) | \
+	 URING_ONE(READ_MULTISHOT) | URING_ONE(FSYNC) | URING_ONE(POLL_ADD) | URING_ONE(SEND) | URING_ONE(RECV))
+
+/* The set of one opcode; empty if the opcode is too large to be in a set. */
+static __always_inline __u64 uring_set(__u32 opcode)
+{
+	return opcode < 64 ? 1ULL << opcode : 0;
+}
+
+/*
+ * Reads an entry, by typed loads where there are such: the helper would cost three times as much. Of those in URING_SHORT only what
+ * is needed is read then.
+ */
 static __always_inline bool entry_read(__u64 address, struct uring_entry *entry)
 {
+	__u64 *words = (__u64 *)entry;
+
 	if (!typed_reads)
 		return !bpf_probe_read_kernel(entry, sizeof(*entry), (void *)address);
-	for (__u32 i = 0; i < sizeof(*entry) / sizeof(__u64); i++)
-		((__u64 *)entry)[i] = word_at(address + i * sizeof(__u64));
+#define ENTRY_WORD(member) words[offsetof(struct uring_entry, member) / 8] = word_at(address + offsetof(struct uring_entry, member))
+	ENTRY_WORD(opcode);
+	ENTRY_WORD(offset);
+	ENTRY_WORD(length);
+	ENTRY_WORD(user_data);
+	if (uring_set(entry->opcode) & URING_SHORT)
+		return true;
+	ENTRY_WORD(address);
+	ENTRY_WORD(buffer);
+	ENTRY_WORD(address3);
+#undef ENTRY_WORD
 	return true;
 }
 
-/* The entry that the kernel took last (back is 1), or one of those before. */
-static __always_inline bool uring_entry(struct io_ring_ctx *ring, __u32 back, struct uring_entry *entry)
+/* The entry that the kernel took last (back is 1), or one of those before; `head`: cached_sq_head of the ring. */
+static __always_inline bool uring_entry(struct io_ring_ctx *ring, __u32 head, __u32 back, struct uring_entry *entry)
 {
 	__u32 mask = FOLLOW(ring, sq_entries) - 1;
-	__u32 index = (FOLLOW(ring, cached_sq_head) - back) & mask;
+	__u32 index = (head - back) & mask;
 	__u32 flags = FOLLOW(ring, flags), size = sizeof(*entry);
 	__u64 order = number_of((__u64)FOLLOW(ring, sq_array)), entries = number_of((__u64)FOLLOW(ring, sq_sqes));
 
@@ -82,35 +119,19 @@ static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uri
 		entry->fd = FOLLOW(kernel, cqe.fd);
 }
 
-static __always_inline void entry_find(struct io_ring_ctx *ring, struct io_kiocb *kernel, __u64 user_data,
+static __always_inline void entry_find(struct io_ring_ctx *ring, __u32 head, struct io_kiocb *kernel, __u64 user_data,
 				       struct uring_entry *entry)
 {
 	__u8 opcode = FOLLOW(kernel, opcode);
 
-	if (uring_entry(ring, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
+	if (uring_entry(ring, head, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
 		return;
 	/* A 128-byte entry takes two indexes. */
-	if (uring_entry(ring, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
+	if (uring_entry(ring, head, 2, entry) && entry->user_data == user_data && entry->opcode == opcode &&
 	    opcode >= IOTR_IOURING_NOP128)
 		return;
 	entry_of_request(kernel, entry);
 	entry->user_data = user_data;
-}
-
-/* Sets of opcodes, a bit each, as they are below 64: those that read and write any kind of file. */
-#define URING_ONE(opcode) (1ULL << IOTR_IOURING_##opcode)
-#define URING_READS                                                                               \
-	(URING_ONE(READ) | URING_ONE(READV) | URING_ONE(READ_FIXED) | URING_ONE(READV_FIXED) |     \
-	 URING_ONE(READ_MULTISHOT))
-#define URING_WRITES \
-	(URING_ONE(WRITE) | URING_ONE(WRITEV) | URING_ONE(WRITE_FIXED) | URING_ONE(WRITEV_FIXED))
-#define URING_VECTORS \
-	(URING_ONE(READV) | URING_ONE(WRITEV) | URING_ONE(READV_FIXED) | URING_ONE(WRITEV_FIXED))
-
-/* The set of one opcode; empty if the opcode is too large to be in a set. */
-static __always_inline __u64 uring_set(__u32 opcode)
-{
-	return opcode < 64 ? 1ULL << opcode : 0;
 }
 
 /* Whether a request may have more than one completion. */

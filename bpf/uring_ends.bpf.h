@@ -110,7 +110,7 @@ static __always_inline bool refusal(__s32 result)
 static __always_inline bool uring_entry_refused(struct io_ring_ctx *ring, __u64 user_data, __s32 result,
 						struct uring_entry *entry)
 {
-	return refusal(result) && uring_entry(ring, 1, entry) && entry->user_data == user_data;
+	return refusal(result) && uring_entry(ring, FOLLOW(ring, cached_sq_head), 1, entry) && entry->user_data == user_data;
 }
 
 /* ---- completions that find the completion queue full ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests of io_uring in flight, for all streams in one table. An entry is made in a scratch buffer and put into the
- * table when it is complete, by the kernel's address of the request; on a kernel whose completions do not have that, by
- * the ring, user_data, and an index among requests for which both are the same.
+ * Requests of io_uring in flight, for all streams in one table, by the kernel's address of the request. An
+ * entry is filled in where it is. On a kernel whose completions do not have that address, it is made in a scratch buffer, and
+ * put into the table when it is complete, by the ring, user_data, and an index among requests for which both are the same.
  */
 #pragma once
 
@@ -21,10 +21,17 @@ HASH_OF(uring_silent, LRU_HASH, __u64, struct uring_request, IOTR_URING_SILENT);
 /* Names of Unix sockets that are closed, by the key of the request; few requests have such names, which are long. */
 HASH_OF(uring_unix_names, HASH, __u64, struct unix_names, IOTR_URING_SILENT);
 ARRAY_OF(uring_blank_names, struct unix_names, 1, 0);
+ARRAY_OF(uring_blank, struct uring_request, 1, 0);
 
-/* A request while it is filled in. Not on the stack, where the verifier would tell each way of filling it in apart. */
+/* Session masks by stream. */
+struct stream_sessions {
+	__u64 iouring, vfs, net, conn;
+};
+
+/* What a request is filled in from. Not on the stack, where the verifier would tell each way of filling it in apart. */
 struct uring_work {
-	struct uring_request request;
+	struct uring_request request; /* where it is made if that is not its entry */
+	struct stream_sessions sessions;
 	struct uring_entry entry; /* as user space wrote it */
 	struct uring_entry ready; /* as the kernel has prepared it */
 };
@@ -50,6 +57,14 @@ static __always_inline struct uring_work *work_scratch(__u32 which)
 static __always_inline __u64 sessions_of(const struct uring_request *request)
 {
 	return request->iouring_sessions | request->vfs_sessions | request->net_sessions | request->conn_sessions;
+}
+
+static __always_inline void sessions_set(struct uring_request *request, const struct stream_sessions *sessions)
+{
+	request->iouring_sessions = sessions->iouring;
+	request->vfs_sessions = sessions->vfs;
+	request->net_sessions = sessions->net;
+	request->conn_sessions = sessions->conn;
 }
 
 static __always_inline bool is_silent(const struct uring_request *request)
@@ -110,17 +125,25 @@ static __always_inline void request_forget(__u64 key, struct uring_request *requ
 	request->used = 0;
 }
 
+static __always_inline void sessions_lost(const struct stream_sessions *sessions)
+{
+	if (sessions->iouring)
+		row_unmatched(IOTR_IOURING, sessions->iouring);
+	if (sessions->vfs)
+		row_unmatched(IOTR_VFS, sessions->vfs);
+	if (sessions->net)
+		row_unmatched(IOTR_NET, sessions->net);
+	if (sessions->conn)
+		row_unmatched(IOTR_CONN, sessions->conn);
+}
+
 /* Counts a request that will have no row as lost, for every session that accepted it. */
 static __always_inline void request_lost(const struct uring_request *request)
 {
-	if (request->iouring_sessions)
-		row_unmatched(IOTR_IOURING, request->iouring_sessions);
-	if (request->vfs_sessions)
-		row_unmatched(IOTR_VFS, request->vfs_sessions);
-	if (request->net_sessions)
-		row_unmatched(IOTR_NET, request->net_sessions);
-	if (request->conn_sessions)
-		row_unmatched(IOTR_CONN, request->conn_sessions);
+	const struct stream_sessions sessions = { request->iouring_sessions, request->vfs_sessions, request->net_sessions,
+						  request->conn_sessions };
+
+	sessions_lost(&sessions);
 }
 
 /*
@@ -140,6 +163,40 @@ static __always_inline void request_unended(struct iotr_control *page, __u64 key
 	row_unended(page, IOTR_NET, request->net_sessions, request->start_ns);
 	row_unended(page, IOTR_CONN, request->conn_sessions, request->start_ns);
 	request_forget(key, request);
+}
+
+/* Drops what has the key of a request that begins, and makes its entry if there is none. A global function. */
+__noinline int request_make(__u64 key)
+{
+	struct iotr_control *page = control_page();
+	__u32 zero = 0;
+	void *blank = bpf_map_lookup_elem(&uring_blank, &zero);
+
+	if (!page || !blank)
+		return 0;
+	request_unended(page, key);
+	if (!bpf_map_update_elem(&uring_requests, &key, blank, BPF_NOEXIST))
+		kept_count(KEPT_URING, 1);
+	return 0;
+}
+
+/*
+ * The entry of a request that begins, which is not in flight before request_begun(). NULL: there is no room, which is counted
+ * as a loss of the sessions. Only where its key is the address of the request.
+ */
+static __always_inline struct uring_request *request_place(__u64 key, const struct stream_sessions *sessions)
+{
+	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+
+	if (!request || request->used || silent_seen) {
+		request_make(number_of(key));
+		request = bpf_map_lookup_elem(&uring_requests, &key);
+	}
+	if (request)
+		sessions_set(request, sessions);
+	else
+		sessions_lost(sessions);
+	return request;
 }
 
 /* False: there is a request with that key, or no room. */
@@ -169,8 +226,27 @@ static __always_inline void silent_put(__u64 key, struct uring_request *request)
 	request->iouring_sessions = 0;
 }
 
+/* Gives up the entry of a request that no session accepts, and that was not begun. A global function. */
+__noinline int request_rejected(__u64 key)
+{
+	return kept_stays(KEPT_URING) ? 0 : request_delete(key, false, false);
+}
+
+/* Begins a request that was filled in in its entry, unless no session is left that accepts it; false: it is not in flight. */
+static __always_inline bool request_begun(__u64 key, struct uring_request *request)
+{
+	if (is_silent(request) && request->iouring_sessions)
+		silent_put(key, request);
+	if (!sessions_of(request)) {
+		request_rejected(number_of(key));
+		return false;
+	}
+	request->used = 1;
+	return true;
+}
+
 /*
- * Puts a request into the table unless no session is left that accepts it; false: it is not there. One that has no room
+ * Puts a request that was made in a buffer into the table unless no session is left that accepts it; false: it is not there. One that has no room
  * is counted as lost; so is one without a key, 0. What had the key before is dropped: mostly it is only looked for if
  * the key turns out to be in use.
  */

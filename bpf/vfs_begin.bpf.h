@@ -177,25 +177,7 @@ static __noinline __u64 slot_file_apart(struct slot *slot, __s32 fd, bool *pseud
 	return file;
 }
 
-/* An open file by plain loads, where that can be done: fills in what file_place() and hashed_after() tell. Returns it, or 0. */
-static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd, struct iotr_file *ret, struct place *place,
-					     __u64 *inode, __u64 *hashed)
-{
-	struct file *file = file_followed(task, fd);
-	struct dentry *dentry;
-
-	if (!file)
-		return 0;
-	dentry = file->f_path.dentry;
-	ret->flags = file->f_flags;
-	place->dentry = (__u64)dentry;
-	place->mount = (__u64)file->f_path.mnt;
-	*inode = (__u64)file->f_inode;
-	*hashed = (__u64)dentry->d_hash.pprev;
-	return number_of((__u64)file);
-}
-
-/* The same; with the file's name, too, if it is remembered. */
+/* Saves an open file, with its name, too, if it is remembered. Returns it, or 0. */
 static __always_inline __u64 slot_file(const struct iotr_control *page, struct slot *slot, struct task_struct *task, __s32 fd,
 				       bool *pseudo, struct place *place)
 {

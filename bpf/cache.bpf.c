@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The page cache. One operation on consecutive pages within one system call makes one row, which is
- * written when the call ends. Outside of system calls (page faults, kernel threads) each folio makes
- * a row at once.
+ * written when the call ends, or at once if it is a HIT of a call that reads of one page alone. Outside of
+ * system calls (page faults, kernel threads) each folio makes a row at once.
  *
  * A read asks for a range of pages (mm_filemap_get_pages). Of the pages that its call adds to the
  * cache, those in the range are a MISS, those outside are READAHEAD; the rest of the range was in the
@@ -15,7 +15,6 @@
  */
 #include "cache_asked.bpf.h"
 #include "cache_writeback.bpf.h"
-#include "plugged.bpf.h"
 
 /*
  * The thread's entry in cache_calls, and in `sessions` those that are left after sampling. NULL: there
@@ -121,17 +120,17 @@ int BPF_PROG(cache_dirty_page, void *page)
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
-	struct asking asking = { .index = index, .last = last };
+	struct asking asking = { .task = current_task(), .index = index, .last = last };
 	struct iotr_control *page = control_page();
 	__u64 sessions, thread = thread_at(ctx);
 	struct cache_call *call;
 
 	if (!page || sampled_out(page, thread, true))
 		return 0;
-	sessions = filter_current(page, wanted_reads(page));
-	if (!sessions || calls_nothing(FOLLOW(current_task(), flags)))
+	sessions = filter_thread(page, asking.task, wanted_reads(page));
+	if (!sessions || calls_nothing(FOLLOW(asking.task, flags)))
 		return 0;
-	asking.regs = user_registers();
+	asking.regs = registers_of(asking.task);
 	asking.number = call_number(asking.regs);
 	if (asking.number < 0)
 		return 0;
@@ -178,6 +177,16 @@ int BPF_PROG(cache_async_ra, void *inode, unsigned long index, void *state, unsi
 	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0);
 }
 
+/* Notes that ends of calls of the thread are seen: see sampled_out(). */
+static __always_inline void call_known(struct iotr_control *page, struct cache_call *call, struct call_context context)
+{
+	call->known_ns = page->begun_last_ns;
+	if (!context.classic)
+		call->registers = number_of((__u64)context.regs);
+	else if (!call->registers)
+		call->registers = number_of((__u64)user_registers());
+}
+
 /* Ends the thread's call. If it failed, its range ends at the page that it reached. */
 static __always_inline void call_over(struct call_context context, long result)
 {
@@ -189,11 +198,8 @@ static __always_inline void call_over(struct call_context context, long result)
 	call->due_mapping = 0;
 	call->told_mapping = 0;
 	call->draw = 0;
-	call->known_ns = page->begun_last_ns;
-	if (!context.classic)
-		call->registers = number_of((__u64)context.regs);
-	else if (!call->registers)
-		call->registers = number_of((__u64)user_registers());
+	if (page->sampled[IOTR_CACHE])
+		call_known(page, call, context);
 	if (!call->count && !asked_pages(call))
 		return;
 	if (result < 0 && call->asked.count)
@@ -205,14 +211,14 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
 {
 	call_over(OF_REGS(regs), result);
-	return PLUG_EXIT(ctx, REGS_AFRESH(ctx));
+	return 0;
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int cache_exit_raw(struct raw_exit *ctx)
 {
 	call_over(OF_EXIT(ctx), RESULT_OF(ctx));
-	return PLUG_EXIT(ctx, OF_EXIT(ctx));
+	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")

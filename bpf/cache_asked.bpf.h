@@ -28,15 +28,18 @@ enum reading_bytes {
 	BYTES_ALL,
 };
 
-/* What the system call `number` reads of a mapping of `inode`. False: it is no call that reads, and only `file` is set. */
-static __always_inline bool call_reading_of(struct pt_regs *regs, __s64 number, __u64 inode, enum reading_bytes how,
-					    struct reading *ret)
+/*
+ * What the system call `number` of a task, which is the current one, reads of a mapping of `inode`. False: it is no call that reads,
+ * and only `file` is set.
+ */
+static __always_inline bool call_reading_of(struct task_struct *task, struct pt_regs *regs, __s64 number, __u64 inode,
+					    enum reading_bytes how, struct reading *ret)
 {
 	__u32 fd = READ(struct pt_regs, regs, di);
 	bool reads = true;
 
 	ret->file = 0;
-	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
+	if (abi_of(task) == IOTR_ABI_COMPAT)
 		return false;
 	ret->bytes = 0;
 	ret->position = IOTR_UNKNOWN; /* that of the open file */
@@ -71,7 +74,7 @@ static __always_inline bool call_reading_of(struct pt_regs *regs, __s64 number, 
 	default:
 		reads = false;
 	}
-	ret->file = file_of_fd(current_task(), fd);
+	ret->file = file_of_fd(task, fd);
 	if (ret->file && ADDRESS(struct file, ret->file, f_inode) != inode)
 		ret->file = 0;
 	if (ret->file && ret->position == IOTR_UNKNOWN)
@@ -82,9 +85,10 @@ static __always_inline bool call_reading_of(struct pt_regs *regs, __s64 number, 
 /* The same of the call in flight, with all bytes. */
 static __always_inline bool call_reading(__u64 mapping, struct reading *ret)
 {
-	struct pt_regs *regs = user_registers();
+	struct task_struct *task = current_task();
+	struct pt_regs *regs = registers_of(task);
 
-	return call_reading_of(regs, call_number(regs), ADDRESS(struct address_space, mapping, host), BYTES_ALL, ret);
+	return call_reading_of(task, regs, call_number(regs), mapping_inode(mapping), BYTES_ALL, ret);
 }
 
 /*
@@ -102,6 +106,7 @@ static __always_inline __u64 asked_from(const struct cache_call *call, __u64 map
 
 /* A read that has reached page `index` of a range that ends with page `last`, by the call with that number. */
 struct asking {
+	struct task_struct *task; /* the current one */
 	struct pt_regs *regs;
 	__s64 number;
 	__u64 mapping;
@@ -114,15 +119,18 @@ struct asking {
 static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
 				     __u64 sessions, bool *alone)
 {
+	struct pages pages = { .mapping = asking->mapping, .inode = asking->inode };
 	__u64 begin = IOTR_UNKNOWN;
 	struct reading reading;
 
-	if (call_reading_of(asking->regs, asking->number, asking->inode, BYTES_AT_HAND, &reading) && reading.file) {
+	if (call_reading_of(asking->task, asking->regs, asking->number, asking->inode, BYTES_AT_HAND, &reading) &&
+	    reading.file) {
 		begin = reading.position >> PAGE_SHIFT;
 		*alone = reading.bytes && reading.bytes <= PAGE_BYTES - (reading.position & (PAGE_BYTES - 1));
 	}
-	return run_begin(page, call->thread, &call->asked, asking->mapping, asking->inode, reading.file,
-			 asked_from(call, asking->mapping, begin, asking->index), 0, sessions);
+	pages.file = reading.file;
+	pages.index = asked_from(call, asking->mapping, begin, asking->index);
+	return run_begin(page, call->thread, asking->task, &call->asked, &pages, sessions);
 }
 
 /* Sets `known` of a new range, for whose first pages emit_unasked() may already have written rows. */
@@ -175,7 +183,7 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	/* A page that is there, of which the call wants no other: all is known already. */
 	if (alone && !call->count && asked->count == 1 && call->known == asked->index) {
 		call->known++;
-		run_row(page, asked, IOTR_CACHE_HIT, asking->index, 1);
+		run_row(page, asking->task, asked, IOTR_CACHE_HIT, asking->index, 1);
 	}
 }
 
@@ -207,6 +215,7 @@ __noinline int expect(__u64 thread, __u64 sessions)
 	struct iotr_control *page = control_page();
 	struct cache_call *call = call_find(thread);
 	struct run *asked, *last;
+	struct pages pages;
 	struct range range;
 
 	if (!page || !call || !tells_reads())
@@ -218,8 +227,8 @@ __noinline int expect(__u64 thread, __u64 sessions)
 	if (!asked_pages(call) || asked->mapping != last->mapping || range.from < asked->index ||
 	    range.from > asked->index + asked_pages(call)) {
 		finish(thread, call->settled);
-		if (!run_begin(page, thread, asked, last->mapping, ADDRESS(struct address_space, last->mapping, host), 0,
-			       range.from, 0, sessions))
+		pages = (struct pages){ last->mapping, mapping_inode(last->mapping), 0, range.from, 0 };
+		if (!run_begin(page, thread, current_task(), asked, &pages, sessions))
 			return 0;
 		call->reached = range.from - 1;
 		call->known = range.from;

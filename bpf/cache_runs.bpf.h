@@ -169,10 +169,10 @@ static __always_inline __u64 sample_call(struct iotr_control *page, struct cache
 	return sample_by(IOTR_CACHE, sessions, call->draw);
 }
 
-/* Writes a row for a part of a run. */
-static __always_inline void run_row(struct iotr_control *page, const struct run *run, __u32 operation, __u64 index, __u64 count)
+/* Writes a row for a part of a run of the current task. */
+static __always_inline void run_row(struct iotr_control *page, struct task_struct *task, const struct run *run,
+				    __u32 operation, __u64 index, __u64 count)
 {
-	struct task_struct *task = current_task();
 	struct iotr_cache_record *row;
 	__u64 sessions;
 
@@ -197,7 +197,7 @@ __noinline int emit(__u64 thread, __u32 which, __u32 operation, __u64 index, __u
 	struct cache_call *call = call_find(thread);
 
 	if (page && call && count)
-		run_row(page, which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked, operation, index, count);
+		run_row(page, current_task(), which < RUNS ? &call->runs[which & (RUNS - 1)] : &call->asked, operation, index, count);
 	return 0;
 }
 
@@ -358,6 +358,20 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 	return true;
 }
 
+/* Pages that a run is of. */
+struct pages {
+	__u64 mapping;
+	__u64 inode; /* the mapping's */
+	__u64 file; /* an open file of the mapping, or 0 */
+	__u64 index;
+	__u64 count;
+};
+
+static __always_inline __u64 mapping_inode(__u64 mapping)
+{
+	return ADDRESS(struct address_space, mapping, host);
+}
+
 /*
  * Fills in what a run says of its file; `file` is an open file of the mapping, or 0. If the run has a name then, the file is
  * remembered under it. False: the file is on a pseudo file system.
@@ -369,8 +383,6 @@ static __always_inline bool run_file(struct iotr_control *page, struct run *run,
 	if (preempted || !file)
 		return cached_fill(inode, &run->cached);
 	file_place(file, &run->cached.file, place, &hashed);
-	place->dentry = number_of(place->dentry);
-	place->mount = number_of(place->mount);
 	if (!remembered_fill(page, *place, inode, hashed, &run->cached.file))
 		return cached_fill(inode, &run->cached);
 	run->cached.file.flags = 0;
@@ -387,17 +399,20 @@ static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, s
 	}
 	if (run->cached.file.name && name_known(run->cached.file.name))
 		return;
+	place.dentry = number_of(place.dentry);
+	place.mount = number_of(place.mount);
 	run->cached.file.name = name_of(place);
 	remember(place, &run->cached.file);
 }
 
 /*
- * Fills in a run of a thread except for its operation; false if no session accepts its file. `inode` is that of the mapping,
- * `file` an open file of it, or 0.
+ * Fills in a run of pages of a thread, which is the current task, except for its operation; false if no session accepts its
+ * file.
  */
-static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, struct run *run, __u64 mapping,
-				      __u64 inode, __u64 file, __u64 index, __u64 count, __u64 sessions)
+static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, struct task_struct *task, struct run *run,
+				      const struct pages *pages, __u64 sessions)
 {
+	__u64 inode = pages->inode, file = pages->file;
 	struct place place = {};
 
 	if (!run_file(page, run, inode, file, &place))
@@ -410,21 +425,22 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
 		run_name(run, inode, file, place);
-	run->mapping = mapping;
-	run->index = index;
-	run->count = count;
+	run->mapping = pages->mapping;
+	run->index = pages->index;
+	run->count = pages->count;
 	run->start_ns = bpf_ktime_get_ns();
 	run->flow = flow_of(page, thread);
-	task_command(current_task(), &run->command);
+	task_command(task, &run->command);
 	return true;
 }
 
 static __always_inline void run_add(struct iotr_control *page, struct cache_call *call, __u64 mapping,
 				    __u64 index, __u64 count, __u32 operation, __u64 sessions)
 {
+	const struct pages pages = { mapping, mapping_inode(mapping), 0, index, count };
 	struct run *run = &call->runs[call->count & (RUNS - 1)];
 
-	if (!run_begin(page, call->thread, run, mapping, ADDRESS(struct address_space, mapping, host), 0, index, count, sessions))
+	if (!run_begin(page, call->thread, current_task(), run, &pages, sessions))
 		return;
 	run->operation = operation;
 	call->count++;

@@ -19,15 +19,17 @@
 #define THREAD_SIZE	  (1UL << STACK_SHIFT)
 #define PT_REGS_SIZE	  168
 
-/* The user registers that the thread entered the kernel with. */
+/* The user registers that a thread, which is current_task(), entered the kernel with. */
+static __always_inline struct pt_regs *registers_of(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (struct pt_regs *)bpf_task_pt_regs(task);
+	return (struct pt_regs *)((__u64)FOLLOW(task, stack) + THREAD_SIZE - PT_REGS_SIZE);
+}
+
 static __always_inline struct pt_regs *user_registers(void)
 {
-	__u64 stack;
-
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	stack = (__u64)FOLLOW(current_task(), stack);
-	return (struct pt_regs *)(stack + THREAD_SIZE - PT_REGS_SIZE);
+	return registers_of(current_task());
 }
 
 /* Whether a thread with these flags makes no system calls, or no more. */

@@ -99,17 +99,18 @@ static __always_inline bool is_own(struct iotr_control *page, __u32 tgid)
 	return __builtin_expect(page->own_hints[tgid & (IOTR_HINTS - 1)], 0) && LOOK_UP(&own_processes, tgid);
 }
 
-/* Sessions of the mask that accept what the current thread does. */
+/* Sessions of the mask that accept what a thread, which is current_task(), does. */
+static __always_inline __u64 filter_thread(struct iotr_control *page, struct task_struct *task, __u64 sessions)
+{
+	__u32 tgid = task_tgid(task);
+
+	return is_own(page, tgid) ? 0 : filter_task(page, task, sessions, tgid);
+}
+
+/* The same of the current thread. */
 static __always_inline __u64 filter_current(struct iotr_control *page, __u64 sessions)
 {
-	struct task_struct *task;
-	__u32 tgid;
-
-	if (!sessions)
-		return 0;
-	task = current_task();
-	tgid = task_tgid(task);
-	return is_own(page, tgid) ? 0 : filter_task(page, task, sessions, tgid);
+	return sessions ? filter_thread(page, current_task(), sessions) : 0;
 }
 
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)

@@ -35,7 +35,7 @@ enum reading_bytes {
 static __always_inline bool call_reading_of(struct task_struct *task, struct pt_regs *regs, __s64 number, __u64 inode,
 					    enum reading_bytes how, struct reading *ret)
 {
-	__u32 fd = READ(struct pt_regs, regs, di);
+	__u32 fd = REGISTER(regs, di);
 	bool reads = true;
 
 	ret->file = 0;
@@ -45,37 +45,37 @@ static __always_inline bool call_reading_of(struct task_struct *task, struct pt_
 	ret->position = IOTR_UNKNOWN; /* that of the open file */
 	switch (number) {
 	case NR_pread64:
-		ret->position = READ(struct pt_regs, regs, r10);
+		ret->position = REGISTER(regs, r10);
 		/* fall through */
 	case NR_read:
 		if (how != BYTES_UNASKED)
-			ret->bytes = READ(struct pt_regs, regs, dx);
+			ret->bytes = REGISTER(regs, dx);
 		break;
 	case NR_preadv:
 	case NR_preadv2:
-		ret->position = READ(struct pt_regs, regs, r10);
+		ret->position = REGISTER(regs, r10);
 		/* fall through */
 	case NR_readv:
 		if (how == BYTES_ALL)
-			ret->bytes = iovec_bytes(READ(struct pt_regs, regs, si), READ(struct pt_regs, regs, dx), false);
+			ret->bytes = iovec_bytes(REGISTER(regs, si), REGISTER(regs, dx), false);
 		break;
 	case NR_sendfile64:
-		fd = READ(struct pt_regs, regs, si);
-		ret->position = position_at(READ(struct pt_regs, regs, dx));
+		fd = REGISTER(regs, si);
+		ret->position = position_at(REGISTER(regs, dx));
 		if (how != BYTES_UNASKED)
-			ret->bytes = READ(struct pt_regs, regs, r10);
+			ret->bytes = REGISTER(regs, r10);
 		break;
 	case NR_splice:
 	case NR_copy_file_range:
-		ret->position = position_at(READ(struct pt_regs, regs, si));
+		ret->position = position_at(REGISTER(regs, si));
 		if (how != BYTES_UNASKED)
-			ret->bytes = READ(struct pt_regs, regs, r8);
+			ret->bytes = REGISTER(regs, r8);
 		break;
 	default:
 		reads = false;
 	}
 	ret->file = file_of_fd(task, fd);
-	if (ret->file && ADDRESS(struct file, ret->file, f_inode) != inode)
+	if (ret->file && file_inode(ret->file) != inode)
 		ret->file = 0;
 	if (ret->file && ret->position == IOTR_UNKNOWN)
 		ret->position = READ(struct file, ret->file, f_pos);
@@ -115,7 +115,10 @@ struct asking {
 	__u64 last;
 };
 
-/* Begins a new range; false: no session accepts the file. `alone` is set: the call reads of one page, and nothing else. */
+/*
+ * Begins a new range; false: no session accepts the file. `alone` is set: the call reads of the page that it has reached, and
+ * nothing else, and has not added pages to the cache.
+ */
 static __always_inline bool ask_anew(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
 				     __u64 sessions, bool *alone)
 {
@@ -126,7 +129,8 @@ static __always_inline bool ask_anew(struct iotr_control *page, struct cache_cal
 	if (call_reading_of(asking->task, asking->regs, asking->number, asking->inode, BYTES_AT_HAND, &reading) &&
 	    reading.file) {
 		begin = reading.position >> PAGE_SHIFT;
-		*alone = reading.bytes && reading.bytes <= PAGE_BYTES - (reading.position & (PAGE_BYTES - 1));
+		*alone = begin == asking->index && begin == asking->last && !call->count && reading.bytes &&
+			 reading.bytes <= PAGE_BYTES - (reading.position & (PAGE_BYTES - 1));
 	}
 	pages.file = reading.file;
 	pages.index = asked_from(call, asking->mapping, begin, asking->index);
@@ -159,6 +163,16 @@ __noinline int reads_on(__u64 thread, __u64 mapping, __u64 index)
 	       index < (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
 }
 
+/* Writes the row of a new range of one page that is there, of which its call wants no other: all is known already. */
+static __always_inline void ask_alone(struct iotr_control *page, struct cache_call *call, const struct asking *asking)
+{
+	call->asked.count = 1;
+	call->known = asking->index + 1;
+	call->reached = asking->index;
+	call->settled = 0;
+	run_row(page, asking->task, &call->asked, IOTR_CACHE_HIT, asking->index, 1);
+}
+
 static __always_inline void ask(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
 				__u64 sessions)
 {
@@ -172,6 +186,10 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 			finish(call->thread, call->settled);
 		if (!ask_anew(page, call, asking, sessions, &alone))
 			return;
+		if (alone && asking->index < asked->cached.size && call->told_mapping != asking->mapping) {
+			ask_alone(page, call, asking);
+			return;
+		}
 		known_from(call, last);
 	}
 	if (last >= asked->cached.size)
@@ -180,11 +198,6 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 		asked->count = last + 1 - asked->index;
 	call->reached = asking->index;
 	call->settled = call->count;
-	/* A page that is there, of which the call wants no other: all is known already. */
-	if (alone && !call->count && asked->count == 1 && call->known == asked->index) {
-		call->known++;
-		run_row(page, asking->task, asked, IOTR_CACHE_HIT, asking->index, 1);
-	}
 }
 
 /* ---- more than RUNS runs, before the tracepoint has reported all that the call reads ---- */

@@ -19,10 +19,13 @@
 #define THREAD_SIZE	  (1UL << STACK_SHIFT)
 #define PT_REGS_SIZE	  168
 
+/* Whether the verifier knows the type of what registers_of() returns (5.15). */
+#define REGISTERS_ARE_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
 /* The user registers that a thread, which is current_task(), entered the kernel with. */
 static __always_inline struct pt_regs *registers_of(struct task_struct *task)
 {
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (REGISTERS_ARE_TYPED)
 		return (struct pt_regs *)bpf_task_pt_regs(task);
 	return (struct pt_regs *)((__u64)FOLLOW(task, stack) + THREAD_SIZE - PT_REGS_SIZE);
 }
@@ -31,6 +34,21 @@ static __always_inline struct pt_regs *user_registers(void)
 {
 	return registers_of(current_task());
 }
+
+/* One of registers_of(). */
+#define REGISTER(regs, field)                                                                   \
+	({                                                                                      \
+		struct pt_regs *registers_ = (regs);                                            \
+		typeof(registers_->field) register_;                                            \
+		if (REGISTERS_ARE_TYPED) {                                                      \
+			typeof(register_) loaded_ = registers_->field;                          \
+			APART(loaded_);                                                         \
+			register_ = loaded_;                                                    \
+		} else {                                                                        \
+			READ_AT(&register_, registers_, struct pt_regs, field);                 \
+		}                                                                               \
+		register_;                                                                      \
+	})
 
 /* Whether a thread with these flags makes no system calls, or no more. */
 static __always_inline bool calls_nothing(__u32 flags)
@@ -42,7 +60,7 @@ static __always_inline bool calls_nothing(__u32 flags)
 
 static __always_inline __s64 call_number(struct pt_regs *regs)
 {
-	return READ(struct pt_regs, regs, orig_ax);
+	return REGISTER(regs, orig_ax);
 }
 
 /*
@@ -91,16 +109,16 @@ static __always_inline bool drops(void)
 	__s64 number = call_number(regs);
 
 	if (abi_of(current_task()) == IOTR_ABI_COMPAT)
-		return (number == NR32_ia32_fadvise64 && READ(struct pt_regs, regs, di) == FADVISE_DONTNEED) ||
-		       (number == NR32_ia32_fadvise64_64 && READ(struct pt_regs, regs, bp) == FADVISE_DONTNEED) ||
-		       (number == NR32_write && is_drop_caches(READ(struct pt_regs, regs, bx)));
+		return (number == NR32_ia32_fadvise64 && REGISTER(regs, di) == FADVISE_DONTNEED) ||
+		       (number == NR32_ia32_fadvise64_64 && REGISTER(regs, bp) == FADVISE_DONTNEED) ||
+		       (number == NR32_write && is_drop_caches(REGISTER(regs, bx)));
 	switch (number) {
 	case NR_fadvise64:
-		return READ(struct pt_regs, regs, r10) == FADVISE_DONTNEED;
+		return REGISTER(regs, r10) == FADVISE_DONTNEED;
 	case NR_write:
 	case NR_pwrite64:
 	case NR_writev:
-		return is_drop_caches(READ(struct pt_regs, regs, di));
+		return is_drop_caches(REGISTER(regs, di));
 	default:
 		return false;
 	}
@@ -114,9 +132,9 @@ static __always_inline bool pages_out(void)
 	__s64 number = call_number(regs);
 
 	if (number == (compat ? NR32_madvise : NR_madvise))
-		return READ(struct pt_regs, regs, dx) == MADV_PAGEOUT;
+		return REGISTER(regs, dx) == MADV_PAGEOUT;
 	if (number == NR_process_madvise) /* the same number in both ABIs */
-		return (compat ? READ(struct pt_regs, regs, si) : READ(struct pt_regs, regs, r10)) == MADV_PAGEOUT;
+		return (compat ? REGISTER(regs, si) : REGISTER(regs, r10)) == MADV_PAGEOUT;
 	return false;
 }
 

@@ -153,6 +153,11 @@ static __always_inline __u64 opened_followed(struct task_struct *task, __u32 fd,
 	return number_of((__u64)file);
 }
 
+static __always_inline __u64 file_inode(__u64 file)
+{
+	return typed_reads ? (__u64)CAST(struct file, file)->f_inode : ADDRESS(struct file, file, f_inode);
+}
+
 /* Fills in inode number and device. Returns whether the inode is on a pseudo file system. */
 static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
 {

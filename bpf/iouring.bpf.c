@@ -86,9 +86,11 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
 static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, __s32 fd, struct iotr_file *ret,
 				   struct place *place)
 {
-	__u64 hashed, inode;
+	__u64 hashed, inode, followed = 0;
 
-	if (!TYPES_ARE_FOLLOWED || opened_followed(current_task(), fd, ret, place, &inode, &hashed) != file)
+	if (TYPES_ARE_FOLLOWED)
+		followed = opened_followed(current_task(), fd, ret, place, &inode, &hashed);
+	if (!followed || followed != file)
 		inode = file_place(file, ret, place, &hashed);
 	inode = number_of(inode);
 	place->dentry = number_of(place->dentry);

@@ -38,10 +38,10 @@ static __always_inline __u64 file_of_call(__u64 inode)
 	bool compat = abi_of(task) == IOTR_ABI_COMPAT;
 	__u64 file;
 
-	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, bx) : READ(struct pt_regs, regs, di));
+	file = file_of_fd(task, compat ? REGISTER(regs, bx) : REGISTER(regs, di));
 	if (file && (__u64)READ(struct file, file, f_inode) == inode)
 		return file;
-	file = file_of_fd(task, compat ? READ(struct pt_regs, regs, cx) : READ(struct pt_regs, regs, si));
+	file = file_of_fd(task, compat ? REGISTER(regs, cx) : REGISTER(regs, si));
 	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
 }
 

@@ -382,7 +382,7 @@ static __always_inline bool run_file(struct iotr_control *page, struct run *run,
 
 	if (preempted || !file)
 		return cached_fill(inode, &run->cached);
-	file_place(file, &run->cached.file, place, &hashed);
+	file_place(file, NULL, place, &hashed);
 	if (!remembered_fill(page, *place, inode, hashed, &run->cached.file))
 		return cached_fill(inode, &run->cached);
 	run->cached.file.flags = 0;

@@ -107,8 +107,8 @@ static __always_inline struct file *file_followed(struct task_struct *task, __u3
 }
 
 /*
- * Fills in the flags of an open file, where it is and, unless `hashed` is NULL, what hashed_after() tells of its dentry. Returns
- * its inode. None of the addresses need be a number yet.
+ * Fills in the flags of an open file, unless `ret` is NULL, where it is and, unless `hashed` is NULL, what hashed_after() tells of
+ * its dentry. Returns its inode. None of the addresses need be a number yet.
  */
 static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struct place *place, __u64 *hashed)
 {
@@ -119,7 +119,8 @@ static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struc
 	if (typed_reads) {
 		typed = CAST(struct file, file);
 		dentry = typed->f_path.dentry;
-		ret->flags = typed->f_flags;
+		if (ret)
+			ret->flags = typed->f_flags;
 		place->dentry = (__u64)dentry;
 		place->mount = (__u64)typed->f_path.mnt;
 		if (hashed)
@@ -127,7 +128,8 @@ static __always_inline __u64 file_place(__u64 file, struct iotr_file *ret, struc
 		return (__u64)typed->f_inode;
 	}
 	head_read(&head, file);
-	ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
+	if (ret)
+		ret->flags = HEAD_FIELD(&head, struct file, file, f_flags);
 	place->dentry = HEAD_ADDRESS(&head, struct file, file, f_path.dentry);
 	place->mount = HEAD_ADDRESS(&head, struct file, file, f_path.mnt);
 	if (hashed)

@@ -7,6 +7,9 @@
 #include "files.bpf.h"
 
 #define IOSQE_FIXED_FILE 0x01 /* the descriptor is an index in the ring's own file table */
+#define IOSQE_DRAINS	 0x02 /* waits for all before it */
+#define IOSQE_ASYNC	 0x10 /* by a worker */
+#define IOSQE_SELECTS	 0x20 /* the kernel chooses the buffer */
 #define IOSQE_CQE_SKIP	 0x40 /* no completion unless it fails */
 #define IOSQE_ALL	 0x7f /* the lowest bits of the kernel's request flags */
 
@@ -119,11 +122,40 @@ static __always_inline void entry_of_request(struct io_kiocb *kernel, struct uri
 		entry->fd = FOLLOW(kernel, cqe.fd);
 }
 
+/* Those of which a request has all that a row tells once the kernel has prepared it. */
+#define URING_WHOLE \
+	(URING_ONE(NOP) | URING_ONE(READ) | URING_ONE(WRITE) | URING_ONE(READ_FIXED) | URING_ONE(WRITE_FIXED))
+
+/*
+ * Fills in an entry from the request where that is the same, and costs less than to look for what user space wrote. The kernel sets
+ * two of the flags by itself, behind a request that drains.
+ */
+static __always_inline bool entry_prepared(struct io_kiocb *kernel, __u64 user_data, struct uring_entry *entry)
+{
+	__u64 whole = typed_reads ? URING_WHOLE : URING_ONE(NOP);
+	__u8 opcode = FOLLOW(kernel, opcode);
+
+	if (!HAS_REQUEST_CQE || !(uring_set(opcode) & whole) ||
+	    FOLLOW(kernel, flags) & (IOSQE_DRAINS | IOSQE_ASYNC | IOSQE_SELECTS))
+		return false;
+	entry_of_request(kernel, entry);
+	entry->user_data = user_data;
+	if (opcode == IOTR_IOURING_NOP) {
+		entry->fd = FD_UNKNOWN; /* the request has it where there is a file */
+		return true;
+	}
+	entry->offset = READ(struct io_rw, kernel, kiocb.ki_pos);
+	entry->length = READ(struct io_rw, kernel, len);
+	return true;
+}
+
 static __always_inline void entry_find(struct io_ring_ctx *ring, __u32 head, struct io_kiocb *kernel, __u64 user_data,
 				       struct uring_entry *entry)
 {
 	__u8 opcode = FOLLOW(kernel, opcode);
 
+	if (entry_prepared(kernel, user_data, entry))
+		return;
 	if (uring_entry(ring, head, 1, entry) && entry->user_data == user_data && entry->opcode == opcode)
 		return;
 	/* A 128-byte entry takes two indexes. */

@@ -90,20 +90,21 @@ def perf_record(world, events):
 
 def variants_of(world, daemon, row, lost):
     _, stream, kind, events = row
-    of = functools.partial(Least, calls=50, options=('-k', kind))
-    found = [of('untraced', tracers.nothing), of('iotracer', functools.partial(tracers.iotracer, daemon, stream, lost))]
+    peers = {'untraced': tracers.nothing}
     if there(events):
-        found += [of('ftrace', functools.partial(ftrace, there(events))),
-                  of('perf record', functools.partial(perf_record, world, there(events)))]
+        peers['ftrace'] = functools.partial(ftrace, there(events))
+        peers['perf record'] = functools.partial(perf_record, world, there(events))
     if stream == 'block':
-        found.append(of('blktrace', functools.partial(tracers.blktrace, world, world.data)))
-    return found
+        peers['blktrace'] = functools.partial(tracers.blktrace, world, world.data)
+    found = {name: functools.partial(tracers.without, daemon, peer) for name, peer in peers.items()}
+    found['iotracer'] = functools.partial(tracers.iotracer, daemon, stream, lost)
+    return [Least(name, tracer, calls=50, options=('-k', kind)) for name, tracer in found.items()]
 
 
 def added_of(variants):
     """By variant, what it adds to a call; the call itself as `untraced`."""
-    for variant in variants[:2]:
-        if not variant.samples:
+    for variant in variants:
+        if not variant.samples and variant.name in ('untraced', 'iotracer'):
             raise Missing('%s: %s' % (variant.name, variant.why))
     figures = {variant.name: variant.figure() for variant in variants if variant.samples}
     base = figures['untraced']

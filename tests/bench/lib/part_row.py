@@ -141,7 +141,7 @@ def function_here(world):
         hooks = 'classic' if 'preempts' in checks['function hooks'] else level
         of_sessions = functools.partial(functools.partial, tracers.sessions, daemon)
         variants = [
-            Variant('untraced', functools.partial(tracers.nothing_attached, daemon), 50),
+            Variant('untraced', functools.partial(tracers.without, daemon), 50),
             Variant('empty pair', functools.partial(tracers.empty_programs, world, hooks), 50),
             Variant('least row', functools.partial(tracers.least_programs, world, hooks), 50),
             Variant('iotracer', functools.partial(tracers.iotracer, daemon, 'vfs', lost), 50),

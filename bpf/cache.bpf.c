@@ -15,6 +15,7 @@
  */
 #include "cache_asked.bpf.h"
 #include "cache_writeback.bpf.h"
+#include "plugged.bpf.h"
 
 /*
  * The thread's entry in cache_calls, and in `sessions` those that are left after sampling. NULL: there
@@ -211,14 +212,14 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
 {
 	call_over(OF_REGS(regs), result);
-	return 0;
+	return PLUG_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int cache_exit_raw(struct raw_exit *ctx)
 {
 	call_over(OF_EXIT(ctx), RESULT_OF(ctx));
-	return 0;
+	return PLUG_EXIT(ctx, OF_EXIT(ctx));
 }
 
 SEC("tp_btf/sched_process_exit")

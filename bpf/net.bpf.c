@@ -318,8 +318,11 @@ int BPF_PROG(plug_net_exit, struct pt_regs *regs, long result)
 	struct call_context context = OF_REGS(regs);
 	struct iotr_control *page = control_page();
 	__u64 thread = thread_of(context);
-	struct slot *slot = slot_find(thread);
+	struct slot *slot;
 
+	if (cache_wanted())
+		bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);
+	slot = slot_find(thread);
 	if (!page || !slot || !slot->sessions)
 		return 0;
 	if (slot->stream == IOTR_NET)

@@ -39,6 +39,14 @@ static __always_inline __u32 plug_beginning(struct call_context context)
 
 /* ---- a call that ends ---- */
 
+/* Whether the CACHE stream is recorded: its program runs at the end of every call, and tail calls the other. */
+static __always_inline bool cache_wanted(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->wanted[IOTR_CACHE];
+}
+
 /* The stream that has a slot for the call that ends; IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
 {
@@ -61,6 +69,13 @@ static __always_inline __u32 plug_ending(struct call_context context)
 
 #define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
 #define PLUG_EXIT(ctx, context)	 PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
+
+#define GO_ON_AT_EXIT(ctx, context)                                                             \
+	({                                                                                      \
+		if (cache_wanted())                                                             \
+			bpf_tail_call(ctx, &plug_exits, IOTR_CACHE);                            \
+		PLUG_EXIT(ctx, context);                                                        \
+	})
 
 /* Reads the registers from the context again, which saves stack. */
 #define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))

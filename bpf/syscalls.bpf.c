@@ -207,7 +207,7 @@ int BPF_PROG(plug_enter, struct pt_regs *regs, long number)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(plug_exit, struct pt_regs *regs, long result)
 {
-	return PLUG_EXIT(ctx, OF_REGS(regs));
+	return GO_ON_AT_EXIT(ctx, OF_REGS(regs));
 }
 
 /* At tracepoint level. */
@@ -222,7 +222,7 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	call_ends(OF_REGS(regs), ctx, PARTS_ALL);
-	return PLUG_EXIT(ctx, REGS_AFRESH(ctx));
+	return GO_ON_AT_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
 /*
@@ -240,7 +240,7 @@ SEC("tp/raw_syscalls/sys_exit")
 int sys_exit_raw(struct raw_exit *ctx)
 {
 	call_ends(OF_EXIT(ctx), ctx, PARTS_ALL);
-	return PLUG_EXIT(ctx, OF_EXIT(ctx));
+	return GO_ON_AT_EXIT(ctx, OF_EXIT(ctx));
 }
 
 /*

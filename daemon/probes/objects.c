@@ -70,7 +70,8 @@ static const struct {
 } plugged[] = {
 #define NO_CALLS(id)
 #define CALLS(id)
-#define PLUGGED(id) { OBJECT_##id, IOTR_##id },
+#define PLUGGED(id)	 { OBJECT_##id, IOTR_##id },
+#define PLUGGED_EXIT(id) PLUGGED(id)
 #define PLUGGED_ROW(id, name, folder, object, calls, ...) calls(id)
 	IOTR_STREAMS(PLUGGED_ROW)
 };
@@ -282,20 +283,12 @@ static bool stands_in(const struct bpf_program *program)
 	return !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
 }
 
-static bool is_plugged(enum object which)
-{
-	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
-		if (plugged[i].object == which)
-			return true;
-	return false;
-}
-
 /* The map for a program of a plugged stream on sys_enter or sys_exit, which is not attached itself; otherwise NULL. */
-static const char *plug_map(enum object which, const struct bpf_program *program)
+static const char *plug_map(const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 
-	if (!is_plugged(which) || !on_system_calls(section) || goes_on(program))
+	if (!on_system_calls(section) || goes_on(program) || stands_in(program))
 		return NULL;
 	return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
 }
@@ -312,20 +305,20 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 	};
 	const char *hook = strrchr(bpf_program__section_name(program), '/');
 
-	if (!bpf_program__autoload(program) || plug_map(group_object[group], program))
+	if (!bpf_program__autoload(program) || plug_map(program))
 		return false;
 	if (hooks[group] || goes_on(program))
 		return hooks[group] && goes_on(program) && hook && !strcmp(hook, hooks[group]);
 	return group_object[group] != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));
 }
 
-static int plug(const struct probes *probes, enum object which, struct bpf_object *object, enum iotr_stream stream)
+static int plug(const struct probes *probes, struct bpf_object *object, enum iotr_stream stream)
 {
 	struct bpf_program *program;
 	uint32_t key = stream;
 
 	bpf_object__for_each_program(program, object) {
-		const char *map = plug_map(which, program);
+		const char *map = plug_map(program);
 		int fd = bpf_program__fd(program);
 
 		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
@@ -339,7 +332,7 @@ static int plug_in(const struct probes *probes, enum object which, struct bpf_ob
 {
 	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
 		if (plugged[i].object == which)
-			return plug(probes, which, object, plugged[i].stream);
+			return plug(probes, object, plugged[i].stream);
 	return 0;
 }
 

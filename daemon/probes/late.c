@@ -11,7 +11,7 @@
 #include "probes/program.h"
 #include "thread.h"
 
-/* It has tables, and before the kernel lets go of putting one where programs find it, all of them that run have to end. */
+/* Dirtied pages have tables, and before the kernel returns from showing one to programs, all programs that run have to end. */
 static const uint32_t late_groups = 1U << PROBES_DIRTIED;
 
 struct late {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups whose hooks the kernel takes tens or hundreds of milliseconds to attach, and which only tell more of rows that others
+ * Groups of programs that the kernel takes tens or hundreds of milliseconds to attach, and which only tell more of rows that others
  * make: a thread attaches them, so that who starts a session does not wait for it. Main thread.
  */
 #pragma once

@@ -56,7 +56,7 @@ static void spec_fill(struct iotr_session_spec *spec, bool paths)
 }
 
 /* The thread that opens is done: the main loop learns of it. */
-static void thread_done(void)
+static inline void thread_done(void)
 {
 	eventfd_t value;
 

@@ -11,7 +11,7 @@
 
 #include "cleanup.h"
 
-enum { FOLDER_MODE = 0755 };
+enum { FOLDER_MODE = 0755, STATE_MODE = 0700 };
 
 static int make_folder(const char *path)
 {
@@ -35,6 +35,14 @@ int instance_make_folder(const char *path)
 	return make_folder(path);
 }
 
+static int lock_open(int *fd, int *lock)
+{
+	if (flock(*fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+	*lock = take_fd(fd);
+	return 0;
+}
+
 int instance_lock(const char *folder, int *lock)
 {
 	_cleanup_close_ int fd = -1;
@@ -43,10 +51,15 @@ int instance_lock(const char *folder, int *lock)
 	if (snprintf(path, sizeof(path), "%s/iotracerd.lock", folder) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
+	return fd < 0 ? -errno : lock_open(&fd, lock);
+}
+
+int instance_lock_state(const char *folder, int *lock)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdir(folder, STATE_MODE) < 0 && errno != EEXIST)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
-	*lock = take_fd(&fd);
-	return 0;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : lock_open(&fd, lock);
 }

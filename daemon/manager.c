@@ -44,7 +44,7 @@ struct manager {
 	struct server *server;
 	struct control control;
 	struct fd_store_passed passed;
-	int lock;
+	int lock, state_lock;
 	int symbols; /* see probes/symbols.h */
 	char socket[PATH_MAX];
 	bool socket_ours; /* created here, so it must be removed here */
@@ -199,6 +199,21 @@ static int claim_instance(struct manager *manager, bool inherited)
 	else if (r < 0)
 		log_message(ABOUT(START_FAILED, .error = -r), "cannot lock %s: %s", folder, strerror(-r));
 	return r;
+}
+
+/*
+ * What another daemon's sessions have left in its notes would look like sessions that were killed, whose files this one
+ * would then close while they are written. A folder that cannot be had is told of by who needs it: it has no notes.
+ */
+static int claim_state(struct manager *manager)
+{
+	const char *folder = manager->config.state_dir;
+
+	if (instance_lock_state(folder, &manager->state_lock) != -EADDRINUSE)
+		return 0;
+	log_message(ABOUT(START_FAILED, .error = EADDRINUSE),
+		    "another iotracerd keeps its sessions in %s: give this one a folder of its own, with --state-dir", folder);
+	return -EADDRINUSE;
 }
 
 static int load_engine(struct manager *manager)
@@ -434,6 +449,9 @@ static int start(struct manager *manager)
 	r = claim_instance(manager, manager->passed.socket_count > 0);
 	if (r < 0)
 		return r;
+	r = claim_state(manager);
+	if (r < 0)
+		return r;
 	r = set_up_loop(manager);
 	if (r < 0)
 		return r;
@@ -459,7 +477,7 @@ int manager_new(const struct manager_options *options, struct manager **ret)
 	if (!manager)
 		return -ENOMEM;
 	manager->options = options;
-	manager->lock = -1;
+	manager->lock = manager->state_lock = -1;
 	manager->symbols = -1;
 	umask(0027);
 	r = start(manager);
@@ -484,7 +502,7 @@ int manager_run(struct manager *manager)
 	return r;
 }
 
-/* Clients are closed before the sessions end; the lock is released when all is on disk. */
+/* Clients are closed before the sessions end; the locks are released when all is on disk. */
 bool manager_free(struct manager *manager)
 {
 	bool ended;
@@ -505,6 +523,7 @@ bool manager_free(struct manager *manager)
 	fd_store_done(&manager->passed);
 	closep(&manager->symbols);
 	closep(&manager->lock);
+	closep(&manager->state_lock);
 	free(manager);
 	return ended;
 }

@@ -41,6 +41,24 @@ def twice(world):
         pass
 
 
+@test(host_only=True)
+def shared_state(world):
+    """One with another socket, but with the state folder of one that runs, gives up, and leaves its sessions alone."""
+    daemon, client = world.own_daemon()
+    other = os.path.join(daemon.folder, 'other')
+    command = daemon.command()
+    command[command.index('--runtime-dir') + 1] = other
+    with world.session('--vfs', '--pid', os.getpid(), ctl=client):
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                                  check=False)
+        finally:
+            shutil.rmtree(other, ignore_errors=True)
+        equal(done.returncode, 1, 'exit status of the second')
+        check(os.path.join(daemon.folder, 'state') in done.stderr, 'the folder is not named', done.stderr)
+        check(len(daemon.notes('running')) == 1, 'the note of the session that runs has gone')
+
+
 @test
 def after_a_crash(world):
     """What a killed daemon left behind does not hinder the next."""

@@ -11,6 +11,7 @@
 #include "command_line/options.h"
 #include "output/complain.h"
 #include "protocol.h"
+#include "standard_files.h"
 #include "verbs/verbs.h"
 
 static const struct option_row version_rows[] = {
@@ -137,6 +138,12 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
+	int r = hold_standard_files();
+
+	if (r < 0) {
+		complain(NULL, "cannot open /dev/null: %s", strerror(-r));
+		return EXIT_FAILED;
+	}
 	/* What is printed is UTF-8, whatever the user's locale; this tells how many columns it takes. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	return finish_output(run(argc - 1, argv + 1));

@@ -18,6 +18,7 @@
 #include "protocol.h"
 #include "selftest/selftest.h"
 #include "snapshot/snapshot.h"
+#include "standard_files.h"
 #include "tree.h"
 
 enum { EXIT_USAGE = 2 };
@@ -137,8 +138,13 @@ int main(int argc, char **argv)
 {
 	struct manager_options chosen = { 0 };
 	struct manager *manager = NULL;
-	int option, r = tree_begin();
+	int option, r = hold_standard_files();
 
+	if (r < 0) {
+		fprintf(stderr, "iotracerd: cannot open /dev/null: %s\n", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	r = tree_begin();
 	if (r < 0) {
 		fprintf(stderr, "iotracerd: the tree of files that users name cannot be had: %s\n", strerror(-r));
 		return EXIT_FAILURE;

@@ -369,7 +369,9 @@ static int add_streams(struct context *context, const struct option_row *row, co
 static int take_socket(struct context *context, const struct option_row *row, const char *value,
 		       struct json_object *parameters)
 {
-	(void)row, (void)parameters;
+	(void)parameters;
+	if (!*value)
+		return refuse(context, row, value, "empty");
 	context->socket = value;
 	return EXIT_DONE;
 }

@@ -139,6 +139,8 @@ expect 2 stop --all=yes
 err '^iotracectl stop: --all takes no value'
 expect 2 start --vfs --pid
 err '^iotracectl start: --pid needs a value: --pid N,...'
+expect 2 list --socket ''
+err "^iotracectl list: --socket: '' is empty"
 expect 2 stop -a
 expect 2 start --vfs --compress xz
 err "--compress: 'xz' is not one of gzip, none"
@@ -615,6 +617,18 @@ wait "$daemon_pid" 2>/dev/null
 expect 3 list
 start_daemon
 expect 0 list
+
+# Where stdin, stdout or stderr is closed, nothing that is opened takes its place, and what is printed goes nowhere else.
+"$client" --socket "$socket" list >&- 2>"$work/err" && fail 'a list that nobody can read is a success'
+err '^iotracectl: cannot write the output: Bad file descriptor$'
+"$daemon" --runtime-dir "$work/closed" --log-dir "$work/closed" --state-dir "$work/closed" --config "$work/conf" <&- >&- 2>&- &
+closed=$!
+await 'a daemon that can say nothing answers' "$client" --socket "$work/closed/io.iotracer" list
+for fd in 0 1 2; do
+	[ "$(readlink /proc/$closed/fd/$fd)" = /dev/null ] || fail "the daemon has $(readlink /proc/$closed/fd/$fd) as $fd"
+done
+kill "$closed"
+wait "$closed" || fail 'a daemon that can say nothing ends badly'
 
 # A reload takes up a new level, and names what it does not understand and what it cannot take up.
 printf '[Daemon]\nLogLevel=debug\nBogus=1\n[Buffers]\nRingSize=1M\n' >"$work/conf"

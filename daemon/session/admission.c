@@ -7,22 +7,12 @@
 #include "probes/control_page.h"
 #include "schema.h"
 #include "session/descriptors.h"
-
-static int check_sample(const struct iotr_session_spec *spec, struct engine_error *error)
-{
-	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
-		if (spec->sample[stream] && !(spec->streams >> stream & 1)) {
-			snprintf(error->message, sizeof(error->message), "the session has no stream '%s'",
-				 iotr_schemas[stream].flag);
-			return engine_fail(error, -EINVAL, "sample", NULL);
-		}
-	return 0;
-}
+#include "spec/filter_fit.h"
 
 int admission_check_filters(const struct iotr_session_spec *spec, struct engine_error *error)
 {
 	struct filter_error why;
-	int r = check_sample(spec, error);
+	int r = filter_fit_sample(spec, error);
 
 	if (r < 0)
 		return r;

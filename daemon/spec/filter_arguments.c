@@ -199,9 +199,12 @@ int argument_paths(struct json_object *value, void *target, struct engine_error 
 
 int filter_arguments_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 {
+	int r;
+
 	if (spec->tree && !spec->pid_count) {
 		strcpy(error->parameter, "tree");
 		return argument_refuse(error, "it needs pids, the processes whose descendants are followed");
 	}
-	return filter_fit(spec, error);
+	r = filter_fit_sample(spec, error);
+	return r < 0 ? r : filter_fit(spec, error);
 }

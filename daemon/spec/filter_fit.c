@@ -53,6 +53,17 @@ int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 	return 0;
 }
 
+int filter_fit_sample(const struct iotr_session_spec *spec, struct engine_error *error)
+{
+	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
+		if (!spec->sample[stream] || spec->streams >> stream & 1)
+			continue;
+		strcpy(error->parameter, "sample");
+		return argument_refuse(error, "the session has no stream '%s'", iotr_schemas[stream].flag);
+	}
+	return 0;
+}
+
 static void __attribute__((format(printf, 2, 3)))
 warn(struct json_object *warnings, const char *format, ...)
 {

@@ -17,6 +17,9 @@
  */
 int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error);
 
+/* -EINVAL, with the parameter: a stream is sampled that the session does not have. */
+int filter_fit_sample(const struct iotr_session_spec *spec, struct engine_error *error);
+
 /*
  * Compares the filters with the present state of this machine. -EINVAL: none of the processes exists. Adds a
  * sentence to `warnings`, an array, for each part of the definition that gives no rows, or none now, while

@@ -381,6 +381,7 @@ static const struct {
 	{ "[Session]\nvfs=yes\nsample=x=10\n", ":3: sample=x=10: there is no such stream; write STREAM=N, as in cache=10" },
 	{ "[Session]\nvfs=yes\nsample=vfs=x\n", ":3: sample=vfs=x: write a whole number, for one in so many events" },
 	/* What Start refuses. */
+	{ "[Session]\nvfs=yes\nsample=cache=2\n", ":3: sample: the session has no stream 'cache'" },
 	{ "[Session]\nvfs=yes\nmax-size=1K\n", ":3: max-size: 1 KiB is too small: the minimum is 64 KiB" },
 	{ "[Session]\nvfs=yes\nformat=xml\n", ":3: format: there is no format 'xml': csv and jsonl exist" },
 	{ "[Session]\nvfs=yes\nflight-recorder=1K\n", ":3: flight-recorder: the memory of a flight recorder is from 1 MiB to 4 GiB" },

@@ -102,11 +102,13 @@ static int complain_parameter(const struct context *context, struct json_object 
 static int complain_configuration(struct json_object *parameters)
 {
 	struct json_object *errors = member_of(parameters, "errors");
+	const char *hint = json_object_get_boolean(member_of(parameters, "applied")) ?
+				   "The sessions of these files stay as they were; all else was taken up." :
+				   "Nothing was changed: the daemon keeps its configuration.";
 	size_t count = count_of(errors);
 
 	for (size_t i = 0; i < count; i++)
-		complain(i + 1 == count ? "Nothing was changed: the daemon keeps its configuration." : NULL,
-			 "%s", json_object_get_string(json_object_array_get_idx(errors, i)));
+		complain(i + 1 == count ? hint : NULL, "%s", json_object_get_string(json_object_array_get_idx(errors, i)));
 	return EXIT_FAILED;
 }
 

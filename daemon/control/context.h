@@ -21,7 +21,8 @@ struct control {
 
 	/*
 	 * Reads the configuration anew and applies it if all of it is valid; otherwise returns -EINVAL and
-	 * changes nothing. Appends a sentence for each error, and for each setting that is ignored, to the
+	 * changes nothing. Files that declare sessions are applied one by one, also beside one that has an error.
+	 * Appends a sentence for each error, and for each setting that is ignored, to the
 	 * JSON arrays; they have been logged.
 	 */
 	int (*reload)(void *userdata, struct json_object *errors, struct json_object *warnings);

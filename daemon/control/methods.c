@@ -133,11 +133,12 @@ static int doctor(struct call *call)
 	return r;
 }
 
-static void reply_bad_configuration(struct call *call, struct json_object *errors)
+static void reply_bad_configuration(struct call *call, struct json_object *errors, bool applied)
 {
 	struct json_object *parameters = json_object_new_object();
 
 	json_object_object_add(parameters, "errors", json_object_get(errors));
+	json_object_object_add(parameters, "applied", json_object_new_boolean(applied));
 	call_error(call, IOTR_BAD_CONFIGURATION, parameters);
 }
 
@@ -152,7 +153,7 @@ static int reload(struct call *call)
 		return 0;
 	r = control->reload ? control->reload(control->userdata, errors, warnings) : 0;
 	if (json_object_array_length(errors))
-		reply_bad_configuration(call, errors);
+		reply_bad_configuration(call, errors, r >= 0);
 	else if (r >= 0)
 		reply_value(call, "warnings", TAKE(warnings));
 	return r;

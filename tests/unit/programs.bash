@@ -639,6 +639,17 @@ err '^iotracectl: warning: \[Buffers\] RingSize has changed, and is taken up whe
 expect 0 reload --json
 json
 
+# A session's file that cannot be used keeps back that session alone, and this is what the hint says.
+mkdir "$work/sessions.d"
+printf '[Session]\nvfs=perhaps\n' >"$work/sessions.d/bad.session"
+printf '[Session]\nvfs=yes\n' >"$work/sessions.d/good.session"
+expect 1 reload
+err "sessions.d/bad.session:2: vfs=perhaps: write yes or no"
+err '^The sessions of these files stay as they were; all else was taken up'
+await 'the good one runs' prints 'good +running' list
+rm -r "$work/sessions.d"
+expect 0 reload
+
 # One that cannot be used is told to who asked, and nothing of it is taken up.
 printf '[Daemon]\nLogLevel=error\n[Storage]\nMaxUse=10Q\nKeepFree=\xff\n' >"$work/conf"
 expect 1 reload

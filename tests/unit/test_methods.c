@@ -16,13 +16,15 @@
 #include "suite.h"
 
 static struct rig rig;
+enum { SESSION_WRONG = 1 }; /* as what on_reload() returns: it is in the file of a session */
+
 static int reloads, reload_result;
 
 static int on_reload(void *userdata, struct json_object *errors, struct json_object *warnings)
 {
 	(void)userdata, (void)warnings;
 	reloads++;
-	if (reload_result == -EINVAL)
+	if (reload_result == -EINVAL || reload_result == SESSION_WRONG)
 		json_object_array_add(errors, json_object_new_string("conf:2: no"));
 	return reload_result;
 }
@@ -395,8 +397,10 @@ START_TEST(reloads_and_says_so)
 	reload_result = -EIO;
 	expect(CALL("Reload", "{}"), IOTR_FAILED, NULL, NULL);
 	reload_result = -EINVAL;
-	expect(CALL("Reload", "{}"), IOTR_BAD_CONFIGURATION, NULL, NULL);
-	ck_assert_int_eq(reloads, 3);
+	expect(CALL("Reload", "{}"), IOTR_BAD_CONFIGURATION, "applied", "false");
+	reload_result = SESSION_WRONG;
+	expect(CALL("Reload", "{}"), IOTR_BAD_CONFIGURATION, "applied", "true");
+	ck_assert_int_eq(reloads, 4);
 }
 END_TEST
 

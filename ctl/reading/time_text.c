@@ -55,6 +55,26 @@ bool time_text_ns(struct trace_text timestamp, uint64_t *ns)
 	return true;
 }
 
+/*
+ * Whether a calendar and a clock show such a time, as far as it is written out: a typing error is told, and is not a time
+ * at which there was nothing.
+ */
+static bool exists(const char *text, size_t length)
+{
+	static const struct {
+		uint8_t at, least, most;
+	} parts[] = { { 5, 1, 12 }, { 8, 1, 31 }, { 11, 0, 23 }, { 14, 0, 59 }, { 17, 0, 59 } };
+	uint64_t year = number(text, 4), month = number(text + 5, 2);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && parts[i].at + 2U <= length; i++) {
+		uint64_t part = number(text + parts[i].at, 2);
+
+		if (part < parts[i].least || part > parts[i].most)
+			return false;
+	}
+	return number(text + 8, 2) <= days_of(year + month / 12, month % 12 + 1, 1) - days_of(year, month, 1);
+}
+
 static void format(uint64_t ns, char ret[TIME_TEXT_SIZE])
 {
 	time_t seconds = (time_t)(ns / NS);
@@ -88,5 +108,5 @@ int time_text_parse(const char *text, const char *started, uint64_t now_ns, char
 		ret[10] = ' ';
 	if (length && ret[length - 1] == 'Z')
 		ret[--length] = '\0';
-	return has_shape(ret, length) ? 0 : -EINVAL;
+	return has_shape(ret, length) && exists(ret, length) ? 0 : -EINVAL;
 }

@@ -221,8 +221,13 @@ err '^iotracectl: no row is of what was asked for$'
 expect 0 show "$work/csv" --pid 999999 --csv
 no_err 'no row'
 expect 2 show "$work/csv" --sort nothing
-expect 2 show "$work/csv" --since yesterday
-err 'is no time'
+for time in yesterday 24:00 12:60 23:59:60 2026-13-01 2026-00-01 2026-06-31 2026-02-29 2026-02-00 '2026-02-28 24'; do
+	expect 2 show "$work/csv" --since "$time"
+	err "'$time' is no time"
+done
+for time in 2024-02-29 23:59 '2026-12-31 23:59:59.9' '2026-06-30T2'; do
+	expect 0 show "$work/csv" --until "$time" --limit 1
+done
 expect 2 show "$work/csv" --unit a.target
 expect 2 show "$work/csv" --tree
 expect 2 show "$work/csv" --command 1234567890123456

@@ -11,6 +11,7 @@
 #include "output/complain.h"
 #include "output/json.h"
 #include "protocol.h"
+#include "session_spec.h"
 
 /* What is printed; wrong: the key whose value a file cannot hold, or NULL. */
 struct declaration {
@@ -36,15 +37,29 @@ static void print_key(struct declaration *declaration, const char *key, const ch
 	fprintf(declaration->file, "%s=%s\n", key, value);
 }
 
-/* A unit is exact, where one would do for people that is rounded. */
-static void print_quantity(struct declaration *declaration, const char *key, struct json_object *value, const char *unit, bool or_off)
+/* Units from the greatest to the smallest, which is 1. */
+struct unit {
+	uint64_t size;
+	const char *name;
+};
+
+static const struct unit times[] = { { 86400000000000, "d" }, { 3600000000000, "h" }, { 60000000000, "m" }, { 1000000000, "s" },
+				     { 1000000, "ms" },	      { 1000, "us" },	      { 1, "ns" } };
+static const struct unit sizes[] = { { 1ULL << 40, "T" }, { 1ULL << 30, "G" }, { 1ULL << 20, "M" }, { 1ULL << 10, "K" }, { 1, "" } };
+
+/* In the greatest unit of which it is a whole number, as nothing is to be rounded. */
+static void print_quantity(struct declaration *declaration, const char *key, struct json_object *value, const struct unit *unit,
+			   bool or_off)
 {
 	uint64_t number = json_object_get_uint64(value);
 
-	if (or_off && !number)
+	if (or_off && !number) {
 		print_key(declaration, key, "off");
-	else
-		fprintf(declaration->file, "%s=%" PRIu64 "%s\n", key, number, unit);
+		return;
+	}
+	while (number % unit->size)
+		unit++;
+	fprintf(declaration->file, "%s=%" PRIu64 "%s\n", key, number / unit->size, unit->name);
 }
 
 /* One line each, as an element may have a comma where it is not a list of names. */
@@ -79,11 +94,11 @@ static void print_option(struct declaration *declaration, const struct option_ro
 		break;
 	case OPTION_DURATION:
 	case OPTION_DURATION_OFF:
-		print_quantity(declaration, row->name, value, "ns", row->kind == OPTION_DURATION_OFF);
+		print_quantity(declaration, row->name, value, times, row->kind == OPTION_DURATION_OFF);
 		break;
 	case OPTION_SIZE:
 	case OPTION_SIZE_OFF:
-		print_quantity(declaration, row->name, value, "", row->kind == OPTION_SIZE_OFF);
+		print_quantity(declaration, row->name, value, sizes, row->kind == OPTION_SIZE_OFF);
 		break;
 	case OPTION_SAMPLE:
 		if (!row->members)
@@ -106,21 +121,43 @@ static void print_streams(struct declaration *declaration, struct json_object *s
 		print_key(declaration, json_object_get_string(json_object_array_get_idx(streams, i)), "yes");
 }
 
+static void print_document(const char *name, const char *file)
+{
+	_cleanup_json_ struct json_object *document = json_object_new_object();
+
+	json_object_object_add(document, "name", json_object_new_string(name));
+	json_object_object_add(document, "file", json_escaped(file));
+	print_json(document);
+}
+
+/* What a file cannot declare. */
+static int check(const struct context *context, struct json_object *parameters, const char *name)
+{
+	if (!iotr_session_name_valid(name))
+		return complain_usage_of(context, "name", "'%s' cannot be the name of a session: it has up to %d letters, digits, "
+					 "'_', '.' and '-'", name, IOTR_SESSION_NAME_MAX);
+	if (member_of(parameters, "pids") || member_of(parameters, "tree"))
+		return complain_usage_of(context, "pids", "--pid: a file cannot declare it, as processes have other numbers "
+					 "each time: use --command, --unit or --cgroup");
+	return EXIT_DONE;
+}
+
 int print_declaration(struct context *context, struct json_object *parameters)
 {
+	const char *name = text_of(parameters, "name", IOTR_SESSION_NAME);
 	static const struct option_group *const groups[] = { &filter_options, &limit_options, &output_options,
 							     &memory_options, &trigger_options, &snapshot_options };
 	struct declaration declaration = { 0 };
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
+	int code = check(context, parameters, name);
 
-	if (member_of(parameters, "pids"))
-		return complain_usage_of(context, "pids", "--pid: a file cannot declare it, as processes have other numbers "
-					 "each time: use --command, --unit or --cgroup");
+	if (code != EXIT_DONE)
+		return code;
 	declaration.file = open_memstream(&text, &size);
 	if (!declaration.file)
 		return complain(NULL, "out of memory"), EXIT_FAILED;
-	fprintf(declaration.file, "# /etc/iotracer/sessions.d/%s.session\n[Session]\n", text_of(parameters, "name", IOTR_SESSION_NAME));
+	fprintf(declaration.file, "# /etc/iotracer/sessions.d/%s.session\n[Session]\n", name);
 	print_streams(&declaration, member_of(parameters, "streams"));
 	for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++)
 		for (size_t i = 0; i < groups[group]->count; i++)
@@ -128,6 +165,9 @@ int print_declaration(struct context *context, struct json_object *parameters)
 	fclose(declaration.file);
 	if (declaration.wrong)
 		return complain_usage(context, "--%s: a line of a file cannot hold this value", declaration.wrong);
-	fputs(text, stdout);
+	if (context->json)
+		print_document(name, text);
+	else
+		fputs(text, stdout);
 	return EXIT_DONE;
 }

@@ -247,10 +247,19 @@ expect 0 start kept --vfs --cache --command 'a b,c' --min-latency 5ms --min-size
 	--compress none --no-snapshots --snapshot-system on --snapshot-process off --snapshot-depth 4 --print-session
 no_err
 cp "$work/out" "$work/kept"
+out '^min-latency=5ms$'
+out '^duration=90s$'
+out '^max-size=2G$'
 check_config 0 "$work/kept"
 no_err
 expect 0 start kept --vfs --print-session
 printf '# /etc/iotracer/sessions.d/kept.session\n[Session]\nvfs=yes\n' | cmp - "$work/out" || fail 'start --print-session'
+expect 0 start kept --vfs --print-session --json
+json
+out '"name":"kept","file":".*.Session.*vfs=yes'
+expect 2 start ../kept --vfs --print-session
+err "'../kept' cannot be the name of a session"
+expect 2 start kept --vfs --tree --print-session
 expect 2 start kept --vfs --pid 1 --print-session
 err '^iotracectl start: --pid: a file cannot declare it'
 expect 2 start kept --vfs --path "/a\\" --print-session

@@ -246,9 +246,9 @@ static __always_inline bool request_begun(__u64 key, struct uring_request *reque
 }
 
 /*
- * Puts a request that was made in a buffer into the table unless no session is left that accepts it; false: it is not there. One that has no room
- * is counted as lost; so is one without a key, 0. What had the key before is dropped: mostly it is only looked for if
- * the key turns out to be in use.
+ * Puts a request that was made in a buffer into the table unless no session is left that accepts it; false: it is not there.
+ * One that has no room is counted as lost; so is one without a key, 0. What had the key before is dropped: mostly it is only
+ * looked for if the key turns out to be in use.
  */
 static __always_inline bool request_keep(struct iotr_control *page, __u64 key, struct uring_request *request)
 {

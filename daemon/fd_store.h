@@ -27,6 +27,7 @@ void fd_store_done(struct fd_store_passed *passed);
 
 /*
  * Has the service manager keep a copy of the descriptor in place of what it keeps under that name, until the service ends
- * without being started anew; -1: of none. Any thread. Returns 1, 0 if there is no service manager that does such things, or a negative errno.
+ * without being started anew; -1: of none. Any thread. Returns 1, 0 if there is no service manager that does such things, or a
+ * negative errno.
  */
 int fd_store_put(enum fd_store name, int fd);

@@ -9,7 +9,7 @@ int instance_make_folder(const char *path);
 int instance_lock(const char *folder, int *lock);
 
 /*
- * Locks the state folder until `*lock` is closed; makes it first, with mode 0700, but not its parents. The folder itself is locked and no file in
- * it, so that it may be the runtime folder, too. -EADDRINUSE: another daemon holds the lock.
+ * Locks the state folder until `*lock` is closed; makes it first, with mode 0700, but not its parents. The folder itself is
+ * locked and no file in it, so that it may be the runtime folder, too. -EADDRINUSE: another daemon holds the lock.
  */
 int instance_lock_state(const char *folder, int *lock);

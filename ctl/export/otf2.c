@@ -232,8 +232,9 @@ static int write_ends(struct otf2 *otf2, uint64_t until_ns)
 		struct otf2_writer *open = &otf2->open[one.track];
 
 		open->pending--;
-		r = otf2_result(otf2, OTF2_EvtWriter_IoOperationComplete(open->writer, NULL, pending_reach(&otf2->reached_ns, one.end_ns), one.file,
-									 one.bytes, one.number));
+		r = otf2_result(otf2, OTF2_EvtWriter_IoOperationComplete(open->writer, NULL,
+									 pending_reach(&otf2->reached_ns, one.end_ns),
+									 one.file, one.bytes, one.number));
 	}
 	return r;
 }

@@ -232,7 +232,8 @@ static int begin_on_disk(struct perfetto *perfetto, int64_t number, uint64_t ns)
 
 static int put_slice(struct perfetto *perfetto, const struct export_row *row, int64_t disk, const char *name)
 {
-	uint64_t ns = pending_reach(&perfetto->reached_ns, row->begin_ns), end_ns = row->end_ns < PENDING_TIME_MAX ? row->end_ns : PENDING_TIME_MAX, uuid;
+	uint64_t ns = pending_reach(&perfetto->reached_ns, row->begin_ns), uuid;
+	uint64_t end_ns = row->end_ns < PENDING_TIME_MAX ? row->end_ns : PENDING_TIME_MAX;
 	uint64_t bytes = row->failed ? 0 : row->done;
 	uint64_t flow = row->flow && (row->stream == IOTR_VFS || row->stream == IOTR_BLOCK) ?
 				perfetto_uuid('f', row->pid, row->flow) : 0;

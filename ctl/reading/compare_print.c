@@ -253,7 +253,8 @@ void compare_print(const struct compare *compare, size_t most)
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
 		print_list(compare, list, most);
 	puts("\nWhat is said to be different is so with " DIFFERENCE_CONFIDENCE_TEXT " confidence, each by itself, and by "
-	     DIFFERENCE_LEAST_TEXT " at least. LATENCY is how many times as long\nrows took as in A, each against those of its operation: the geometric mean.");
+	     DIFFERENCE_LEAST_TEXT " at least. LATENCY is how many times as long\nrows took as in A, each against those of its "
+	     "operation: the geometric mean.");
 }
 
 /* ---- JSON ---- */

@@ -52,8 +52,8 @@ struct config {
 int config_load(const char *path, bool required, struct config *config);
 
 /*
- * The same of files that decide or are only looked at, but what cannot be understood goes to `critic` instead of the log: one sentence for each finding,
- * with file and line.
+ * The same of files that decide or are only looked at, but what cannot be understood goes to `critic` instead of the log: one
+ * sentence for each finding, with file and line.
  */
 enum config_finding {
 	CONFIG_UNKNOWN, /* an unknown section or key */

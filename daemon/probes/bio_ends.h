@@ -8,8 +8,8 @@
 #include "control.h"
 
 /*
- * Fills page->bio_ends from the kernel's symbols, see symbols.h (0 for what is not there), and page->btrfs, page->loop and page->xfs from BTF.
- * It takes tens of milliseconds.
+ * Fills page->bio_ends from the kernel's symbols, see symbols.h (0 for what is not there), and page->btrfs, page->loop and
+ * page->xfs from BTF. It takes tens of milliseconds.
  */
 void bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hooks on the functions of single system calls: copies of a pair of programs, verified and loaded once for each
- * function; and on inner ones, which calls go through and which tell more of them. They are attached and detached together, by a thread: the kernel
- * takes milliseconds for each, and waits for a tenth of a second when one is detached. Main thread.
+ * function; and on inner ones, which calls go through and which tell more of them. They are attached and detached together, by
+ * a thread: the kernel takes milliseconds for each, and waits for a tenth of a second when one is detached. Main thread.
  */
 #pragma once
 

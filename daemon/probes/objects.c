@@ -190,7 +190,8 @@ static int maps_share(const struct probes *probes, struct bpf_object *object, bo
 /* Of the object whose maps the others share, where they were not inherited. */
 static int shared_maps(struct bpf_object *object)
 {
-	struct bpf_map *names = bpf_object__find_map_by_name(object, "names"), *variables = bpf_object__find_map_by_name(object, SHARED_MAP);
+	struct bpf_map *names = bpf_object__find_map_by_name(object, "names");
+	struct bpf_map *variables = bpf_object__find_map_by_name(object, SHARED_MAP);
 	int r = 0;
 
 	if (!names || !variables)

@@ -30,6 +30,7 @@ const char *timings_error(const struct timings *timings);
 
 /*
  * A latency in ns from the histogram of what took the longest: at least so many of a thousand operations took less or as
- * long, 1000 for the longest. It is rounded down, by an eighth at most, so that what is above a line was above it. 0: there was no operation.
+ * long, 1000 for the longest. It is rounded down, by an eighth at most, so that what is above a line was above it. 0: there was
+ * no operation.
  */
 uint64_t timing_quantile(const struct iotr_timing *timing, unsigned int permille);

@@ -69,7 +69,8 @@ def scraped(world):
         '--collector.textfile.directory=' + folder, '--web.listen-address=127.0.0.1:%d' % exporter)
     config = world.path('prometheus.yml')
     with open(config, 'w', encoding='ascii') as file:
-        json.dump({'global': {'scrape_interval': '250ms', 'scrape_timeout': '250ms', 'evaluation_interval': '250ms'}, 'rule_files': [os.path.abspath(RULES)],
+        json.dump({'global': {'scrape_interval': '250ms', 'scrape_timeout': '250ms', 'evaluation_interval': '250ms'},
+                   'rule_files': [os.path.abspath(RULES)],
                    'scrape_configs': [{'job_name': name, 'static_configs': [{'targets': ['127.0.0.1:%d' % port]}]}
                                       for name, port in (('iotracer', ours), ('node', exporter))]}, file)
     run(world, 'prometheus', '--config.file=' + config, '--storage.tsdb.path=' + world.make('tsdb'),

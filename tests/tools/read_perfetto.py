@@ -56,7 +56,9 @@ def rows(chance):
 
 
 def took(row):
-    return int(row['latency_ns']) if 'latency_ns' in row else sum(round(float(row[name]) * 1e6) for name in ('latency_ms', 'queue_latency_ms'))
+    if 'latency_ns' in row:
+        return int(row['latency_ns'])
+    return sum(round(float(row[name]) * 1e6) for name in ('latency_ms', 'queue_latency_ms'))
 
 
 def slices_of(vfs, block):

@@ -62,7 +62,8 @@ class Client:
         words = [self.program, *map(str, words)]
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE) as process:
             out, err = process.communicate(timeout=250)
-        assert process.returncode in (code if isinstance(code, tuple) else (code,)), '%s: exit %d, not %s\n%s' % (words, process.returncode, code, err.decode())
+        codes = code if isinstance(code, tuple) else (code,)
+        assert process.returncode in codes, '%s: exit %d, not %s\n%s' % (words, process.returncode, code, err.decode())
         return (out or b'').decode(), err.decode()
 
     def memory(self, *words):

@@ -59,7 +59,8 @@ def main():
                'to': '2026-11-20 10:00:02.000000000'}] if options.lost else []
     manifest = {'schema_version': 3, 'session': 'compared', 'level': 'tracepoint', 'state': 'ended', 'host': {'kernel': '6.1.0'},
                 'started': '2026-11-20 10:00:00.000000000', 'ended': '2026-11-20 10:00:10.000000000', 'streams': {'vfs': stream},
-                'segments': [segment], 'losses': losses, 'definition': {'streams': ['vfs'], 'commands': [options.extra] if options.extra else []}}
+                'segments': [segment], 'losses': losses,
+                'definition': {'streams': ['vfs'], 'commands': [options.extra] if options.extra else []}}
     with open(os.path.join(options.folder, 'manifest.json'), 'w', encoding='utf-8') as file:
         json.dump(manifest, file)
 

@@ -434,8 +434,9 @@ START_TEST(values_are_those_of_options)
 
 	folder_begin(&temporary);
 	make_folder(temporary.path);
-	write_file("x.session", "[X-Mine]\nanything\n[Session]\nnetwork=yes\nall=no\nall=yes\npagefault=no\nblock=no\niouring=off\nvfs=no\n"
-		   "trigger=vfs.FSYNC p99 > 50ms for 10s\ntrigger=unit a.service failed\nstop-on=lost > 1/s\ncommand=a,b\ncommand=\ncommand=c\\\n\n"
+	write_file("x.session", "[X-Mine]\nanything\n[Session]\nnetwork=yes\nall=no\nall=yes\npagefault=no\n"
+		   "block=no\niouring=off\nvfs=no\ntrigger=vfs.FSYNC p99 > 50ms for 10s\ntrigger=unit a.service failed\n"
+		   "stop-on=lost > 1/s\ncommand=a,b\ncommand=\ncommand=c\\\n\n"
 		   "command=d\nno-snapshots=no\nsnapshot-process=off\nrotate-size=off\nrotate-interval=90s\ncompress=none\n"
 		   "cache-sample-rate=10\ncache=1\nanonymize=host\noutput=/srv/x\n");
 	told_count = 0;

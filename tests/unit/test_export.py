@@ -137,8 +137,8 @@ def otf2_read(folder):
             one = found.setdefault((location.group.name, location.name, location), [])
             if isinstance(event, events.IoOperationBegin):
                 attributes = {attribute.name: value for attribute, value in (event.attributes or {}).items()}
-                one.append(('begin', event.time, event.handle.file.name, str(event.mode).rsplit('.', 1)[-1], event.bytes_request, event.matching_id,
-                            attributes))
+                one.append(('begin', event.time, event.handle.file.name, str(event.mode).rsplit('.', 1)[-1], event.bytes_request,
+                            event.matching_id, attributes))
             else:
                 assert isinstance(event, events.IoOperationComplete), event
                 one.append(('end', event.time, event.handle.file.name, None, event.bytes_result, event.matching_id, None))

@@ -75,7 +75,8 @@ def main():
         make(trace)
         with open(page, 'w', encoding='utf-8') as file:
             file.write('before')
-        for words, number in ((('summary', trace), signal.SIGINT), (('compare', trace, trace), signal.SIGTERM), (('verify', trace), signal.SIGINT),
+        for words, number in ((('summary', trace), signal.SIGINT), (('compare', trace, trace), signal.SIGTERM),
+                              (('verify', trace), signal.SIGINT),
                               (('report', trace, '--output', page, '--force'), signal.SIGINT),
                               (('report', trace, '--output', page + '.new'), signal.SIGHUP)):
             text, code = interrupt([program, *words], number)

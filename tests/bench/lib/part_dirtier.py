@@ -148,8 +148,8 @@ def fio_writes(world, ground, synced, words):
 
 def paired(world, work, tracer):
     """
-    Figures without and with what `tracer` makes a context of: pairs of sums of two short runs each, as A B B A and B A A B in turn, so that what
-    the machine does beside it, and what drifts, weighs on both alike.
+    Figures without and with what `tracer` makes a context of: pairs of sums of two short runs each, as A B B A and B A A B in turn,
+    so that what the machine does beside it, and what drifts, weighs on both alike.
     """
     found = []
     for number in range(QUADS * world.rounds):

@@ -151,3 +151,15 @@ void complain_warnings(struct json_object *reply)
 		put_line(stderr, "iotracectl: warning: %s",
 			 json_object_get_string(json_object_array_get_idx(warnings, i)));
 }
+
+int complain_failed(struct json_object *reply)
+{
+	struct json_object *failed = member_of(reply, "failed");
+
+	for (size_t i = 0; i < count_of(failed); i++) {
+		struct json_object *session = json_object_array_get_idx(failed, i);
+
+		complain(NULL, "session %s: %s", text_of(session, "name", "?"), text_of(session, "reason", "it failed"));
+	}
+	return count_of(failed) ? EXIT_FAILED : EXIT_DONE;
+}

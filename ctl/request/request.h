@@ -52,3 +52,6 @@ const char *request_error(struct json_object *message);
 
 /* Prints the warnings of a reply on stderr. */
 void complain_warnings(struct json_object *reply);
+
+/* Prints each session for which a call about all failed, and why. Returns an exit code. */
+int complain_failed(struct json_object *reply);

@@ -18,14 +18,12 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	code = request(context, "Rotate", parameters, &reply);
 	if (code != EXIT_DONE)
 		return code;
-	if (context->json) {
-		print_json(reply);
-		return EXIT_DONE;
-	}
 	closed = member_of(reply, "closed");
-	for (size_t i = 0; i < count_of(closed); i++)
+	if (context->json)
+		print_json(reply);
+	for (size_t i = 0; !context->json && i < count_of(closed); i++)
 		put_line(stdout, "%s", json_object_get_string(json_object_array_get_idx(closed, i)));
-	return EXIT_DONE;
+	return complain_failed(reply);
 }
 
 const struct verb verb_rotate = {

@@ -36,11 +36,11 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	sessions = member_of(reply, "sessions");
 	if (context->json)
 		print_json(reply);
-	else if (!count_of(sessions))
+	else if (!count_of(sessions) && !count_of(member_of(reply, "failed")))
 		puts("No session was running.");
 	for (size_t i = 0; !context->json && i < count_of(sessions); i++)
 		print_stopped(json_object_array_get_idx(sessions, i));
-	return EXIT_DONE;
+	return complain_failed(reply);
 }
 
 static const struct option_row own_rows[] = {

@@ -17,23 +17,28 @@ static const struct argument rotate_arguments[] = {
 
 static void on_rotated(int result, struct json_object *paths, void *userdata)
 {
-	struct gathering *gathering = userdata;
+	struct gathered *gathered = userdata;
 
 	for (size_t i = 0; paths && i < json_object_array_length(paths); i++)
-		gathering_add(gathering, json_object_get(json_object_array_get_idx(paths, i)));
+		gathered_add(gathered, json_object_get(json_object_array_get_idx(paths, i)));
 	json_object_put(paths);
-	gathering_end(gathering, result);
+	gathered_end(gathered, result);
 }
 
+/* -ENOENT, -EOPNOTSUPP: there is nothing to be rotated; -ENOMEM. Any other error is a result. */
 static int rotate_one(struct call *call, const char *name, struct gathering *gathering)
 {
+	struct gathered *gathered = gathering_begin(gathering, name);
+	bool nothing;
 	int r;
 
-	gathering_begin(gathering);
-	r = engine_rotate(call->control->engine, name, on_rotated, gathering);
+	if (!gathered)
+		return -ENOMEM;
+	r = engine_rotate(call->control->engine, name, on_rotated, gathered);
+	nothing = r == -ENOENT || r == -EOPNOTSUPP;
 	if (r < 0)
-		gathering_end(gathering, 0); /* the caller decides what this error means */
-	return r;
+		gathered_end(gathered, nothing ? 0 : r);
+	return nothing ? r : 0;
 }
 
 int rotate_call(struct call *call)
@@ -48,13 +53,13 @@ int rotate_call(struct call *call)
 	r = sessions_find(call, name, &sessions);
 	if (r < 0)
 		return r;
-	gathering = gathering_new(call, "closed");
+	gathering = gathering_new(call, "closed", !name);
 	if (!gathering)
 		return -ENOMEM;
 	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
 		int q = rotate_one(call, sessions_name(sessions, i), gathering);
 
-		if (q < 0 && ((q != -ENOENT && q != -EOPNOTSUPP) || name))
+		if (q == -ENOMEM || name)
 			r = q;
 	}
 	if (r == -ENOENT)

@@ -24,28 +24,31 @@ static const struct argument stop_arguments[] = {
 
 static void on_stopped(int result, struct json_object *session, void *userdata)
 {
-	struct gathering *gathering = userdata;
+	struct gathered *gathered = userdata;
 
 	if (session)
-		gathering_add(gathering, session);
-	gathering_end(gathering, result);
+		gathered_add(gathered, session);
+	gathered_end(gathered, result);
 }
 
+/* -ENOENT, -ENOMEM; any other error is a result. */
 static int stop_one(struct call *call, const char *name, struct gathering *gathering)
 {
+	struct gathered *gathered = gathering_begin(gathering, name);
 	int r;
 
-	gathering_begin(gathering);
-	r = engine_stop(call->control->engine, name, on_stopped, gathering);
+	if (!gathered)
+		return -ENOMEM;
+	r = engine_stop(call->control->engine, name, on_stopped, gathered);
 	if (r < 0)
-		gathering_end(gathering, 0); /* the caller decides what this error means */
+		gathered_end(gathered, r == -ENOENT ? 0 : r);
 	else
 		log_message(ABOUT(SESSION_STOPPED, .session = name, .user = &call->caller->uid),
 			    "session %s stopped by uid %u", name, call->caller->uid);
-	return r;
+	return r == -ENOENT || r == -ENOMEM ? r : 0;
 }
 
-/* Stops all sessions even if one fails; the first failure is reported. */
+/* Stops all sessions even if one fails. */
 static int stop_all(struct call *call, struct gathering *gathering)
 {
 	_cleanup_json_ struct json_object *sessions = NULL;
@@ -54,7 +57,7 @@ static int stop_all(struct call *call, struct gathering *gathering)
 	for (size_t i = 0; sessions && i < json_object_array_length(sessions); i++) {
 		int q = stop_one(call, sessions_name(sessions, i), gathering);
 
-		if (q < 0 && q != -ENOENT && r >= 0)
+		if (q == -ENOMEM)
 			r = q;
 	}
 	return r;
@@ -72,7 +75,7 @@ int stop_call(struct call *call)
 		call_invalid(call, "name", "give a session's name, or all");
 		return 0;
 	}
-	gathering = gathering_new(call, "sessions");
+	gathering = gathering_new(call, "sessions", choice.all);
 	if (!gathering)
 		return -ENOMEM;
 	r = choice.all ? stop_all(call, gathering) : stop_one(call, choice.name, gathering);

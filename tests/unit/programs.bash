@@ -484,6 +484,12 @@ expect 2 dump default
 expect 5 dump nowhere
 expect 0 stop flight
 
+# Of all sessions, those that fail take nothing from what is told of the others.
+answer '{"closed":["/a/fs_000001.csv"],"failed":[{"name":"torn","reason":"No such file or directory"}]}'
+expect 1 rotate --socket "$work/peer"
+out '^/a/fs_000001.csv$'
+err '^iotracectl: session torn: No such file or directory$'
+
 # Status, and its cost; again and again.
 await 'the cost is known' prints 'daemon [0-9.]+ % .*, BPF programs 0.[0-9]+ % .[0-9,]+ runs a second of [0-9]+ns' status
 answer '{"version":"7","pid":4711,"uptime":3,"sessions":[],"cost":{"cpu_ns":5000000000,"cpu_ns_per_s":15000000,

@@ -240,6 +240,27 @@ START_TEST(rotates)
 }
 END_TEST
 
+/* One session that fails is named, and takes nothing from what is told of the others. */
+START_TEST(rotates_what_can_be)
+{
+	_cleanup_json_ struct json_object *status = NULL, *reply = NULL;
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+
+	rig_start(&rig, "one", ",\"compress\":\"none\"");
+	rig_start(&rig, "torn", ",\"compress\":\"none\"");
+	status = rig_status(&rig, "torn");
+	snprintf(path, sizeof(path), "%s/fs_000001.csv.part", rig_text_at(status, "/streams/vfs/path"));
+	ck_assert_int_eq(unlink(path), 0);
+	fd = rig_connect(&rig);
+	fake_ring_fill(3);
+	reply = rig_call(&rig, fd, CALL("Rotate", "{}"));
+	ck_assert_ptr_nonnull(strstr(rig_text_at(reply, "/parameters/closed/0"), "/one/"));
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/failed/0/name"), "torn");
+	ck_assert_str_eq(rig_text_at(reply, "/parameters/failed/0/reason"), strerror(ENOENT));
+}
+END_TEST
+
 #define SLOW(method) "{\"method\":\"io.iotracer." method "\",\"parameters\":{\"name\":\"slow\"}}"
 
 /* The call waits for the disk; others are served meanwhile. */
@@ -557,6 +578,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, has_them_tried_outside);
 	tcase_add_test(tests, tells_why_they_are_not_tried);
 	tcase_add_test(tests, rotates);
+	tcase_add_test(tests, rotates_what_can_be);
 	tcase_add_test(tests, serves_others_while_one_waits);
 	tcase_add_test(tests, outlives_who_asked);
 	tcase_add_test(tests, serves_others_while_one_starts);

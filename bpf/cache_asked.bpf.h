@@ -163,6 +163,36 @@ __noinline int reads_on(__u64 thread, __u64 mapping, __u64 index)
 	       index < (reading.position + reading.bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
 }
 
+/* Whether a call reads its file in pieces, of which one may begin in the page that the one before ended in. */
+static __always_inline bool in_pieces(__s64 number)
+{
+	switch (number) {
+	case NR_sendfile64:
+	case NR_splice:
+	case NR_copy_file_range:
+	case NR32_sendfile64:
+	case NR32_sendfile:
+	case NR32_splice:
+	case NR32_copy_file_range:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Whether another read of the same call asks for pages of the range once more: io_submit and io_uring_enter make many, and
+ * execve looks at the head of its program twice. The batches of one read begin ever further on, and tell the same last page.
+ */
+static __always_inline bool asks_again(const struct cache_call *call, const struct asking *asking)
+{
+	if (asking->index >= call->asked.index + call->asked.count)
+		return false;
+	if (asking->index > call->reached && asking->last == call->last)
+		return false;
+	return !in_pieces(asking->number);
+}
+
 /* Writes the row of a new range of one page that is there, of which its call wants no other: all is known already. */
 static __always_inline void ask_alone(struct iotr_control *page, struct cache_call *call, const struct asking *asking)
 {
@@ -180,7 +210,7 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	struct run *asked = &call->asked;
 	bool alone = false;
 
-	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index ||
+	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index || asks_again(call, asking) ||
 	    (asking->index > asked->index + wanted && !reads_on(call->thread, asking->mapping, asking->index))) {
 		if (call->count || wanted)
 			finish(call->thread, call->settled);
@@ -197,6 +227,7 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	if (asked->cached.size && last + 1 > asked->index + asked->count)
 		asked->count = last + 1 - asked->index;
 	call->reached = asking->index;
+	call->last = asking->last;
 	call->settled = call->count;
 }
 

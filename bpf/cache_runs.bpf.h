@@ -36,6 +36,7 @@ struct cache_call {
 	__u64 told_to;
 	__u64 told_mapping; /* of told_from and told_to; 0: there are none */
 	__u64 reached;	    /* page of `asked` that the read has reached */
+	__u64 last;	    /* page that this read ends with, also if the file ends before */
 	__u64 due_mapping;  /* pages that the current page fault or readahead is for; 0: none */
 	__u64 due_index;
 	__u64 due_count;

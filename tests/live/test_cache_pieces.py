@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads of files that are in memory in many pieces: each page is told once, whatever the kernel adds at a time."""
+import ctypes
 import os
 import random
 import shutil
 
+from lib import aio, uring
 from lib.mapped import PAGE
 from lib.registry import check, equal, test
 from test_cache import during, exactly, need_hit, new, pages, session
@@ -98,3 +100,56 @@ def execve(world):
         fd = os.open(program, os.O_RDONLY)
     os.close(fd)
     check(found, 'no rows of the program')
+
+
+
+def block(file, first, last):
+    """A read of libaio of these pages."""
+    buffer = ctypes.create_string_buffer((last + 1 - first) * PAGE)
+    one = aio.block(aio.PREAD, file.fd, ctypes.addressof(buffer), len(buffer), first * PAGE)
+    one.buffer = buffer
+    return one
+
+
+def each(world, file, there, ranges):
+    """One io_submit with a read of each range, of which `there` are in memory at first: a page is told each time."""
+    scattered(file, there)
+    with aio.Context(len(ranges)) as context:
+        rows, _, running = during(world, file, lambda: context.run([block(file, *one) for one in ranges]))
+    asked = [page for first, last in ranges for page in range(first, last + 1)]
+    need_hit(running)
+    added = file.resident() - set(there)
+    equal(pages(rows, 'MISS', 'READAHEAD'), sorted(added), 'pages added')
+    equal(pages(rows, 'HIT', 'MISS'), sorted(asked), 'pages asked for')
+
+
+@test
+def submitted_again(world):
+    """Many reads of the same few pages in one call: blocks of one size, as databases read, and ranges that overlap."""
+    file, draw = new(world, 64), random.Random(3)
+    blocks = [(at, at + 1) for at in (draw.randrange(0, 64, 2) for _ in range(200))]
+    each(world, file, range(64), [(7, 7)] * 16)
+    each(world, file, range(64), blocks)
+    each(world, file, range(64), [(0, 9), (4, 7), (6, 20), (0, 20), (20, 40), (21, 30), (0, 63), (0, 63)])
+
+
+@test
+def submitted_cold(world):
+    """What the first read brought in, the others find, also where it was in more pieces than a call keeps."""
+    each(world, new(world, 64), (), [(0, 3)] * 3 + [(2, 5), (0, 3)])
+    each(world, new(world, 256), range(0, 256, 2), [(0, 255)] * 3)
+
+
+@test
+def entered_again(world):
+    """The same by io_uring."""
+    file, buffer = new(world, 64, warm=True), ctypes.create_string_buffer(16 * PAGE)
+    asked = [1, 2, 1, 1, 2, 3, 3, 40, 2, 41, 41]
+    with uring.Ring(16) as ring:
+        def read():
+            for at in asked:
+                ring.push('READ', file.fd, ctypes.addressof(buffer), PAGE, at * PAGE)
+            ring.finish(len(asked))
+        rows, _, running = during(world, file, read)
+    need_hit(running)
+    equal(pages(rows, 'HIT'), sorted(asked), 'pages of HIT')

@@ -16,16 +16,12 @@
 #include "command_line/options.h"
 #include "config/config.h"
 #include "control/methods.h"
+#include "json_add.h"
 #include "messages.def"
 #include "protocol.h"
 #include "schema.h"
 #include "config/settings.def"
 #include "verbs/verbs.h"
-
-static void add_text(struct json_object *object, const char *name, const char *text)
-{
-	json_object_object_add(object, name, text ? json_object_new_string(text) : NULL);
-}
 
 static struct json_object *columns_of(const struct iotr_column *columns, size_t count)
 {
@@ -34,10 +30,10 @@ static struct json_object *columns_of(const struct iotr_column *columns, size_t 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *column = json_object_new_object();
 
-		add_text(column, "name", columns[i].name);
-		add_text(column, "type", iotr_type_name(columns[i].type));
-		add_text(column, "unit", *columns[i].unit ? columns[i].unit : NULL);
-		add_text(column, "description", columns[i].doc);
+		add_string(column, "name", columns[i].name);
+		add_string(column, "type", iotr_type_name(columns[i].type));
+		add_string(column, "unit", *columns[i].unit ? columns[i].unit : NULL);
+		add_string(column, "description", columns[i].doc);
 		json_object_array_add(list, column);
 	}
 	return list;
@@ -49,9 +45,9 @@ static struct json_object *stream_of(const struct iotr_schema *schema)
 
 	for (size_t i = 0; i < schema->operation_count; i++)
 		json_object_array_add(operations, json_object_new_string(schema->operations[i]));
-	add_text(stream, "name", schema->flag);
-	add_text(stream, "folder", schema->folder);
-	add_text(stream, "description", schema->doc);
+	add_string(stream, "name", schema->flag);
+	add_string(stream, "folder", schema->folder);
+	add_string(stream, "description", schema->doc);
 	json_object_object_add(stream, "operations", operations);
 	json_object_object_add(stream, "columns", columns_of(schema->columns, schema->column_count));
 	return stream;
@@ -61,7 +57,7 @@ static struct json_object *snapshot_of(const struct iotr_snapshot_schema *schema
 {
 	struct json_object *snapshot = json_object_new_object();
 
-	add_text(snapshot, "folder", schema->folder);
+	add_string(snapshot, "folder", schema->folder);
 	json_object_object_add(snapshot, "columns",
 			       schema->columns ? columns_of(schema->columns, schema->column_count) : NULL);
 	return snapshot;
@@ -76,7 +72,7 @@ static struct json_object *schema(void)
 		json_object_array_add(streams, stream_of(&iotr_schemas[i]));
 	for (size_t i = 0; i < IOTR_SNAPSHOT_SCHEMAS; i++)
 		json_object_array_add(snapshots, snapshot_of(&iotr_snapshot_schemas[i]));
-	add_text(document, "version", IOTRACER_VERSION);
+	add_string(document, "version", IOTRACER_VERSION);
 	json_object_object_add(document, "streams", streams);
 	json_object_object_add(document, "snapshots", snapshots);
 	return document;
@@ -100,13 +96,13 @@ static struct json_object *option_of(const struct option_row *row)
 	struct json_object *option = json_object_new_object();
 	char text[96];
 
-	add_text(option, "name", row->name);
-	add_text(option, "usage", options_describe(row, text, sizeof(text)));
-	add_text(option, "kind", kinds[row->kind] ?: "other");
-	add_text(option, "value", row->value);
+	add_string(option, "name", row->name);
+	add_string(option, "usage", options_describe(row, text, sizeof(text)));
+	add_string(option, "kind", kinds[row->kind] ?: "other");
+	add_string(option, "value", row->value);
 	json_object_object_add(option, "optional", json_object_new_boolean(strchr(text, '[') != NULL));
-	add_text(option, "parameter", row->parameter);
-	add_text(option, "description", row->help);
+	add_string(option, "parameter", row->parameter);
+	add_string(option, "description", row->help);
 	return option;
 }
 
@@ -116,7 +112,7 @@ static struct json_object *group_of(const struct option_group *group)
 
 	for (size_t i = 0; i < group->count; i++)
 		json_object_array_add(options, option_of(&group->rows[i]));
-	add_text(object, "title", group->title);
+	add_string(object, "title", group->title);
 	json_object_object_add(object, "options", options);
 	return object;
 }
@@ -127,10 +123,10 @@ static struct json_object *verb_of(const struct verb *verb)
 
 	for (const struct option_group *const *group = verb->options; group && *group; group++)
 		json_object_array_add(groups, group_of(*group));
-	add_text(object, "name", verb->name);
-	add_text(object, "heading", verb->group);
-	add_text(object, "synopsis", verb->synopsis);
-	add_text(object, "summary", verb->summary);
+	add_string(object, "name", verb->name);
+	add_string(object, "heading", verb->group);
+	add_string(object, "synopsis", verb->synopsis);
+	add_string(object, "summary", verb->summary);
 	json_object_object_add(object, "groups", groups);
 	return object;
 }
@@ -158,7 +154,7 @@ static struct json_object *objects_of(const char *const names[CELLS_MAX],
 		struct json_object *object = json_object_new_object();
 
 		for (size_t j = 0; j < CELLS_MAX && names[j]; j++)
-			add_text(object, names[j], rows[i][j]);
+			add_string(object, names[j], rows[i][j]);
 		json_object_array_add(document, object);
 	}
 	return document;

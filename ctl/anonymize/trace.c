@@ -12,6 +12,7 @@
 #include "anonymize/snapshots.h"
 #include "anonymize_manifest.h"
 #include "cleanup.h"
+#include "json_add.h"
 #include "output/complain.h"
 #include "output/json.h"
 #include "schema.h"
@@ -27,11 +28,6 @@ static struct json_object *stream_of(struct verify_trace *trace, const struct ve
 	return member_of(member_of(trace->json, "streams"), segment->stream->flag);
 }
 
-static void set_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
-
 /* Replaces the sizes. A stream's `bytes` counts rows without headers. */
 static void update(struct json_object *object, struct json_object *stream,
 		   const struct verify_segment *segment, const struct anonymize_written *written)
@@ -39,15 +35,15 @@ static void update(struct json_object *object, struct json_object *stream,
 	uint64_t bytes = number_of(stream, "bytes");
 	uint64_t before = segment->bytes - written->header, after = written->bytes - written->header;
 
-	set_number(stream, "bytes", bytes > before ? bytes - before + after : after);
-	set_number(object, "bytes", written->bytes);
+	add_u64(stream, "bytes", bytes > before ? bytes - before + after : after);
+	add_u64(object, "bytes", written->bytes);
 	json_object_object_del(object, "sha256"); /* of the text, in a trace of version 1 */
 	json_object_object_add(object, "xxh128", json_object_new_string(written->xxh128));
 	json_object_object_del(object, "stored_sha256");
 	if (*written->stored_sha256)
 		json_object_object_add(object, "stored_sha256", json_object_new_string(written->stored_sha256));
 	if (member_of(object, "stored_bytes"))
-		set_number(object, "stored_bytes", written->stored);
+		add_u64(object, "stored_bytes", written->stored);
 }
 
 static struct anonymize_known columns_of(const struct verify_segment *segment)
@@ -142,7 +138,7 @@ static void take_version(struct json_object *manifest)
 {
 	uint64_t version = number_of(manifest, "schema_version");
 
-	set_number(manifest, "schema_version", version < MANIFEST_SCHEMA_XXH128 ? MANIFEST_SCHEMA_XXH128 : version);
+	add_u64(manifest, "schema_version", version < MANIFEST_SCHEMA_XXH128 ? MANIFEST_SCHEMA_XXH128 : version);
 }
 
 /* Writes the rest: snapshots, and the manifest with the segments that have been written. */

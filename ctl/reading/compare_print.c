@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "json_add.h"
 #include "output/json.h"
 #include "output/table.h"
 #include "reading/compare.h"
@@ -258,11 +259,6 @@ void compare_print(const struct compare *compare, size_t most)
 }
 
 /* ---- JSON ---- */
-
-static void add_u64(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
 
 static void add_double(struct json_object *object, const char *key, double number)
 {

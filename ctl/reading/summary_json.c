@@ -4,13 +4,9 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "json_add.h"
 #include "output/json.h"
 #include "reading/summary_print.h"
-
-static void add_u64(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
 
 static void add_member(struct json_object *object, const char *key, struct json_object *from, const char *name)
 {

@@ -5,16 +5,12 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "json_add.h"
 #include "output/json.h"
 #include "reading/summary_print.h"
 #include "report/groups.h"
 
 enum { INTERVALS_SHOWN = 128 };
-
-static void add_u64(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
 
 static struct json_object *intervals(const struct rate *rate)
 {

@@ -9,26 +9,9 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "json_read.h"
 
 #define PREFIX "iotracer_"
-
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	json_object_object_get_ex(object, key, &value);
-	return value;
-}
-
-static uint64_t number(struct json_object *object, const char *key)
-{
-	return json_object_get_uint64(member(object, key));
-}
-
-static const char *text_at(struct json_object *object, const char *key)
-{
-	return json_object_get_string(member(object, key)) ?: "";
-}
 
 /* Begins a metric; a counter's name ends with _total. */
 static void begin(FILE *file, const char *name, const char *type, const char *help)
@@ -60,24 +43,24 @@ static void seconds(FILE *file, const char *name, const char *label, const char 
 
 static void put_daemon(FILE *file, struct json_object *all, struct json_object *cost)
 {
-	struct json_object *bpf = member(cost, "bpf"), *storage = member(all, "storage");
+	struct json_object *bpf = member_of(cost, "bpf"), *storage = member_of(all, "storage");
 
 	begin(file, "info", "gauge", "Version of iotracerd, and how it sees system calls; always 1.");
-	sample(file, "info", "version", IOTRACER_VERSION, "level", text_at(all, "level"), 1);
+	sample(file, "info", "version", IOTRACER_VERSION, "level", text_of(all, "level", ""), 1);
 	begin(file, "cpu_seconds_total", "counter", "CPU time of iotracerd, all of its threads.");
-	seconds(file, "cpu_seconds_total", NULL, NULL, number(cost, "cpu_ns"));
-	if (member(bpf, "ns_per_s")) {
+	seconds(file, "cpu_seconds_total", NULL, NULL, number_of(cost, "cpu_ns"));
+	if (member_of(bpf, "ns_per_s")) {
 		begin(file, "bpf_cpu_ratio", "gauge", "CPU time of the BPF programs for each second, as last measured.");
-		seconds(file, "bpf_cpu_ratio", NULL, NULL, number(bpf, "ns_per_s"));
+		seconds(file, "bpf_cpu_ratio", NULL, NULL, number_of(bpf, "ns_per_s"));
 	}
 	begin(file, "storage_used_bytes", "gauge", "Size of all traces below the log folder.");
-	sample(file, "storage_used_bytes", NULL, NULL, NULL, NULL, number(storage, "used"));
-	if (number(storage, "max_use")) {
+	sample(file, "storage_used_bytes", NULL, NULL, NULL, NULL, number_of(storage, "used"));
+	if (number_of(storage, "max_use")) {
 		begin(file, "storage_max_use_bytes", "gauge", "What they may use: MaxUse=.");
-		sample(file, "storage_max_use_bytes", NULL, NULL, NULL, NULL, number(storage, "max_use"));
+		sample(file, "storage_max_use_bytes", NULL, NULL, NULL, NULL, number_of(storage, "max_use"));
 	}
 	begin(file, "storage_keep_free_bytes", "gauge", "What sessions leave free on the file system: KeepFree=.");
-	sample(file, "storage_keep_free_bytes", NULL, NULL, NULL, NULL, number(storage, "keep_free"));
+	sample(file, "storage_keep_free_bytes", NULL, NULL, NULL, NULL, number_of(storage, "keep_free"));
 }
 
 /* Operations that this kernel cannot show; unknown while programs are loaded. */
@@ -85,12 +68,12 @@ static void put_missing(FILE *file, struct json_object *streams)
 {
 	begin(file, "operations_missing", "gauge", "Operations of a stream that this kernel cannot show, see iotracectl doctor.");
 	for (size_t i = 0; i < json_object_array_length(streams); i++) {
-		struct json_object *stream = json_object_array_get_idx(streams, i), *operations = member(stream, "operations");
+		struct json_object *stream = json_object_array_get_idx(streams, i), *operations = member_of(stream, "operations");
 		uint64_t missing = 0;
 
 		for (size_t j = 0; j < json_object_array_length(operations); j++)
-			missing += !member(json_object_array_get_idx(operations, j), "hook");
-		sample(file, "operations_missing", "stream", text_at(stream, "flag"), NULL, NULL, missing);
+			missing += !member_of(json_object_array_get_idx(operations, j), "hook");
+		sample(file, "operations_missing", "stream", text_of(stream, "flag", ""), NULL, NULL, missing);
 	}
 }
 
@@ -100,13 +83,13 @@ static void put_sum(FILE *file, struct json_object *streams, const char *name, c
 {
 	begin(file, name, "counter", help);
 	json_object_object_foreach(streams, flag, sums)
-		sample(file, name, "stream", flag, NULL, NULL, number(sums, key));
+		sample(file, name, "stream", flag, NULL, NULL, number_of(sums, key));
 }
 
 static void put_sums(FILE *file, struct json_object *all)
 {
 	static const char *const causes[] = { "ring", "queue", "disk", "unmatched" };
-	struct json_object *streams = member(all, "streams");
+	struct json_object *streams = member_of(all, "streams");
 
 	put_sum(file, streams, "rows_total", "rows", "Rows that sessions have recorded, of all of them since the start.");
 	put_sum(file, streams, "bytes_total", "bytes", "Bytes of these rows, before compression.");
@@ -114,19 +97,19 @@ static void put_sums(FILE *file, struct json_object *all)
 	json_object_object_foreach(streams, flag, sums)
 		for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 			sample(file, "lost_rows_total", "stream", flag, "cause", causes[i],
-			       number(member(sums, "lost"), causes[i]));
+			       number_of(member_of(sums, "lost"), causes[i]));
 	begin(file, "lost_names_total", "counter", "Rows that are there, but lack a name or an argument.");
 	json_object_object_foreach(streams, of, sum)
-		sample(file, "lost_names_total", "stream", of, NULL, NULL, number(member(sum, "lost"), "names"));
+		sample(file, "lost_names_total", "stream", of, NULL, NULL, number_of(member_of(sum, "lost"), "names"));
 	begin(file, "sessions_ended_total", "counter", "Sessions that have ended since the start.");
-	sample(file, "sessions_ended_total", NULL, NULL, NULL, NULL, number(all, "ended"));
+	sample(file, "sessions_ended_total", NULL, NULL, NULL, NULL, number_of(all, "ended"));
 }
 
 /* ---- sessions that have not ended ---- */
 
 static bool has_ended(struct json_object *session)
 {
-	return !strcmp(text_at(session, "state"), "ended");
+	return !strcmp(text_of(session, "state", ""), "ended");
 }
 
 static void put_states(FILE *file, struct json_object *sessions)
@@ -142,8 +125,8 @@ static void put_states(FILE *file, struct json_object *sessions)
 			for (size_t j = 0; j < json_object_array_length(sessions); j++) {
 				struct json_object *session = json_object_array_get_idx(sessions, j);
 
-				count += !strcmp(text_at(session, "state"), states[i]) &&
-					 json_object_get_boolean(member(session, "declared")) == file_;
+				count += !strcmp(text_of(session, "state", ""), states[i]) &&
+					 json_object_get_boolean(member_of(session, "declared")) == file_;
 			}
 			sample(file, "sessions", "state", states[i], "by", by[file_], count);
 		}
@@ -158,14 +141,14 @@ static struct sums sums_of(struct json_object *session)
 {
 	struct sums sums = { 0 };
 
-	json_object_object_foreach(member(session, "streams"), flag, stream)
+	json_object_object_foreach(member_of(session, "streams"), flag, stream)
 	{
-		struct json_object *lost = member(stream, "lost");
+		struct json_object *lost = member_of(stream, "lost");
 
 		(void)flag;
-		sums.rows += number(stream, "written") + number(stream, "kept") + number(stream, "overwritten");
-		sums.bytes += number(stream, "bytes");
-		sums.lost += number(lost, "ring") + number(lost, "queue") + number(lost, "disk") + number(lost, "unmatched");
+		sums.rows += number_of(stream, "written") + number_of(stream, "kept") + number_of(stream, "overwritten");
+		sums.bytes += number_of(stream, "bytes");
+		sums.lost += number_of(lost, "ring") + number_of(lost, "queue") + number_of(lost, "disk") + number_of(lost, "unmatched");
 	}
 	return sums;
 }
@@ -173,10 +156,10 @@ static struct sums sums_of(struct json_object *session)
 /* Whether its disk takes no rows now. */
 static bool disk_fails(struct json_object *session)
 {
-	struct json_object *errors = member(session, "disk_errors");
+	struct json_object *errors = member_of(session, "disk_errors");
 
 	for (size_t i = 0; errors && i < json_object_array_length(errors); i++)
-		if (!member(json_object_array_get_idx(errors, i), "to"))
+		if (!member_of(json_object_array_get_idx(errors, i), "to"))
 			return true;
 	return false;
 }
@@ -196,7 +179,7 @@ static const struct {
 
 static void put_session(FILE *file, enum session_metric metric, struct json_object *session)
 {
-	const char *name = session_metrics[metric].name, *of = text_at(session, "name");
+	const char *name = session_metrics[metric].name, *of = text_of(session, "name", "");
 	const struct sums sums = sums_of(session);
 
 	if (metric == SESSION_ROWS)
@@ -206,9 +189,9 @@ static void put_session(FILE *file, enum session_metric metric, struct json_obje
 	else if (metric == SESSION_LOST)
 		sample(file, name, "session", of, NULL, NULL, sums.lost);
 	else if (metric == SESSION_STORED)
-		sample(file, name, "session", of, NULL, NULL, number(session, "stored_bytes"));
+		sample(file, name, "session", of, NULL, NULL, number_of(session, "stored_bytes"));
 	else if (metric == SESSION_CPU)
-		seconds(file, name, "session", of, number(member(session, "writer"), "cpu_ns"));
+		seconds(file, name, "session", of, number_of(member_of(session, "writer"), "cpu_ns"));
 	else
 		sample(file, name, "session", of, NULL, NULL, disk_fails(session));
 }
@@ -237,7 +220,7 @@ char *metrics_text(struct engine *engine, size_t *length)
 	engine_status(engine, NULL, &sessions);
 	engine_cost(engine, &cost);
 	put_daemon(file, all, cost);
-	if (json_object_get_boolean(member(all, "loaded")) && engine_streams(engine, &streams) >= 0)
+	if (json_object_get_boolean(member_of(all, "loaded")) && engine_streams(engine, &streams) >= 0)
 		put_missing(file, streams);
 	put_sums(file, all);
 	put_sessions(file, sessions);

@@ -11,8 +11,8 @@
 
 static bool is_listed(struct json_object *snapshots)
 {
-	for (size_t i = 0; i < recover_length(snapshots); i++) {
-		const char *kind = recover_text(json_object_array_get_idx(snapshots, i), "kind");
+	for (size_t i = 0; i < count_of(snapshots); i++) {
+		const char *kind = string_of(json_object_array_get_idx(snapshots, i), "kind");
 
 		if (kind && !strcmp(kind, CGROUPS_FOLDER))
 			return true;

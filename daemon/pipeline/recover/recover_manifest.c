@@ -12,33 +12,6 @@
 #include "writer/manifest.h"
 #include "recover_private.h"
 
-const char *recover_text(struct json_object *object, const char *key)
-{
-	struct json_object *value = json_object_object_get(object, key);
-
-	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
-}
-
-uint64_t recover_number(struct json_object *object, const char *key)
-{
-	return json_object_get_uint64(json_object_object_get(object, key));
-}
-
-size_t recover_length(struct json_object *array)
-{
-	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
-void recover_set_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-void recover_set_text(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
 /* ---- the manifest as it was ---- */
 
 /* Loads the manifest if it is complete, otherwise NULL; an error when it is unknown whether there is one. */
@@ -82,7 +55,7 @@ static struct json_object *make_manifest(const struct recover_config *config)
 
 static bool is_ended(struct json_object *manifest)
 {
-	const char *state = recover_text(manifest, "state");
+	const char *state = string_of(manifest, "state");
 
 	return state && !strcmp(state, "ended");
 }
@@ -99,11 +72,11 @@ int recover_manifest_extent(int folder_fd, struct recover_extent *ret)
 	if (!manifest || !is_ended(manifest))
 		return -ENODATA;
 	before = json_object_object_get(json_object_object_get(manifest, "definition"), "before");
-	*ret = (struct recover_extent){ recover_number(before, "rows"), recover_number(before, "bytes") };
+	*ret = (struct recover_extent){ number_of(before, "rows"), number_of(before, "bytes") };
 	json_object_object_foreach(json_object_object_get(manifest, "streams"), flag, description) {
 		(void)flag;
-		ret->rows += recover_number(description, "written");
-		ret->bytes += recover_number(description, "bytes");
+		ret->rows += number_of(description, "written");
+		ret->bytes += number_of(description, "bytes");
 	}
 	return 0;
 }
@@ -139,7 +112,7 @@ static int index_known(struct recovery *recovery)
 	int r;
 
 	while ((r = manifest_reader_next(reader, &segment)) > 0) {
-		struct recover_known known = { strdup(recover_text(segment, "path") ?: ""), reader->from, reader->size };
+		struct recover_known known = { strdup(string_of(segment, "path") ?: ""), reader->from, reader->size };
 
 		json_object_put(segment);
 		if (!known.path || add_known(recovery, &room, &known) < 0) {
@@ -226,7 +199,7 @@ static uint64_t sum_lost(struct json_object *description)
 	if (!json_object_is_type(lost, json_type_object)) {
 		lost = json_object_new_object();
 		for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-			recover_set_u64(lost, causes[i], 0);
+			add_u64(lost, causes[i], 0);
 		json_object_object_add(description, "lost", lost);
 	}
 	json_object_object_foreach(lost, cause, value)
@@ -237,18 +210,18 @@ static uint64_t sum_lost(struct json_object *description)
 
 void recover_manifest_add(struct recovery *recovery, struct json_object *segment)
 {
-	const char *state = recover_text(segment, "state");
+	const char *state = string_of(segment, "state");
 
 	if (!state || strcmp(state, "removed"))
-		recovery->sums.rows += recover_number(segment, "rows");
-	recovery->sums.bytes += recover_number(segment, "bytes");
+		recovery->sums.rows += number_of(segment, "rows");
+	recovery->sums.bytes += number_of(segment, "bytes");
 	manifest_segments_add_json(&recovery->segments, segment);
 }
 
 /* The bytes of segments that were removed so long ago that they are no longer listed. */
 static uint64_t bytes_forgotten(const struct recovery *recovery, struct json_object *description)
 {
-	uint64_t listed = recovery->sums.listed_bytes, all = recover_number(description, "bytes");
+	uint64_t listed = recovery->sums.listed_bytes, all = number_of(description, "bytes");
 
 	return all > listed ? all - listed : 0;
 }
@@ -256,14 +229,14 @@ static uint64_t bytes_forgotten(const struct recovery *recovery, struct json_obj
 /* Counts the rows that exist; how many were lost since the last manifest is unknown. */
 void recover_manifest_count(struct recovery *recovery, struct json_object *description)
 {
-	uint64_t written = recover_number(description, "removed") + recovery->sums.rows, lost = sum_lost(description);
+	uint64_t written = number_of(description, "removed") + recovery->sums.rows, lost = sum_lost(description);
 	uint64_t bytes = bytes_forgotten(recovery, description) + recovery->sums.bytes;
 	struct json_object *lost_by = json_object_object_get(description, "lost");
 
-	recover_set_u64(description, "emitted", written + lost);
-	recover_set_u64(description, "received", written + recover_number(lost_by, "queue") + recover_number(lost_by, "disk"));
-	recover_set_u64(description, "written", written);
-	recover_set_u64(description, "bytes", bytes);
+	add_u64(description, "emitted", written + lost);
+	add_u64(description, "received", written + number_of(lost_by, "queue") + number_of(lost_by, "disk"));
+	add_u64(description, "written", written);
+	add_u64(description, "bytes", bytes);
 	json_object_object_add(description, "emitted_unknown", json_object_new_boolean(true));
 	recovery->sums = (struct recover_sums){ 0 };
 }
@@ -272,11 +245,11 @@ static void add_gap(struct recovery *recovery, const char *now)
 {
 	struct json_object *gaps = json_object_object_get(recovery->manifest, "gaps");
 	struct json_object *gap = json_object_new_object();
-	const char *started = recover_text(recovery->manifest, "started");
+	const char *started = string_of(recovery->manifest, "started");
 
-	recover_set_text(gap, "from", *recovery->last_time ? recovery->last_time : started ?: now);
-	recover_set_text(gap, "to", now);
-	recover_set_text(gap, "reason", "crash");
+	add_string(gap, "from", *recovery->last_time ? recovery->last_time : started ?: now);
+	add_string(gap, "to", now);
+	add_string(gap, "reason", "crash");
 	if (!json_object_is_type(gaps, json_type_array)) {
 		gaps = json_object_new_array();
 		json_object_object_add(recovery->manifest, "gaps", gaps);
@@ -289,9 +262,9 @@ void recover_manifest_end(struct recovery *recovery)
 	struct clocks clocks = clocks_measure();
 	struct json_object *manifest = recovery->manifest;
 
-	recover_set_u64(manifest, "schema_version", MANIFEST_SCHEMA);
-	recover_set_text(manifest, "state", "ended");
-	recover_set_text(manifest, "reason", "crash");
+	add_u64(manifest, "schema_version", MANIFEST_SCHEMA);
+	add_string(manifest, "state", "ended");
+	add_string(manifest, "reason", "crash");
 	manifest_add_time(manifest, "ended", clocks.mono_ns, &clocks);
-	add_gap(recovery, recover_text(manifest, "ended"));
+	add_gap(recovery, string_of(manifest, "ended"));
 }

@@ -7,6 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "json_add.h"
+#include "json_read.h"
 #include "manifest_text.h"
 #include "recover.h"
 #include "recover_segment.h"
@@ -73,13 +75,6 @@ void recover_manifest_end(struct recovery *recovery);
 
 /* See recover_extent(). */
 int recover_manifest_extent(int folder_fd, struct recover_extent *ret);
-
-/* Getters take any object, also NULL; NULL or 0 for what is not there. */
-const char *recover_text(struct json_object *object, const char *key);
-uint64_t recover_number(struct json_object *object, const char *key);
-size_t recover_length(struct json_object *array);
-void recover_set_u64(struct json_object *object, const char *key, uint64_t value);
-void recover_set_text(struct json_object *object, const char *key, const char *value);
 
 /* ---- recover_files.c ---- */
 

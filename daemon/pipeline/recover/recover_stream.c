@@ -47,7 +47,7 @@ static void drop_double(const struct recover_stream *stream, struct recover_file
 
 static void note_last_time(struct recovery *recovery, struct json_object *segment)
 {
-	const char *last = recover_text(segment, "last_time");
+	const char *last = string_of(segment, "last_time");
 
 	if (last && strcmp(last, recovery->last_time) > 0)
 		snprintf(recovery->last_time, sizeof(recovery->last_time), "%s", last);
@@ -85,7 +85,7 @@ static int take_segment(struct recovery *recovery, const struct recover_stream *
 static bool was_removed(const struct recovery *recovery, const char *missing,
 			const struct recover_listing *listing, struct json_object *segment)
 {
-	const char *state = recover_text(segment, "state");
+	const char *state = string_of(segment, "state");
 
 	return recovery->config->retention && state && strcmp(state, "open") &&
 	       (!listing->count || recover_compare(missing, listing->files[0].name) < 0);
@@ -93,28 +93,27 @@ static bool was_removed(const struct recovery *recovery, const char *missing,
 
 static void note_removed(struct json_object *description, struct json_object *segment)
 {
-	const char *state = recover_text(segment, "state");
+	const char *state = string_of(segment, "state");
 
 	if (state && !strcmp(state, "removed"))
 		return;
-	recover_set_text(segment, "state", "removed");
-	recover_set_u64(segment, "stored_bytes", 0);
+	add_string(segment, "state", "removed");
+	add_u64(segment, "stored_bytes", 0);
 	json_object_object_del(segment, "stored_sha256");
-	recover_set_u64(description, "removed",
-			recover_number(description, "removed") + recover_number(segment, "rows"));
+	add_u64(description, "removed", number_of(description, "removed") + number_of(segment, "rows"));
 }
 
 /* Keeps a segment of this stream in the manifest if it has no file. */
 static void keep_if_missing(struct recovery *recovery, const struct recover_stream *stream,
 			    const struct recover_listing *listing, struct json_object *segment, struct json_object *description)
 {
-	const char *flag = recover_text(segment, "stream"), *path = recover_text(segment, "path");
+	const char *flag = string_of(segment, "stream"), *path = string_of(segment, "path");
 	const char *slash = path ? strchr(path, '/') : NULL;
 	struct segment_name key;
 
 	if (!flag || strcmp(flag, stream->flag))
 		return;
-	recovery->sums.listed_bytes += recover_number(segment, "bytes");
+	recovery->sums.listed_bytes += number_of(segment, "bytes");
 	if (!slash || !segment_name_parse(stream->folder, slash + 1, &key))
 		return;
 	if (recover_is_listed(listing, key.name))
@@ -147,12 +146,12 @@ static void keep_missing(struct recovery *recovery, const struct recover_stream 
 static int take_columns(struct json_object *description, struct trace_columns *columns)
 {
 	struct json_object *array = json_object_object_get(description, "columns");
-	size_t count = recover_length(array), size = 0;
+	size_t count = count_of(array), size = 0;
 	const char **names;
 	char *header, *at;
 
 	for (size_t i = 0; i < count; i++)
-		size += strlen(recover_text(json_object_array_get_idx(array, i), "name") ?: "") + 1;
+		size += strlen(string_of(json_object_array_get_idx(array, i), "name") ?: "") + 1;
 	if (count < 2 || count > COLUMNS_MAX)
 		return -EBADMSG;
 	names = calloc(count, sizeof(*names));
@@ -161,7 +160,7 @@ static int take_columns(struct json_object *description, struct trace_columns *c
 	if (!names || !header)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		names[i] = recover_text(json_object_array_get_idx(array, i), "name") ?: "";
+		names[i] = string_of(json_object_array_get_idx(array, i), "name") ?: "";
 		at = stpcpy(at, names[i]);
 		*at++ = ',';
 	}
@@ -203,7 +202,7 @@ int recover_stream(struct recovery *recovery, const char *flag, struct json_obje
 	_cleanup_(columns_done) struct trace_columns columns = { 0 };
 	struct recover_stream stream = {
 		.flag = flag,
-		.folder = recover_text(description, "folder"),
+		.folder = string_of(description, "folder"),
 		.output = recovery->config->output,
 		.cancel = recovery->config->cancel,
 	};

@@ -8,37 +8,24 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "json_add.h"
+#include "json_read.h"
 #include "manifest_file.h"
 #include "schema.h"
 #include "segment_name.h"
 #include "storage_private.h"
 
-static const char *text_of(struct json_object *object, const char *key)
-{
-	return json_object_get_string(json_object_object_get(object, key)) ?: "";
-}
-
 /* Finds which segment the object describes. False: none. */
 static bool identify(struct json_object *segment, int *stream, unsigned int *number)
 {
-	const char *slash = strrchr(text_of(segment, "path"), '/');
+	const char *slash = strrchr(text_of(segment, "path", ""), '/');
 	struct segment_name name;
 
-	*stream = iotr_stream_find(text_of(segment, "stream"));
+	*stream = iotr_stream_find(text_of(segment, "stream", ""));
 	if (*stream < 0 || !slash || !segment_name_parse(iotr_schemas[*stream].folder, slash + 1, &name))
 		return false;
 	*number = name.number;
 	return true;
-}
-
-static void set_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-static void set_text(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
 }
 
 /* Counts the segment's rows as removed by retention. Nothing is stored any more. */
@@ -51,7 +38,7 @@ static void set_removed(struct json_object *manifest, const struct trace_change 
 	uint64_t rows = json_object_get_uint64(json_object_object_get(segment, "rows"));
 
 	if (stream)
-		set_u64(stream, "removed",
+		add_u64(stream, "removed",
 			json_object_get_uint64(json_object_object_get(stream, "removed")) + rows);
 	json_object_object_del(segment, "stored_sha256");
 }
@@ -60,10 +47,10 @@ static void set_compressed(struct json_object *segment, const struct trace_chang
 {
 	char path[2 * SEGMENT_FILE_MAX], sha256[SHA256_HEX_SIZE];
 
-	snprintf(path, sizeof(path), "%s%s", text_of(segment, "path"), segment_endings[SEGMENT_PACKED]);
-	set_text(segment, "path", path);
+	snprintf(path, sizeof(path), "%s%s", text_of(segment, "path", ""), segment_endings[SEGMENT_PACKED]);
+	add_string(segment, "path", path);
 	sha256_format(change->stored_sha256, sha256);
-	set_text(segment, "stored_sha256", sha256);
+	add_string(segment, "stored_sha256", sha256);
 }
 
 /* Applies the change to the segment. False: the manifest has it already. */
@@ -71,14 +58,14 @@ static bool apply(struct json_object *manifest, struct json_object *segment, con
 {
 	const char *state = change->removed ? "removed" : "compressed";
 
-	if (!strcmp(text_of(segment, "state"), state))
+	if (!strcmp(text_of(segment, "state", ""), state))
 		return false;
 	if (change->removed)
 		set_removed(manifest, change, segment);
 	else
 		set_compressed(segment, change);
-	set_text(segment, "state", state);
-	set_u64(segment, "stored_bytes", change->stored);
+	add_string(segment, "state", state);
+	add_u64(segment, "stored_bytes", change->stored);
 	return true;
 }
 

@@ -9,21 +9,12 @@
 #include "anonymize_manifest.h"
 #include "cleanup.h"
 #include "host_name.h"
+#include "json_add.h"
 #include "losses.h"
 #include "schema.h"
 #include "sink.h"
 
 #define NS_PER_BYTE 1000 /* limits the manifests' bytes to a megabyte a second, over time */
-
-static void add_string(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
-}
-
-static void add_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
 
 /* Adds a wall-clock time, as the timestamp column has it. */
 static void add_realtime(struct json_object *object, const char *key, uint64_t realtime_ns)

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* NULL becomes null. */
 static inline void add_string(struct json_object *object, const char *key, const char *value)
 {
-	json_object_object_add(object, key, json_object_new_string(value));
+	json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
 }
 
 static inline void add_u64(struct json_object *object, const char *key, uint64_t value)

@@ -251,3 +251,45 @@ size_t escape_undo(const char *text, size_t length, unsigned char *byte)
 	*byte = escape ? (unsigned char)(digit_of(text[2]) << 4 | digit_of(text[3])) : (unsigned char)*text;
 	return escape ? 4 : 1;
 }
+
+/* Length of the character that the text begins with, whichever it is; 0: it is none of UTF-8. */
+static size_t any_character(const uint8_t *bytes, size_t left)
+{
+	if (bytes[0] < 0x80)
+		return 1;
+	return classes[bytes[0]] >= CLASS_LEAD2 ? sequence_length(classes[bytes[0]], bytes, left) : 0;
+}
+
+enum { JSON_ESCAPE = 5 };
+
+size_t escape_json_more(const char *text, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t more = 0;
+
+	for (size_t at = 0; at < length;) {
+		size_t size = any_character(bytes + at, length - at);
+
+		more += size ? 0 : JSON_ESCAPE - 1;
+		at += size ?: 1;
+	}
+	return more;
+}
+
+void escape_json(const char *text, size_t length, char *out)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+
+	for (size_t at = 0; at < length;) {
+		size_t size = any_character(bytes + at, length - at);
+
+		if (size) {
+			memcpy(out, text + at, size);
+			out += size;
+			at += size;
+			continue;
+		}
+		*out++ = '\\';
+		out += escape_byte(bytes[at++], out);
+	}
+}

@@ -38,3 +38,11 @@ size_t escape_words(const char *text, size_t length, char *out);
  * of the text `byte` stands for: 4 of an escape, else 1, of whatever byte.
  */
 size_t escape_undo(const char *text, size_t length, unsigned char *byte);
+
+/*
+ * JSON is UTF-8, but strings that came from users may hold any byte. These make the text of a document valid without
+ * looking at its strings one by one: a byte that is no part of a character becomes \\xNN, which a parser reads as \xNN.
+ * escape_json() writes as many bytes as it gets, and as many more as escape_json_more() tells; 0: the text is valid.
+ */
+size_t escape_json_more(const char *text, size_t length);
+void escape_json(const char *text, size_t length, char *out);

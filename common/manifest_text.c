@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "escape.h"
 
 #define LIST	    "segments"
 #define FRAME_MAX   (16 * 1024 * 1024) /* most bytes of a manifest without its segments */
@@ -307,16 +308,26 @@ void manifest_segments_done(struct manifest_segments *segments)
 }
 
 size_t manifest_pieces(struct json_object *manifest, const struct manifest_segments *segments,
-		       struct iovec pieces[MANIFEST_PIECES])
+		       struct iovec pieces[MANIFEST_PIECES], char **escaped)
 {
 	static char list[] = ",\n  \"" LIST "\": [", end[] = "\n  ]\n}\n";
-	size_t size;
+	size_t size, more;
 	const char *text;
 
+	*escaped = NULL;
 	json_object_object_del(manifest, LIST);
 	text = json_object_to_json_string_length(manifest, MANIFEST_STYLE, &size);
 	if (!text || segments->failed)
 		return 0;
+	more = escape_json_more(text, size);
+	if (more) {
+		*escaped = malloc(size + more);
+		if (!*escaped)
+			return 0;
+		escape_json(text, size, *escaped);
+		text = *escaped;
+		size += more;
+	}
 	pieces[0] = (struct iovec){ (char *)(uintptr_t)text, size - strlen("\n}") };
 	pieces[1] = (struct iovec){ list, strlen(list) };
 	pieces[2] = (struct iovec){ segments->text, segments->size };

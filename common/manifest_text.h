@@ -86,8 +86,9 @@ enum { MANIFEST_PIECES = 4 };
 
 /*
  * Splits the content of the file into pieces to be written one after the other: the manifest, from which
- * "segments" is removed, with these segments instead. All pieces are borrowed. Returns the total number of
- * bytes; 0: out of memory.
+ * "segments" is removed, with these segments instead. All pieces are borrowed, from `*escaped`, too, which the caller
+ * frees: a copy of the manifest's text where its strings are not UTF-8 (see escape_json()), else NULL. Returns the total
+ * number of bytes; 0: out of memory.
  */
 size_t manifest_pieces(struct json_object *manifest, const struct manifest_segments *segments,
-		       struct iovec pieces[MANIFEST_PIECES]);
+		       struct iovec pieces[MANIFEST_PIECES], char **escaped);

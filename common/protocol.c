@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "escape.h"
 
 enum { BUFFER_CAPACITY_MIN = 4096 };
 
@@ -84,12 +85,31 @@ bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *
 	return true;
 }
 
+static const char *text_of(struct json_object *message)
+{
+	return json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
 int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message)
 {
-	const char *text = json_object_to_json_string_ext(
-		message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = text_of(message);
 
 	return text ? iotr_buffer_append(buffer, text, strlen(text) + 1) : -ENOMEM;
+}
+
+int iotr_buffer_append_reply(struct iotr_buffer *buffer, struct json_object *message)
+{
+	const char *text = text_of(message);
+	size_t length = text ? strlen(text) + 1 : 0, more = text ? escape_json_more(text, length) : 0;
+	_cleanup_free_ char *escaped = NULL;
+
+	if (!more)
+		return text ? iotr_buffer_append(buffer, text, length) : -ENOMEM;
+	escaped = malloc(length + more);
+	if (!escaped)
+		return -ENOMEM;
+	escape_json(text, length, escaped);
+	return iotr_buffer_append(buffer, escaped, length + more);
 }
 
 int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why)

@@ -63,8 +63,14 @@ void iotr_buffer_consume(struct iotr_buffer *buffer, size_t length);
  */
 bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *length);
 
-/* Appends a message as JSON text with a NUL. */
+/*
+ * Appends a message as JSON text with a NUL. Its strings may hold any byte, as a call does that names a path of such: the
+ * daemon takes them as they are.
+ */
 int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message);
+
+/* The same for whoever takes JSON to be UTF-8, as all readers of replies do: see escape_json(). */
+int iotr_buffer_append_reply(struct iotr_buffer *buffer, struct json_object *message);
 
 /*
  * Parses `length` bytes, which a NUL must follow. -EBADMSG: not one JSON object of bounded depth; `*why` says

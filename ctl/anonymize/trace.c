@@ -106,7 +106,8 @@ static int write_file(int to_fd, const struct iovec pieces[MANIFEST_PIECES])
 static int write_manifest(int to_fd, struct json_object *manifest, struct manifest_segments *segments)
 {
 	struct iovec pieces[MANIFEST_PIECES];
-	int r = manifest_pieces(manifest, segments, pieces) ? write_file(to_fd, pieces) : -ENOMEM;
+	_cleanup_free_ char *escaped = NULL;
+	int r = manifest_pieces(manifest, segments, pieces, &escaped) ? write_file(to_fd, pieces) : -ENOMEM;
 
 	if (!r)
 		return EXIT_DONE;

@@ -12,9 +12,15 @@ static bool printed;
 
 void print_json(struct json_object *document)
 {
+	const char *text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t length = strlen(text), more = escape_json_more(text, length);
+	_cleanup_free_ char *escaped = more ? malloc(length + more) : NULL;
+
 	printed = true;
-	puts(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
-							      JSON_C_TO_STRING_NOSLASHESCAPE));
+	if (escaped)
+		escape_json(text, length, escaped);
+	fwrite(escaped ?: text, 1, length + (escaped ? more : 0), stdout);
+	putchar('\n');
 }
 
 struct json_object *json_escaped(const char *bytes)

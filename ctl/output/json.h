@@ -9,7 +9,7 @@
 
 #include "json_read.h"
 
-/* Prints one document and a line end on stdout. */
+/* Prints one document and a line end on stdout, as UTF-8 whatever its strings hold: see escape_json(). */
 void print_json(struct json_object *document);
 
 /* Whether a document was printed. */

@@ -126,7 +126,7 @@ static void print_document(const char *name, const char *file)
 	_cleanup_json_ struct json_object *document = json_object_new_object();
 
 	json_object_object_add(document, "name", json_object_new_string(name));
-	json_object_object_add(document, "file", json_escaped(file));
+	json_object_object_add(document, "file", json_object_new_string(file));
 	print_json(document);
 }
 

@@ -75,7 +75,7 @@ void connection_send(struct connection *connection, struct json_object *message)
 {
 	if (connection->broken || connection->closing)
 		return;
-	if (iotr_buffer_append_json(&connection->out, message) < 0 ||
+	if (iotr_buffer_append_reply(&connection->out, message) < 0 ||
 	    connection->out.length > CONNECTION_OUTPUT_MAX) {
 		log_message(ABOUT(CLIENT_CUT_OFF, .user = &connection->caller.uid),
 			    "a client of uid %u reads its replies too slowly: disconnected", connection->caller.uid);

@@ -254,9 +254,9 @@ check_config 0 "$work/kept"
 no_err
 expect 0 start kept --vfs --print-session
 printf '# /etc/iotracer/sessions.d/kept.session\n[Session]\nvfs=yes\n' | cmp - "$work/out" || fail 'start --print-session'
-expect 0 start kept --vfs --print-session --json
+expect 0 start kept --vfs --path $'/\xff' --print-session --json
 json
-out '"name":"kept","file":".*.Session.*vfs=yes'
+out '"name":"kept","file":".*\\n.Session.\\nvfs=yes\\npath=/\\\\xff\\n"\}$'
 expect 2 start ../kept --vfs --print-session
 err "'../kept' cannot be the name of a session"
 expect 2 start kept --vfs --tree --print-session

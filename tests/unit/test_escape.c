@@ -192,6 +192,33 @@ START_TEST(fields_are_texts)
 }
 END_TEST
 
+static const struct {
+	const char *text, *expected;
+} documents[] = {
+	{ "{\"a\": \"\xc3\xa4 \\\\ \\u001b\x7f\"}\n", NULL },
+	{ "\xf0\x9f\x98\x80\xef\xbf\xbf", NULL },
+	{ "\xff", "\\\\xff" },
+	{ "{\"a\": \"x\xc3\"}", "{\"a\": \"x\\\\xc3\"}" },
+	{ "\xed\xa0\x80", "\\\\xed\\\\xa0\\\\x80" },
+	{ "\xe2\x82", "\\\\xe2\\\\x82" },
+};
+
+/* A document that is UTF-8 stays as it is; what is not becomes an escape that any parser takes. */
+START_TEST(documents_are_utf8)
+{
+	const char *expected = documents[_i].expected ?: documents[_i].text;
+	size_t length = strlen(documents[_i].text), more;
+	char out[64], *text = malloc(length);
+
+	memcpy(text, documents[_i].text, length);
+	more = escape_json_more(text, length);
+	ck_assert_uint_eq(length + more, strlen(expected));
+	escape_json(text, length, out);
+	free(text);
+	ck_assert_mem_eq(out, expected, length + more);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, escapes_each_byte, 0, 256);
@@ -203,6 +230,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, cells_need_no_quotes);
 	tcase_add_test(tests, cells_are_whole);
 	tcase_add_loop_test(tests, fields_are_texts, 0, LENGTH(fields));
+	tcase_add_loop_test(tests, documents_are_utf8, 0, LENGTH(documents));
 }
 
 int main(void)

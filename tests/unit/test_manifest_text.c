@@ -186,18 +186,36 @@ START_TEST(very_many)
 }
 END_TEST
 
+/* What is not UTF-8 in a name that somebody gave is escaped, as readers of JSON refuse it. */
+START_TEST(written_as_utf8)
+{
+	struct json_object *frame = json_object_new_object();
+	struct manifest_segments segments = { 0 };
+	struct iovec pieces[MANIFEST_PIECES];
+	char *escaped;
+
+	json_object_object_add(frame, "a", json_object_new_string("/\xff\xc3\xa4"));
+	ck_assert_uint_gt(manifest_pieces(frame, &segments, pieces, &escaped), 0);
+	ck_assert_uint_eq(pieces[0].iov_len, strlen("{\n  \"a\": \"/\\\\xff\xc3\xa4\""));
+	ck_assert_mem_eq(pieces[0].iov_base, "{\n  \"a\": \"/\\\\xff\xc3\xa4\"", pieces[0].iov_len);
+	free(escaped);
+	json_object_put(frame);
+}
+END_TEST
+
 START_TEST(written)
 {
 	struct json_object *frame = json_tokener_parse("{\"a\": 1, \"segments\": [9], \"b\": 2}"), *segment;
 	struct manifest_segments segments = { 0 };
 	struct iovec pieces[MANIFEST_PIECES];
-	char text[256] = "";
+	char text[256] = "", *escaped;
 	size_t size, there = 0;
 
 	segment = json_tokener_parse("{\"path\": \"a/b\"}");
 	manifest_segments_add_json(&segments, segment);
 	manifest_segments_add(&segments, "2 3", 1);
-	size = manifest_pieces(frame, &segments, pieces);
+	size = manifest_pieces(frame, &segments, pieces, &escaped);
+	ck_assert_ptr_null(escaped);
 	for (size_t i = 0; i < MANIFEST_PIECES; i++) {
 		memcpy(text + there, pieces[i].iov_base, pieces[i].iov_len);
 		there += pieces[i].iov_len;
@@ -224,6 +242,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, large_parts);
 	tcase_add_test(tests, very_many);
 	tcase_add_test(tests, written);
+	tcase_add_test(tests, written_as_utf8);
 }
 
 int main(void)

@@ -114,6 +114,25 @@ START_TEST(writes_what_it_reads)
 }
 END_TEST
 
+/* A call may name any path; a reply is UTF-8. */
+START_TEST(replies_in_utf8)
+{
+	_cleanup_(iotr_buffer_done) struct iotr_buffer call = { 0 }, reply = { 0 };
+	_cleanup_json_ struct json_object *message = json_object_new_object();
+	const char *text;
+	size_t length;
+
+	json_object_object_add(message, "path", json_object_new_string("/\xff"));
+	ck_assert_int_eq(iotr_buffer_append_json(&call, message), 0);
+	ck_assert(iotr_buffer_message(&call, &text, &length));
+	ck_assert_str_eq(text, "{\"path\":\"/\xff\"}");
+	ck_assert_int_eq(iotr_buffer_append_reply(&reply, message), 0);
+	ck_assert(iotr_buffer_message(&reply, &text, &length));
+	ck_assert_str_eq(text, "{\"path\":\"/\\\\xff\"}");
+	ck_assert_uint_eq(length + 1, reply.length);
+}
+END_TEST
+
 START_TEST(refuses_long_paths)
 {
 	struct sockaddr_un address;
@@ -136,6 +155,7 @@ static void add(TCase *tests)
 			    sizeof(malformed) / sizeof(malformed[0]));
 	tcase_add_test(tests, bounds_the_depth);
 	tcase_add_test(tests, writes_what_it_reads);
+	tcase_add_test(tests, replies_in_utf8);
 	tcase_add_test(tests, refuses_long_paths);
 }
 

@@ -58,7 +58,8 @@ int manifest_file_replace(int folder_fd, struct trace *trace, struct json_object
 			  const struct manifest_segments *segments, size_t *ret_size)
 {
 	struct iovec pieces[MANIFEST_PIECES];
-	size_t size = manifest_pieces(manifest, segments, pieces);
+	_cleanup_free_ char *escaped = NULL;
+	size_t size = manifest_pieces(manifest, segments, pieces, &escaped);
 	struct stat before = { 0 };
 	/* It is small, and without it nobody would know what was lost, so no limit keeps it from the disk. */
 	int error = size ? trace_take(trace, size, TRACE_ROOM_ALWAYS) : -ENOMEM;

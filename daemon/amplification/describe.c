@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digits.h"
 #include "escape.h"
 #include "json_add.h"
 
@@ -226,15 +227,16 @@ static struct json_object *group_describe(const struct group *group, const struc
 		[GROUP_NO_ROOM] = "no_room",
 	};
 	struct json_object *object = json_object_new_object();
-	char device[32];
+	char device[32 + DIGITS_SLACK], *end;
 
 	add_string(object, "kind", kinds[group->kind]);
 	add_escaped(object, "name", group->name);
 	if (group->process)
 		add_process(object, group->process);
 	if (group->device) {
-		snprintf(device, sizeof(device), "%u:%u", group->device >> MINOR_BITS,
-			 group->device & ((1U << MINOR_BITS) - 1));
+		end = digits_u64(device, group->device >> MINOR_BITS);
+		*end++ = ':';
+		*digits_minor(end, group->device & ((1U << MINOR_BITS) - 1)) = '\0';
 		add_string(object, "device", device);
 	}
 	add_counts(object, &group->counts, surroundings);

@@ -97,15 +97,13 @@ static void add_file_system(struct job *job, const struct mount_entry *mount, bo
 	struct system *of = job->state;
 	struct json_object *object;
 	struct statvfs stat;
-	char device[32];
 	bool known = sizes && GUARDED(&job->guard, tree_statvfs(mount->path, &stat)) >= 0;
 
 	object = json_object_new_object();
 	system_add_name(job, object, "path", JOB_NAME_PATH, mount->path);
 	system_add(object, "type", mount->type);
 	add_source(job, object, mount);
-	snprintf(device, sizeof(device), "%u:%u", mount->device >> 20, mount->device & 0xfffff);
-	system_add(object, "device", device);
+	system_add_device(object, mount->device >> 20, mount->device & 0xfffff);
 	system_add(object, "options", mount->options); /* words of the kernel: see mount_list.h */
 	add_sizes(object, known ? &stat : NULL);
 	json_object_array_add(of->file_systems, object);

@@ -23,7 +23,9 @@ void system_add(struct json_object *object, const char *key, const char *text);
 /* The same for a name, in the form in which the job may show it. */
 void system_add_name(struct job *job, struct json_object *object, const char *key, enum job_name kind,
 		     const char *text);
-/* The same for a whole number, times `unit`; null where the text is none. */
+/* A member "device", as of a row. */
+void system_add_device(struct json_object *object, uint32_t major, uint32_t minor);
+/* A member with a whole number, times `unit`; null where the text is none. */
 void system_add_number(struct json_object *object, const char *key, const char *text, uint64_t unit);
 
 struct json_object *system_os(const char *root);

@@ -153,12 +153,24 @@ static void add_hardware_queues(struct json_object *disk, const char *root, cons
 	system_names_free(queues);
 }
 
+/* As rows have it, which are joined by it. */
+static void add_device(struct json_object *disk, const char *root, const char *name)
+{
+	_cleanup_free_ char *text = system_read(root, BLOCK "/%s/dev", name);
+	unsigned int major, minor;
+
+	if (text && sscanf(text, "%u:%u", &major, &minor) == 2)
+		system_add_device(disk, major, minor);
+	else
+		json_object_object_add(disk, "device", NULL);
+}
+
 static struct json_object *disk(const char *root, const char *name)
 {
 	struct json_object *object = json_object_new_object();
 
 	system_add(object, "name", name);
-	add_file(object, "device", root, BLOCK, name, "dev");
+	add_device(object, root, name);
 	add_file(object, "model", root, BLOCK, name, "device/model");
 	add_file(object, "vendor", root, BLOCK, name, "device/vendor");
 	add_number_file(object, "size_bytes", root, BLOCK, name, "size", SECTOR_SIZE);

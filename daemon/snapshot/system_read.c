@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "escape.h"
 #include "system.h"
+#include "text.h"
 
 #define FILE_MAX 65536
 
@@ -135,6 +136,13 @@ void system_add_name(struct job *job, struct json_object *object, const char *ke
 	_cleanup_free_ char *copy = strndup(name, length);
 
 	system_add(object, key, copy);
+}
+
+void system_add_device(struct json_object *object, uint32_t major, uint32_t minor)
+{
+	char text[32 + DIGITS_SLACK];
+
+	json_object_object_add(object, "device", json_object_new_string_len(text, (int)(text_device(text, major, minor) - text)));
 }
 
 void system_add_number(struct json_object *object, const char *key, const char *text, uint64_t unit)

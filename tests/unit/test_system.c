@@ -171,6 +171,7 @@ START_TEST(tells_disks)
 	ck_assert_uint_eq(json_object_array_length(disks), 1);
 	disk = json_object_array_get_idx(disks, 0);
 	ck_assert_str_eq(fact(disk, "name"), "sda");
+	ck_assert_str_eq(fact(disk, "device"), "8:000");
 	ck_assert_str_eq(fact(disk, "model"), "Fast \\xff Disk");
 	ck_assert_str_eq(fact(disk, "size_bytes"), "1048576");
 	ck_assert_str_eq(fact(disk, "rotational"), "false");

@@ -90,6 +90,14 @@ bool session_counts(const struct session *session, enum iotr_stream stream, stru
 	return true;
 }
 
+void session_losses(const struct writer_probes *probes, const struct row_counts *rows, uint64_t ret[LOSS_CAUSES])
+{
+	ret[LOSS_RING] = probes->ring;
+	ret[LOSS_QUEUE] = rows->lost_queue;
+	ret[LOSS_DISK] = rows->lost_disk;
+	ret[LOSS_UNMATCHED] = probes->unmatched;
+}
+
 uint64_t session_lost(const struct session *session)
 {
 	struct writer_probes probes;

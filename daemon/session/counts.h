@@ -2,6 +2,7 @@
 /* What the kernel side has counted of a session. Main thread. */
 #pragma once
 
+#include "pipeline/writer/losses.h"
 #include "session/session.h"
 
 /* Runs of BPF programs that the kernel skipped since it began. */
@@ -21,6 +22,9 @@ void session_report_stream(struct session *session, enum iotr_stream stream, con
 
 /* What kernel and sink have counted of a stream, all of it read now. False: the session does not record it. */
 bool session_counts(const struct session *session, enum iotr_stream stream, struct writer_probes *probes, struct row_counts *rows);
+
+/* The rows of a stream that were lost, by cause. */
+void session_losses(const struct writer_probes *probes, const struct row_counts *rows, uint64_t ret[LOSS_CAUSES]);
 
 /* Rows of all its streams that were lost until now, whatever the cause. */
 uint64_t session_lost(const struct session *session);

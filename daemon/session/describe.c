@@ -17,16 +17,14 @@
 
 #define LOSSES_TOLD 16 /* the latest ones; the manifest has more */
 
-void describe_lost(struct json_object *object, const struct writer_probes *probes, const struct row_counts *counts)
+void describe_lost(struct json_object *object, const uint64_t lost[LOSS_CAUSES], uint64_t names)
 {
-	struct json_object *lost = json_object_new_object();
+	struct json_object *by_cause = json_object_new_object();
 
-	add_u64(lost, "ring", probes->ring);
-	add_u64(lost, "queue", counts->lost_queue);
-	add_u64(lost, "disk", counts->lost_disk);
-	add_u64(lost, "unmatched", probes->unmatched);
-	add_u64(lost, "names", counts->lost_names);
-	json_object_object_add(object, "lost", lost);
+	for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++)
+		add_u64(by_cause, loss_names[cause], lost[cause]);
+	add_u64(by_cause, "names", names);
+	json_object_object_add(object, "lost", by_cause);
 }
 
 /*
@@ -48,12 +46,14 @@ static struct json_object *describe_stream(const struct session *session, enum i
 	const struct row_sink_ops *ops = session->sink->ops;
 	struct writer_probes probes;
 	struct row_counts counts;
+	uint64_t lost[LOSS_CAUSES];
 
 	ops->counts(session->sink, stream, &counts);
 	session_probes(session, stream, &probes);
 	add_u64(object, "emitted", probes.emitted - counts.refused);
 	ops->describe_stream(session->sink, stream, &counts, object);
-	describe_lost(object, &probes, &counts);
+	session_losses(&probes, &counts, lost);
+	describe_lost(object, lost, counts.lost_names);
 	add_u64(object, "missed", probes.missed);
 	add_u64(object, "unfollowed", probes.unfollowed);
 	if (stream == IOTR_BLOCK)

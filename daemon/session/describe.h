@@ -4,6 +4,7 @@
 
 #include <json-c/json.h>
 
+#include "pipeline/writer/losses.h"
 #include "session/session.h"
 
 /* New object: the status of a session. */
@@ -15,5 +16,5 @@ struct json_object *describe_triggers(const struct session *session);
 /* New object: the counts of each of its streams. */
 struct json_object *describe_streams(const struct session *session);
 
-/* Adds "lost": rows lost by the BPF programs and by the sink; `lost_names` counts rows that only lack a name. */
-void describe_lost(struct json_object *object, const struct writer_probes *probes, const struct row_counts *counts);
+/* Adds "lost": rows lost, by cause, and `names`, how many rows only lack one. */
+void describe_lost(struct json_object *object, const uint64_t lost[LOSS_CAUSES], uint64_t names);

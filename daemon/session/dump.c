@@ -178,13 +178,12 @@ static void add_span(struct json_object *object, const struct engine_dump *dump)
 static struct json_object *stream_result(const struct engine_dump *dump, enum iotr_stream stream)
 {
 	const struct writer_counts *counts = &dump->counts[stream];
+	const uint64_t lost[LOSS_CAUSES] = { [LOSS_QUEUE] = counts->lost_queue, [LOSS_DISK] = counts->lost_disk };
 	struct json_object *object = json_object_new_object();
 
 	add_u64(object, "emitted", dump->rows[stream]);
 	add_u64(object, "written", counts->written);
-	describe_lost(object, &(struct writer_probes){ 0 },
-		      &(struct row_counts){ .lost_queue = counts->lost_queue, .lost_disk = counts->lost_disk,
-					    .lost_names = counts->lost_names });
+	describe_lost(object, lost, counts->lost_names);
 	add_u64(object, "bytes", counts->bytes);
 	add_u64(object, "segments", counts->segments);
 	return object;

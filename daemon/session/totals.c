@@ -6,21 +6,22 @@
 #include "json_add.h"
 #include "schema.h"
 #include "session/counts.h"
+#include "session/describe.h"
 
 static void add_session(struct totals_stream sums[IOTR_STREAM_COUNT], const struct session *session)
 {
 	struct writer_probes probes;
 	struct row_counts counts;
+	uint64_t lost[LOSS_CAUSES];
 
 	for (enum iotr_stream stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		if (!session_counts(session, stream, &probes, &counts))
 			continue;
 		sums[stream].rows += counts.rows;
 		sums[stream].bytes += counts.bytes;
-		sums[stream].lost_ring += probes.ring;
-		sums[stream].lost_queue += counts.lost_queue;
-		sums[stream].lost_disk += counts.lost_disk;
-		sums[stream].lost_unmatched += probes.unmatched;
+		session_losses(&probes, &counts, lost);
+		for (size_t cause = 0; cause < LOSS_CAUSES; cause++)
+			sums[stream].lost[cause] += lost[cause];
 		sums[stream].lost_names += counts.lost_names;
 	}
 }
@@ -39,16 +40,11 @@ static void lift(uint64_t *told, uint64_t now)
 
 static struct json_object *describe(const struct totals_stream *sums)
 {
-	struct json_object *object = json_object_new_object(), *lost = json_object_new_object();
+	struct json_object *object = json_object_new_object();
 
 	add_u64(object, "rows", sums->rows);
 	add_u64(object, "bytes", sums->bytes);
-	add_u64(lost, "ring", sums->lost_ring);
-	add_u64(lost, "queue", sums->lost_queue);
-	add_u64(lost, "disk", sums->lost_disk);
-	add_u64(lost, "unmatched", sums->lost_unmatched);
-	add_u64(lost, "names", sums->lost_names);
-	json_object_object_add(object, "lost", lost);
+	describe_lost(object, sums->lost, sums->lost_names);
 	return object;
 }
 
@@ -66,10 +62,8 @@ struct json_object *totals_describe(struct totals *totals, const struct registry
 
 		lift(&told->rows, now[stream].rows);
 		lift(&told->bytes, now[stream].bytes);
-		lift(&told->lost_ring, now[stream].lost_ring);
-		lift(&told->lost_queue, now[stream].lost_queue);
-		lift(&told->lost_disk, now[stream].lost_disk);
-		lift(&told->lost_unmatched, now[stream].lost_unmatched);
+		for (size_t cause = 0; cause < LOSS_CAUSES; cause++)
+			lift(&told->lost[cause], now[stream].lost[cause]);
 		lift(&told->lost_names, now[stream].lost_names);
 		json_object_object_add(streams, iotr_schemas[stream].flag, describe(told));
 	}

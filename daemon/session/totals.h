@@ -4,10 +4,12 @@
 
 #include <json-c/json.h>
 
+#include "pipeline/writer/losses.h"
 #include "session/registry.h"
 
 struct totals_stream {
-	uint64_t rows, bytes, lost_ring, lost_queue, lost_disk, lost_unmatched, lost_names;
+	uint64_t rows, bytes, lost_names;
+	uint64_t lost[LOSS_CAUSES];
 };
 
 struct totals {

@@ -9,6 +9,7 @@
 
 #include "anonymize_manifest.h"
 #include "cleanup.h"
+#include "writer/losses.h"
 #include "writer/manifest.h"
 #include "recover_private.h"
 
@@ -192,14 +193,13 @@ void recover_manifest_done(struct recovery *recovery)
 
 static uint64_t sum_lost(struct json_object *description)
 {
-	static const char *const causes[] = { "ring", "queue", "disk", "unmatched" };
 	struct json_object *lost = json_object_object_get(description, "lost");
 	uint64_t sum = 0;
 
 	if (!json_object_is_type(lost, json_type_object)) {
 		lost = json_object_new_object();
-		for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-			add_u64(lost, causes[i], 0);
+		for (enum loss_cause cause = 0; cause < LOSS_CAUSES; cause++)
+			add_u64(lost, loss_names[cause], 0);
 		json_object_object_add(description, "lost", lost);
 	}
 	json_object_object_foreach(lost, cause, value)

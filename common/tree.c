@@ -12,7 +12,6 @@
 #include "cleanup.h"
 #include "rooted.h"
 
-#define OF	 "IOTRACER_TREE_OF"
 #define FIRST_FD 16 /* below are those that a process is given when it is started */
 
 static int root = -1; /* -1: the tree is that of this process */
@@ -37,7 +36,7 @@ static int keep(const char *process, const char *name, int flags)
 /* The table is held, too: who has a user's rights may not look into the folders of others in a service's own /proc. */
 int tree_begin(void)
 {
-	const char *of = getenv(OF);
+	const char *of = getenv(TREE_OF);
 	int table;
 
 	if (!of)

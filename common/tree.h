@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#define TREE_OF "IOTRACER_TREE_OF" /* the variable */
+
 /* Before all others, before there are threads, and with all rights. A negative errno: the tree that is named cannot be had. */
 int tree_begin(void);
 

@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	}
 	r = tree_begin();
 	if (r < 0) {
-		fprintf(stderr, "iotracerd: the tree of files that users name cannot be had: %s\n", strerror(-r));
+		fprintf(stderr, "iotracerd: " TREE_OF "=%s: the tree of that process cannot be had: %s\n", getenv(TREE_OF), strerror(-r));
 		return EXIT_FAILURE;
 	}
 	if ((argc == 2 || argc == 3) && !strcmp(argv[1], SELFTEST_OPTION))

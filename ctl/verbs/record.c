@@ -229,7 +229,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	(void)argc;
 	recording.quiet.json = false;
 	if (!member_of(parameters, "streams"))
-		return complain_usage(context, "no stream was given: use --vfs, --block or --all");
+		return complain_usage(context, "no stream was given before the command '%s': use --vfs, --block or --all", argv[0]);
 	code = request_connect(context, &recording.connection);
 	if (code != EXIT_DONE)
 		return code;

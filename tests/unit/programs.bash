@@ -98,6 +98,7 @@ expect 3 list --json
 json
 expect 0 version
 out 'not reachable'
+IOTRACER_TREE_OF=none "$daemon" 2>&1 | grep -q 'IOTRACER_TREE_OF=none: ' || fail 'the process without a tree is not named'
 expect 0 --help
 out 'Verbs'
 no_err
@@ -172,6 +173,8 @@ err 'no filter'
 err "'output' is no filter: there are pid, tree, "
 expect 2 stop
 expect 2 record --vfs
+expect 2 record name --vfs -- true
+err "no stream was given before the command 'name'"
 
 # With --json, wherever it stands, these are documents too.
 usage() {
@@ -593,8 +596,7 @@ await 'the command begins' [ -e "$work/begun again" ]
 stop_daemon || fail "the daemon ends with $?"
 wait $recorder
 [ $? = 1 ] || fail 'the end of the daemon goes unnoticed'
-said='record without daemon'
-err 'the daemon has ended'
+grep -q 'the daemon has ended' "$work/err" || fail 'record does not say that its daemon has ended'
 [ ! -e "$socket" ] || fail 'the socket is left behind'
 expect 3 list
 

@@ -201,9 +201,11 @@ static int complain_of(const char *path, int error, const struct export_sink *si
 static int finish(const struct chosen *chosen, const struct format *format, const char *path, uint64_t rows, uint64_t size,
 		  struct export_sink *sink, int r)
 {
-	int code = r < 0 ? complain_of(path, r, sink) : complain_problems(&chosen->report);
+	int code = complain_problems(&chosen->report); /* which may be why there is nothing to be written */
 
-	if (r >= 0)
+	if (r < 0)
+		code = complain_of(path, r, sink);
+	else
 		tell(chosen, format, path, rows, size, sink);
 	if (sink)
 		sink->free(sink);

@@ -103,6 +103,10 @@ def fio_names(client, work):
     rows = (read(0, 1, filename='/f%d' % number) for number in range(FIO_FILES_MAX + 1))
     _, err = client.run(1, 'export', make(os.path.join(work, 'too-many'), vfs=rows), os.path.join(work, 'too-many.log'), '--fio')
     assert 'more than %d files' % FIO_FILES_MAX in err, err
+    torn = make(os.path.join(work, 'torn'), vfs=[read(0, 1)])
+    os.unlink(os.path.join(torn, 'fs', 'fs_000001.csv'))
+    _, err = client.run(1, 'export', torn, os.path.join(work, 'torn.log'), '--fio')
+    assert 'fs/fs_000001.csv: it is missing' in err, 'why no row can be replayed: ' + err
 
 
 def fio_runs(client, work):

@@ -244,7 +244,9 @@ static void read_line(unsigned number, char *text, void *userdata)
 	struct reader *reader = userdata;
 
 	reader->line = number;
-	if (*text == '[')
+	if (!text)
+		tell(reader->audience, CONFIG_WRONG, "%s:%u: " CONFIG_FILE_NO_TEXT, reader->path, number);
+	else if (*text == '[')
 		read_section(reader, text);
 	else if (!reader->skip)
 		read_assignment(reader, text);

@@ -53,11 +53,13 @@ static int join(char **whole, const char *line)
 }
 
 /* Comments and empty lines are nobody's. */
-static void tell_line(unsigned number, char *line, config_file_line handler, void *userdata)
+static void tell_line(unsigned number, char *line, bool whole, config_file_line handler, void *userdata)
 {
 	char *text = config_file_strip(line);
 
-	if (*text && *text != '#' && *text != ';')
+	if (!whole)
+		handler(number, NULL, userdata);
+	else if (*text && *text != '#' && *text != ';')
 		handler(number, text, userdata);
 }
 
@@ -65,23 +67,26 @@ int config_file_lines(FILE *file, config_file_line handler, void *userdata)
 {
 	_cleanup_free_ char *line = NULL, *whole = NULL;
 	unsigned number = 0, first = 0;
+	bool texts = true;
+	ssize_t length;
 	size_t size = 0;
 
-	while (getline(&line, &size, file) >= 0) {
-		bool more = continues(line);
+	while ((length = getline(&line, &size, file)) >= 0) {
+		bool text = strlen(line) == (size_t)length, more = continues(line);
 
 		number++;
+		texts = whole ? texts && text : text;
 		if (!whole)
 			first = number;
 		if (join(&whole, line) < 0)
 			return -ENOMEM;
 		if (more)
 			continue;
-		tell_line(first, whole, handler, userdata);
+		tell_line(first, whole, texts, handler, userdata);
 		free(TAKE(whole));
 	}
 	if (whole)
-		tell_line(first, whole, handler, userdata);
+		tell_line(first, whole, texts, handler, userdata);
 	return ferror(file) ? -EIO : 0;
 }
 

@@ -22,8 +22,10 @@ int config_file_open(int folder, const char *path, enum config_use use, bool fol
 
 /*
  * Calls `handler` with each line that is neither empty nor a comment, without spaces around it; it may change the text. A
- * backslash at the end of a line stands for a space and the next line, and `number` is that of the first. -ENOMEM, -EIO.
+ * backslash at the end of a line stands for a space and the next line, and `number` is that of the first. NULL: the line has
+ * a NUL byte, as after a crash of the machine whole files may be of them. -ENOMEM, -EIO.
  */
+#define CONFIG_FILE_NO_TEXT "it has a NUL byte, and is no text"
 typedef void (*config_file_line)(unsigned number, char *text, void *userdata);
 int config_file_lines(FILE *file, config_file_line handler, void *userdata);
 

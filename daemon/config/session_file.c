@@ -103,6 +103,10 @@ static void read_line(unsigned number, char *text, void *userdata)
 	char *equals;
 
 	reader->line = number;
+	if (!text) {
+		tell(reader, number, CONFIG_FILE_NO_TEXT);
+		return;
+	}
 	if (*text == '[') {
 		read_section(reader, text);
 		return;

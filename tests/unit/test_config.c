@@ -368,6 +368,20 @@ START_TEST(names_bad_lines)
 }
 END_TEST
 
+/* The machine crashed before the file was on the disk: its settings are not the defaults without a word. */
+START_TEST(tells_of_nul_bytes)
+{
+	struct config config;
+	char said[4096];
+
+	write_file("", "[Daemon]\nResume=no\n");
+	ck_assert_int_eq(truncate(path, 100), 0);
+	ck_assert_int_eq(load(&config, said, sizeof(said)), 0);
+	ck_assert_msg(strstr(said, ":3: it has a NUL byte"), "%s", said);
+	ck_assert(!config.resume);
+}
+END_TEST
+
 START_TEST(survives_garbage)
 {
 	struct config config;
@@ -484,6 +498,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, limits_rules_of_systems);
 	tcase_add_loop_test(tests, names_bad_lines, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, survives_garbage);
+	tcase_add_test(tests, tells_of_nul_bytes);
 	tcase_add_test(tests, refuses_a_folder);
 	tcase_add_test(tests, refuses_what_is_no_file);
 	tcase_add_test(tests, refuses_what_others_write);

@@ -377,7 +377,7 @@ PLUG_PROGRAMS(conn, conn_begins, conn_ends)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(conn_process_exit)
 {
-	return process_exits();
+	return thread_ends();
 }
 
 char LICENSE[] SEC("license") = "GPL";

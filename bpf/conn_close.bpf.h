@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets that are closed many at once: by close_range, and by the exit of the last thread of a
- * process. Their rows are written before that happens, and have no latency.
+ * Sockets that are closed many at once: by close_range, and by the end of the last thread that has a
+ * table of descriptors. Their rows are written before that happens, and have no latency.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define EXITS		    1024
 #define EEXIST		    17
 
-/* Processes whose exit has been handled, as each of the last threads may find that it is the last. */
+/* Tables of descriptors that several threads had until their process ended, and whose end is handled: see end_is_new(). */
 HASH_OF(exits, LRU_HASH, __u64, __u8, EXITS);
 
 /* Writes a row for a descriptor if it is a socket. A global function. */
@@ -95,39 +95,59 @@ static __always_inline int close_range(const struct plug_call *call)
 	return 0;
 }
 
-/* Whether the exit of this process has not been handled yet; marks it as handled. */
-static __always_inline bool exit_is_new(struct task_struct *task, __u32 tgid)
+/* Tasks that may have a table together with a thread, as they are of its process: not a first thread that is a zombie. */
+static __always_inline int users_within(struct task_struct *task, struct task_struct *leader)
 {
-	struct task_struct *leader = FOLLOW(task, group_leader);
-	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid);
+	int threads = READ(struct signal_struct, FOLLOW(task, signal), nr_threads);
+
+	return leader != task && READ(struct task_struct, leader, exit_state) ? threads - 1 : threads;
+}
+
+/*
+ * Whether a table of descriptors with so many users is closed when the current thread has ended, and those that end beside it:
+ * the thread is the only user, or all users are of its process, in which no thread goes on.
+ */
+static __always_inline bool table_ends(struct task_struct *task, struct task_struct *leader, int users)
+{
+	return users == 1 || (READ(struct signal_struct, FOLLOW(task, signal), live.counter) <= 0 &&
+			      users <= users_within(task, leader));
+}
+
+/*
+ * Whether the end of a table has not been handled yet: each of the last threads may find that it ends, and the first of them
+ * marks it as handled. The only user marks nothing: most processes have but one thread, and to mark takes longer than all else
+ * here.
+ */
+static __always_inline bool end_is_new(struct task_struct *leader, struct files_struct *files, int users, __u32 tgid)
+{
+	__u64 key = iotr_mix(READ(struct task_struct, leader, start_time), tgid) ^ number_of((__u64)files);
 	__u8 seen = 1;
 
+	if (users == 1)
+		return !bpf_map_lookup_elem(&exits, &key);
 	/* The helper of older kernels returns an int, whose upper half is undefined in a comparison of 64 bits. */
 	return (int)bpf_map_update_elem(&exits, &key, &seen, BPF_NOEXIST) != -EEXIST;
 }
 
-/*
- * The current thread exits. Its descriptors are closed by the last task that shares them: when no thread
- * of the process is left, and no other process has them. One sampling draw for all of them.
- */
-static __always_inline int process_exits(void)
+/* The current thread ends, and its table of descriptors maybe with it. One sampling draw for all of them. */
+static __always_inline int thread_ends(void)
 {
 	struct iotr_control *page = control_page();
 	struct task_struct *task = current_task();
-	struct signal_struct *signal = FOLLOW(task, signal);
+	struct task_struct *leader = FOLLOW(task, group_leader);
 	struct files_struct *files = FOLLOW(task, files);
 	__u32 tgid = task_tgid(task);
 	__u64 sessions;
+	int users;
 
 	if (!page || !files || is_own(page, tgid))
 		return 0;
 	sessions = filter_fileless(page, page->operation[IOTR_CONN][IOTR_CONN_CLOSE]);
-	if (!sessions || READ(struct signal_struct, signal, live.counter) > 0)
-		return 0;
-	if (READ(struct files_struct, files, count.counter) > READ(struct signal_struct, signal, nr_threads))
+	users = READ(struct files_struct, files, count.counter);
+	if (!sessions || !table_ends(task, leader, users))
 		return 0;
 	sessions = filter_task(page, task, sessions, tgid);
-	if (!sessions || !exit_is_new(task, tgid))
+	if (!sessions || !end_is_new(leader, files, users, tgid))
 		return 0;
 	sessions = content(page, sample(page, IOTR_CONN, sessions));
 	if (sessions)

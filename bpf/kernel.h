@@ -196,6 +196,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	unsigned int flags;
+	int exit_state; /* not 0: it has ended, and has no descriptors any more */
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

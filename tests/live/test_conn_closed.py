@@ -4,14 +4,17 @@ import ctypes
 import errno
 import os
 import resource
+import signal
 import socket
 import threading
 import time
+from collections import Counter
 
-from lib.registry import Skip, check, equal, test
+from lib.registry import Skip, check, equal, test, wait_for
 from lib.sockets import LIBC, call, port, record
 
 GROUP = 'conn'
+CLONE_FILES, CLONE_FS = 0x400, 0x200
 
 
 def closed(rows):
@@ -127,17 +130,159 @@ def threads_ended(world):
         equal(found, due, 'CLOSE rows')
 
 
+def sharing(work):
+    """Begins a process that shares its maker's descriptors, with memory of its own; its pid."""
+    def begin():
+        try:
+            work()
+        finally:
+            os._exit(0)
+    stack = ctypes.create_string_buffer(1 << 18)
+    pid = LIBC.clone(ctypes.CFUNCTYPE(ctypes.c_int)(begin), ctypes.addressof(stack) + (1 << 18) - 16,
+                     CLONE_FILES | CLONE_FS | signal.SIGCHLD, None)
+    check(pid > 0, 'clone')
+    return pid
+
+
 @test
 def files_shared(world):
     """A process that shares its descriptors with another that goes on closes nothing."""
-    def end(_ones):
-        stack = ctypes.create_string_buffer(1 << 16)
-        pid = LIBC.clone(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0), ctypes.addressof(stack) + 65520,
-                         0x400 | 0x200 | 17, None)  # CLONE_FILES, CLONE_FS, SIGCHLD
-        check(pid > 0, 'clone')
-        os.waitpid(pid, 0)
-    due, found, _, _ = at_exit(world, end, '--tree')
+    due, found, _, _ = at_exit(world, lambda _ones: os.waitpid(sharing(lambda: None), 0), '--tree')
     equal(found, due, 'CLOSE rows')
+
+
+def outlived(world, end):
+    """
+    CLOSE rows where a process shares its descriptors with one that goes on when it has ended, and closes them by its own end.
+    `end` is how the first one ends.
+    """
+    def shares(_ones):
+        closed_last, kept = os.pipe()
+        first = os.fork()
+        if not first:
+            mine = '/proc/%d' % os.getpid()
+            sharing(lambda: wait_for('the other to be gone', lambda: not os.path.exists(mine)))
+            end()
+        os.close(kept)
+        os.waitpid(first, 0)
+        equal(os.read(closed_last, 1), b'', 'what is read when the last of them has closed it')
+        os.close(closed_last)
+    due, found, _, rows = at_exit(world, shares, '--tree')
+    equal(Counter(found), Counter(2 * due), 'CLOSE rows')
+    equal(len({row['pid'] for row in rows if row['operation'] == 'CLOSE'}), 2, 'processes')
+
+
+@test
+def files_outlive(world):
+    """Of two processes that share their descriptors, the last one closes them."""
+    outlived(world, lambda: os._exit(0))
+
+
+@test
+def files_outlive_threads(world):
+    """The same where the first thread of the process has ended before, and is a zombie until the others have."""
+    def end():
+        pid = os.getpid()
+
+        def last():
+            wait_for('the first thread to end', lambda: ended(pid))
+            os._exit(0)
+        threading.Thread(target=last).start()
+        LIBC.syscall(60, 0)  # exit, of this thread alone
+    outlived(world, end)
+
+
+def ended(tid):
+    """Whether the first thread of this process is a zombie."""
+    with open('/proc/self/task/%d/stat' % tid, encoding='ascii') as file:
+        return file.read().rpartition(')')[2].split()[0] == 'Z'
+
+
+def with_own_table(then):
+    """Begins a thread that has a table of descriptors of its own, and then does something."""
+    begun = threading.Event()
+
+    def thread():
+        equal(LIBC.unshare(CLONE_FILES), 0, 'unshare')
+        begun.set()
+        then()
+    one = threading.Thread(target=thread, daemon=True)
+    one.start()
+    check(begun.wait(60), 'a thread with descriptors of its own')
+    return one
+
+
+@test
+def table_of_a_thread(world):
+    """A thread that ends closes the table that it has for itself, while the process goes on."""
+    due, found, pid, rows = at_exit(world, lambda _ones: with_own_table(lambda: None).join(60))
+    equal(Counter(found), Counter(2 * due), 'CLOSE rows')
+    equal(len({row['tid'] for row in rows if row['operation'] == 'CLOSE'}), 2, 'threads')
+    equal({row['pid'] for row in rows}, {str(pid)}, 'processes')
+
+
+@test
+def tables_at_exit(world):
+    """The end of a process closes the tables of all of its threads, each once."""
+    number = 4
+
+    def end(_ones):
+        for _ in range(number):
+            with_own_table(lambda: time.sleep(60))
+        for _ in range(number):  # these share that of the process
+            threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+    due, found, _, _ = at_exit(world, end)
+    equal(Counter(found), Counter((number + 1) * due), 'CLOSE rows')
+
+
+@test
+def closed_meanwhile(world):
+    """A process ends while its threads close sockets: each is closed once, by them or by the end."""
+    crowd, number = 4, 40
+
+    def work(book):
+        fds = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM).detach() for _ in range(crowd * number)]
+        begin = threading.Barrier(crowd + 1)
+
+        def close(some):
+            begin.wait()
+            for fd in some:
+                call('close', fd)
+        for first in range(crowd):
+            threading.Thread(target=close, args=(fds[first::crowd],), daemon=True).start()
+        for fd in fds:
+            book.row(str(fd))
+        begin.wait()
+    for _ in range(2):
+        told, rows = record(world, 'conn', work)
+        found = Counter(number for number, _, _ in closed(rows))
+        equal(found, Counter(int(row['operation']) for row in told['rows']), 'CLOSE rows by descriptor')
+
+
+@test
+def executed(world):
+    """What execve leaves open is closed by the end of that program, once, whichever thread has begun it."""
+    def end(_ones):
+        for by_thread in (False, True):
+            pid = os.fork()
+            if not pid:
+                begin = threading.Barrier(4)
+
+                def execute():
+                    if by_thread:
+                        begin.wait()
+                    os.execv('/bin/true', ['true'])
+                for _ in range(3 * by_thread):
+                    threading.Thread(target=execute, daemon=True).start()
+                if by_thread:
+                    begin.wait()
+                    time.sleep(60)
+                execute()
+            os.waitpid(pid, 0)
+    due, found, _, _ = at_exit(world, end, '--tree')
+    kept = [one for one in due if one.startswith('(100,')]
+    equal(len(kept), 1, 'sockets that stay open')
+    equal(Counter(found), Counter(due + 2 * kept), 'CLOSE rows')
 
 
 @test

@@ -230,6 +230,20 @@ def own_table(world):
 
 
 @test
+def registered(world):
+    """The end of a process closes descriptors: not the sockets that the ring's own table alone still has."""
+    def work(book):
+        ring = uring.need()
+        one, other = socket.socket(), socket.socket()
+        ring.register_files(one.fileno(), other.fileno())
+        book.row(str(one.fileno()))
+        one.close()
+        book.row(str(other.detach()))
+    told, rows = record(world, 'conn', work, '--operation', 'CLOSE')
+    equal([row['fd'] for row in rows], [row['operation'] for row in told['rows']], 'descriptors that were closed')
+
+
+@test
 def filtered(world):
     def work(_book):
         ring = uring.need()

@@ -116,6 +116,15 @@ static bool on_function(const char *section)
 	return !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
 }
 
+/*
+ * Whether a program is that of NET for calls that begin, at function level: the one on all system calls has it in it there (see
+ * bpf/net.bpf.c), so that nothing goes on to it. To its program for calls that end CACHE's goes on.
+ */
+static bool within_another(const struct probes *probes, enum object which, const char *name)
+{
+	return which == OBJECT_NET && probes->level == PROBES_FUNCTION && !strcmp(name, "net_enter");
+}
+
 /* OBJECT_FUNCTIONS is that of VFS once more, for its programs on functions, which are needed last. */
 static bool program_wanted(const struct probes *probes, enum object which, const struct bpf_program *program)
 {
@@ -132,6 +141,8 @@ static bool program_wanted(const struct probes *probes, enum object which, const
 	if (!strncmp(name, probes->level == PROBES_FUNCTION ? "sys_" : "plug", 4))
 		return false;
 	if (!strncmp(name, STAND_IN, strlen(STAND_IN)) && probes->level != PROBES_FUNCTION)
+		return false;
+	if (within_another(probes, which, name))
 		return false;
 	return program_fits(&probes->kernel, program);
 }

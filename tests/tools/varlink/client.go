@@ -82,7 +82,7 @@ func main() {
 	must("close", tail.Close())
 	stop <- true
 
-	sessions, err := iotracer.Stop().Call(ctx, connection, &name, nil)
+	sessions, _, err := iotracer.Stop().Call(ctx, connection, &name, nil)
 	must("Stop", err)
 	var stopped struct {
 		Reason  string                    `json:"reason"`
@@ -93,7 +93,7 @@ func main() {
 		must("Stop", fmt.Errorf("%v", stopped))
 	}
 	var unknown *iotracer.NoSuchSession
-	_, err = iotracer.Rotate().Call(ctx, connection, &name)
+	_, _, err = iotracer.Rotate().Call(ctx, connection, &name)
 	if !errors.As(err, &unknown) || unknown.Name != name {
 		must("Rotate of a session that has ended", fmt.Errorf("the error is %v", err))
 	}

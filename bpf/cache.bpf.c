@@ -13,7 +13,7 @@
  * Every page that is added is a MISS on kernels without mm_filemap_get_pages, and if it is a block
  * device's own page that no read asks for, but the kernel for itself.
  */
-#include "cache_asked.bpf.h"
+#include "cache_requests.bpf.h"
 #include "cache_writeback.bpf.h"
 #include "plugged.bpf.h"
 
@@ -85,10 +85,62 @@ static __always_inline int folio_seen(const void *arguments, __u64 folio, __u32 
 	return 0;
 }
 
+/* Pages that a request of io_uring has brought in. `reaches`: it will be seen to reach them. */
+static __always_inline void added_for_request(__u64 thread, struct cache_call *call, const struct pages *pages,
+					      bool reaches)
+{
+	const struct run run = { .index = pages->index, .count = pages->count };
+	struct range range = common(&run, call->due_index, call->due_count), between;
+	__u64 mapping = pages->mapping;
+
+	if (range.from > pages->index)
+		note(thread, mapping, pages->index, range.from - pages->index, IOTR_CACHE_READAHEAD);
+	if (range.to > range.from && reaches) {
+		between = requested_between(call, range);
+		if (between.to > between.from)
+			note(thread, mapping, between.from, between.to - between.from, IOTR_CACHE_HIT);
+		requested_note(call, mapping, range);
+	}
+	if (range.to > range.from)
+		note(thread, mapping, range.from, range.to - range.from, IOTR_CACHE_MISS);
+	if (pages->index + pages->count > range.to)
+		note(thread, mapping, range.to, pages->index + pages->count - range.to, IOTR_CACHE_READAHEAD);
+}
+
+/* Pages that the thread adds, where the kernel tells what reads ask for. */
+static __always_inline void added(struct iotr_control *page, const void *arguments, __u64 folio)
+{
+	const struct pages pages = { .mapping = folio_mapping(folio), .index = folio_index(folio), .count = folio_pages(folio) };
+	__u64 thread = thread_at(arguments), request;
+	struct cache_call *call = call_find(thread);
+	bool works = is_uring_thread(current_task());
+
+	if (!pages.mapping)
+		return;
+	request = works ? request_of_worker(current_task()) : 0;
+	if (request && uring_set(READ(struct io_kiocb, request, opcode)) & URING_WRITES)
+		return; /* a worker makes no call at whose end they would be dirty */
+	if (request && !call)
+		call = call_take(page, thread);
+	if (request && call)
+		request_due(call, request);
+	if (adds_requested(call, pages.mapping))
+		added_for_request(thread, call, &pages, !works);
+	else
+		note(thread, pages.mapping, pages.index, pages.count, RUN_ADDED);
+}
+
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(cache_add, void *folio)
 {
-	return left_out(ctx, false) ? 0 : folio_seen(ctx, (__u64)folio, RUN_ADDED);
+	struct iotr_control *page = control_page();
+
+	if (!page || left_out(ctx, false))
+		return 0;
+	if (!tells_reads())
+		return folio_seen(ctx, (__u64)folio, RUN_ADDED);
+	added(page, ctx, (__u64)folio);
+	return 0;
 }
 
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
@@ -116,7 +168,8 @@ int BPF_PROG(cache_dirty_page, void *page)
 /*
  * A read has reached page `index` of a range that ends with page `last`. The tracepoint is hit for every
  * batch of folios that needed no wait, so always for the last one of a read.
- * Reads of kernel threads make no HIT, as their end cannot be seen.
+ * Reads of kernel threads make no HIT, as their end cannot be seen. A request of io_uring goes on where its thread is about to
+ * return to user space, from a call or an interrupt: what it reaches then is told at the end of the thread's next call.
  */
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
@@ -131,20 +184,25 @@ int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index
 	sessions = filter_thread(page, asking.task, wanted_reads(page));
 	if (!sessions || calls_nothing(FOLLOW(asking.task, flags)))
 		return 0;
+	asking.mapping = number_of((__u64)mapping);
 	asking.regs = registers_of(asking.task);
 	asking.number = call_number(asking.regs);
-	if (asking.number < 0)
+	if (requested_seen && !reads_itself(asking.number))
+		requested_reached(call_find(thread), &asking);
+	if (asking.number < 0 && !asking.missed)
 		return 0;
 	call = call_for(page, thread, &sessions);
 	if (!call || !sessions)
 		return 0;
-	asking.mapping = number_of((__u64)mapping);
+	if (asking.missed)
+		request_goes_on(call, asking.mapping, index, last);
 	asking.inode = number_of((__u64)FOLLOW(mapping, host));
 	ask(page, call, &asking, sessions);
 	return 0;
 }
 
-static __always_inline int due_set(const void *arguments, __u64 mapping, __u64 index, __u64 count)
+/* `for_request`: it may be for the request of io_uring that is due. */
+static __always_inline int due_set(const void *arguments, __u64 mapping, __u64 index, __u64 count, bool for_request)
 {
 	struct iotr_control *page = control_page();
 	struct cache_call *call;
@@ -152,8 +210,13 @@ static __always_inline int due_set(const void *arguments, __u64 mapping, __u64 i
 	if (!page || !filter_current(page, wanted_reads(page)))
 		return 0;
 	call = call_take(page, thread_at(arguments));
-	if (!call)
+	if (!call || (for_request && due_already(call, mapping, index)))
 		return 0;
+	call->requested = for_request && adds_requested(call, mapping);
+	if (call->requested && index + count != call->due_index + call->due_count) { /* another one */
+		call->due_from = call->due_to = 0;
+		call->apart = true;
+	}
 	call->due_mapping = mapping;
 	call->due_index = index;
 	call->due_count = count;
@@ -163,19 +226,34 @@ static __always_inline int due_set(const void *arguments, __u64 mapping, __u64 i
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(cache_fault, void *mapping, unsigned long index)
 {
-	return left_out(ctx, false) ? 0 : due_set(ctx, argument_address(ctx, 0), index, 1);
+	return left_out(ctx, false) ? 0 : due_set(ctx, argument_address(ctx, 0), index, 1, false);
 }
 
 SEC("tp_btf/page_cache_sync_ra")
 int BPF_PROG(cache_sync_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, count);
+	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, count, true);
 }
 
 SEC("tp_btf/page_cache_async_ra")
 int BPF_PROG(cache_async_ra, void *inode, unsigned long index, void *state, unsigned long count)
 {
-	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0);
+	return left_out(ctx, false) ? 0 : due_set(ctx, ADDRESS(struct inode, inode, i_mapping), index, 0, true);
+}
+
+/* A request of io_uring gets its file, right before it is tried; not where that is in the ring's own table. */
+SEC("tp_btf/io_uring_file_get")
+int BPF_PROG(cache_request, struct io_kiocb *kernel)
+{
+	struct iotr_control *page = control_page();
+	struct cache_call *call;
+
+	if (!tells_reads() || !page || left_out(ctx, false) || !filter_current(page, wanted_reads(page)))
+		return 0;
+	call = call_take(page, thread_at(ctx));
+	if (call)
+		request_due(call, number_of((__u64)kernel));
+	return 0;
 }
 
 /* Notes that ends of calls of the thread are seen: see sampled_out(). */

@@ -5,6 +5,9 @@
 #include "cache_runs.bpf.h"
 #include "iovec.bpf.h"
 
+#define NR_execve   59
+#define NR_execveat 322
+
 /* What the system call in flight reads of a mapping, from its arguments. */
 struct reading {
 	__u64 file; /* address of the open file; 0: none, or it is of another mapping, as in a page fault of the user's buffer */
@@ -113,6 +116,8 @@ struct asking {
 	__u64 inode; /* the mapping's */
 	__u64 index;
 	__u64 last;
+	__u64 missed; /* the pages before this one have their rows, as the request that reads has missed them; 0: none have */
+	__u64 bound;  /* nothing is known of the pages from this one on; 0: all are asked for */
 };
 
 /*
@@ -193,6 +198,25 @@ static __always_inline bool asks_again(const struct cache_call *call, const stru
 	return !in_pieces(asking->number);
 }
 
+/* Whether it is the call itself that reads a file while it runs, and no request of io_uring that goes on at its end. */
+static __always_inline bool reads_itself(__s64 number)
+{
+	switch (number) {
+	case NR_read:
+	case NR_pread64:
+	case NR_readv:
+	case NR_preadv:
+	case NR_preadv2:
+	case NR_io_submit:
+	case NR32_io_submit:
+	case NR_execve:
+	case NR_execveat:
+		return true;
+	default:
+		return in_pieces(number);
+	}
+}
+
 /* Writes the row of a new range of one page that is there, of which its call wants no other: all is known already. */
 static __always_inline void ask_alone(struct iotr_control *page, struct cache_call *call, const struct asking *asking)
 {
@@ -210,23 +234,27 @@ static __always_inline void ask(struct iotr_control *page, struct cache_call *ca
 	struct run *asked = &call->asked;
 	bool alone = false;
 
-	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index || asks_again(call, asking) ||
+	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index || asking->missed || asks_again(call, asking) ||
 	    (asking->index > asked->index + wanted && !reads_on(call->thread, asking->mapping, asking->index))) {
 		if (call->count || wanted)
 			finish(call->thread, call->settled);
 		if (!ask_anew(page, call, asking, sessions, &alone))
 			return;
-		if (alone && asking->index < asked->cached.size && call->told_mapping != asking->mapping) {
+		if (alone && !asking->missed && asking->index < asked->cached.size && call->told_mapping != asking->mapping) {
 			ask_alone(page, call, asking);
 			return;
 		}
 		known_from(call, last);
+		if (asking->missed > call->known)
+			call->known = asking->missed;
 	}
+	if (asking->bound)
+		last = asking->bound - 1;
 	if (last >= asked->cached.size)
 		last = asked->cached.size - 1;
 	if (asked->cached.size && last + 1 > asked->index + asked->count)
 		asked->count = last + 1 - asked->index;
-	call->reached = asking->index;
+	call->reached = asking->missed ? last : asking->index; /* a request that goes on does not fail with the call */
 	call->last = asking->last;
 	call->settled = call->count;
 }

@@ -40,11 +40,15 @@ struct cache_call {
 	__u64 due_mapping;  /* pages that the current page fault or readahead is for; 0: none */
 	__u64 due_index;
 	__u64 due_count;
+	__u64 due_from;	    /* pages of them that were told as a MISS, one after the other, */
+	__u64 due_to;	    /* up to this one, excluded */
 	__u64 draw;	    /* random number of the call, for sessions that sample; 0: not drawn yet */
 	__u64 registers;    /* struct pt_regs of its system calls; 0: no end of one was seen, it may make none */
 	__u64 known_ns;	    /* `begun_last_ns` then; as long as it is the same, the hooks have stayed attached */
 	__u32 settled;	    /* number of runs when `reached` was set */
 	__u32 count;
+	__u32 requested;    /* what is due is for a request of io_uring */
+	__u32 apart;	    /* the next run is not to go on with the last one */
 	struct run runs[RUNS];
 };
 
@@ -129,6 +133,7 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 		call->thread = thread;
 		call->told_mapping = 0;
 		call->due_mapping = 0;
+		call->apart = 0;
 		call->draw = 0;
 		call->registers = 0;
 		return call;
@@ -353,7 +358,7 @@ static __always_inline bool run_extend(struct cache_call *call, __u64 mapping, _
 	struct run *run = &call->runs[(call->count - 1) & (RUNS - 1)];
 
 	if (!call->count || run->operation != operation || run->mapping != mapping ||
-	    run->index + run->count != index)
+	    run->index + run->count != index || call->apart)
 		return false;
 	run->count += count;
 	return true;
@@ -445,4 +450,5 @@ static __always_inline void run_add(struct iotr_control *page, struct cache_call
 		return;
 	run->operation = operation;
 	call->count++;
+	call->apart = false;
 }

@@ -23,8 +23,19 @@ uint32_t hookset_groups(const struct probes *probes, const struct hookset_wish *
 	return probes_groups(probes, groups);
 }
 
+/*
+ * The program on the end of all system calls goes on to that of CACHE, which is there by itself as long as nobody else needs
+ * the first: a page that is found in memory costs the call a tenth less then, and calls never go to two programs.
+ */
+static bool goes_on_to_cache(const struct hookset *hookset)
+{
+	return hookset->wishes[PROBES_EXITS] && probes_is_attached(hookset->probes, PROBES_EXITS);
+}
+
 static bool is_needed(const struct hookset *hookset, enum probes_group group)
 {
+	if (group == PROBES_CACHE_EXIT && goes_on_to_cache(hookset))
+		return false;
 	return hookset->wishes[group] || (group == PROBES_DIRTIED && hookset->dirtied_held);
 }
 
@@ -80,6 +91,8 @@ void hookset_want(struct hookset *hookset, const struct hookset_wish *wish)
 		if (is_needed(hookset, group))
 			probes_attach(hookset->probes, group);
 	}
+	if (goes_on_to_cache(hookset))
+		probes_detach(hookset->probes, PROBES_CACHE_EXIT);
 }
 
 void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish)
@@ -92,8 +105,11 @@ void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish)
 	sd_event_source_set_enabled(hookset->release, SD_EVENT_ONESHOT);
 }
 
+/* A call that ends meanwhile goes to both programs, never to none: the second finds nothing left to do. */
 void hookset_release(struct hookset *hookset)
 {
+	if (is_needed(hookset, PROBES_CACHE_EXIT))
+		probes_attach(hookset->probes, PROBES_CACHE_EXIT);
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		if (!is_needed(hookset, group))
 			probes_detach(hookset->probes, group);

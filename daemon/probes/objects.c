@@ -58,6 +58,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_CALLS] = OBJECT_VFS,
 	[PROBES_ENTERS] = OBJECT_VFS,
 	[PROBES_EXITS] = OBJECT_VFS,
+	[PROBES_CACHE_EXIT] = OBJECT_CACHE,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
 	IOTR_STREAMS(GROUP_OBJECT)
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
@@ -70,8 +71,8 @@ static const struct {
 } plugged[] = {
 #define NO_CALLS(id)
 #define CALLS(id)
-#define PLUGGED(id)	 { OBJECT_##id, IOTR_##id },
-#define PLUGGED_EXIT(id) PLUGGED(id)
+#define PLUGGED(id)  { OBJECT_##id, IOTR_##id },
+#define OWN_EXIT(id) PLUGGED(id)
 #define PLUGGED_ROW(id, name, folder, object, calls, ...) calls(id)
 	IOTR_STREAMS(PLUGGED_ROW)
 };
@@ -295,7 +296,7 @@ static bool stands_in(const struct bpf_program *program)
 	return !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
 }
 
-/* The map for a program of a plugged stream on sys_enter or sys_exit, which is not attached itself; otherwise NULL. */
+/* The map for a program of a plugged stream on sys_enter or sys_exit, to be tail called; otherwise NULL. */
 static const char *plug_map(const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
@@ -317,8 +318,10 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 	};
 	const char *hook = strrchr(bpf_program__section_name(program), '/');
 
-	if (!bpf_program__autoload(program) || plug_map(program))
+	if (!bpf_program__autoload(program))
 		return false;
+	if (plug_map(program) || group == PROBES_CACHE_EXIT)
+		return plug_map(program) && group == PROBES_CACHE_EXIT;
 	if (hooks[group] || goes_on(program))
 		return hooks[group] && goes_on(program) && hook && !strcmp(hook, hooks[group]);
 	return group_object[group] != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));

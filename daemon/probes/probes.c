@@ -214,8 +214,8 @@ uint32_t probes_stream_groups(enum iotr_stream stream)
 	enum {
 		NO_CALLS = 0,
 		CALLS = 1U << PROBES_CALLS,
-		PLUGGED_EXIT = 1U << PROBES_EXITS,
-		PLUGGED = 1U << PROBES_ENTERS | PLUGGED_EXIT,
+		PLUGGED = 1U << PROBES_ENTERS | 1U << PROBES_EXITS,
+		OWN_EXIT = 1U << PROBES_CACHE_EXIT,
 	};
 #define OWN(id, name, folder, object, calls, ...) [IOTR_##id] = 1U << PROBES_##id | (calls),
 	static const uint32_t own[IOTR_STREAM_COUNT] = { IOTR_STREAMS(OWN) };

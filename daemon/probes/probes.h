@@ -26,7 +26,8 @@ enum probes_level {
 enum probes_group {
 	PROBES_CALLS,	/* system calls of the file system, at function level, and what stands in for it: handover.c */
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
-	PROBES_EXITS,	/* sys_exit, the same */
+	PROBES_EXITS,	/* sys_exit, the same; goes on to that of CACHE */
+	PROBES_CACHE_EXIT, /* sys_exit, of CACHE by itself: see hookset.c */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
 	/*
 	 * One for each stream and further object. That of VFS has no programs of its own: those on system calls are of
@@ -94,6 +95,9 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups);
  */
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
+
+/* Whether the group is attached as far as it can be, not only about to be. */
+bool probes_is_attached(const struct probes *probes, enum probes_group group);
 
 /*
  * Goes on with what takes its time: what a thread has attached; at function level, from the programs that stand in to those on

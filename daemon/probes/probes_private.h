@@ -125,9 +125,6 @@ void probes_fail(struct probes *probes, enum probes_group group, const char *hoo
 /* Takes what threads have attached, see late.h. */
 void probes_late_see_to(struct probes *probes);
 
-/* Whether the group is attached as far as it can be, not only about to be. */
-bool probes_is_attached(const struct probes *probes, enum probes_group group);
-
 /* Detaches all groups, and waits for threads that attach. */
 void probes_detach_all(struct probes *probes);
 

@@ -79,6 +79,8 @@ uint64_t probes_missed(const struct probes *probes, uint32_t groups)
 	uint64_t missed = 0;
 
 	groups = probes_groups(probes, groups);
+	if (groups >> PROBES_CACHE_EXIT & 1)
+		groups |= 1U << PROBES_EXITS; /* either of them goes to CACHE's program */
 	if (groups >> PROBES_CALLS & 1 && probes->functions)
 		missed += functions_missed(probes->functions);
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)

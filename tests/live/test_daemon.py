@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The daemon: its start, its end, its socket, and that it does not record itself."""
+import collections
 import contextlib
 import json
 import os
@@ -8,10 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from lib import ctl, rows
 from lib.kept import HOOKS
+from lib.mapped import PAGE, File
 from lib.match import Matcher, brief_row
 from lib.reader import Reader, judge_rows
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
@@ -199,6 +202,44 @@ def one_program_for_calls(world):
     if not found or 'sys_exit' not in found:
         raise Skip('the kernel does not tell what the program is on')
     equal([found.count('sys_enter'), found.count('sys_exit')], [1, 1], 'programs on sys_enter and sys_exit')
+
+
+@test
+def one_program_for_calls_of_the_cache(world):
+    """The page cache's own program is at the end of calls while no other one is, and no end goes unseen when they change."""
+    daemon, client = world.own_daemon()
+
+    def wait_programs(*counts):
+        def count():
+            found = tracepoints(daemon)
+            return [found.count('sys_enter'), found.count('sys_exit')]
+        wait_for('%d and %d programs on sys_enter and sys_exit' % counts, lambda: count() == list(counts), count)
+    file, ended, reads = File(world.path('warm'), 2, warm=True), threading.Event(), []
+    world.undo.callback(os.close, file.fd)
+
+    def read():
+        while not ended.wait(0.001):
+            os.pread(file.fd, 2 * PAGE, 0)  # of more than one page, so that its row is made at its end
+            reads.append(1)
+    with world.session('--cache', '--pid', os.getpid(), ctl=client) as running:
+        settle(daemon, True)
+        if 'sys_exit' not in tracepoints(daemon):
+            raise Skip('the kernel does not tell what the program is on')
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            for _ in range(3):
+                wait_programs(0, 1)  # hooks that nobody wants stay for a second
+                with world.session('--net', '--pid', os.getpid(), ctl=client):
+                    wait_programs(1, 1)
+            wait_programs(0, 1)
+        finally:
+            ended.set()
+            reader.join()
+    if "'HIT'" in str(find_key(running.started, 'missing')):
+        raise Skip('the kernel does not tell which pages a read is after')
+    found = [(row['operation'], row['index'], row['count']) for row in file.of(running.rows('cache'))]
+    equal(collections.Counter(found), {('HIT', '0', '2'): len(reads)}, 'rows')
 
 
 @test

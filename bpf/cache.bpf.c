@@ -266,7 +266,20 @@ static __always_inline void call_known(struct iotr_control *page, struct cache_c
 		call->registers = number_of((__u64)user_registers());
 }
 
-/* Ends the thread's call. If it failed, its range ends at the page that it reached. */
+/* Writes the rows of the thread's call, which has ended. If it failed, its range ends at the page that it reached. A global function. */
+__noinline int finish_ended(__u64 thread, long result)
+{
+	struct cache_call *call = call_find(thread);
+
+	if (!call)
+		return 0;
+	if (result < 0 && call->asked.count)
+		call->asked.count = call->reached - call->asked.index + 1;
+	finish_call(call, RUNS);
+	return 0;
+}
+
+/* Ends the thread's call. Most have no rows left to write: the program is small, and saves few registers. */
 static __always_inline void call_over(struct call_context context, long result)
 {
 	struct cache_call *call = call_find(thread_of(context));
@@ -279,11 +292,8 @@ static __always_inline void call_over(struct call_context context, long result)
 	call->draw = 0;
 	if (page->sampled[IOTR_CACHE])
 		call_known(page, call, context);
-	if (!call->count && !asked_pages(call))
-		return;
-	if (result < 0 && call->asked.count)
-		call->asked.count = call->reached - call->asked.index + 1;
-	finish_call(call, RUNS);
+	if (call->count || asked_pages(call))
+		finish_ended(call->thread, result);
 }
 
 SEC("tp_btf/sys_exit")

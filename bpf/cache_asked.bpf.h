@@ -217,13 +217,15 @@ static __always_inline bool reads_itself(__s64 number)
 	}
 }
 
-/* Writes the row of a new range of one page that is there, of which its call wants no other: all is known already. */
+/*
+ * Writes the row of a new range of one page that is there, of which its call wants no other: all is known already. The range is
+ * left empty, so that the end of the call has nothing to do; if the page is asked for again, known_from() finds that it was told.
+ */
 static __always_inline void ask_alone(struct iotr_control *page, struct cache_call *call, const struct asking *asking)
 {
-	call->asked.count = 1;
-	call->known = asking->index + 1;
-	call->reached = asking->index;
-	call->settled = 0;
+	call->told_mapping = asking->mapping;
+	call->told_from = asking->index;
+	call->told_to = asking->index + 1;
 	run_row(page, asking->task, &call->asked, IOTR_CACHE_HIT, asking->index, 1);
 }
 

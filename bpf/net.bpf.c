@@ -76,8 +76,8 @@ __noinline __u64 messages_done(__u64 array, __u32 count, __u32 compat)
  * Finds the IP socket that a call is about. Returns the index of the argument that is its descriptor, as
  * splice may be to a socket or from one; -1: there is no IP socket. Reads it into `head`.
  */
-static __always_inline int net_socket(const struct plug_call *call, struct call_context context, __u64 *sock,
-				      struct sock_head *head)
+static __always_inline int net_socket(struct task_struct *task, const struct plug_call *call, struct call_context context,
+				      __u64 *sock, struct sock_head *head)
 {
 	int position = 0;
 
@@ -89,7 +89,7 @@ static __always_inline int net_socket(const struct plug_call *call, struct call_
 		position = *sock ? 2 : 0;
 	}
 	if (!*sock)
-		*sock = sock_of_fd_read(argument_of(context, call->abi, 1), head);
+		*sock = sock_of_fd_read(task, argument_of(context, call->abi, 1), head);
 	return *sock && is_ip(head->family) ? position : -1;
 }
 
@@ -117,7 +117,7 @@ static __always_inline __u32 name_room(const struct slot *slot)
 }
 
 /* For a call that a session accepts. */
-static __always_inline int net_begun(struct call_context context, const struct plug_call *call)
+static __always_inline int net_begun(struct task_struct *task, struct call_context context, const struct plug_call *call)
 {
 	struct sock_head head;
 	struct slot *slot;
@@ -125,10 +125,10 @@ static __always_inline int net_begun(struct call_context context, const struct p
 	int position;
 	__u64 sock;
 
-	position = net_socket(call, context, &sock, &head);
+	position = net_socket(task, call, context, &sock, &head);
 	if (position < 0)
 		return 0;
-	slot = plug_slot(call);
+	slot = plug_slot(task, call);
 	if (!slot)
 		return 0;
 	arguments(slot->args, context, call->abi);
@@ -147,9 +147,10 @@ static __always_inline int net_begun(struct call_context context, const struct p
 
 static __always_inline int net_begins(struct call_context context)
 {
+	struct task_struct *task = current_task();
 	struct plug_call call;
 
-	return plug_drawn(context, &call) ? net_begun(context, &call) : 0;
+	return plug_drawn(task, context, &call) ? net_begun(task, context, &call) : 0;
 }
 
 /* ---- a call that ends ---- */
@@ -200,14 +201,14 @@ static __always_inline void flags_fill(struct iotr_net_record *row, const struct
 	row->flags = !row->has_flags ? 0 : kind == IOTR_PLUG_MESSAGE ? slot->args[2] : slot->args[3];
 }
 
-static __always_inline void net_row(struct slot *slot, long result, bool at_hand)
+static __always_inline void net_row(struct slot *slot, long result)
 {
 	struct noted *noted = (struct noted *)slot->own;
 	__u64 size = net_size(slot), bytes = result < 0 ? 0 : result;
 	struct iotr_net_record *row;
 
 	remote_named(slot, &noted->socket, result);
-	row = plug_row_at(slot, IOTR_NET, sizeof(*row), size, plug_failed(result), at_hand);
+	row = plug_row_at(slot, IOTR_NET, sizeof(*row), size, plug_failed(result), true);
 	if (!row)
 		return;
 	row->socket = noted->socket;
@@ -264,7 +265,7 @@ static __always_inline void message_rows(__u32 count)
 		message_row(i, i == MESSAGES_ROWS - 1 ? count - i : 1);
 }
 
-static __always_inline int net_ended(struct slot *slot, struct call_context context, long result, bool at_hand)
+static __always_inline int net_ended(struct slot *slot, struct call_context context, long result)
 {
 	struct noted *noted = (struct noted *)slot->own;
 
@@ -273,7 +274,7 @@ static __always_inline int net_ended(struct slot *slot, struct call_context cont
 	if (slot->kind == IOTR_PLUG_MESSAGES && result > 0)
 		message_rows(result);
 	else
-		net_row(slot, result, at_hand);
+		net_row(slot, result);
 	plug_done(slot, context);
 	return 0;
 }
@@ -282,7 +283,7 @@ static __always_inline int net_ends(struct call_context context, long result)
 {
 	struct slot *slot = plug_ends(context);
 
-	return slot ? net_ended(slot, context, result, false) : 0;
+	return slot ? net_ended(slot, context, result) : 0;
 }
 
 PLUG_PROGRAMS(net, net_begins, net_ends)
@@ -296,16 +297,17 @@ int BPF_PROG(plug_net_enter, struct pt_regs *regs, long number)
 {
 	struct call_context context = OF_REGS(regs);
 	struct iotr_control *page = control_page();
+	struct task_struct *task;
 	struct plug_call call;
 
 	call.number = context.number;
-	call.plug = plug_of(page, context, &call.abi);
+	call.plug = plug_of(page, context, &task, &call.abi);
 	if (!call.plug)
 		return 0;
 	if (call.plug->stream == IOTR_NET) {
-		if (!plug_accepted(page, context, sample(page, IOTR_NET, call.plug->sessions), &call))
+		if (!plug_accepted(page, task, context, sample(page, IOTR_NET, call.plug->sessions), &call))
 			return 0;
-		return net_begun(context, &call);
+		return net_begun(task, context, &call);
 	}
 	if (sample_first(page, call.plug->stream, call.plug->sessions))
 		bpf_tail_call(ctx, &plug_enters, call.plug->stream);
@@ -326,7 +328,7 @@ int BPF_PROG(plug_net_exit, struct pt_regs *regs, long result)
 	if (!page || !slot || !slot->sessions)
 		return 0;
 	if (slot->stream == IOTR_NET)
-		return plug_ended(page, slot, thread, context) ? net_ended(slot, context, result, true) : 0;
+		return plug_ended(page, slot, thread, context) ? net_ended(slot, context, result) : 0;
 	bpf_tail_call(ctx, &plug_exits, slot->stream);
 	return 0;
 }

@@ -29,10 +29,9 @@ struct plug_call {
  * Whether a session of `sessions` accepts the call that begins, by the filters on tasks. `ret` has its row, number and ABI, and
  * gets the rest but the arguments.
  */
-static __always_inline bool plug_accepted(struct iotr_control *page, struct call_context context, __u64 sessions,
-					  struct plug_call *ret)
+static __always_inline bool plug_accepted(struct iotr_control *page, struct task_struct *task, struct call_context context,
+					  __u64 sessions, struct plug_call *ret)
 {
-	struct task_struct *task = current_task();
 	__u32 tgid = task_tgid(task);
 
 	ret->sessions = filter_task(page, task, filter_fileless(page, sessions), tgid);
@@ -41,34 +40,33 @@ static __always_inline bool plug_accepted(struct iotr_control *page, struct call
 }
 
 /* Whether a session accepts the call that begins, after the first draw; fills in `ret` but the arguments. */
-static __always_inline bool plug_drawn(struct call_context context, struct plug_call *ret)
+static __always_inline bool plug_drawn(struct task_struct *task, struct call_context context, struct plug_call *ret)
 {
 	struct iotr_control *page = control_page();
 
 	ret->number = context.number;
 	if (!page || ret->number >= IOTR_CALLS)
 		return false;
-	ret->abi = abi_of(current_task());
+	ret->abi = abi_of(task);
 	ret->plug = page->plugs[IOTR_ABI_NATIVE] + call_index(ret->number);
 	if (ret->abi == IOTR_ABI_COMPAT)
 		ret->plug += IOTR_CALLS;
-	return plug_accepted(page, context, sample_then(page, ret->plug->stream, ret->plug->sessions), ret);
+	return plug_accepted(page, task, context, sample_then(page, ret->plug->stream, ret->plug->sessions), ret);
 }
 
 /* The same, and fills in the arguments. */
 static __always_inline bool plug_wanted(struct call_context context, struct plug_call *ret)
 {
-	if (!plug_drawn(context, ret))
+	if (!plug_drawn(current_task(), context, ret))
 		return false;
 	arguments(ret->args, context, ret->abi);
 	return true;
 }
 
 /* Takes a slot for a call that a session accepts, and saves its start there, but not its arguments; NULL: it is lost. */
-static __always_inline struct slot *plug_slot(const struct plug_call *call)
+static __always_inline struct slot *plug_slot(struct task_struct *task, const struct plug_call *call)
 {
 	struct iotr_control *page = control_page();
-	struct task_struct *task = current_task();
 	const struct iotr_plug *plug = call->plug;
 	struct slot *slot = page ? slot_take(page, call->thread, plug->stream, call->sessions) : NULL;
 
@@ -86,7 +84,7 @@ static __always_inline struct slot *plug_slot(const struct plug_call *call)
 /* The same, and saves its arguments. */
 static __always_inline struct slot *plug_takes(const struct plug_call *call)
 {
-	struct slot *slot = plug_slot(call);
+	struct slot *slot = plug_slot(current_task(), call);
 
 	if (slot)
 		__builtin_memcpy(slot->args, call->args, sizeof(call->args));

@@ -10,7 +10,8 @@
 /* ---- a call that begins ---- */
 
 /* Its row in the table of plugs, and its ABI; NULL: no session records it. */
-static __always_inline const struct iotr_plug *plug_of(struct iotr_control *page, struct call_context context, __u32 *abi)
+static __always_inline const struct iotr_plug *plug_of(struct iotr_control *page, struct call_context context,
+						       struct task_struct **task, __u32 *abi)
 {
 	const struct iotr_plug *plug;
 	__u64 number = context.number;
@@ -20,7 +21,8 @@ static __always_inline const struct iotr_plug *plug_of(struct iotr_control *page
 	plug = page->plugs[IOTR_ABI_NATIVE] + call_index(number);
 	if (!plug[0].sessions && !plug[IOTR_CALLS].sessions)
 		return NULL;
-	*abi = abi_of(current_task());
+	*task = current_task();
+	*abi = abi_of(*task);
 	if (*abi == IOTR_ABI_COMPAT)
 		plug += IOTR_CALLS;
 	return plug->sessions ? plug : NULL;
@@ -31,9 +33,10 @@ static __always_inline __u32 plug_beginning(struct call_context context)
 {
 	struct iotr_control *page = control_page();
 	const struct iotr_plug *plug;
+	struct task_struct *task;
 	__u32 abi;
 
-	plug = plug_of(page, context, &abi);
+	plug = plug_of(page, context, &task, &abi);
 	return plug && sample_first(page, plug->stream, plug->sessions) ? plug->stream : IOTR_VFS;
 }
 

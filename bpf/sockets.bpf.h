@@ -139,9 +139,9 @@ static __always_inline void sock_read(struct sock_head *head, __u64 sock)
  * The struct sock of a descriptor of the current process, which is read into `head`; 0: it is of none. For programs in which few
  * ways lead to it.
  */
-static __always_inline __u64 sock_of_fd_read(__u32 fd, struct sock_head *head)
+static __always_inline __u64 sock_of_fd_read(struct task_struct *task, __u32 fd, struct sock_head *head)
 {
-	struct file *file = SOCKETS_ARE_FOLLOWED ? file_followed(current_task(), fd) : NULL;
+	struct file *file = SOCKETS_ARE_FOLLOWED ? file_followed(task, fd) : NULL;
 	struct socket *socket;
 	struct sock *sock;
 	__u64 found;
@@ -154,7 +154,7 @@ static __always_inline __u64 sock_of_fd_read(__u32 fd, struct sock_head *head)
 		sock_head_typed(head, sock);
 		return number_of((__u64)sock);
 	}
-	found = sock_of_fd(fd);
+	found = sock_of_file(file_of_fd(task, fd));
 	if (found)
 		sock_read(head, found);
 	return found;

@@ -228,7 +228,7 @@ def one_program_for_calls_of_the_cache(world):
         reader = threading.Thread(target=read)
         reader.start()
         try:
-            for _ in range(3):
+            for _ in range(2):
                 wait_programs(0, 1)  # hooks that nobody wants stay for a second
                 with world.session('--net', '--pid', os.getpid(), ctl=client):
                     wait_programs(1, 1)

@@ -382,14 +382,14 @@ static __always_inline __u64 mapping_inode(__u64 mapping)
  * Fills in what a run says of its file; `file` is an open file of the mapping, or 0. If the run has a name then, the file is
  * remembered under it. False: the file is on a pseudo file system.
  */
-static __always_inline bool run_file(struct iotr_control *page, struct run *run, __u64 inode, __u64 file, struct place *place)
+static __always_inline bool run_file(struct iotr_control *page, struct run *run, __u64 inode, __u64 file, struct opened *opened)
 {
 	__u64 hashed;
 
-	if (preempted || !file)
+	if (!REMEMBERS || !file)
 		return cached_fill(inode, &run->cached);
-	file_place(file, NULL, place, &hashed);
-	if (!remembered_fill(page, *place, inode, hashed, &run->cached.file))
+	file_place(file, NULL, &opened->place, &hashed);
+	if (!remembered_held(page, opened->place, inode, hashed, &run->cached.file, &opened->then))
 		return cached_fill(inode, &run->cached);
 	run->cached.file.flags = 0;
 	run->cached.size = size_in_pages(inode);
@@ -397,9 +397,11 @@ static __always_inline bool run_file(struct iotr_control *page, struct run *run,
 }
 
 /* Fills in the name of the file of a run, which is none of a block device. */
-static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, struct place place)
+static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, const struct opened *opened)
 {
-	if (preempted || !file) {
+	struct place place = opened->place;
+
+	if (!REMEMBERS || !file) {
 		run->cached.file.name = file ? name_of_place(place_of_file(file)) : name_of_inode(inode);
 		return;
 	}
@@ -408,7 +410,7 @@ static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, s
 	place.dentry = number_of(place.dentry);
 	place.mount = number_of(place.mount);
 	run->cached.file.name = name_of(place);
-	remember(place, &run->cached.file);
+	remember_held(place, &run->cached.file, &opened->then);
 }
 
 /*
@@ -419,9 +421,9 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 				      const struct pages *pages, __u64 sessions)
 {
 	__u64 inode = pages->inode, file = pages->file;
-	struct place place = {};
+	struct opened opened = {};
 
-	if (!run_file(page, run, inode, file, &place))
+	if (!run_file(page, run, inode, file, &opened))
 		return false;
 	run->sessions = filter_device(page, sessions, run->cached.file.device);
 	run->sessions = file ? filter_file(page, run->sessions, file) :
@@ -430,7 +432,7 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 	if (!run->sessions)
 		return false;
 	if (run->cached.file.inode != IOTR_UNKNOWN)
-		run_name(run, inode, file, place);
+		run_name(run, inode, file, &opened);
 	run->mapping = pages->mapping;
 	run->index = pages->index;
 	run->count = pages->count;

@@ -84,8 +84,9 @@ static __always_inline __u64 entry_file(struct io_kiocb *kernel, const struct ur
  * descriptor that may be the file's.
  */
 static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, __s32 fd, struct iotr_file *ret,
-				   struct place *place)
+				   struct opened *opened)
 {
+	struct place *place = &opened->place;
 	__u64 hashed, inode, followed = 0;
 
 	if (TYPES_ARE_FOLLOWED)
@@ -95,15 +96,17 @@ static __noinline bool opened_fill(const struct iotr_control *page, __u64 file, 
 	inode = number_of(inode);
 	place->dentry = number_of(place->dentry);
 	place->mount = number_of(place->mount);
-	if (!preempted && remembered_fill(page, *place, inode, hashed, ret))
+	if (REMEMBERS && remembered_held(page, *place, inode, hashed, ret, &opened->then))
 		return false;
 	ret->name = 0;
 	return inode_fill(inode, ret);
 }
 
 /* Fills in the name of the open file of a request. */
-static __always_inline void request_name(struct uring_request *request, struct place place, bool pseudo, bool begins)
+static __always_inline void request_name(struct uring_request *request, const struct opened *opened, bool pseudo, bool begins)
 {
+	struct place place = opened->place;
+
 	if (request->file.name && (!begins || name_known(request->file.name)))
 		return;
 	if (!begins) {
@@ -111,8 +114,8 @@ static __always_inline void request_name(struct uring_request *request, struct p
 		return;
 	}
 	request->file.name = name_of(place);
-	if (!preempted && !pseudo)
-		remember(place, &request->file);
+	if (REMEMBERS && !pseudo)
+		remember_held(place, &request->file, &opened->then);
 }
 
 /*
@@ -122,13 +125,13 @@ static __always_inline void request_name(struct uring_request *request, struct p
 static __always_inline void request_file(struct iotr_control *page, struct uring_request *request, __u64 file, bool begins)
 {
 	__u64 sessions = request->iouring_sessions | (file ? request->vfs_sessions : 0);
-	struct place place = {};
+	struct opened opened = {};
 	bool pseudo = false;
 
 	if (file && begins)
-		pseudo = opened_fill(page, file, request->fd, &request->file, &place);
+		pseudo = opened_fill(page, file, request->fd, &request->file, &opened);
 	else if (file)
-		pseudo = file_fill_apart(file, &request->file, &place);
+		pseudo = file_fill_apart(file, &request->file, &opened.place);
 	if (pseudo)
 		request->vfs_sessions &= page->pseudo_fs;
 	sessions = filter_device(page, sessions, request->file.device);
@@ -141,7 +144,7 @@ static __always_inline void request_file(struct iotr_control *page, struct uring
 	if (request->vfs_sessions)
 		vfs_file(page, request);
 	if (request->iouring_sessions || request->vfs_sessions)
-		request_name(request, place, pseudo, begins);
+		request_name(request, &opened, pseudo, begins);
 }
 
 /*

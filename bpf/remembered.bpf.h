@@ -12,12 +12,15 @@
  * - Dentries whose memory is free at once (of pipes, sockets, memfd) are in no hash table, and neither are those of deleted
  *   files, whose names have ids of their own. What is in none is not remembered.
  *
- * Files of pseudo file systems are not remembered. Entries are of a CPU, and only for programs that are not preempted, as those
- * of system calls are not.
+ * Files of pseudo file systems are not remembered. Entries are of a CPU. Programs of system calls are never preempted; others may
+ * be, and use remembered_held() and remember_held().
  */
 #pragma once
 
 #include "files.bpf.h"
+
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
 
 #define REMEMBERED 256 /* files of a CPU; a power of two */
 
@@ -132,4 +135,50 @@ static __always_inline void remember(struct place place, const struct iotr_file 
 	entry->number = file->inode;
 	entry->device = file->device;
 	entry->name = file->name;
+}
+
+/* ---- in programs that the kernel may preempt ---- */
+
+#define REMEMBERS (!preempted || may_hold)
+
+/* Where an open file is, and the moment at which what is remembered of it was looked at. */
+struct opened {
+	struct place place;
+	struct epoch then;
+};
+
+/*
+ * The same as remembered_fill(), where REMEMBERS. `then`: for remember_held(). No other thread's program comes in between while an
+ * entry is looked at; one may until the name has been found out, and leave there what it has found.
+ */
+static __always_inline bool remembered_held(const struct iotr_control *page, struct place place, __u64 inode, __u64 hashed,
+					    struct iotr_file *ret, struct epoch *then)
+{
+	bool known;
+
+	if (!preempted)
+		return remembered_fill(page, place, inode, hashed, ret);
+	then->renames = NOT_NOW;
+	bpf_preempt_disable();
+	known = remembered_fill(page, place, inode, hashed, ret);
+	if (!known)
+		*then = epoch_now(page);
+	bpf_preempt_enable();
+	return known;
+}
+
+/* The same as remember(), unless the entry is of another moment than remembered_held() has seen. */
+static __always_inline void remember_held(struct place place, const struct iotr_file *file, const struct epoch *then)
+{
+	struct remembered *entry;
+
+	if (!preempted) {
+		remember(place, file);
+		return;
+	}
+	bpf_preempt_disable();
+	entry = remembered_entry(place);
+	if (entry && entry->then.graces == then->graces && entry->then.renames == then->renames && entry->then.mounts == then->mounts)
+		remember(place, file);
+	bpf_preempt_enable();
 }

@@ -232,6 +232,7 @@ static int constants_set(const struct probes *probes, struct bpf_object *object)
 		.typed_reads = probes->kernel.typed_reads,
 		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : IOTR_RING_ALONE,
 		.preempted = probes->kernel.preempts,
+		.may_hold = kernel_function(&probes->kernel, "bpf_preempt_disable") > 0,
 	};
 
 	if (getrandom(constants.text_key, sizeof(constants.text_key), 0) < 0)

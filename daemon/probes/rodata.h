@@ -10,6 +10,7 @@ struct rodata {
 	bool typed_reads;
 	uint32_t ring_shift;
 	bool preempted;
+	bool may_hold;
 	uint64_t text_key[2];
 };
 

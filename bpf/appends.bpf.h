@@ -5,7 +5,6 @@
 #include "iotracer.bpf.h"
 
 #define O_APPEND     02000
-#define O_DIRECT     040000
 #define RWF_APPEND   0x10
 #define RWF_NOAPPEND 0x20
 

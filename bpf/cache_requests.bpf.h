@@ -64,7 +64,7 @@ static __always_inline void request_due(struct cache_call *call, __u64 kernel)
 	__u64 set = uring_set(READ(struct io_kiocb, kernel, opcode)), file = request_file(kernel), position, bytes;
 
 	call->due_mapping = 0;
-	if (!file || !(set & URING_READS))
+	if (!file || !(set & URING_READS) || READ(struct file, file, f_flags) & O_DIRECT)
 		return;
 	position = READ(struct io_rw, kernel, kiocb.ki_pos);
 	if (position == IOTR_UNKNOWN)

@@ -12,6 +12,8 @@
 #define S_IFREG	 0100000
 #define S_IFSOCK 0140000
 
+#define O_DIRECT 040000
+
 /* Whether a super block is of pseudo_fs.def: recorded only by sessions in the mask `pseudo_fs`. */
 static __always_inline bool pseudo_magic(__u64 magic)
 {

@@ -13,7 +13,6 @@
 #define LAYER_AIO_MAX	 64   /* operations of one io_submit that are looked at */
 #define PAGE_SHIFT_COUNT 12
 
-#define O_DIRECT_FLAG 040000
 #define O_DSYNC_FLAG  010000
 #define S_IFBLK	      0060000
 #define S_DAX_FLAG    (1 << 13)
@@ -207,7 +206,7 @@ static __always_inline __u64 read_end(const struct pt_regs *regs, __u64 number, 
 
 static __always_inline bool is_cached(__u64 file, __u64 inode)
 {
-	return !(READ(struct file, file, f_flags) & O_DIRECT_FLAG) && !(READ(struct inode, inode, i_flags) & S_DAX_FLAG);
+	return !(READ(struct file, file, f_flags) & O_DIRECT) && !(READ(struct inode, inode, i_flags) & S_DAX_FLAG);
 }
 
 /*

@@ -10,7 +10,6 @@
 #include "timing_counts.h"
 
 #define TIMED_AT_REMOVEDIR 0x200
-#define TIMED_O_DIRECT	   040000
 #define TIMED_RESTARTED	   (1 << 16) /* an "error" above all errnos: the call is made once more and does not count */
 
 ARRAY_OF(timing_table, struct iotr_timing_table, 1, 0);
@@ -150,7 +149,7 @@ __noinline int timed_begins(__u64 thread, __u64 registers, __u32 packed, __u32 c
 		file = file_of_fd(task, compat ? compat_argument(regs, fd) : native_argument(regs, fd));
 		if (!file_timed(file))
 			return 0;
-		if (kind == IOTR_TIMED_DIRECT && READ(struct file, file, f_flags) & TIMED_O_DIRECT)
+		if (kind == IOTR_TIMED_DIRECT && READ(struct file, file, f_flags) & O_DIRECT)
 			watch = other;
 	}
 	if (kind == IOTR_TIMED_REMOVES && READ(struct pt_regs, regs, dx) & TIMED_AT_REMOVEDIR)

@@ -165,6 +165,20 @@ int BPF_PROG(cache_dirty_page, void *page)
 
 /* ---- what is asked for ---- */
 
+/* What a request of io_uring has missed that may go on here, rather than that the call in flight reads. */
+static __always_inline void request_reaches(struct iotr_control *page, __u64 thread, struct asking *asking)
+{
+	struct cache_call *call = call_find(thread);
+
+	requested_reached(call, asking);
+	if (!asking->missed)
+		return;
+	if (!call)
+		call = call_take(page, thread);
+	if (call)
+		request_goes_on(call, asking->mapping, asking->index, asking->last);
+}
+
 /*
  * A read has reached page `index` of a range that ends with page `last`. The tracepoint is hit for every
  * batch of folios that needed no wait, so always for the last one of a read.
@@ -188,14 +202,12 @@ int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index
 	asking.regs = registers_of(asking.task);
 	asking.number = call_number(asking.regs);
 	if (requested_seen && !reads_itself(asking.number))
-		requested_reached(call_find(thread), &asking);
+		request_reaches(page, thread, &asking);
 	if (asking.number < 0 && !asking.missed)
 		return 0;
 	call = call_for(page, thread, &sessions);
 	if (!call || !sessions)
 		return 0;
-	if (asking.missed)
-		request_goes_on(call, asking.mapping, index, last);
 	asking.inode = number_of((__u64)FOLLOW(mapping, host));
 	ask(page, call, &asking, sessions);
 	return 0;
@@ -256,12 +268,13 @@ int BPF_PROG(cache_request, struct io_kiocb *kernel)
 	return 0;
 }
 
-/* Notes that ends of calls of the thread are seen: see sampled_out(). */
-static __always_inline void call_known(struct iotr_control *page, struct cache_call *call, struct call_context context)
+/* Ends the call's draw, and notes that ends of calls of the thread are seen: see sampled_out(). */
+static __always_inline void call_known(struct iotr_control *page, struct cache_call *call, const void *program, bool classic)
 {
+	call->draw = 0;
 	call->known_ns = page->begun_last_ns;
-	if (!context.classic)
-		call->registers = number_of((__u64)context.regs);
+	if (!classic)
+		call->registers = number_of(CONTEXT_WORD(program, 0));
 	else if (!call->registers)
 		call->registers = number_of((__u64)user_registers());
 }
@@ -279,8 +292,11 @@ __noinline int finish_ended(__u64 thread, long result)
 	return 0;
 }
 
-/* Ends the thread's call. Most have no rows left to write: the program is small, and saves few registers. */
-static __always_inline void call_over(struct call_context context, long result)
+/*
+ * Ends the thread's call. `program`: the context of the program, from which is read again what is rarely used. Most calls have no
+ * rows left to write: the program is small, and saves few registers.
+ */
+static __always_inline void call_over(struct call_context context, const void *program)
 {
 	struct cache_call *call = call_find(thread_of(context));
 	struct iotr_control *page = control_page();
@@ -289,24 +305,23 @@ static __always_inline void call_over(struct call_context context, long result)
 		return;
 	call->due_mapping = 0;
 	call->told_mapping = 0;
-	call->draw = 0;
 	if (page->sampled[IOTR_CACHE])
-		call_known(page, call, context);
-	if (call->count || asked_pages(call))
-		finish_ended(call->thread, result);
+		call_known(page, call, program, context.classic);
+	if (call->count || asks(call))
+		finish_ended(call->thread, call_result(program, context.classic));
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(cache_exit, struct pt_regs *regs, long result)
+int BPF_PROG(cache_exit, struct pt_regs *regs)
 {
-	call_over(OF_REGS(regs), result);
+	call_over(OF_REGS(regs), ctx);
 	return PLUG_EXIT(ctx, REGS_AFRESH(ctx));
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int cache_exit_raw(struct raw_exit *ctx)
 {
-	call_over(OF_EXIT(ctx), RESULT_OF(ctx));
+	call_over(OF_EXIT(ctx), ctx);
 	return PLUG_EXIT(ctx, OF_EXIT(ctx));
 }
 

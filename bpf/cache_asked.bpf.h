@@ -42,10 +42,10 @@ static __always_inline bool call_reading_of(struct task_struct *task, struct pt_
 	bool reads = true;
 
 	ret->file = 0;
-	if (abi_of(task) == IOTR_ABI_COMPAT)
-		return false;
 	ret->bytes = 0;
 	ret->position = IOTR_UNKNOWN; /* that of the open file */
+	if (abi_of(task) == IOTR_ABI_COMPAT)
+		return false;
 	switch (number) {
 	case NR_pread64:
 		ret->position = REGISTER(regs, r10);
@@ -121,6 +121,17 @@ struct asking {
 };
 
 /*
+ * Whether a call whose range begins and ends in one page reads nothing else: ranges are of all that it reads, unless it reads
+ * in pieces.
+ */
+static __always_inline bool reads_within(__s64 number, const struct reading *reading)
+{
+	if (number == NR_pread64 || number == NR_read)
+		return true;
+	return reading->bytes - 1 < PAGE_BYTES - (reading->position & (PAGE_BYTES - 1)); /* not 0, which is that of vectors */
+}
+
+/*
  * Begins a new range; false: no session accepts the file. `alone` is set: the call reads of the page that it has reached, and
  * nothing else, and has not added pages to the cache.
  */
@@ -134,8 +145,7 @@ static __always_inline bool ask_anew(struct iotr_control *page, struct cache_cal
 	if (call_reading_of(asking->task, asking->regs, asking->number, asking->inode, BYTES_AT_HAND, &reading) &&
 	    reading.file) {
 		begin = reading.position >> PAGE_SHIFT;
-		*alone = begin == asking->index && begin == asking->last && !call->count && reading.bytes &&
-			 reading.bytes <= PAGE_BYTES - (reading.position & (PAGE_BYTES - 1));
+		*alone = begin == asking->index && begin == asking->last && !call->count && reads_within(asking->number, &reading);
 	}
 	pages.file = reading.file;
 	pages.index = asked_from(call, asking->mapping, begin, asking->index);
@@ -232,17 +242,18 @@ static __always_inline void ask_alone(struct iotr_control *page, struct cache_ca
 static __always_inline void ask(struct iotr_control *page, struct cache_call *call, const struct asking *asking,
 				__u64 sessions)
 {
-	__u64 wanted = asked_pages(call), last = asking->last;
+	__u64 last = asking->last;
 	struct run *asked = &call->asked;
 	bool alone = false;
 
-	if (!wanted || asked->mapping != asking->mapping || asking->index < asked->index || asking->missed || asks_again(call, asking) ||
-	    (asking->index > asked->index + wanted && !reads_on(call->thread, asking->mapping, asking->index))) {
-		if (call->count || wanted)
+	if (!asks(call) || asked->mapping != asking->mapping || asking->index < asked->index || asking->missed ||
+	    asks_again(call, asking) ||
+	    (asking->index > asked->index + asked_pages(call) && !reads_on(call->thread, asking->mapping, asking->index))) {
+		if (call->count || asks(call))
 			finish(call->thread, call->settled);
 		if (!ask_anew(page, call, asking, sessions, &alone))
 			return;
-		if (alone && !asking->missed && asking->index < asked->cached.size && call->told_mapping != asking->mapping) {
+		if (alone && asking->index < asked->cached.size && call->told_mapping != asking->mapping) {
 			ask_alone(page, call, asking);
 			return;
 		}
@@ -276,7 +287,7 @@ static __always_inline bool asked_early(const struct cache_call *call, __u64 map
 		return true;
 	}
 	if (call->due_mapping != mapping || !call->due_count ||
-	    (asked_pages(call) && call->asked.mapping != mapping))
+	    (asks(call) && call->asked.mapping != mapping))
 		return false;
 	ret->from = call->due_index;
 	ret->to = call->due_index + call->due_count;
@@ -298,7 +309,7 @@ __noinline int expect(__u64 thread, __u64 sessions)
 	last = &call->runs[(call->count - 1) & (RUNS - 1)];
 	if (last->operation != RUN_ADDED || !asked_early(call, last->mapping, &range))
 		return 0;
-	if (!asked_pages(call) || asked->mapping != last->mapping || range.from < asked->index ||
+	if (!asks(call) || asked->mapping != last->mapping || range.from < asked->index ||
 	    range.from > asked->index + asked_pages(call)) {
 		finish(thread, call->settled);
 		pages = (struct pages){ last->mapping, mapping_inode(last->mapping), 0, range.from, 0 };

@@ -99,6 +99,12 @@ static __always_inline __u64 asked_pages(const struct cache_call *call)
 	return call->asked.count > call->expected ? call->asked.count : call->expected;
 }
 
+/* Whether there are any. */
+static __always_inline bool asks(const struct cache_call *call)
+{
+	return call->asked.count | call->expected;
+}
+
 static __always_inline void asked_clear(struct cache_call *call)
 {
 	call->asked.count = 0;
@@ -110,7 +116,7 @@ static __always_inline void call_tidy(struct iotr_control *page, struct cache_ca
 {
 	if (call->count && !run_begun(page, &call->runs[(call->count - 1) & (RUNS - 1)]))
 		call->count = call->settled = 0;
-	if (asked_pages(call) && !run_begun(page, &call->asked))
+	if (asks(call) && !run_begun(page, &call->asked))
 		asked_clear(call);
 }
 
@@ -128,7 +134,7 @@ static __always_inline struct cache_call *call_take(struct iotr_control *page, _
 		if (!call)
 			return NULL;
 		call_tidy(page, call);
-		if (call->count || asked_pages(call))
+		if (call->count || asks(call))
 			continue;
 		call->thread = thread;
 		call->told_mapping = 0;
@@ -152,7 +158,7 @@ static __always_inline bool sampled_out(struct iotr_control *page, __u64 thread,
 {
 	struct cache_call *call;
 
-	if (page->wanted[IOTR_CACHE] & ~page->sampled[IOTR_CACHE])
+	if (!page->sampled[IOTR_CACHE] || page->wanted[IOTR_CACHE] & ~page->sampled[IOTR_CACHE])
 		return false;
 	call = call_find(thread);
 	if (!call || !call->registers || call->known_ns != page->begun_last_ns)
@@ -285,7 +291,7 @@ __noinline int finish_run(__u64 thread, __u32 which)
 		size_refresh(run);
 	if (run->operation < RUN_ADDED)
 		emit(thread, which, run->operation, run->index, run->count);
-	else if (run->operation == RUN_ADDED && asked_pages(call) && call->asked.mapping == run->mapping)
+	else if (run->operation == RUN_ADDED && asks(call) && call->asked.mapping == run->mapping)
 		emit_asked(call, which, run);
 	else if (run->operation == RUN_ADDED)
 		emit_unasked(call, which, run);
@@ -399,7 +405,7 @@ static __always_inline bool run_file(struct iotr_control *page, struct run *run,
 /* Fills in the name of the file of a run, which is none of a block device. */
 static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, const struct opened *opened)
 {
-	struct place place = opened->place;
+	struct place place;
 
 	if (!REMEMBERS || !file) {
 		run->cached.file.name = file ? name_of_place(place_of_file(file)) : name_of_inode(inode);
@@ -407,8 +413,8 @@ static __always_inline void run_name(struct run *run, __u64 inode, __u64 file, c
 	}
 	if (run->cached.file.name && name_known(run->cached.file.name))
 		return;
-	place.dentry = number_of(place.dentry);
-	place.mount = number_of(place.mount);
+	place.dentry = number_of(opened->place.dentry);
+	place.mount = number_of(opened->place.mount);
 	run->cached.file.name = name_of(place);
 	remember_held(place, &run->cached.file, &opened->then);
 }

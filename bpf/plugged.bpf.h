@@ -50,15 +50,19 @@ static __always_inline bool cache_wanted(void)
 	return page && page->wanted[IOTR_CACHE];
 }
 
-/* The stream that has a slot for the call that ends; IOTR_VFS: none. */
+/* Whether any call may have a slot. */
+static __always_inline bool plugged_any(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->plugged;
+}
+
+/* The stream that has a slot for the call that ends, where plugged_any(); IOTR_VFS: none. */
 static __always_inline __u32 plug_ending(struct call_context context)
 {
-	const struct iotr_control *page = control_page();
-	const struct slot *slot;
+	const struct slot *slot = thread_entry(THREAD_ARRAY(plugged), thread_of(context));
 
-	if (!page || !page->plugged)
-		return IOTR_VFS;
-	slot = thread_entry(THREAD_ARRAY(plugged), thread_of(context));
 	return slot && slot->sessions ? slot->stream : IOTR_VFS;
 }
 
@@ -71,7 +75,7 @@ static __always_inline __u32 plug_ending(struct call_context context)
 	})
 
 #define PLUG_ENTER(ctx, context) PLUG_GO_ON(ctx, &plug_enters, plug_beginning(context))
-#define PLUG_EXIT(ctx, context)	 PLUG_GO_ON(ctx, &plug_exits, plug_ending(context))
+#define PLUG_EXIT(ctx, context)	 (plugged_any() ? PLUG_GO_ON(ctx, &plug_exits, plug_ending(context)) : 0)
 
 #define GO_ON_AT_EXIT(ctx, context)                                                             \
 	({                                                                                      \
@@ -81,4 +85,8 @@ static __always_inline __u32 plug_ending(struct call_context context)
 	})
 
 /* Reads the registers from the context again, which saves stack. */
-#define REGS_AFRESH(ctx) OF_REGS((struct pt_regs *)CONTEXT_WORD(ctx, 0))
+#define REGS_AFRESH(ctx)                                                                        \
+	({                                                                                      \
+		struct pt_regs *again_ = (struct pt_regs *)CONTEXT_WORD(ctx, 0);                \
+		OF_REGS(again_);                                                                \
+	})

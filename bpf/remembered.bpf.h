@@ -158,7 +158,7 @@ static __always_inline bool remembered_held(const struct iotr_control *page, str
 
 	if (!preempted)
 		return remembered_fill(page, place, inode, hashed, ret);
-	then->renames = NOT_NOW;
+	*then = (struct epoch){ .renames = NOT_NOW };
 	bpf_preempt_disable();
 	known = remembered_fill(page, place, inode, hashed, ret);
 	if (!known)

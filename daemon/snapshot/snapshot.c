@@ -178,11 +178,11 @@ static int on_gone(sd_event_source *source, int process, uint32_t events, void *
 {
 	(void)events;
 	process_gone(process, (pid_t)(intptr_t)userdata);
-	sd_event_source_disable_unref(source);
+	sd_event_source_disable_unref(source); /* the loop's own */
 	return 0;
 }
 
-/* Reaps the helper. One that hangs in the kernel is waited for by the event loop, for as long as that takes. */
+/* Reaps the helper. One that hangs in the kernel is waited for by the event loop, for as long as that takes or the loop is there. */
 static void reap(struct snapshot *snapshot)
 {
 	struct pollfd gone = { .fd = snapshot->process, .events = POLLIN };
@@ -195,6 +195,8 @@ static void reap(struct snapshot *snapshot)
 	} else if (sd_event_add_io(snapshot->event, &source, snapshot->process, EPOLLIN, on_gone,
 				   (void *)(intptr_t)snapshot->pid) >= 0) {
 		sd_event_source_set_io_fd_own(source, true);
+		sd_event_source_set_floating(source, true);
+		sd_event_source_unref(source);
 		snapshot->process = -1;
 		return;
 	}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "escape.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -292,4 +294,18 @@ void escape_json(const char *text, size_t length, char *out)
 		*out++ = '\\';
 		out += escape_byte(bytes[at++], out);
 	}
+}
+
+int escape_json_copy(const char *text, size_t *length, char **ret)
+{
+	size_t more = escape_json_more(text, *length);
+
+	*ret = more ? malloc(*length + more) : NULL;
+	if (!more)
+		return 0;
+	if (!*ret)
+		return -ENOMEM;
+	escape_json(text, *length, *ret);
+	*length += more;
+	return 0;
 }

@@ -46,3 +46,9 @@ size_t escape_undo(const char *text, size_t length, unsigned char *byte);
  */
 size_t escape_json_more(const char *text, size_t length);
 void escape_json(const char *text, size_t length, char *out);
+
+/*
+ * The same into memory of its own: `*ret` is a valid copy, to be freed, whose length is put into `*length`, or NULL where the
+ * text is valid itself. Returns 0 or -ENOMEM.
+ */
+int escape_json_copy(const char *text, size_t *length, char **ret);

@@ -311,7 +311,7 @@ size_t manifest_pieces(struct json_object *manifest, const struct manifest_segme
 		       struct iovec pieces[MANIFEST_PIECES], char **escaped)
 {
 	static char list[] = ",\n  \"" LIST "\": [", end[] = "\n  ]\n}\n";
-	size_t size, more;
+	size_t size;
 	const char *text;
 
 	*escaped = NULL;
@@ -319,15 +319,9 @@ size_t manifest_pieces(struct json_object *manifest, const struct manifest_segme
 	text = json_object_to_json_string_length(manifest, MANIFEST_STYLE, &size);
 	if (!text || segments->failed)
 		return 0;
-	more = escape_json_more(text, size);
-	if (more) {
-		*escaped = malloc(size + more);
-		if (!*escaped)
-			return 0;
-		escape_json(text, size, *escaped);
-		text = *escaped;
-		size += more;
-	}
+	if (escape_json_copy(text, &size, escaped) < 0)
+		return 0;
+	text = *escaped ?: text;
 	pieces[0] = (struct iovec){ (char *)(uintptr_t)text, size - strlen("\n}") };
 	pieces[1] = (struct iovec){ list, strlen(list) };
 	pieces[2] = (struct iovec){ segments->text, segments->size };

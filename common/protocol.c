@@ -85,31 +85,27 @@ bool iotr_buffer_message(struct iotr_buffer *buffer, const char **text, size_t *
 	return true;
 }
 
-static const char *text_of(struct json_object *message)
+static const char *message_text(struct json_object *message)
 {
 	return json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 int iotr_buffer_append_json(struct iotr_buffer *buffer, struct json_object *message)
 {
-	const char *text = text_of(message);
+	const char *text = message_text(message);
 
 	return text ? iotr_buffer_append(buffer, text, strlen(text) + 1) : -ENOMEM;
 }
 
 int iotr_buffer_append_reply(struct iotr_buffer *buffer, struct json_object *message)
 {
-	const char *text = text_of(message);
-	size_t length = text ? strlen(text) + 1 : 0, more = text ? escape_json_more(text, length) : 0;
+	const char *text = message_text(message);
+	size_t length = text ? strlen(text) + 1 : 0;
 	_cleanup_free_ char *escaped = NULL;
 
-	if (!more)
-		return text ? iotr_buffer_append(buffer, text, length) : -ENOMEM;
-	escaped = malloc(length + more);
-	if (!escaped)
+	if (!text || escape_json_copy(text, &length, &escaped) < 0)
 		return -ENOMEM;
-	escape_json(text, length, escaped);
-	return iotr_buffer_append(buffer, escaped, length + more);
+	return iotr_buffer_append(buffer, escaped ?: text, length);
 }
 
 int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why)

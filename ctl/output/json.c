@@ -13,13 +13,12 @@ static bool printed;
 void print_json(struct json_object *document)
 {
 	const char *text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	size_t length = strlen(text), more = escape_json_more(text, length);
-	_cleanup_free_ char *escaped = more ? malloc(length + more) : NULL;
+	size_t length = strlen(text);
+	_cleanup_free_ char *escaped = NULL;
 
 	printed = true;
-	if (escaped)
-		escape_json(text, length, escaped);
-	fwrite(escaped ?: text, 1, length + (escaped ? more : 0), stdout);
+	escape_json_copy(text, &length, &escaped); /* without memory, as it is */
+	fwrite(escaped ?: text, 1, length, stdout);
 	putchar('\n');
 }
 

@@ -70,7 +70,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	drawn = bio_draw(page, operation, by_bio, flushes, key);
 	if (!drawn && !flushes)
 		return 0;
-	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), KEPT_BIOS);
+	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), NULL);
 	if (!io) {
 		if (by_bio)
 			row_unmatched(IOTR_BLOCK, drawn);
@@ -166,7 +166,7 @@ static __always_inline void source_gone(__u64 bio, struct block_io *from, bool s
 	struct block_io *own = split ? io_find(&bios, &bio) : from;
 
 	if (own)
-		io_gone(&bios, &bio, own, KEPT_BIOS);
+		io_gone(&bios, &bio, own, NULL);
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
@@ -288,7 +288,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 		return 0;
 	if (issued)
 		entry = bpf_map_lookup_elem(&requests, &key);
-	io = io_place(&requests, &key, entry, KEPT_REQUESTS);
+	io = io_place(&requests, &key, entry, &requests_kept);
 	if (!io) {
 		row_unmatched(IOTR_BLOCK, drawn & (from ? from->actor.accepted : ~0ULL));
 		return 0;
@@ -363,7 +363,7 @@ static __always_inline int request_gone(struct request *request)
 	struct block_io *io = io_find(&requests, &key);
 
 	if (io)
-		io_gone(&requests, &key, io, KEPT_REQUESTS);
+		io_gone(&requests, &key, io, &requests_kept);
 	return 0;
 }
 
@@ -422,7 +422,7 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 		emit(page, io, key, failed);
 	else
 		request_unseen(page, io);
-	io_gone(&requests, &key, io, KEPT_REQUESTS);
+	io_gone(&requests, &key, io, &requests_kept);
 	return 0;
 }
 

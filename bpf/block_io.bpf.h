@@ -46,6 +46,7 @@ struct block_io {
 #define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 
 HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
+KEPT(requests_kept);
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 ARRAY_OF(blank_io, struct block_io, 1, 0);
@@ -61,9 +62,10 @@ static __always_inline struct block_io *io_find(void *map, const __u64 *key)
 
 /*
  * Where what begins at an address is put together, all zero: its entry, which is not in flight before `used` is set. `entry`:
- * what bpf_map_lookup_elem() has found there. NULL: there is no room.
+ * what bpf_map_lookup_elem() has found there. NULL: there is no room. `kept`, a constant, counts the entries; NULL: nothing does,
+ * as the table makes room by itself.
  */
-static __always_inline struct block_io *io_place(void *map, const __u64 *key, struct block_io *entry, __u32 table)
+static __always_inline struct block_io *io_place(void *map, const __u64 *key, struct block_io *entry, void *kept)
 {
 	__u32 zero = 0;
 	void *blank;
@@ -72,7 +74,8 @@ static __always_inline struct block_io *io_place(void *map, const __u64 *key, st
 		blank = bpf_map_lookup_elem(&blank_io, &zero);
 		if (!blank || bpf_map_update_elem(map, key, blank, BPF_ANY))
 			return NULL;
-		kept_count(table, 1);
+		if (kept)
+			kept_count(kept, 1);
 		entry = bpf_map_lookup_elem(map, key);
 	}
 	if (entry)
@@ -80,14 +83,14 @@ static __always_inline struct block_io *io_place(void *map, const __u64 *key, st
 	return entry;
 }
 
-/* Ends what is in flight in an entry. */
-static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, __u32 table)
+/* Ends what is in flight in an entry. `kept`: as for io_place(). */
+static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, void *kept)
 {
-	if (kept_stays(table)) {
+	if (!kept || kept_stays(kept)) {
 		io->sessions = 0;
 		io->used = 0;
 	} else if (!bpf_map_delete_elem(map, key)) {
-		kept_count(table, -1);
+		kept_count(kept, -1);
 	}
 }
 

@@ -10,28 +10,24 @@
 
 #define KEPT_MAX 2048
 
-enum kept {
-	KEPT_REQUESTS, /* of block */
-	KEPT_BIOS,     /* of which some may have been evicted since */
-	KEPT_URING,
-	KEPT_COUNT,
-};
-
-ARRAY_OF(kept, __s64, KEPT_COUNT, 0); /* count of entries in each table */
+/* The count of a table's entries, which is set to 0 when the table is emptied: see IOTR_IN_FLIGHT. */
+#define KEPT(name) ARRAY_OF(name, __s64, 1, 0)
 
 /* Counts an entry that was made (1) or deleted (-1). */
-static __always_inline void kept_count(__u32 table, __s64 by)
+static __always_inline void kept_count(void *kept, __s64 by)
 {
-	__s64 *count = bpf_map_lookup_elem(&kept, &table);
+	__u32 zero = 0;
+	__s64 *count = bpf_map_lookup_elem(kept, &zero);
 
 	if (count)
 		__sync_fetch_and_add(count, by);
 }
 
 /* Whether an entry of what has ended is to stay. */
-static __always_inline bool kept_stays(__u32 table)
+static __always_inline bool kept_stays(void *kept)
 {
-	__s64 *count = bpf_map_lookup_elem(&kept, &table);
+	__u32 zero = 0;
+	__s64 *count = bpf_map_lookup_elem(kept, &zero);
 
 	return count && *count <= KEPT_MAX;
 }

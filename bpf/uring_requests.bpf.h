@@ -13,6 +13,8 @@
 
 #define RINGS_MAX 4096 /* maximum of rings that have a number; LRU */
 
+KEPT(uring_kept); /* of uring_requests */
+
 /*
  * Requests without a completion on success, of which IOURING tells nothing then: an entry stays until it is evicted, or
  * its key is used again. The other streams count such a request as lost, so theirs is in uring_requests.
@@ -110,14 +112,14 @@ __noinline int request_delete(__u64 key, __u32 named, __u32 silent)
 	if (silent)
 		bpf_map_delete_elem(&uring_silent, &key);
 	if (!bpf_map_delete_elem(&uring_requests, &key))
-		kept_count(KEPT_URING, -1);
+		kept_count(&uring_kept, -1);
 	return 0;
 }
 
 /* Where a key is not the address of the request, it does not come again, and its entry does not stay. */
 static __always_inline void request_forget(__u64 key, struct uring_request *request)
 {
-	if (!HAS_REQUEST_CQE || request->named || is_silent(request) || !kept_stays(KEPT_URING)) {
+	if (!HAS_REQUEST_CQE || request->named || is_silent(request) || !kept_stays(&uring_kept)) {
 		request_delete(number_of(key), request->named, is_silent(request));
 		return;
 	}
@@ -176,7 +178,7 @@ __noinline int request_make(__u64 key)
 		return 0;
 	request_unended(page, key);
 	if (!bpf_map_update_elem(&uring_requests, &key, blank, BPF_NOEXIST))
-		kept_count(KEPT_URING, 1);
+		kept_count(&uring_kept, 1);
 	return 0;
 }
 
@@ -213,7 +215,7 @@ static __always_inline bool request_put(__u64 key, struct uring_request *request
 	}
 	if (bpf_map_update_elem(&uring_requests, &key, request, BPF_NOEXIST))
 		return false;
-	kept_count(KEPT_URING, 1);
+	kept_count(&uring_kept, 1);
 	return true;
 }
 
@@ -229,7 +231,7 @@ static __always_inline void silent_put(__u64 key, struct uring_request *request)
 /* Gives up the entry of a request that no session accepts, and that was not begun. A global function. */
 __noinline int request_rejected(__u64 key)
 {
-	return kept_stays(KEPT_URING) ? 0 : request_delete(key, false, false);
+	return kept_stays(&uring_kept) ? 0 : request_delete(key, false, false);
 }
 
 /* Begins a request that was filled in in its entry, unless no session is left that accepts it; false: it is not in flight. */

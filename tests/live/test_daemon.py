@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from lib import ctl, rows
+from lib import ctl, maps, rows
 from lib.kept import HOOKS
 from lib.mapped import PAGE, File
 from lib.match import Matcher, brief_row
@@ -254,6 +254,28 @@ def one_program_for_requests(world):
             raise Skip('the kernel does not tell what the program is on')
         begins = [name for name in found if name in ('io_uring_submit_req', 'io_uring_submit_sqe')]
         equal([len(begins), found.count('io_uring_complete')], [1, 1], 'programs on both ends with %s' % options)
+
+
+@test
+def kept_counted_anew(world):
+    """Entries of block requests that have ended stay up to a number, and are counted rightly when hooks come again."""
+    daemon, client = world.own_daemon()
+    for _ in range(3):
+        settle(daemon, False)
+        with world.session('--block', ctl=client):
+            settle(daemon, True)
+            with open(world.path('written'), 'wb') as file:
+                file.write(bytes(PAGE))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.ExitStack() as undo:
+                kept, requests = (maps.map_of(daemon, name) for name in ('requests_kept', 'requests'))
+                undo.callback(os.close, kept)
+                undo.callback(os.close, requests)
+                count = lambda: [maps.number(kept), maps.entries(requests)]
+                wait_for('as many entries as are counted', lambda: len({*count()}) == 1, count)
+                if not maps.entries(requests):
+                    raise Skip('no request')
 
 
 @test(host_only=True)

@@ -2,10 +2,10 @@
 """--tree: descendants that live when the session begins, those born later, and more than there is room for."""
 import ctypes
 import os
-import struct
 import subprocess
 
 from lib import account, rows
+from lib.maps import bpf, map_of
 from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.world import find_key
 
@@ -39,34 +39,6 @@ def alive(world):
         equal(parent.returncode, 0, 'exit status of the family')
         session.stop()
         equal(sizes_of(session, path), expected, 'reads of descendants, %s when it began' % wait)
-
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def bpf(command, words):
-    """The system call, with so many 64-bit words of its attributes."""
-    attributes = struct.pack('<%dQ' % len(words), *words)
-    buffer = ctypes.create_string_buffer(attributes, len(attributes))
-    result = LIBC.syscall(321, command, buffer, len(attributes))
-    check(result >= 0, 'bpf(%d): %s' % (command, os.strerror(ctypes.get_errno())))
-    return result
-
-
-def map_of(daemon, name):
-    """A descriptor of the daemon's map."""
-    folder = '/proc/%d/fdinfo' % daemon.process.pid
-    for entry in os.listdir(folder):
-        with open(os.path.join(folder, entry), encoding='ascii') as file:
-            ids = [int(line.split()[1]) for line in file if line.startswith('map_id:')]
-        if not ids:
-            continue
-        fd, info = bpf(14, [ids[0]]), ctypes.create_string_buffer(40)
-        bpf(15, [len(info) << 32 | fd, ctypes.addressof(info)])  # struct bpf_map_info has the name at 24
-        if info.raw[24:40].rstrip(b'\0').decode() == name:
-            return fd
-        os.close(fd)
-    raise AssertionError('no map %s' % name)
 
 
 def others_followed(world, daemon, count):

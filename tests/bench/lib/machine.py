@@ -50,6 +50,14 @@ def bpf_statistics():
             file.write(before)
 
 
+def programs():
+    """BPF programs of the machine as bpftool shows them, by id, with what was counted of them; none without bpftool."""
+    if not shutil.which('bpftool'):
+        return {}
+    done = subprocess.run(['bpftool', '-j', 'prog', 'show'], capture_output=True, text=True, check=False)
+    return {one['id']: one for one in json.loads(done.stdout or '[]') if 'id' in one}
+
+
 def mount_tracing():
     """Peers look for tracefs and debugfs; mounted in a namespace of our own, where they are not there."""
     for kind, path in (('debugfs', '/sys/kernel/debug'), ('tracefs', '/sys/kernel/tracing')):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads what is exported for Perfetto with the decoder of protoc, and judges it as Perfetto would."""
-import importlib
+import importlib.util
 import os
 import shutil
 import subprocess

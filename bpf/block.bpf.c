@@ -70,7 +70,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	drawn = bio_draw(page, operation, by_bio, flushes, key);
 	if (!drawn && !flushes)
 		return 0;
-	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), NULL);
+	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), &bios_kept);
 	if (!io) {
 		if (by_bio)
 			row_unmatched(IOTR_BLOCK, drawn);
@@ -166,7 +166,7 @@ static __always_inline void source_gone(__u64 bio, struct block_io *from, bool s
 	struct block_io *own = split ? io_find(&bios, &bio) : from;
 
 	if (own)
-		io_gone(&bios, &bio, own, NULL);
+		io_gone(&bios, &bio, own, &bios_kept);
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */

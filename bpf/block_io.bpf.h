@@ -49,6 +49,7 @@ HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
 KEPT(requests_kept);
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
+KEPT(bios_kept); /* at least as many as there are, as what the kernel evicts is not subtracted */
 ARRAY_OF(blank_io, struct block_io, 1, 0);
 HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
 
@@ -62,8 +63,7 @@ static __always_inline struct block_io *io_find(void *map, const __u64 *key)
 
 /*
  * Where what begins at an address is put together, all zero: its entry, which is not in flight before `used` is set. `entry`:
- * what bpf_map_lookup_elem() has found there. NULL: there is no room. `kept`, a constant, counts the entries; NULL: nothing does,
- * as the table makes room by itself.
+ * what bpf_map_lookup_elem() has found there. NULL: there is no room. `kept` counts the entries.
  */
 static __always_inline struct block_io *io_place(void *map, const __u64 *key, struct block_io *entry, void *kept)
 {
@@ -74,8 +74,7 @@ static __always_inline struct block_io *io_place(void *map, const __u64 *key, st
 		blank = bpf_map_lookup_elem(&blank_io, &zero);
 		if (!blank || bpf_map_update_elem(map, key, blank, BPF_ANY))
 			return NULL;
-		if (kept)
-			kept_count(kept, 1);
+		kept_count(kept, 1);
 		entry = bpf_map_lookup_elem(map, key);
 	}
 	if (entry)
@@ -83,10 +82,10 @@ static __always_inline struct block_io *io_place(void *map, const __u64 *key, st
 	return entry;
 }
 
-/* Ends what is in flight in an entry. `kept`: as for io_place(). */
+/* Ends what is in flight in an entry. */
 static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, void *kept)
 {
-	if (!kept || kept_stays(kept)) {
+	if (kept_stays(kept)) {
 		io->sessions = 0;
 		io->used = 0;
 	} else if (!bpf_map_delete_elem(map, key)) {

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Attaches the empty programs whose names begin with SET, says "ready", and detaches them when standard
- * input ends. A program of perf events is attached to the minor page faults of every CPU.
+ * input ends. A program of perf events is attached to the minor page faults of every CPU. What programs put into a ring
+ * of the name "rows" is passed over, so that it does not run full.
  *
  *   bench_empty SET OBJECT
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 1024 };
+enum { LINKS_MAX = 1024, PASS_OVER_MS = 100 };
 
 static void die(const char *what)
 {
@@ -88,10 +91,42 @@ static void attach(const struct bpf_object *object)
 	}
 }
 
+/* Positions in a ring, which are on a page each; the consumer's may be written. */
+struct positions {
+	volatile unsigned long *consumer;
+	const volatile unsigned long *producer;
+};
+
+static struct positions positions_of(const struct bpf_object *object)
+{
+	int fd = bpf_object__find_map_fd_by_name(object, "rows");
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *consumer, *producer;
+
+	if (fd < 0)
+		return (struct positions){ NULL, NULL };
+	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	producer = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	if (consumer == MAP_FAILED || producer == MAP_FAILED)
+		die("rows");
+	return (struct positions){ consumer, producer };
+}
+
+/* Until standard input ends. */
+static void stay(struct positions positions)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char rest[256];
+
+	do {
+		while (poll(&input, 1, positions.consumer ? PASS_OVER_MS : -1) == 0)
+			*positions.consumer = *positions.producer;
+	} while (read(STDIN_FILENO, rest, sizeof(rest)) > 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct bpf_object *object;
-	char rest[256];
 
 	if (argc != 3) {
 		fputs("usage: bench_empty SET OBJECT\n", stderr);
@@ -102,8 +137,7 @@ int main(int argc, char **argv)
 	attach(object);
 	puts("ready");
 	fflush(stdout);
-	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
-		;
+	stay(positions_of(object));
 	while (count)
 		bpf_link__destroy(links[--count]);
 	bpf_object__close(object);

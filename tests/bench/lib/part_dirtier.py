@@ -146,16 +146,17 @@ def fio_writes(world, ground, synced, words):
     return one['write']['total_ios'] * 1000 / one['job_runtime'] if synced else one['write']['iops']
 
 
-def paired(world, work, tracer):
+def paired(world, daemon, work, tracer):
     """
     Figures without and with what `tracer` makes a context of: pairs of sums of two short runs each, as A B B A and B A A B in turn,
-    so that what the machine does beside it, and what drifts, weighs on both alike.
+    so that what the machine does beside it, and what drifts, weighs on both alike. Hooks stay for some time after a session: without
+    means that they have gone.
     """
     found = []
     for number in range(QUADS * world.rounds):
         sums = {False: 0, True: 0}
         for traced in (False, True, True, False) if number % 2 else (True, False, False, True):
-            with tracer() if traced else contextlib.nullcontext():
+            with tracer() if traced else tracers.without(daemon):
                 sums[traced] += work()
         found.append((sums[False] / 2, sums[True] / 2))
     return found
@@ -199,14 +200,14 @@ def cost(world, daemon, ground):
     shares, traced = {}, functools.partial(daemon.session, '--block')
     fio_writes(world, ground, True, [])  # lays the file out
     for name, synced in (('fio, 4 KiB buffered random writes', False), ('the same with fsync() at its end', True)):
-        pairs = paired(world, functools.partial(fio_writes, world, ground, synced, []), traced)
+        pairs = paired(world, daemon, functools.partial(fio_writes, world, ground, synced, []), traced)
         shares[name] = kept(table, name, pairs)
     page(daemon, functools.partial(fio_writes, world, ground, True, []))
     os.unlink(os.path.join(ground.folder, 'fio'))
     with workloads.pgbench(ground.folder) as work:
         work(RUN_SECONDS)
         name = 'pgbench, transactions'
-        shares[name] = kept(table, name, paired(world, functools.partial(work, RUN_SECONDS), traced))
+        shares[name] = kept(table, name, paired(world, daemon, functools.partial(work, RUN_SECONDS), traced))
         table.show()
         transaction(daemon, work)
     for name, share in shares.items():

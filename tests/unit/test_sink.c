@@ -301,7 +301,9 @@ START_TEST(begins_a_segment_when_there_is_room)
 	add_rows(10);
 	ck_assert_int_eq(sink_flush(&sink), -EFBIG);
 	ck_assert(!folder_has(&folder, "fs/fs_000002.csv.part"));
+	ck_assert(!sink.was_full);
 	add_rows(2 * SINK_BUFFER_SIZE / 40);
+	ck_assert(sink.was_full);
 	ck_assert_uint_gt(sink.lost, 0);
 	limit_files(RLIM_INFINITY);
 	ck_assert_int_eq(sink_flush(&sink), 0);

@@ -5,11 +5,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "inside.h"
 #include "schema.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 #define add(counter, value)                                                                        \
 	atomic_store_explicit(&(counter),                                                          \
@@ -67,7 +72,7 @@ int sink_init(struct sink *sink, int output_fd, enum iotr_stream stream,
 	TAILQ_INIT(&sink->segments);
 	sink->folder_fd = -1;
 	clear_buffer(sink);
-	sink->buffer = aligned_alloc(WRITE_BEHIND_BLOCK, SINK_BUFFER_SIZE);
+	sink->buffer = aligned_alloc(SINK_LARGE_PAGE, SINK_LARGE_PAGE);
 	if (!sink->buffer)
 		return -ENOMEM;
 	error = make_header(sink, format);
@@ -269,8 +274,22 @@ void sink_lose_row(struct sink *sink)
 	add(sink->lost, 1);
 }
 
+/*
+ * Lays a buffer on one large page. Of single pages it has more than one request of most disks may have, and each has to be held
+ * for the disk. Streams of few rows never need so much memory. Where the kernel cannot do it, or has no such page, nothing changes.
+ */
+static void lay_together(struct sink *sink)
+{
+	if (sink->was_full)
+		return;
+	sink->was_full = true;
+	if (madvise(sink->buffer, SINK_LARGE_PAGE, MADV_HUGEPAGE) == 0)
+		madvise(sink->buffer, SINK_LARGE_PAGE, MADV_COLLAPSE);
+}
+
 void sink_make_space(struct sink *sink, size_t size)
 {
+	lay_together(sink);
 	flush(sink, WHOLE_BLOCKS);
 	if (sink->used + size > SINK_BUFFER_SIZE)
 		lose_buffer(sink);

@@ -25,6 +25,7 @@
 enum {
 	SINK_BUFFER_SIZE = 1024 * 1024,
 	SINK_PAST_CACHE = 256 * 1024, /* so many bytes at once go to the disk past the page cache */
+	SINK_LARGE_PAGE = 2 * 1024 * 1024, /* of most machines; on others only the alignment is of no use */
 };
 
 /* What a session has in its files and buffers, all streams together; headers included. */
@@ -48,6 +49,7 @@ struct sink {
 	 * with bytes that are in the file already.
 	 */
 	char *buffer;
+	bool was_full; /* it has run full once: see lay_together() */
 	size_t used;
 	size_t settled; /* of these: bytes at the beginning that are in the file, and counted */
 	uint64_t buffered_rows; /* behind those */

@@ -19,7 +19,7 @@ from lib.table import Table, bar, note
 FILE_SIZE = 1 << 30
 BLOCK = 4096
 KEPT_BAR = 0.97
-PAIRS = 2  # for each of the rounds
+PAIRS = 16  # for each of the rounds
 SETTLED = 0.8  # seconds after which what goes on beside fio is under way
 SLOT = 0.5  # seconds in which reads are counted
 STATISTICS_RUNS = 3

@@ -275,8 +275,8 @@ void sink_lose_row(struct sink *sink)
 }
 
 /*
- * Lays a buffer on one large page. Of single pages it has more than one request of most disks may have, and each has to be held
- * for the disk. Streams of few rows never need so much memory. Where the kernel cannot do it, or has no such page, nothing changes.
+ * Lays a buffer on one large page. On single pages it has more parts than some disks take in a request, and is written in two.
+ * Streams of few rows never need so much memory. Where the kernel cannot do it, or has no such page, nothing changes.
  */
 static void lay_together(struct sink *sink)
 {

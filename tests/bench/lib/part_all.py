@@ -87,7 +87,7 @@ def writer(world, rate):
 
 @contextlib.contextmanager
 def least_cost(world, rate):
-    """Nobody who writes the rows to that disk, and has programs on these hooks, takes less."""
+    """What recording takes without making a row: its bytes written to that disk, and programs on its hooks."""
     with writer(world, rate), tracers.empty_programs(world, 'all'):
         yield
 
@@ -152,7 +152,7 @@ def compare(world, daemon, path, variants):
     return found
 
 
-def there(variants):
+def available(variants):
     """Those that this machine has."""
     found = {}
     for name, tracer in variants.items():
@@ -179,7 +179,7 @@ def beside(world, daemon, path, rate):
         'perf record': functools.partial(part_beside.perf_of_all, world, part_beside.there(EVENTS)),
     }
     try:
-        found = compare(world, daemon, path, there(variants))
+        found = compare(world, daemon, path, available(variants))
     finally:
         shutil.rmtree(memory)
     table = Table('fio, random reads of 4 KiB by io_uring, 16 under way, on a file of this disk: %d pairs' % (PAIRS * world.rounds),

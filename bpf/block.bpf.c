@@ -7,6 +7,26 @@
  */
 #include "block_origin.bpf.h"
 #include "flow_bio.bpf.h"
+#include "plugged.bpf.h"
+
+/*
+ * At the queue and the end, the programs of CACHE that see to writeback are tail called, where it is recorded: that costs less than
+ * another program on the hook, and what reads has no part of it.
+ */
+#define GO_ON_TO_WRITEBACK(ctx, programs, flags)                                                \
+	({                                                                                      \
+		if (((flags) & REQUEST_OPERATION) == REQUEST_WRITE && cache_wanted())           \
+			bpf_tail_call(ctx, programs, IOTR_CACHE);                               \
+		0;                                                                              \
+	})
+
+/* Whether there are rows to be made here: the same programs are on the hooks for writeback alone. */
+static __always_inline bool block_wanted(void)
+{
+	struct iotr_control *page = control_page();
+
+	return page && page->wanted[IOTR_BLOCK];
+}
 
 /* ---- bios ---- */
 
@@ -48,7 +68,7 @@ static __always_inline void bio_row_begins(struct iotr_control *page, struct blo
 		row_unmatched(IOTR_BLOCK, io->sessions);
 }
 
-static __always_inline int bio_queued(struct bio *bio, __u64 thread)
+static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)bio, drawn;
@@ -56,8 +76,8 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	bool by_bio, flushes;
 	struct block_io *io;
 
-	if (!page)
-		return 0;
+	if (!page || !block_wanted())
+		return;
 	flags = FOLLOW(bio, bi_opf);
 	size = FOLLOW(bio, bi_iter.bi_size);
 	flushes = flags & page->request_preflush;
@@ -69,12 +89,12 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 		operation = IOTR_BLOCK_FLUSH;
 	drawn = bio_draw(page, operation, by_bio, flushes, key);
 	if (!drawn && !flushes)
-		return 0;
+		return;
 	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), &bios_kept);
 	if (!io) {
 		if (by_bio)
 			row_unmatched(IOTR_BLOCK, drawn);
-		return 0;
+		return;
 	}
 	io->sessions = drawn;
 	io->size = size;
@@ -97,10 +117,10 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 		bio_row_begins(page, io, key);
 		io->sessions = 0; /* nothing is in flight where the row was only put together */
 	}
-	return 0;
 }
 
-QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio, thread_at(ctx)))
+QUEUE_HOOK(bio_queue, block_bio_queue, struct bio *bio,
+	   (bio_queued(bio, thread_at(ctx)), GO_ON_TO_WRITEBACK(ctx, &plug_queues, FOLLOW(bio, bi_opf))))
 
 /* A global function. */
 __noinline int bio_row_ends(__u64 bio, __u32 error)
@@ -399,22 +419,22 @@ static __always_inline void stacked_complete(struct request *request, __u32 erro
 	}
 }
 
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes)
+static __always_inline void request_ends(struct request *request, int error, unsigned int bytes)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct block_io *io = io_find(&requests, &key);
+	struct block_io *io;
 	__u32 failed;
 
-	if (!page)
-		return 0;
+	if (!page || !block_wanted())
+		return;
+	io = io_find(&requests, &key);
 	if (!io && page->sampled[IOTR_BLOCK])
 		bio_out_note((__u64)FOLLOW(request, bio), false);
 	if (!io)
-		return 0;
+		return;
 	if (!error && bytes && bytes < FOLLOW(request, __data_len))
-		return 0; /* a partial completion: the rest follows */
+		return; /* a partial completion: the rest follows */
 	failed = error < 0 ? -error : status_errno(error);
 	if (io->stacked)
 		stacked_complete(request, failed);
@@ -423,7 +443,13 @@ int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes
 	else
 		request_unseen(page, io);
 	io_gone(&requests, &key, io, &requests_kept);
-	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	request_ends(request, error, bytes);
+	return GO_ON_TO_WRITEBACK(ctx, &plug_completes, FOLLOW(request, cmd_flags));
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -8,7 +8,6 @@
 #define REQUEST_BIOS 1024 /* maximum of bios of one request that are looked at */
 
 #define BIO_CLONED   (1 << 1)
-#define REQ_OP_WRITE 1
 
 /* A bio of writeback in flight. */
 struct writeback {
@@ -83,14 +82,14 @@ static __always_inline bool bio_pages(struct iotr_control *page, struct bio *bio
 	return true;
 }
 
-/* A bio that a stacked device cloned from another one is not counted as writeback again. */
+/* A bio that writes. One that a stacked device cloned from another one is not counted as writeback again. */
 static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	struct writeback back = {}, *before;
 	__u64 key = (__u64)bio;
 
-	if (!page || (FOLLOW(bio, bi_opf) & REQUEST_OPERATION) != REQ_OP_WRITE || FOLLOW(bio, bi_flags) & BIO_CLONED)
+	if (!page || FOLLOW(bio, bi_flags) & BIO_CLONED)
 		return 0;
 	back.sessions = filter_current(page, wanted(page, IOTR_CACHE_WRITEBACK_START) |
 						     wanted(page, IOTR_CACHE_WRITEBACK_END));
@@ -109,6 +108,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 	return 0;
 }
 
+/* This and cache_rq_complete go on from those of BLOCK: see block.bpf.c. */
 QUEUE_HOOK(cache_bio_queue, block_bio_queue, struct bio *bio, bio_queued(bio, thread_at(ctx)))
 
 /*
@@ -137,15 +137,12 @@ int BPF_PROG(cache_bio_complete, struct request_queue *queue, struct bio *bio)
 	return bio_ended(argument_address(ctx, 1));
 }
 
-/* For all others; the request still has its bios here. */
+/* For all others, of requests that write; the request still has its bios here. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(cache_rq_complete, struct request *request, int error, unsigned int bytes)
 {
-	__u64 bio;
+	__u64 bio = ADDRESS(struct request, request, bio);
 
-	if ((FOLLOW(request, cmd_flags) & REQUEST_OPERATION) != REQ_OP_WRITE)
-		return 0;
-	bio = ADDRESS(struct request, request, bio);
 	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
 		__u32 size = READ(struct bio, bio, bi_iter.bi_size);
 

@@ -14,6 +14,7 @@
 #define CHAINED_MAX	  8 /* maximum of chained bios that are followed */
 #define REQUEST_OPERATION 0xff /* bits of the operation in cmd_flags and bi_opf */
 #define REQUEST_READ	  0
+#define REQUEST_WRITE	  1
 
 /* What carried_by() returns if not the address of the open file whose direct I/O the bio is. */
 enum carried {

@@ -386,6 +386,64 @@ static __always_inline __u64 file_at_end(__u64 kernel, const struct uring_reques
 	return (__u64)READ(struct io_kiocb, kernel, file);
 }
 
+/* Rows of IOURING and VFS of one completion, which are one record of the ring. */
+struct file_rows {
+	struct iotr_iouring_record iouring;
+	struct iotr_vfs_record vfs;
+};
+
+/* Writes both rows, as most requests of files have: to reserve and commit one record costs less than two. */
+static __always_inline void rows_both(const struct uring_request *request, __u64 kernel, __s32 result, __u64 now, __u64 iouring,
+				      __u64 vfs)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct file_rows *rows;
+
+	count_emitted(IOTR_IOURING, iouring);
+	count_emitted(IOTR_VFS, vfs);
+	rows = row_room(cpu, sizeof(*rows), true);
+	if (!rows) {
+		count_sessions(IOTR_IOURING, COUNT_RING, iouring);
+		count_sessions(IOTR_VFS, COUNT_RING, vfs);
+		return;
+	}
+	head_begin(&rows->iouring.head, IOTR_IOURING, request->opcode, sizeof(rows->iouring), cpu);
+	head_begin(&rows->vfs.head, IOTR_VFS, request->vfs.operation, sizeof(rows->vfs), cpu);
+	iouring_row(&rows->iouring, request, iouring, result, now);
+	vfs_row(&rows->vfs, request, kernel, vfs, result, now);
+	row_commit(rows);
+}
+
+/* Writes the rows of IOURING and VFS. A function of its own, as all rows of a request together would take more stack than there is. */
+static __noinline int files_end(const struct uring_request *request, __u64 kernel, __s32 result, __u64 now)
+{
+	struct iotr_control *page = control_page();
+	struct iotr_iouring_record *iouring;
+	__u64 iouring_for, vfs_for;
+	struct iotr_vfs_record *vfs;
+
+	if (!page)
+		return 0;
+	iouring_for = iouring_ends_for(page, request, result, now);
+	vfs_for = vfs_ends_for(page, request, result, now);
+	if (iouring_for && vfs_for) {
+		rows_both(request, kernel, result, now, iouring_for, vfs_for);
+	} else if (iouring_for) {
+		iouring = row_begin(IOTR_IOURING, request->opcode, sizeof(*iouring), iouring_for);
+		if (!iouring)
+			return 0;
+		iouring_row(iouring, request, iouring_for, result, now);
+		row_commit(iouring);
+	} else if (vfs_for) {
+		vfs = row_begin(IOTR_VFS, request->vfs.operation, sizeof(*vfs), vfs_for);
+		if (!vfs)
+			return 0;
+		vfs_row(vfs, request, kernel, vfs_for, result, now);
+		row_commit(vfs);
+	}
+	return 0;
+}
+
 static __always_inline int completed(__u64 kernel, __u64 key, __s32 result, bool last)
 {
 	struct uring_request *request = request_ending(key);
@@ -397,10 +455,8 @@ static __always_inline int completed(__u64 kernel, __u64 key, __s32 result, bool
 	now = bpf_ktime_get_ns();
 	if (request->file.inode == IOTR_UNKNOWN && (request->iouring_sessions || request->vfs_sessions))
 		request_file(page, request, file_at_end(kernel, request, result), false);
-	if (request->iouring_sessions)
-		iouring_ends(request, result, now);
-	if (request->vfs_sessions)
-		vfs_ends(request, kernel, result, now);
+	if (request->iouring_sessions || request->vfs_sessions)
+		files_end(request, kernel, result, now);
 	if (request->net_sessions)
 		net_ends(number_of(key), kernel, result, now);
 	if (request->conn_sessions)

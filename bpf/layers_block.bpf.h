@@ -189,7 +189,7 @@ __noinline int bio_tallied(__u64 address, __u32 flags)
 {
 	struct bio *bio = (struct bio *)address;
 
-	if ((flags & REQUEST_OPERATION) != 1 || !READ(struct bio, bio, bi_iter.bi_size) ||
+	if ((flags & REQUEST_OPERATION) != REQUEST_WRITE || !READ(struct bio, bio, bi_iter.bi_size) ||
 	    !cached_inode(bio, carried_by(address), false))
 		return false;
 	tally_begin(TALLY_LAYERS);
@@ -207,7 +207,7 @@ __noinline __u32 log_cause(__u64 address, __u32 flags)
 	__u64 by = carried_by(address), inode;
 	__u32 own;
 
-	if ((flags & REQUEST_OPERATION) != 1 || by == CARRIED_BUFFER || by >= CARRIED_LAST)
+	if ((flags & REQUEST_OPERATION) != REQUEST_WRITE || by == CARRIED_BUFFER || by >= CARRIED_LAST)
 		return 0;
 	inode = cached_inode(bio, by, false);
 	if (inode && (READ(struct inode, inode, i_mode) & S_IFMT) == S_IFREG)

@@ -121,7 +121,10 @@ struct {
 	__uint(max_entries, 1 << 20); /* the daemon sets the size */
 } names SEC(".maps");
 
-/* By stream: the programs that those on system calls tail call. The daemon puts them in. */
+/*
+ * By stream: the programs that those on system calls, or on the queue and the end of block requests, tail call. The daemon puts
+ * them in.
+ */
 #define PROGRAMS_OF(name_)                                 \
 	struct {                                           \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);     \
@@ -132,6 +135,8 @@ struct {
 
 PROGRAMS_OF(plug_enters);
 PROGRAMS_OF(plug_exits);
+PROGRAMS_OF(plug_queues);
+PROGRAMS_OF(plug_completes);
 
 HASH_OF(own_processes, HASH, __u32, __u8, IOTR_OWN);
 HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);

@@ -15,18 +15,21 @@ static __always_inline void head_begin(struct iotr_record *head, __u32 stream, _
 			 (__u64)cpu << offsetof(struct iotr_record, cpu) * shifts;
 }
 
-/* Room for a record in the ring of a CPU, which is looked up, or NULL. */
-static __always_inline void *row_reserve(__u32 cpu, __u32 size)
+/* Room for a record in the ring of a CPU, which is looked up, or NULL. `at_hand`, a constant: not where there is only one ring. */
+static __always_inline void *row_room(__u32 cpu, __u32 size, bool at_hand)
 {
 	__u32 index = cpu >> ring_shift;
-	void *ring = bpf_map_lookup_elem(&rings, &index);
+	void *ring;
 
+	if (at_hand && ring_shift == IOTR_RING_ALONE)
+		return bpf_ringbuf_reserve(&row_ring, size, 0);
+	ring = bpf_map_lookup_elem(&rings, &index);
 	return ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 }
 
 /*
  * Reserves a record in the ring, and puts in what it is of, and its CPU; NULL: the ring is full, which is counted as a loss of
- * the sessions. `at_hand`, a constant: the ring is not looked up where there is only one.
+ * the sessions. For `at_hand` see row_room().
  */
 static __always_inline void *row_begin_at(__u32 stream, __u32 operation, __u32 size, __u64 sessions, bool at_hand)
 {
@@ -34,7 +37,7 @@ static __always_inline void *row_begin_at(__u32 stream, __u32 operation, __u32 s
 	struct iotr_record *row;
 
 	count_emitted(stream, sessions);
-	row = at_hand && ring_shift == IOTR_RING_ALONE ? bpf_ringbuf_reserve(&row_ring, size, 0) : row_reserve(cpu, size);
+	row = row_room(cpu, size, at_hand);
 	if (row)
 		head_begin(row, stream, operation, size, cpu);
 	else

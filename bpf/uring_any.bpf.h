@@ -213,30 +213,26 @@ static __always_inline void iouring_fill(struct iotr_iouring_record *row, const 
 	row->sqe_flags = request->sqe_flags;
 	row->async = part->async;
 	row->has_flow = request->caused;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
 }
 
-/* Writes the row of IOURING; see vfs_ends(). */
-static __noinline int iouring_ends(const struct uring_request *request, __s32 result, __u64 now)
+/* Sessions that get the row of IOURING of a completion. */
+static __always_inline __u64 iouring_ends_for(struct iotr_control *page, const struct uring_request *request, __s32 result, __u64 now)
 {
-	struct iotr_control *page = control_page();
-	struct iotr_iouring_record *row;
-	__u64 sessions;
+	__u64 sessions = request->iouring_sessions;
 
-	if (!page)
-		return 0;
-	sessions = request->iouring_sessions & iouring_wanted(page, request->opcode);
-	sessions = filter_begun(page, sessions, request->start_ns);
-	sessions = filter_end(page, sessions, now - request->start_ns, request->iouring.length, result < 0);
 	if (!sessions)
 		return 0;
-	row = row_begin(IOTR_IOURING, request->opcode, sizeof(*row), sessions);
-	if (!row)
-		return 0;
-	row_clear(row, sizeof(*row));
+	sessions = filter_begun(page, sessions & iouring_wanted(page, request->opcode), request->start_ns);
+	return filter_end(page, sessions, now - request->start_ns, request->iouring.length, result < 0);
+}
+
+/* Fills in that row, except what row_begin() has. */
+static __always_inline void iouring_row(struct iotr_iouring_record *row, const struct uring_request *request, __u64 sessions,
+					__s32 result, __u64 now)
+{
 	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->head.unread = request->iouring.unread && result >= 0;
 	iouring_fill(row, request, result);
-	row_commit(row);
-	return 0;
 }

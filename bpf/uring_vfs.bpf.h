@@ -92,11 +92,13 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct u
 	const struct vfs_part *vfs = &request->vfs;
 
 	row->file = request->file;
+	row->name2 = 0;
 	row->result = result;
 	row->size = vfs->size;
 	row->has_size = vfs->size != IOTR_UNKNOWN;
 	row->address = IOTR_UNKNOWN;
 	row->flags = vfs->flags;
+	row->protection = row->mapping = row->has_mapping = 0;
 	row->fd = request->fd;
 	row->flag_kind = vfs->flag_kind;
 	if (row->flag_kind == IOTR_FLAGS_FILE && row->file.inode == IOTR_UNKNOWN)
@@ -104,34 +106,30 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct u
 	row->has_fd = !(request->sqe_flags & IOSQE_FIXED_FILE) && request->fd != FD_UNKNOWN;
 	row->counts_bytes = vfs->counts_bytes;
 	row->has_flow = request->caused;
+	__builtin_memset(row->pad, 0, sizeof(row->pad));
 }
 
-/* Writes the row of VFS. A function of its own, as all rows of a request together would take more stack than there is. */
-static __noinline int vfs_ends(const struct uring_request *request, __u64 kernel, __s32 result, __u64 now)
+/* Sessions that get the row of VFS of a completion. */
+static __always_inline __u64 vfs_ends_for(struct iotr_control *page, const struct uring_request *request, __s32 result, __u64 now)
 {
-	struct iotr_control *page = control_page();
-	struct iotr_vfs_record *row;
-	__u64 sessions;
+	__u64 sessions = request->vfs_sessions;
 
-	if (!page)
+	if (!sessions)
 		return 0;
-	sessions = request->vfs_sessions &
-		   page->operation[IOTR_VFS][request->vfs.operation & (IOTR_OPERATIONS_MAX - 1)];
+	sessions &= page->operation[IOTR_VFS][request->vfs.operation & (IOTR_OPERATIONS_MAX - 1)];
 	sessions = filter_begun(page, sessions, request->start_ns);
 	if (request->file.inode == IOTR_UNKNOWN)
 		sessions = filter_file(page, sessions, 0);
-	sessions = filter_end(page, sessions, now - request->start_ns, request->vfs.size, result < 0);
-	if (!sessions)
-		return 0;
-	row = row_begin(IOTR_VFS, request->vfs.operation, sizeof(*row), sessions);
-	if (!row)
-		return 0;
-	row_clear(row, sizeof(*row));
+	return filter_end(page, sessions, now - request->start_ns, request->vfs.size, result < 0);
+}
+
+/* Fills in that row, except what row_begin() has. */
+static __always_inline void vfs_row(struct iotr_vfs_record *row, const struct uring_request *request, __u64 kernel, __u64 sessions,
+				    __s32 result, __u64 now)
+{
 	head_fill(&row->head, sessions, request->start_ns, now);
 	actor_head(&row->head, &request->actor);
 	row->head.unread = request->vfs.unread && result >= 0;
 	vfs_fill(row, request, result);
 	row->offset = vfs_offset(request, kernel, result);
-	row_commit(row);
-	return 0;
 }

@@ -75,15 +75,20 @@ static bool drain_names(struct consumer *consumer)
 	return ring_read(&consumer->name_ring, take_name, consumer, &count);
 }
 
-static int take_row(void *userdata, const void *record, size_t size)
+/* A record of the ring has one row, or several of one event, one after the other. */
+static int take_rows(void *userdata, const void *record, size_t size)
 {
+	const char *next = record, *end = next + size;
 	struct consumer *consumer = userdata;
 
-	if (++consumer->rows >= NAMES_EVERY) {
-		consumer->rows = 0;
-		drain_names(consumer);
+	while (next < end) {
+		if (++consumer->rows >= NAMES_EVERY) {
+			consumer->rows = 0;
+			drain_names(consumer);
+		}
+		next += router_row(consumer->router, (const struct iotr_record *)next, (size_t)(end - next));
 	}
-	return router_row(consumer->router, record, size);
+	return 0;
 }
 
 /*
@@ -114,7 +119,7 @@ static bool look(struct consumer *consumer, size_t *rows)
 	drain_names(consumer);
 	for (size_t i = 0; i < consumer->ring_count; i++) {
 		consumer->reading = &consumer->rings[i];
-		complete &= ring_read(consumer->reading, take_row, consumer, rows);
+		complete &= ring_read(consumer->reading, take_rows, consumer, rows);
 	}
 	router_end(consumer->router);
 	if (complete && began_ns - consumer->cycle_ns >= IOTR_NAME_STAYS_NS) {

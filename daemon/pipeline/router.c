@@ -318,7 +318,7 @@ static uint64_t share(struct router *router, const struct row *row)
 	return 0;
 }
 
-int router_row(struct router *router, const struct iotr_record *record, size_t size)
+size_t router_row(struct router *router, const struct iotr_record *record, size_t size)
 {
 	struct row row = { .record = record, .fs_type = "" };
 	uint64_t shared = 0;
@@ -329,7 +329,7 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 	if (size < sizeof(*record) || record->stream >= IOTR_STREAM_COUNT || record->size > size ||
 	    record->size != record_sizes[record->stream]) {
 		count(&router->malformed);
-		return 0;
+		return size;
 	}
 	if (record->sessions & router->tallied)
 		router->tally->rows[record->stream][record->operation % IOTR_OPERATIONS_MAX]++;
@@ -342,7 +342,7 @@ int router_row(struct router *router, const struct iotr_record *record, size_t s
 		writer_queue_row(router->writers[__builtin_ctzll(left)], &row);
 	for (uint64_t left = record->sessions & router->recording; left; left &= left - 1)
 		recorder_row(router->recorders[__builtin_ctzll(left)], &row);
-	return 0;
+	return record->size;
 }
 
 void router_counts(const struct router *router, struct router_counts *counts)

@@ -56,10 +56,10 @@ void router_begin(struct router *router);
 void router_end(struct router *router);
 
 /*
- * One row, as the ring has it. Bits of sessions that are not attached are ignored.
- * Always 0, so that a ring callback may return it: a row that cannot be read is counted.
+ * One row, as the ring has it, with what follows it in its record; `size` is of both. Bits of sessions that are not attached are
+ * ignored. Returns the bytes of the row. One that cannot be read is counted, and all of `size` is of it.
  */
-int router_row(struct router *router, const struct iotr_record *record, size_t size);
+size_t router_row(struct router *router, const struct iotr_record *record, size_t size);
 
 struct router_counts {
 	uint64_t rows;		/* seen */

@@ -59,6 +59,7 @@ static const enum object group_object[PROBES_GROUP_COUNT] = {
 	[PROBES_ENTERS] = OBJECT_VFS,
 	[PROBES_EXITS] = OBJECT_VFS,
 	[PROBES_CACHE_EXIT] = OBJECT_CACHE,
+	[PROBES_REQUESTS] = OBJECT_BLOCK,
 	[PROBES_PROCESS] = OBJECT_PROCESS,
 	IOTR_STREAMS(GROUP_OBJECT)
 	IOTR_FURTHER_OBJECTS(GROUP_OBJECT)
@@ -297,11 +298,25 @@ static bool stands_in(const struct bpf_program *program)
 	return !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
 }
 
-/* The map for a program of a plugged stream on sys_enter or sys_exit, to be tail called; otherwise NULL. */
-static const char *plug_map(const struct bpf_program *program)
+/* The map for programs that see to writeback on a hook of block requests, by which BLOCK's program there goes on; NULL: no such hook. */
+static const char *request_map(const struct bpf_program *program)
+{
+	const char *hook = strrchr(bpf_program__section_name(program), '/');
+
+	if (!hook)
+		return NULL;
+	return !strcmp(hook, "/block_bio_queue")   ? "plug_queues" :
+	       !strcmp(hook, "/block_rq_complete") ? "plug_completes" :
+						     NULL;
+}
+
+/* The map for a program of a plugged stream, in an object, to be tail called; otherwise NULL. */
+static const char *plug_map(enum object which, const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 
+	if (which == OBJECT_CACHE && request_map(program))
+		return request_map(program);
 	if (!on_system_calls(section) || goes_on(program) || stands_in(program))
 		return NULL;
 	return strstr(section, "/sys_enter") ? "plug_enters" : "plug_exits";
@@ -318,23 +333,28 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 		[PROBES_EXITS] = "/sys_exit",
 	};
 	const char *hook = strrchr(bpf_program__section_name(program), '/');
+	enum object which = group_object[group];
 
 	if (!bpf_program__autoload(program))
 		return false;
-	if (plug_map(program) || group == PROBES_CACHE_EXIT)
-		return plug_map(program) && group == PROBES_CACHE_EXIT;
+	if (group == PROBES_CACHE_EXIT)
+		return on_system_calls(bpf_program__section_name(program));
+	if (plug_map(which, program))
+		return false;
+	if (which == OBJECT_BLOCK)
+		return !request_map(program) == (group != PROBES_REQUESTS);
 	if (hooks[group] || goes_on(program))
 		return hooks[group] && goes_on(program) && hook && !strcmp(hook, hooks[group]);
-	return group_object[group] != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));
+	return which != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));
 }
 
-static int plug(const struct probes *probes, struct bpf_object *object, enum iotr_stream stream)
+static int plug(const struct probes *probes, enum object which, struct bpf_object *object, enum iotr_stream stream)
 {
 	struct bpf_program *program;
 	uint32_t key = stream;
 
 	bpf_object__for_each_program(program, object) {
-		const char *map = plug_map(program);
+		const char *map = plug_map(which, program);
 		int fd = bpf_program__fd(program);
 
 		if (map && fd >= 0 && bpf_map_update_elem(probes_map(probes, map), &key, &fd, BPF_ANY) < 0)
@@ -348,7 +368,7 @@ static int plug_in(const struct probes *probes, enum object which, struct bpf_ob
 {
 	for (size_t i = 0; i < sizeof(plugged) / sizeof(plugged[0]); i++)
 		if (plugged[i].object == which)
-			return plug(probes, object, plugged[i].stream);
+			return plug(probes, which, object, plugged[i].stream);
 	return 0;
 }
 

@@ -228,7 +228,7 @@ uint32_t probes_stream_groups(enum iotr_stream stream)
 #define SHARED(of, other)                                                                                              \
 	if (stream == IOTR_##of)                                                                                       \
 		groups |= 1U << PROBES_##other;
-	IOTR_SHARED_OBJECTS(SHARED)
+	IOTR_SHARED_GROUPS(SHARED)
 	return groups;
 }
 

@@ -28,6 +28,7 @@ enum probes_group {
 	PROBES_ENTERS,	/* sys_enter: of streams other than VFS or, at tracepoint level, of all */
 	PROBES_EXITS,	/* sys_exit, the same; goes on to that of CACHE */
 	PROBES_CACHE_EXIT, /* sys_exit, of CACHE by itself: see hookset.c */
+	PROBES_REQUESTS, /* the queue of bios and the end of requests, of BLOCK; go on to those of CACHE */
 	PROBES_PROCESS, /* fork and end of processes for --tree, and cgroups of units */
 	/*
 	 * One for each stream and further object. That of VFS has no programs of its own: those on system calls are of

@@ -90,7 +90,7 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 	drawn = bio_draw(page, operation, by_bio, flushes, key);
 	if (!drawn && !flushes)
 		return;
-	io = io_place(&bios, &key, bpf_map_lookup_elem(&bios, &key), &bios_kept);
+	io = bio_place(&key);
 	if (!io) {
 		if (by_bio)
 			row_unmatched(IOTR_BLOCK, drawn);
@@ -150,7 +150,7 @@ int BPF_PROG(bio_complete, struct request_queue *queue, struct bio *bio)
  */
 static __always_inline struct block_io *bio_saved(struct request *request, __u64 bio)
 {
-	struct block_io *from = bio ? io_find(&bios, &bio) : NULL;
+	struct block_io *from = bio ? bio_find(&bio) : NULL;
 	__u64 distance;
 
 	if (!from)
@@ -183,10 +183,10 @@ static __always_inline struct block_io *request_source(struct request *request, 
 /* Gives up what was saved of the bio of a request, which is `from` or, if that is of another, looked for. */
 static __always_inline void source_gone(__u64 bio, struct block_io *from, bool split)
 {
-	struct block_io *own = split ? io_find(&bios, &bio) : from;
+	struct block_io *own = split ? bio_find(&bio) : from;
 
 	if (own)
-		io_gone(&bios, &bio, own, &bios_kept);
+		bio_gone(&bio, own);
 }
 
 /* Sets who caused a request: the task that queued its bio, otherwise the current task. */
@@ -285,8 +285,7 @@ static __always_inline bool has_all(const struct block_io *io, const struct bloc
  * here. A request that not all sessions drew is kept even if none did, so that its next hook does not draw
  * again.
  */
-static __always_inline int request_new(struct iotr_control *page, struct request *request, struct block_io *entry,
-				       bool inserted, bool issued)
+static __always_inline int request_new(struct iotr_control *page, struct request *request, bool inserted, bool issued)
 {
 	__u64 bio = (__u64)FOLLOW(request, bio), key = (__u64)request, others, drawn;
 	__u32 operation = request_operation(page, request);
@@ -306,9 +305,7 @@ static __always_inline int request_new(struct iotr_control *page, struct request
 	}
 	if (!drawn && !others)
 		return 0;
-	if (issued)
-		entry = bpf_map_lookup_elem(&requests, &key);
-	io = io_place(&requests, &key, entry, &requests_kept);
+	io = request_place(key);
 	if (!io) {
 		row_unmatched(IOTR_BLOCK, drawn & (from ? from->actor.accepted : ~0ULL));
 		return 0;
@@ -341,17 +338,16 @@ static __always_inline void request_unseen(struct iotr_control *page, const stru
 		row_unended(page, IOTR_BLOCK, io->sessions & wanted(page, io->operation), start);
 }
 
-/* Whether an entry is of the request in flight. One of an earlier request at its address is given up. */
-static __always_inline bool request_in_flight(struct iotr_control *page, struct block_io *entry, bool starts)
+/* The entry of the request in flight; NULL: there is none. That of an earlier request at its address is given up. */
+static __always_inline struct block_io *request_in_flight(struct iotr_control *page, __u64 key, bool starts)
 {
-	if (!entry || !entry->used)
-		return false;
-	if (!starts && !entry->issue_ns)
-		return true;
-	request_unseen(page, entry);
-	entry->sessions = 0;
-	entry->used = 0;
-	return false;
+	struct block_io *io = request_find(key);
+
+	if (!io || (!starts && !io->issue_ns))
+		return io;
+	request_unseen(page, io);
+	request_gone(key, io);
+	return NULL;
 }
 
 /* A request is started (neither flag), inserted or issued. */
@@ -363,9 +359,9 @@ static __always_inline int request_begins(struct request *request, bool inserted
 
 	if (!page)
 		return 0;
-	io = bpf_map_lookup_elem(&requests, &key);
-	if (!request_in_flight(page, io, !inserted && !issued)) /* looked up again where the verifier would follow too many ways */
-		return request_new(page, request, issued ? NULL : io, inserted, issued);
+	io = request_in_flight(page, key, !inserted && !issued);
+	if (!io)
+		return request_new(page, request, inserted, issued);
 	if (!io->sessions)
 		return 0;
 	if (inserted && !io->insert_ns)
@@ -377,20 +373,18 @@ static __always_inline int request_begins(struct request *request, bool inserted
 	return 0;
 }
 
-static __always_inline int request_gone(struct request *request)
+static __always_inline int request_merged(struct request *request)
 {
-	__u64 key = (__u64)request;
-	struct block_io *io = io_find(&requests, &key);
+	struct block_io *io = request_find((__u64)request);
 
 	if (io)
-		io_gone(&requests, &key, io, &requests_kept);
+		request_gone((__u64)request, io);
 	return 0;
 }
 
 static __always_inline int request_again(struct request *request)
 {
-	__u64 key = (__u64)request;
-	struct block_io *io = io_find(&requests, &key);
+	struct block_io *io = request_find((__u64)request);
 
 	if (io)
 		io->issue_ns = 0;
@@ -402,7 +396,7 @@ static __always_inline int request_again(struct request *request)
 REQUEST_HOOK(rq_start, block_io_start, request_begins(request, false, false))
 REQUEST_HOOK(rq_insert, block_rq_insert, request_begins(request, true, false))
 REQUEST_HOOK(rq_issue, block_rq_issue, request_begins(request, false, true))
-REQUEST_HOOK(rq_merge, block_rq_merge, request_gone(request))
+REQUEST_HOOK(rq_merge, block_rq_merge, request_merged(request))
 REQUEST_HOOK(rq_requeue, block_rq_requeue, request_again(request))
 
 /*
@@ -428,7 +422,7 @@ static __always_inline void request_ends(struct request *request, int error, uns
 
 	if (!page || !block_wanted())
 		return;
-	io = io_find(&requests, &key);
+	io = request_find(key);
 	if (!io && page->sampled[IOTR_BLOCK])
 		bio_out_note((__u64)FOLLOW(request, bio), false);
 	if (!io)
@@ -442,7 +436,7 @@ static __always_inline void request_ends(struct request *request, int error, uns
 		emit(page, io, key, failed);
 	else
 		request_unseen(page, io);
-	io_gone(&requests, &key, io, &requests_kept);
+	request_gone(key, io);
 }
 
 SEC("tp_btf/block_rq_complete")

@@ -4,6 +4,7 @@
 
 #include "aliases.bpf.h"
 #include "blockdev.bpf.h"
+#include "flight.bpf.h"
 #include "kept.bpf.h"
 #include "subtree.bpf.h"
 
@@ -14,6 +15,7 @@ struct cause {
 };
 
 struct block_io {
+	struct flight flight; /* of an entry of `requests` */
 	union {
 		struct cause cause;
 		struct { /* its members */
@@ -45,52 +47,74 @@ struct block_io {
 #define SECTOR_SHIFT 9
 #define REQUEST_ID_SHIFT (64 - 53) /* a double has every number below 2^53 */
 
-HASH_OF(requests, HASH, __u64, struct block_io, IOTR_REQUESTS);
-KEPT(requests_kept);
+ARRAY_OF(requests, struct block_io, FLIGHTS, 0); /* by the address of the request */
+FLIGHT_ELSEWHERE(requests_elsewhere, requests)
 HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of devices without requests */
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 KEPT(bios_kept); /* at least as many as there are, as what the kernel evicts is not subtracted */
 ARRAY_OF(blank_io, struct block_io, 1, 0);
 HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
 
-/* The entry of what is in flight at an address; NULL: there is none. */
-static __always_inline struct block_io *io_find(void *map, const __u64 *key)
+static __always_inline struct block_io *io_clear(struct block_io *io)
 {
-	struct block_io *io = bpf_map_lookup_elem(map, key);
+	if (io)
+		__builtin_memset((void *)io + sizeof(io->flight), 0, sizeof(*io) - sizeof(io->flight));
+	return io;
+}
+
+/* The entry of the bio in flight at an address; NULL: there is none. */
+static __always_inline struct block_io *bio_find(const __u64 *key)
+{
+	struct block_io *io = bpf_map_lookup_elem(&bios, key);
 
 	return io && io->used ? io : NULL;
 }
 
-/*
- * Where what begins at an address is put together, all zero: its entry, which is not in flight before `used` is set. `entry`:
- * what bpf_map_lookup_elem() has found there. NULL: there is no room. `kept` counts the entries.
- */
-static __always_inline struct block_io *io_place(void *map, const __u64 *key, struct block_io *entry, void *kept)
+/* Where a bio that is queued is put together, all zero: it is not in flight before `used` is set. NULL: there is no room. */
+static __always_inline struct block_io *bio_place(const __u64 *key)
 {
+	struct block_io *io = bpf_map_lookup_elem(&bios, key);
 	__u32 zero = 0;
 	void *blank;
 
-	if (!entry) {
+	if (!io) {
 		blank = bpf_map_lookup_elem(&blank_io, &zero);
-		if (!blank || bpf_map_update_elem(map, key, blank, BPF_ANY))
+		if (!blank || bpf_map_update_elem(&bios, key, blank, BPF_ANY))
 			return NULL;
-		kept_count(kept, 1);
-		entry = bpf_map_lookup_elem(map, key);
+		kept_count(&bios_kept, 1);
+		io = bpf_map_lookup_elem(&bios, key);
 	}
-	if (entry)
-		__builtin_memset(entry, 0, sizeof(*entry));
-	return entry;
+	return io_clear(io);
 }
 
-/* Ends what is in flight in an entry. */
-static __always_inline void io_gone(void *map, const __u64 *key, struct block_io *io, void *kept)
+static __always_inline void bio_gone(const __u64 *key, struct block_io *io)
 {
-	if (kept_stays(kept)) {
+	if (kept_stays(&bios_kept)) {
 		io->sessions = 0;
 		io->used = 0;
-	} else if (!bpf_map_delete_elem(map, key)) {
-		kept_count(kept, -1);
+	} else if (!bpf_map_delete_elem(&bios, key)) {
+		kept_count(&bios_kept, -1);
 	}
+}
+
+/* The same three for requests. */
+static __always_inline struct block_io *request_find(__u64 key)
+{
+	struct block_io *io = flight_find(&requests, key, requests_elsewhere);
+
+	return io && io->used ? io : NULL;
+}
+
+static __always_inline struct block_io *request_place(__u64 key)
+{
+	return io_clear(flight_take(&requests, key, requests_elsewhere));
+}
+
+static __always_inline void request_gone(__u64 key, struct block_io *io)
+{
+	io->sessions = 0;
+	io->used = 0;
+	flight_release(&requests, &io->flight, key);
 }
 
 static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)

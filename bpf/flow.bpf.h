@@ -54,12 +54,12 @@ static __always_inline struct uring_request *uring_request_at(__u64 address)
 	void *ring;
 
 	if (HAS_REQUEST_CQE)
-		return bpf_map_lookup_elem(&uring_requests, &key);
+		return request_at(key);
 	ring = READ(struct io_kiocb, kernel, ctx);
 	user_data = READ(struct io_kiocb___510, kernel, user_data);
 	for (__u32 index = 0; index < ALIKE_MAX; index++) {
 		key = request_key_at(ring, user_data, index);
-		request = bpf_map_lookup_elem(&uring_requests, &key);
+		request = request_at(key);
 		if (request && request->tag == low_half(address))
 			return request;
 	}

@@ -252,7 +252,7 @@ static __always_inline int prepared(struct iotr_control *page, struct uring_work
 		entry_of_request(kernel, &work->entry);
 	if (!file_at_start(request, kernel, &work->entry, &file)) {
 		if (placed)
-			request_rejected(number_of(key));
+			request_release(key, request);
 		else
 			request_unended(page, key);
 		return 0;

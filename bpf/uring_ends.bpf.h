@@ -163,11 +163,11 @@ static __always_inline bool overflow_batch(struct overflow *overflow)
 	return overflow->alike;
 }
 
-static long overflow_any(void *map, const __u64 *key, const struct uring_request *value, struct overflow *overflow)
+static long overflow_any(void *map, const __u32 *index, const struct uring_request *value, struct overflow *overflow)
 {
-	if (!value->used || !overflow_is((struct io_kiocb *)*key, overflow))
+	if (!value->used || !overflow_is((struct io_kiocb *)value->flight.key, overflow))
 		return 0;
-	overflow->found = *key;
+	overflow->found = value->flight.key;
 	return 1;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actor.bpf.h"
+#include "flight.bpf.h"
 #include "sockets.bpf.h"
 
 #define ALIKE_MAX 8 /* maximum of requests in flight with the same user_data in a ring */
@@ -54,6 +55,7 @@ struct conn_part {
 };
 
 struct uring_request {
+	struct flight flight;
 	struct actor actor;
 	__u64 start_ns;
 	__u64 iouring_sessions; /* session masks: those of each stream that accept it */
@@ -68,7 +70,7 @@ struct uring_request {
 	__u8 repeats; /* has several completions, and is in uring_repeats */
 	__u8 named; /* has an entry in uring_unix_names */
 	__u8 caused; /* rows of other streams have its flow */
-	__u8 used; /* it is in flight; otherwise the entry waits for the next one at its address */
+	__u8 used; /* it is in flight; otherwise it is still being filled in */
 	__u8 pad[2];
 	struct iouring_part iouring;
 	struct vfs_part vfs;
@@ -79,7 +81,16 @@ struct uring_request {
 	};
 };
 
-HASH_OF(uring_requests, HASH, __u64, struct uring_request, IOTR_URING);
+ARRAY_OF(uring_requests, struct uring_request, FLIGHTS, 0);
+FLIGHT_ELSEWHERE(uring_elsewhere, uring_requests)
+
+/* The request in flight that has a key; NULL: there is none. */
+static __always_inline struct uring_request *request_at(__u64 key)
+{
+	struct uring_request *request = flight_find(&uring_requests, key, uring_elsewhere);
+
+	return request && request->used ? request : NULL;
+}
 
 /* ---- keys ---- */
 

@@ -7,13 +7,10 @@
 #pragma once
 
 #include "conn_row.bpf.h"
-#include "kept.bpf.h"
 #include "uring.bpf.h"
 #include "uring_request.bpf.h"
 
 #define RINGS_MAX 4096 /* maximum of rings that have a number; LRU */
-
-KEPT(uring_kept); /* of uring_requests */
 
 /*
  * Requests without a completion on success, of which IOURING tells nothing then: an entry stays until it is evicted, or
@@ -23,7 +20,6 @@ HASH_OF(uring_silent, LRU_HASH, __u64, struct uring_request, IOTR_URING_SILENT);
 /* Names of Unix sockets that are closed, by the key of the request; few requests have such names, which are long. */
 HASH_OF(uring_unix_names, HASH, __u64, struct unix_names, IOTR_URING_SILENT);
 ARRAY_OF(uring_blank_names, struct unix_names, 1, 0);
-ARRAY_OF(uring_blank, struct uring_request, 1, 0);
 
 /* Session masks by stream. */
 struct stream_sessions {
@@ -76,13 +72,6 @@ static __always_inline bool is_silent(const struct uring_request *request)
 
 /* ---- the table ---- */
 
-static __always_inline struct uring_request *request_at(__u64 key)
-{
-	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
-
-	return request && request->used ? request : NULL;
-}
-
 static __always_inline struct uring_request *request_find(__u64 key)
 {
 	struct uring_request *request = request_at(key);
@@ -104,27 +93,31 @@ static __always_inline struct uring_request *request_ending(__u64 key)
 	return request;
 }
 
-/* Deletes the entries that have the key of a request. A global function. */
+/* Deletes what other tables have of a request. A global function. */
 __noinline int request_delete(__u64 key, __u32 named, __u32 silent)
 {
 	if (named)
 		bpf_map_delete_elem(&uring_unix_names, &key);
 	if (silent)
 		bpf_map_delete_elem(&uring_silent, &key);
-	if (!bpf_map_delete_elem(&uring_requests, &key))
-		kept_count(&uring_kept, -1);
 	return 0;
 }
 
-/* Where a key is not the address of the request, it does not come again, and its entry does not stay. */
-static __always_inline void request_forget(__u64 key, struct uring_request *request)
+/* Gives up the entry of a request. */
+static __always_inline void request_release(__u64 key, struct uring_request *request)
 {
-	if (!HAS_REQUEST_CQE || request->named || is_silent(request) || !kept_stays(&uring_kept)) {
-		request_delete(number_of(key), request->named, is_silent(request));
-		return;
-	}
 	request->iouring_sessions = request->vfs_sessions = request->net_sessions = request->conn_sessions = 0;
 	request->used = 0;
+	flight_release(&uring_requests, &request->flight, key);
+}
+
+/* `request`: what request_ending() has found, which may be in uring_silent alone. */
+static __always_inline void request_forget(__u64 key, struct uring_request *request)
+{
+	if (is_silent(request) || request->named)
+		request_delete(number_of(key), request->named, is_silent(request));
+	if (request->used)
+		request_release(key, request);
 }
 
 static __always_inline void sessions_lost(const struct stream_sessions *sessions)
@@ -167,18 +160,13 @@ static __always_inline void request_unended(struct iotr_control *page, __u64 key
 	request_forget(key, request);
 }
 
-/* Drops what has the key of a request that begins, and makes its entry if there is none. A global function. */
-__noinline int request_make(__u64 key)
+/* The same. A global function. */
+__noinline int request_drop(__u64 key)
 {
 	struct iotr_control *page = control_page();
-	__u32 zero = 0;
-	void *blank = bpf_map_lookup_elem(&uring_blank, &zero);
 
-	if (!page || !blank)
-		return 0;
-	request_unended(page, key);
-	if (!bpf_map_update_elem(&uring_requests, &key, blank, BPF_NOEXIST))
-		kept_count(&uring_kept, 1);
+	if (page)
+		request_unended(page, key);
 	return 0;
 }
 
@@ -188,12 +176,11 @@ __noinline int request_make(__u64 key)
  */
 static __always_inline struct uring_request *request_place(__u64 key, const struct stream_sessions *sessions)
 {
-	struct uring_request *request = bpf_map_lookup_elem(&uring_requests, &key);
+	struct uring_request *request;
 
-	if (!request || request->used || silent_seen) {
-		request_make(number_of(key));
-		request = bpf_map_lookup_elem(&uring_requests, &key);
-	}
+	if (silent_seen || request_at(key))
+		request_drop(number_of(key));
+	request = flight_take(&uring_requests, key, uring_elsewhere);
 	if (request)
 		sessions_set(request, sessions);
 	else
@@ -202,20 +189,15 @@ static __always_inline struct uring_request *request_place(__u64 key, const stru
 }
 
 /* False: there is a request with that key, or no room. */
-static __always_inline bool request_put(__u64 key, struct uring_request *request)
+static __always_inline bool request_put(__u64 key, const struct uring_request *request)
 {
-	struct uring_request *entry = bpf_map_lookup_elem(&uring_requests, &key);
+	struct uring_request *entry = request_at(key) ? NULL : flight_take(&uring_requests, key, uring_elsewhere);
 
-	request->used = 1;
-	if (entry && entry->used)
+	if (!entry)
 		return false;
-	if (entry) {
-		__builtin_memcpy(entry, request, sizeof(*entry));
-		return true;
-	}
-	if (bpf_map_update_elem(&uring_requests, &key, request, BPF_NOEXIST))
-		return false;
-	kept_count(&uring_kept, 1);
+	__builtin_memcpy((void *)entry + sizeof(entry->flight), (const void *)request + sizeof(request->flight),
+			 sizeof(*entry) - sizeof(entry->flight));
+	entry->used = 1;
 	return true;
 }
 
@@ -223,15 +205,10 @@ static __always_inline bool request_put(__u64 key, struct uring_request *request
 static __always_inline void silent_put(__u64 key, struct uring_request *request)
 {
 	silent_seen = true;
+	request->used = 0; /* by which it is told from the entry in uring_requests */
 	if (bpf_map_update_elem(&uring_silent, &key, request, BPF_ANY))
 		row_unmatched(IOTR_IOURING, request->iouring_sessions);
 	request->iouring_sessions = 0;
-}
-
-/* Gives up the entry of a request that no session accepts, and that was not begun. A global function. */
-__noinline int request_rejected(__u64 key)
-{
-	return kept_stays(&uring_kept) ? 0 : request_delete(key, false, false);
 }
 
 /* Begins a request that was filled in in its entry, unless no session is left that accepts it; false: it is not in flight. */
@@ -240,7 +217,7 @@ static __always_inline bool request_begun(__u64 key, struct uring_request *reque
 	if (is_silent(request) && request->iouring_sessions)
 		silent_put(key, request);
 	if (!sessions_of(request)) {
-		request_rejected(number_of(key));
+		request_release(key, request);
 		return false;
 	}
 	request->used = 1;

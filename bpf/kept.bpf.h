@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of what is in flight, by its address. Addresses come again and again, so entries of what has ended stay, up to a
- * number, to be filled in again: to make an entry and to delete it costs as much as four looks at it. Whether an entry is of
- * something in flight is said by the entry itself.
+ * A hash table of what is in flight, by its address, of which not all ends are seen, so that it has to be one that gives up its
+ * oldest entries. Addresses come again and again, so entries of what has ended stay, up to a number, to be filled in again: to
+ * make an entry and to delete it costs as much as four looks at it. Whether it is of something in flight is said by the entry.
  */
 #pragma once
 

@@ -215,11 +215,18 @@ static const struct {
 	IOTR_IN_FLIGHT(IN_FLIGHT)
 };
 
+/* Whether the line is of the same map as the one before, which rows of several streams are made of. */
+static bool in_flight_again(size_t i)
+{
+	return i > 0 && !strcmp(in_flight[i].map, in_flight[i - 1].map);
+}
+
 /* Empties the maps: events that had not ended when the programs were detached would stay there for ever. */
 static void empty_in_flight(const struct probes *probes, enum probes_group group)
 {
 	for (size_t i = 0; i < sizeof(in_flight) / sizeof(in_flight[0]); i++) {
-		const struct bpf_map *map = in_flight[i].group == group ? map_find(probes, in_flight[i].map) : NULL;
+		bool empties = in_flight[i].group == group && !in_flight_again(i);
+		const struct bpf_map *map = empties ? map_find(probes, in_flight[i].map) : NULL;
 
 		if (map)
 			map_empty(bpf_map__fd(map));

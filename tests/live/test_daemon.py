@@ -258,7 +258,7 @@ def one_program_for_requests(world):
 
 @test
 def kept_counted_anew(world):
-    """Entries of block requests that have ended stay up to a number, and are counted rightly when hooks come again."""
+    """Entries of bios that have ended stay up to a number, and are counted rightly when hooks come again."""
     daemon, client = world.own_daemon()
     for _ in range(3):
         settle(daemon, False)
@@ -269,13 +269,13 @@ def kept_counted_anew(world):
                 file.flush()
                 os.fsync(file.fileno())
             with contextlib.ExitStack() as undo:
-                kept, requests = (maps.map_of(daemon, name) for name in ('requests_kept', 'requests'))
+                kept, bios = (maps.map_of(daemon, name) for name in ('bios_kept', 'bios'))
                 undo.callback(os.close, kept)
-                undo.callback(os.close, requests)
-                count = lambda: [maps.number(kept), maps.entries(requests)]
+                undo.callback(os.close, bios)
+                count = lambda: [maps.number(kept), maps.entries(bios)]
                 wait_for('as many entries as are counted', lambda: len({*count()}) == 1, count)
-                if not maps.entries(requests):
-                    raise Skip('no request')
+                if not maps.entries(bios):
+                    raise Skip('no bio')
 
 
 @test(host_only=True)

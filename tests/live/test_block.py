@@ -2,13 +2,14 @@
 """Block requests: known offsets on known devices."""
 import contextlib
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import time
 
-from lib.registry import PATIENCE, Failure, Skip, check, equal, test
+from lib.registry import PATIENCE, Failure, Skip, check, equal, test, wait_for
 from lib.world import device_number
 
 MS = r'\d+\.\d{6}'
@@ -270,14 +271,25 @@ def direct_reads(world, name, image):
     world.command(program, 'if=' + image, 'of=/dev/null', 'bs=4k', 'count=%d' % READS, 'iflag=direct')
 
 
+def uncollected():
+    """How many processes have ended whose ends process 1 has to collect."""
+    count = 0
+    for path in pathlib.Path('/proc').glob('[0-9]*/stat'):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(')')[2].split()[:2]
+            count += (state, parent) == ('Z', '1')
+    return count
+
+
 @contextlib.contextmanager
 def orphans():
-    """Keeps process 1 busy with orphans, whose ends it has to collect."""
+    """Keeps process 1 busy with orphans, whose ends it has to collect; at the end it has, so that it is in nobody's way."""
     with subprocess.Popen(['sh', '-c', 'while :; do (: &); done']) as shell:
         try:
             yield
         finally:
             shell.kill()
+    wait_for('process 1 to collect them', lambda: not uncollected())
 
 
 @test(host_only=True)  # the machines have no such kernel

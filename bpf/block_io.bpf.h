@@ -58,7 +58,7 @@ HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked las
 static __always_inline struct block_io *io_clear(struct block_io *io)
 {
 	if (io)
-		__builtin_memset((void *)io + sizeof(io->flight), 0, sizeof(*io) - sizeof(io->flight));
+		__builtin_memset(FLIGHT_REST(io), 0, FLIGHT_REST_SIZE(io));
 	return io;
 }
 

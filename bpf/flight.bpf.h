@@ -107,6 +107,12 @@ static __always_inline void *flight_take(void *table, __u64 key, flight_search e
 	return moved;
 }
 
+/*
+ * What an entry has behind `flight`. The compiler has to know how it is aligned, or goes through it byte by byte.
+ */
+#define FLIGHT_REST(entry)	__builtin_assume_aligned((void *)(entry) + sizeof((entry)->flight), sizeof(__u64))
+#define FLIGHT_REST_SIZE(entry) (sizeof(*(entry)) - sizeof((entry)->flight))
+
 /* Gives up the place of a key. */
 static __always_inline void flight_release(void *table, struct flight *flight, __u64 key)
 {

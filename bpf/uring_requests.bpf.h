@@ -195,8 +195,7 @@ static __always_inline bool request_put(__u64 key, const struct uring_request *r
 
 	if (!entry)
 		return false;
-	__builtin_memcpy((void *)entry + sizeof(entry->flight), (const void *)request + sizeof(request->flight),
-			 sizeof(*entry) - sizeof(entry->flight));
+	__builtin_memcpy(FLIGHT_REST(entry), FLIGHT_REST(request), FLIGHT_REST_SIZE(entry));
 	entry->used = 1;
 	return true;
 }

@@ -20,14 +20,6 @@
 		0;                                                                              \
 	})
 
-/* Whether there are rows to be made here: the same programs are on the hooks for writeback alone. */
-static __always_inline bool block_wanted(void)
-{
-	struct iotr_control *page = control_page();
-
-	return page && page->wanted[IOTR_BLOCK];
-}
-
 /* ---- bios ---- */
 
 /*
@@ -76,7 +68,7 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 	bool by_bio, flushes;
 	struct block_io *io;
 
-	if (!page || !block_wanted())
+	if (!page || !page->wanted[IOTR_BLOCK]) /* the program may be there for writeback alone */
 		return;
 	flags = FOLLOW(bio, bi_opf);
 	size = FOLLOW(bio, bi_iter.bi_size);
@@ -417,12 +409,11 @@ static __always_inline void request_ends(struct request *request, int error, uns
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)request;
-	struct block_io *io;
+	struct block_io *io = request_find(key);
 	__u32 failed;
 
-	if (!page || !block_wanted())
+	if (!page)
 		return;
-	io = request_find(key);
 	if (!io && page->sampled[IOTR_BLOCK])
 		bio_out_note((__u64)FOLLOW(request, bio), false);
 	if (!io)

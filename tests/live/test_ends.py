@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 from lib import account, reads, rows
-from lib.match import Matcher
+from lib.match import complete
 from lib.registry import check, equal, test, wait_for
 from test_disk_start import GOES_ON, begin
 
@@ -168,8 +168,7 @@ def end_while_recording(world, number):
     equal(rows.parts(session.output), [], 'segments not closed')
     accounts = account.balanced(account.manifest_true(session.output), 'manifest')
     equal(len(session.rows()), accounts['vfs']['written'], 'rows in the files')
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, session.rows())
-    check(not lines, *lines)
+    complete(world.level, expected, session.rows())
 
 
 @test

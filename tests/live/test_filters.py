@@ -6,15 +6,10 @@ import subprocess
 import time
 
 from lib import account, ctl
-from lib.match import Matcher, brief_row
+from lib.match import complete, brief_row
 from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.trigger import Expected
 from lib.world import device_number
-
-
-def complete(world, expected, rows, what):
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, rows)
-    check(not lines, what, *lines)
 
 
 def run_pair(world, options_of, name='read'):
@@ -31,7 +26,7 @@ def run_pair(world, options_of, name='read'):
 def pid(world):
     rows, pair, expected = run_pair(world, lambda process: ['--pid', process.pid])
     equal({row['pid'] for row in rows}, {str(pair[0].pid)}, 'processes')
-    complete(world, expected[0], rows, 'rows of the process')
+    complete(world.level, expected[0], rows, 'rows of the process')
 
 
 @test
@@ -39,7 +34,7 @@ def pid_list(world):
     rows, pair, expected = run_pair(world, lambda process: [
         '--pid', '%d,%d' % (process.pid, process.pid + 1000000)])
     equal({row['pid'] for row in rows}, {str(pair[0].pid)}, 'processes')
-    complete(world, expected[0], rows, 'rows of the process')
+    complete(world.level, expected[0], rows, 'rows of the process')
 
 
 @test
@@ -52,7 +47,7 @@ def tree(world):
         world.trigger.run('read', other)
         shell.communicate(b'\n', timeout=PATIENCE)
     rows = session.rows()
-    complete(world, Expected(mine + '.expect'), rows, 'rows of the grandchild')
+    complete(world.level, Expected(mine + '.expect'), rows, 'rows of the grandchild')
     names = [row['filename'] for row in rows if row['filename'].startswith(other)]
     equal(names, [], 'rows of a stranger')
     check(len({row['pid'] for row in rows}) >= 3, 'shell, child and grandchild',
@@ -74,8 +69,8 @@ def command(world):
         runs = [program.run('read', world.path('command')) for program in programs]
     rows = session.rows()
     equal({row['command'] for row in rows}, {full}, 'commands')
-    complete(world, runs[0][1], rows, 'rows of the command')
-    complete(world, runs[1][1], rows, 'the kernel keeps 15 bytes of a name')
+    complete(world.level, runs[0][1], rows, 'rows of the command')
+    complete(world.level, runs[1][1], rows, 'the kernel keeps 15 bytes of a name')
     equal(ctl.own(rows, runs[2][0]), [], 'rows of another command')
 
 
@@ -91,7 +86,7 @@ def uid(world):
                        group=65534, check=True, timeout=PATIENCE)
     rows = session.rows()
     equal({row['uid'] for row in rows}, {'65534'}, 'users')
-    complete(world, Expected(expect), rows, 'rows of the user')
+    complete(world.level, Expected(expect), rows, 'rows of the user')
 
 
 def readable(world):
@@ -113,7 +108,7 @@ def device(world):
     rows = session.rows()
     others = [brief_row(row) for row in rows if row['device'] != number]
     check(not others, 'rows of other devices', *others[:10])
-    complete(world, expected, rows, 'rows of the device')
+    complete(world.level, expected, rows, 'rows of the device')
 
 
 @test
@@ -137,8 +132,8 @@ def operation(world):
         world.trigger.run('read', world.path('operation'))
     rows = session.rows()
     equal({row['operation'] for row in rows}, {'WRITE', 'FSYNC'}, 'operations')
-    complete(world, writes, rows, 'rows of WRITE')
-    complete(world, syncs, rows, 'rows of FSYNC')
+    complete(world.level, writes, rows, 'rows of WRITE')
+    complete(world.level, syncs, rows, 'rows of FSYNC')
 
 
 @test
@@ -148,7 +143,7 @@ def min_latency(world):
         world.trigger.run('read', world.path('fast'))
     rows = session.rows()
     check(all(int(row['latency_ns']) >= 50000000 for row in rows), 'rows that were faster')
-    complete(world, expected, rows, 'the slow read')
+    complete(world.level, expected, rows, 'the slow read')
 
 
 @test
@@ -159,7 +154,7 @@ def min_size(world):
     rows = session.rows()
     small = [row for row in rows if not row['size'] or int(row['size']) < 4096]
     equal(small, [], 'rows of smaller operations')
-    complete(world, expected, rows, 'rows of large operations')
+    complete(world.level, expected, rows, 'rows of large operations')
 
 
 @test
@@ -169,7 +164,7 @@ def errors(world):
         world.trigger.run('read', world.path('good'))
     rows = session.rows()
     check(all(int(row['errno']) for row in rows), 'rows that did not fail')
-    complete(world, expected, rows, 'rows that failed')
+    complete(world.level, expected, rows, 'rows that failed')
 
 
 @test
@@ -194,7 +189,7 @@ def duration(world):
     wait_for('the end of the session', lambda: not running(world, session.name), pause=0.1)
     check(time.monotonic() - begin > 1, 'the session ended too early')
     account.balanced(account.manifest_true(session.output), 'manifest')
-    complete(world, expected, session.rows(), 'rows of the session')
+    complete(world.level, expected, session.rows(), 'rows of the session')
 
 
 def running(world, name):

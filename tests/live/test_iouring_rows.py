@@ -9,10 +9,10 @@ import signal
 from types import SimpleNamespace
 
 from lib import account, uring
+from lib.hooks import settle
 from lib.registry import Skip, check, equal, test, wait_for
 from lib.sockets import datagram_pair
 from lib.uring_case import OLDEST, Case, pipe
-from test_daemon import settle
 
 
 @test

@@ -3,7 +3,7 @@
 import os
 
 from lib import account, rows
-from lib.match import Matcher
+from lib.match import complete
 from lib.registry import check, equal, test
 from lib.trigger import Expected
 
@@ -16,17 +16,11 @@ def record(world, *command, code=0, streams=('--vfs',)):
     return rows.read(output, 'vfs')
 
 
-def complete(world, folder, found):
-    expected = Expected(folder + '.expect')
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, found)
-    check(not lines, *lines)
-
-
 @test
 def command(world):
     folder = world.make('work')
     found = record(world, world.trigger.program, '--expect', folder + '.expect', 'read', folder)
-    complete(world, folder, found)
+    complete(world.level, Expected(folder + '.expect'), found)
     opened = [row['filename'] for row in found
               if row['operation'] == 'OPEN' and row['command'] == 'iotr-trigger']
     check(any('ld.so' in name for name in opened[:3]), 'the first file opened is not ld.so.cache',
@@ -40,7 +34,7 @@ def grandchildren(world):
     folder = world.make('work')
     script = """sh -c '"$0" --expect "$1.expect" write "$1" & wait' "$0" "$1"; :"""
     found = record(world, 'sh', '-c', script, world.trigger.program, folder)
-    complete(world, folder, found)
+    complete(world.level, Expected(folder + '.expect'), found)
     check(len({row['pid'] for row in found}) >= 3, 'three generations',
           {(row['pid'], row['command']) for row in found})
 

@@ -13,7 +13,7 @@ import urllib.request
 import test_watchdog as watchdog
 from lib import account, reads, rows
 from lib.ctl import Ctl, Session
-from lib.match import Matcher
+from lib.match import complete
 from lib.member import Member, open_folder
 from lib.registry import Failure, Skip, check, equal, test, wait_for
 from lib.world import find_key
@@ -52,8 +52,7 @@ def record(world, ctl):
                       world.path('trace'), ('--vfs', '--command', 'iotr-trigger'))
     with session:
         _, expected = world.trigger.run('write', world.path('work'))
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, session.rows())
-    check(not lines, *lines)
+    complete(world.level, expected, session.rows())
 
 
 def load_soon(world):
@@ -514,8 +513,7 @@ def few_tasks(world):
         check(os.strerror(errno.EAGAIN) in done.stderr, 'the reason is not told', done.stderr)
         equal([one['name'] for one in ctl.json('list')['sessions'] if one['state'] == 'running'], ['going'], 'sessions')
         _, expected = world.trigger.run('write', world.path('work'))
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, going.rows())
-    check(not lines, *lines)
+    complete(world.level, expected, going.rows())
     record(world, ctl)
 
 

@@ -9,16 +9,11 @@ import termios
 
 from lib import account, rows
 from lib.calls import in_call
-from lib.match import Matcher
+from lib.match import complete
 from lib.registry import PATIENCE, check, equal, test, wait_for
 from lib.world import find_key
 
 MAX = 64
-
-
-def complete(world, expected, found, what):
-    lines = Matcher(world.level).judge(expected.rows, expected.windows, found)
-    check(not lines, what, *lines)
 
 
 def refused(world, *args, code=(1, 2)):
@@ -43,7 +38,7 @@ def together(world):
     _, expected = world.trigger.run('read', world.path('work'))
     for session in sessions:
         session.stop()
-        complete(world, expected, session.rows(), 'session %s' % session.name)
+        complete(world.level, expected, session.rows(), 'session %s' % session.name)
 
 
 def unread(pipe):
@@ -165,7 +160,7 @@ def output_full(world):
         early = account.streams(full.status())['vfs']
         check(early['written'] + account.total(early['lost']) <= early['emitted'], early)
     check(len(good.rows()) >= 10000, 'rows of the other session', len(good.rows()))
-    complete(world, expected, good.rows(), 'the other session')
+    complete(world.level, expected, good.rows(), 'the other session')
     final = world.ctl.json('stop', full.name, code=(0, 1, 6))
     accounts = account.balanced(final, 'status')
     check(accounts['vfs']['lost']['disk'] > 0, 'no loss on the disk', accounts)
@@ -206,7 +201,7 @@ def rotate(world):
             there = [row for path in rows.segments(session.output, 'vfs')
                      for row in rows.parse(path)]
             for one in expected:
-                complete(world, one, there, 'rows in the closed segments')
+                complete(world.level, one, there, 'rows in the closed segments')
     numbered(session.output, 3)
 
 
@@ -221,7 +216,7 @@ def rotate_busy(world):
         for _ in range(5):
             world.ctl.json('rotate', session.name)
         expected = world.trigger.go(process, 'count', folder)
-    complete(world, expected, session.rows(), 'rows over all segments')
+    complete(world.level, expected, session.rows(), 'rows over all segments')
     numbered(session.output, 1)
 
 

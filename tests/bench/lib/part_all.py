@@ -86,9 +86,9 @@ def writer(world, rate):
 
 
 @contextlib.contextmanager
-def least_cost(world, rate):
-    """What recording takes without making a row: its bytes written to that disk, and programs on its hooks."""
-    with writer(world, rate), tracers.empty_programs(world, 'all'):
+def with_bytes(programs, world, rate):
+    """What anybody pays who records as many bytes to that disk: these, and such programs on the hooks."""
+    with writer(world, rate), programs(world, 'all'):
         yield
 
 
@@ -174,8 +174,9 @@ def beside(world, daemon, path, rate):
         '--block': functools.partial(daemon.session, '--block'),
         'as many bytes written to the disk': functools.partial(writer, world, rate * ROWS_BYTES),
         'programs that do nothing': functools.partial(tracers.empty_programs, world, 'all'),
-        'both of these': functools.partial(least_cost, world, rate * ROWS_BYTES),
+        'both of these': functools.partial(with_bytes, tracers.empty_programs, world, rate * ROWS_BYTES),
         'the least three rows, not read': functools.partial(tracers.least_programs, world, 'all'),
+        'as many bytes, and these': functools.partial(with_bytes, tracers.least_programs, world, rate * ROWS_BYTES),
         'perf record': functools.partial(part_beside.perf_of_all, world, part_beside.there(EVENTS)),
     }
     try:

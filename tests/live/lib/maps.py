@@ -8,6 +8,7 @@ import struct
 from lib.registry import check
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+BPF = 321  # the system call, on x86-64
 LOOKUP_ELEM, GET_NEXT_KEY, GET_FD_BY_ID, OBJ_GET_INFO_BY_FD = 1, 4, 14, 15
 
 
@@ -15,7 +16,7 @@ def bpf(command, words, allowed=0):
     """The system call, with so many 64-bit words of its attributes; below 0 if it fails with the error that is allowed."""
     attributes = struct.pack('<%dQ' % len(words), *words)
     buffer = ctypes.create_string_buffer(attributes, len(attributes))
-    result = LIBC.syscall(321, command, buffer, len(attributes))
+    result = LIBC.syscall(BPF, command, buffer, len(attributes))
     check(result >= 0 or ctypes.get_errno() == allowed, 'bpf(%d): %s' % (command, os.strerror(ctypes.get_errno())))
     return result
 

@@ -2,6 +2,7 @@
 """Rows against expectations, one to one: nothing missing, nothing extra, nothing wrong."""
 import collections
 
+from lib.registry import check
 from lib.rows import escape
 
 REPORTED = 20
@@ -117,6 +118,12 @@ class Matcher:
                 for name, (_, value) in self.columns(one).items()
                 if value is not None and name != 'operation']
         return '%s %s' % (one['operation'], ' '.join(told))
+
+
+def complete(level, expected, found, *what):
+    """That the rows found are those expected, and no others."""
+    lines = Matcher(level).judge(expected.rows, expected.windows, found)
+    check(not lines, *what, *lines)
 
 
 def between(window, row):

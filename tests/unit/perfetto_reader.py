@@ -16,7 +16,8 @@ WINDOW_NS = 100_000_000
 
 def decoder():
     """The module that protoc makes of perfetto.proto, or None."""
-    if not shutil.which('protoc') or not importlib.util.find_spec('google.protobuf'):
+    # Of a module in a package that is not there, find_spec() does not say None, but raises.
+    if not shutil.which('protoc') or not importlib.util.find_spec('google') or not importlib.util.find_spec('google.protobuf'):
         return None
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(['protoc', '-I', HERE, '--python_out', folder, os.path.join(HERE, 'perfetto.proto')], check=True)

@@ -300,6 +300,7 @@ def shutdown(world):
     with Numbered(world) as reads:
         recorder = Recorder(world, '16M', reads.options(), ctl=ctl).__enter__()
         reads.do(80000)
+        wait_for('all reads to be taken', lambda: recorder.account()['emitted'] >= 80000)  # later ones push out others
         kept = recorder.account()['kept']
         daemon.order('slow 1000000 %s' % output)  # a quarter of a minute for the whole
         dump = subprocess.Popen(ctl.command('dump', 'flight', '--output', output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -13,7 +13,6 @@ from lib.match import brief_row, complete
 from lib.registry import PATIENCE, check, equal, test, wait_for
 
 
-
 @test(host_only=True)
 def twice(world):
     """A second one in the same place gives up; the first does not notice."""

@@ -11,7 +11,6 @@ from lib.match import complete
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 
 
-
 def call(peer, message):
     """A reply, or b'' when the daemon hung up."""
     reply = b''

@@ -87,7 +87,7 @@ def writer(world, rate):
 
 @contextlib.contextmanager
 def with_bytes(programs, world, rate):
-    """What anybody pays who records as many bytes to that disk: these, and such programs on the hooks."""
+    """Writes as many bytes to that disk as rows have, with such programs on the hooks: less than that nobody pays who records them."""
     with writer(world, rate), programs(world, 'all'):
         yield
 
@@ -174,9 +174,9 @@ def beside(world, daemon, path, rate):
         '--block': functools.partial(daemon.session, '--block'),
         'as many bytes written to the disk': functools.partial(writer, world, rate * ROWS_BYTES),
         'programs that do nothing': functools.partial(tracers.empty_programs, world, 'all'),
-        'both of these': functools.partial(with_bytes, tracers.empty_programs, world, rate * ROWS_BYTES),
+        'these bytes, and programs that do nothing': functools.partial(with_bytes, tracers.empty_programs, world, rate * ROWS_BYTES),
         'the least three rows, not read': functools.partial(tracers.least_programs, world, 'all'),
-        'as many bytes, and these': functools.partial(with_bytes, tracers.least_programs, world, rate * ROWS_BYTES),
+        'these bytes, and the least three rows': functools.partial(with_bytes, tracers.least_programs, world, rate * ROWS_BYTES),
         'perf record': functools.partial(part_beside.perf_of_all, world, part_beside.there(EVENTS)),
     }
     try:

@@ -5,7 +5,6 @@ import os
 
 from lib.registry import wait_for
 
-
 LINKS = ('anon_inode:bpf_link', 'anon_inode:bpf-link', 'anon_inode:bpf-raw-tracepoint',
          'anon_inode:[perf_event]')
 
@@ -25,6 +24,7 @@ def attached(daemon):
 
 
 def settle(daemon, wanted):
+    """Waits until it has programs on hooks, or none."""
     wait_for('programs on hooks: %s' % wanted, lambda: bool(attached(daemon)) == wanted, lambda: attached(daemon))
 
 

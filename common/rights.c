@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,10 @@ struct capabilities {
 	struct __user_cap_data_struct sets[SETS];
 };
 
-/* The groups with which the program began. */
+/* User, group and groups with which the program began. */
 static struct {
+	uid_t uid;
+	gid_t gid;
 	gid_t *groups;
 	size_t count;
 } own;
@@ -38,6 +41,8 @@ __attribute__((constructor)) static void read_own(void)
 {
 	int count = getgroups(0, NULL);
 
+	own.uid = geteuid();
+	own.gid = getegid();
 	if (count <= 0)
 		return;
 	own.groups = calloc((size_t)count, sizeof(*own.groups));
@@ -47,24 +52,36 @@ __attribute__((constructor)) static void read_own(void)
 	own.count = (size_t)count;
 }
 
-/* A direct system call, as the C library's function would change all threads. */
+/* Direct system calls, as the C library's functions would change all threads. */
 static void set_groups(size_t count, const gid_t *groups)
 {
 	if (syscall(SYS_setgroups, count, groups) < 0)
 		give_up("setgroups");
 }
 
+/* The file-system user and group follow these two. */
+static void set_effective_user(uid_t uid)
+{
+	if (syscall(SYS_setresuid, (uid_t)-1, uid, (uid_t)-1) < 0)
+		give_up("setresuid");
+}
+
+static void set_effective_group(gid_t gid)
+{
+	if (syscall(SYS_setresgid, (gid_t)-1, gid, (gid_t)-1) < 0)
+		give_up("setresgid");
+}
+
 /*
- * setfsuid(2) and setfsgid(2) report no error but return the previous value. So the result is checked by a
+ * The group of new files alone. setfsgid(2) reports no error but returns the previous value. So the result is checked by a
  * second call with -1, which is invalid and changes nothing.
  */
-static void set_user(uid_t uid, gid_t gid)
+static void set_file_group(gid_t gid)
 {
 	setfsgid(gid);
-	setfsuid(uid);
-	if ((uid_t)setfsuid((uid_t)-1) != uid || (gid_t)setfsgid((gid_t)-1) != gid) {
+	if ((gid_t)setfsgid((gid_t)-1) != gid) {
 		errno = EPERM;
-		give_up("setfsuid");
+		give_up("setfsgid");
 	}
 }
 
@@ -76,13 +93,11 @@ static void capability_call(long number, struct capabilities *capabilities)
 		give_up("capabilities");
 }
 
-/* The capabilities stay permitted, so that they can be made effective again. */
+/* Those that are permitted stay so, that they can be made effective again; none does anything for the thread meanwhile. */
 static void drop_capabilities(void)
 {
-	struct capabilities few;
+	struct capabilities few = kept;
 
-	capability_call(SYS_capget, &kept);
-	few = kept;
 	for (size_t i = 0; i < SETS; i++)
 		few.sets[i].effective = 0;
 	few.sets[CAP_TO_INDEX(CAP_SYS_NICE)].effective =
@@ -90,23 +105,29 @@ static void drop_capabilities(void)
 	capability_call(SYS_capset, &few);
 }
 
+/* The user comes first, as with him the thread may change the rest. */
 static void restore_own(void)
 {
-	if (current->limited) {
-		capability_call(SYS_capset, &kept);
-		set_groups(own.count, own.groups);
+	if (!current->limited) {
+		set_file_group(own.gid);
+		return;
 	}
-	set_user(geteuid(), getegid());
+	set_effective_user(own.uid);
+	capability_call(SYS_capset, &kept);
+	set_groups(own.count, own.groups);
+	set_effective_group(own.gid);
 }
 
 static void apply_rights(const struct rights *rights)
 {
 	if (!rights->limited) {
-		set_user(geteuid(), rights->gid);
+		set_file_group(rights->gid);
 		return;
 	}
 	set_groups(rights->count, rights->groups);
-	set_user(rights->uid, rights->gid);
+	set_effective_group(rights->gid);
+	capability_call(SYS_capget, &kept);
+	set_effective_user(rights->uid);
 	drop_capabilities();
 }
 
@@ -122,4 +143,14 @@ const struct rights *rights_use(const struct rights *rights)
 		apply_rights(rights);
 	current = rights;
 	return before;
+}
+
+bool rights_in_use(void)
+{
+	return !rights_full(current);
+}
+
+void rights_forget_keys(void)
+{
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 }

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "rights.h"
 #include "rooted.h"
 
 #define FIRST_FD 16 /* below are those that a process is given when it is started */
@@ -56,9 +59,22 @@ bool tree_is_anothers(void)
 	return root >= 0;
 }
 
+/*
+ * For a user, links of /proc that lead to what a process has open are not followed: /proc/self is the daemon, to whom those
+ * of its own are open whatever rights its thread has.
+ */
+static int open_for_user(const char *path, int flags)
+{
+	const struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
 int tree_open(const char *path, int flags)
 {
-	return root < 0 ? open(path, flags | O_CLOEXEC) : rooted_open(root, path, flags);
+	if (root >= 0)
+		return rooted_open(root, path, flags);
+	return rights_in_use() ? open_for_user(path, flags) : open(path, flags | O_CLOEXEC);
 }
 
 FILE *tree_file(const char *path)

@@ -30,6 +30,7 @@
 #include "privilege.h"
 #include "probes/symbols.h"
 #include "protocol.h"
+#include "rights.h"
 #include "watchdog.h"
 
 struct manager {
@@ -416,6 +417,7 @@ static void give_up_privileges(void)
 {
 	int r = privilege_reduce(!raise_priority_limit());
 
+	rights_forget_keys();
 	if (r < 0)
 		log_warning("cannot give up the capabilities that are not needed: %s", strerror(-r));
 }

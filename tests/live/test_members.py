@@ -8,7 +8,8 @@ import stat
 import subprocess
 
 from lib import rows
-from lib.member import Member, with_members
+from lib.fuse import INSIDE, Mount
+from lib.member import Member, open_folder, with_members
 from lib.registry import check, equal, test, wait_for
 
 READERS = 54400  # of traces, who control the daemon
@@ -30,6 +31,12 @@ def work(folder):
             os.rmdir(os.path.join(folder, 'made-%d' % number))
         os._exit(0)
     os.waitpid(pid, 0)
+
+
+def made(above, name):
+    path = os.path.join(above, name)
+    os.mkdir(path)
+    return path
 
 
 def everything(folder):
@@ -69,6 +76,60 @@ def refused(world):
             check(path in done.stderr and wrong in done.stderr, verb, done.stderr)
     equal(os.listdir(drop) + os.listdir(os.path.join(closed, 'open')), [], 'what was made')
     equal(os.listdir(closed), ['open'], 'what was made')
+
+
+@test(host_only=True)
+def of_root(world):
+    """What root has mounted by FUSE for itself alone is closed to the member by way of the daemon, too."""
+    path = made(open_folder(world), 'mounted')
+    mount = Mount(world, path)
+    above, _, root, ann = with_members(world, READERS, ANN)
+    home = ANN.folder(above, 'home', 0o700)
+    check(ANN.run('ls', path).returncode, 'the kernel lets him in')
+    equal(os.listdir(path), [INSIDE], 'what root sees')
+    root.exits((0, 6), 'start', 'flight', *STREAM, '--flight-recorder', '16M')
+    mount.asked.clear()
+    for verb in (['start', 's', *STREAM], ['snapshot', 'system'], ['dump', 'flight']):
+        ann.exits(1, *verb, '--output', path + '/new')
+    for number, within in enumerate(('', '/' + INSIDE)):
+        output = os.path.join(home, 'snap-%d' % number)
+        ann.exits((0, 1, 6), 'snapshot', 'filesystem', '--root', path + within, '--depth', '5', '--output', output)
+        for file in everything(output) if os.path.isdir(output) else ():
+            check(os.path.isdir(file) or b'%s/%s' % (path.encode(), INSIDE.encode()) not in rows.content(file) or
+                  within, 'names that he may not see', file)
+    equal(mount.asked, [], 'what reached the file system')
+
+
+@test(host_only=True)
+def open_to_all(world):
+    """What root has mounted by FUSE with allow_other is the member's to look at, as whom the file system sees him."""
+    path = made(open_folder(world), 'mounted')
+    mount = Mount(world, path, ',allow_other')
+    above, _, _, ann = with_members(world, READERS, ANN)
+    output = os.path.join(ANN.folder(above, 'home', 0o700), 'snap')
+    mount.asked.clear()
+    ann.exits((0, 6), 'snapshot', 'filesystem', '--root', path, '--depth', '5', '--output', output)
+    text = b''.join(rows.content(file) for file in everything(os.path.join(output, 'filesystem_snapshot')))
+    check(INSIDE.encode() in text, 'the snapshot', text)
+    equal({uid for _, uid in mount.asked}, {ANN.uid}, 'users of the requests')
+
+
+@test(host_only=True)
+def daemons_own(world):
+    """By way of /proc/self a path leads to nothing that the daemon has open."""
+    above, daemon, root, ann = with_members(world, READERS, ANN)
+    closed = made(above, 'closed')
+    os.chmod(closed, 0o700)
+    output = os.path.join(closed, 'open')
+    root.exits((0, 6), 'start', 's', *STREAM, '--output', output)
+    work(above)
+    os.chmod(output, 0o777)
+    mine = [number for number in os.listdir('/proc/%d/fd' % daemon.process.pid)
+            if os.readlink('/proc/%d/fd/%s' % (daemon.process.pid, number)) == output]
+    check(mine, 'the daemon has the folder not open')
+    for number in mine:
+        ann.exits(1, 'start', 'new', *STREAM, '--output', '/proc/self/fd/%s/new' % number)
+    check(not os.path.exists(output + '/new'), 'it was made')
 
 
 @test(host_only=True)

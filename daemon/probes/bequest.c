@@ -11,6 +11,8 @@
 
 #include "cleanup.h"
 
+#define MESSAGES_MAX 256 /* far more than all programs and maps take */
+
 /* The first message has the key, those that follow have entries, and the last one the number of all entries. */
 enum kind {
 	KIND_KEY,
@@ -198,7 +200,7 @@ static int receive_one(int socket, struct bequest *bequest, const char *key)
 	count = rights_take(&header, fds, whole && message.kind == KIND_ENTRIES);
 	if (!whole)
 		return -EBADMSG;
-	if (message.kind == KIND_KEY) {
+	if (message.kind == KIND_KEY && !bequest->known) {
 		bequest->known = !strncmp(message.key, key, sizeof(message.key));
 		return bequest->known ? 0 : -ESTALE;
 	}
@@ -211,11 +213,23 @@ static int receive_one(int socket, struct bequest *bequest, const char *key)
 	return -EBADMSG;
 }
 
+/*
+ * A stream socket, or one that was shut down, gives its end of file for ever, which looks like an empty message: of what
+ * was never sent from here nothing is read, and the queue has no more messages than it can have from here.
+ */
+static bool is_queue(int socket)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type == SOCK_DGRAM;
+}
+
 static void queue_empty(int socket)
 {
 	char byte;
 
-	while (recv(socket, &byte, 1, MSG_DONTWAIT) >= 0)
+	for (size_t i = 0; i < MESSAGES_MAX && recv(socket, &byte, 1, MSG_DONTWAIT) >= 0; i++)
 		;
 }
 
@@ -230,7 +244,11 @@ int bequest_receive(int socket, const char *key, int patience_ms, struct bequest
 
 	if (!bequest)
 		return -ENOMEM;
-	while (r == 0) {
+	if (!is_queue(socket))
+		return -EBADMSG;
+	for (size_t i = 0; r == 0; i++) {
+		if (i == MESSAGES_MAX)
+			return -EBADMSG;
 		poll(&more, 1, patience_ms);
 		r = receive_one(socket, bequest, key);
 		any |= r != -EAGAIN;

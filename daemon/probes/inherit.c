@@ -113,7 +113,34 @@ static bool ring_fits(int ring, uint32_t bytes)
 	struct bpf_map_info info = { 0 };
 	uint32_t size = sizeof(info);
 
-	return ring >= 0 && bpf_obj_get_info_by_fd(ring, &info, &size) == 0 && info.max_entries == bytes;
+	return ring >= 0 && bpf_obj_get_info_by_fd(ring, &info, &size) == 0 && info.type == BPF_MAP_TYPE_RINGBUF &&
+	       info.max_entries == bytes;
+}
+
+/* How many entries it has may differ, as some maps get that when they are made; the shared one must be mapped as a whole. */
+static bool map_fits(const struct bpf_map *map, int fd)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == bpf_map__type(map) &&
+	       info.key_size == bpf_map__key_size(map) && info.value_size == bpf_map__value_size(map) &&
+	       info.max_entries >= bpf_map__max_entries(map) &&
+	       !((info.map_flags ^ bpf_map__map_flags(map)) & BPF_F_MMAPABLE);
+}
+
+bool inherit_fits(const struct probes *probes, const struct bpf_object *object)
+{
+	const struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object) {
+		const char *name = map_shared_name(map);
+		int fd = name ? inherit_map(probes, name) : -1;
+
+		if (fd >= 0 && !map_fits(map, fd))
+			return false;
+	}
+	return true;
 }
 
 bool inherit_rings(const struct probes *probes, int *rings, size_t count, uint32_t bytes)
@@ -162,6 +189,16 @@ bool inherit_has(const struct probes *probes, enum object which, const struct bp
 	return bequest_find(probes->bequest, which, bpf_program__name(program)) >= 0;
 }
 
+/* Of the right type, too: another one could be attached in its place. */
+static bool program_there(const struct probes *probes, enum object which, const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+	int fd = bequest_find(probes->bequest, which, bpf_program__name(program));
+
+	return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == (uint32_t)bpf_program__type(program);
+}
+
 static size_t programs_there(const struct probes *probes, enum object which, const struct bpf_object *object)
 {
 	struct bpf_program *program;
@@ -170,7 +207,7 @@ static size_t programs_there(const struct probes *probes, enum object which, con
 	bpf_object__for_each_program(program, object) {
 		if (!bpf_program__autoload(program))
 			continue;
-		if (!inherit_has(probes, which, program))
+		if (!program_there(probes, which, program))
 			return SIZE_MAX;
 		count++;
 	}

@@ -43,6 +43,12 @@ bool inherit_has(const struct probes *probes, enum object which, const struct bp
  */
 int inherit_object(struct probes *probes, enum object which, struct bpf_object *object);
 
+/*
+ * Whether each of the object's maps that is there is of its kind and size: who forged what the service manager holds may
+ * have put others under their names.
+ */
+bool inherit_fits(const struct probes *probes, const struct bpf_object *object);
+
 /* The map of that name, which is empty, for bpf_map__reuse_fd(); -1: there is none. */
 int inherit_map(const struct probes *probes, const char *name);
 

@@ -252,9 +252,16 @@ int object_prepare(const struct probes *probes, struct bpf_object *object)
 /* An object that was inherited is never loaded: its programs and maps are there. */
 static int object_obtain(struct probes *probes, enum object which, struct bpf_object *object)
 {
-	int r = maps_share(probes, object, true);
+	bool fits = inherit_fits(probes, object);
+	int r;
 
-	if (r >= 0 && inherit_object(probes, which, object) >= 0)
+	if (!fits)
+		log_warning("object %s is loaded anew: what was inherited under the names of its maps are no such maps",
+			    objects[which].name);
+	if (!fits && which == OBJECT_SHARED)
+		inherit_end(probes); /* of the others nothing is of use then */
+	r = maps_share(probes, object, fits);
+	if (r >= 0 && fits && inherit_object(probes, which, object) >= 0)
 		return 0;
 	if (r >= 0 && which == OBJECT_SHARED)
 		r = shared_maps(object);

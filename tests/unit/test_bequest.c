@@ -156,6 +156,28 @@ START_TEST(a_part_is_nothing)
 }
 END_TEST
 
+/* A socket whose end of file is read for ever is no queue of messages. */
+START_TEST(what_never_ends_is_refused)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_SEQPACKET };
+	struct bequest *bequest = NULL;
+	size_t before = open_count();
+
+	for (size_t i = 0; i < 2; i++) {
+		int sockets[2];
+
+		ck_assert_int_eq(socketpair(AF_UNIX, types[i], 0, sockets), 0);
+		close(sockets[0]);
+		ck_assert(!bequest_waits(sockets[1], "key"));
+		ck_assert_int_eq(bequest_receive(sockets[1], "key", 0, &bequest), -EBADMSG);
+		ck_assert_int_lt(leave_behind_claim(sockets[1], NULL, NULL), 0);
+		close(sockets[1]);
+	}
+	ck_assert_ptr_null(bequest);
+	ck_assert_uint_eq(open_count(), before);
+}
+END_TEST
+
 START_TEST(long_names_are_refused)
 {
 	struct bequest_parcel parcel;
@@ -238,6 +260,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, what_is_not_taken_is_closed);
 	tcase_add_test(tests, another_key_gets_nothing);
 	tcase_add_test(tests, a_part_is_nothing);
+	tcase_add_test(tests, what_never_ends_is_refused);
 	tcase_add_test(tests, long_names_are_refused);
 	tcase_add_test(tests, left_hooks_can_be_claimed_once);
 }

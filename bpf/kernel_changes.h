@@ -121,6 +121,17 @@ struct bio___510 {
 	struct gendisk *bi_disk;
 };
 
+/* bi_bvec_done, bytes of the current vector that are done, was renamed in 7.3. */
+#define HAS_BVEC_OFFSET bpf_core_field_exists(struct bvec_iter___73, bi_offset)
+
+struct bvec_iter___73 {
+	unsigned int bi_offset;
+};
+
+struct bio___73 {
+	struct bvec_iter___73 bi_iter;
+};
+
 /* The queue has the disk: d152c682f03c ("block: add an explicit ->disk backpointer to the request_queue"), 5.15. */
 #define HAS_QUEUE_DISK bpf_core_field_exists(struct request_queue, disk)
 

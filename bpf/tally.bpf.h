@@ -181,6 +181,13 @@ static __always_inline void tally_memory(__u32 which, __u64 page, __u64 offset, 
 		tally_apart(which, page, pages);
 }
 
+/* Bytes of a bio's current vector that are done already. */
+static __always_inline __u32 vector_done(__u64 bio)
+{
+	return HAS_BVEC_OFFSET ? READ(struct bio___73, bio, bi_iter.bi_offset) :
+				 READ(struct bio, bio, bi_iter.bi_bvec_done);
+}
+
 /* Whether a bio's pages, which no other bio shares, follow each other in one file; then they are added. */
 static __always_inline bool tally_whole(__u32 which, __u64 bio, __u64 vectors, __u32 bytes)
 {
@@ -188,7 +195,7 @@ static __always_inline bool tally_whole(__u32 which, __u64 bio, __u64 vectors, _
 	__u64 last, first;
 
 	if (READ(struct bio, bio, bi_flags) & BIO_CLONED || !count || READ(struct bio, bio, bi_iter.bi_idx) ||
-	    READ(struct bio, bio, bi_iter.bi_bvec_done))
+	    vector_done(bio))
 		return false;
 	offset = READ(struct bio_vec, vectors, bv_offset);
 	first = page_at(ADDRESS(struct bio_vec, vectors, bv_page), offset);
@@ -219,7 +226,7 @@ __noinline int tally_bio(__u32 which, __u64 bio)
 	if (!vectors || !left || tally_whole(which, bio, vectors, left))
 		return 0;
 	vectors += READ(struct bio, bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
-	done = READ(struct bio, bio, bi_iter.bi_bvec_done);
+	done = vector_done(bio);
 	for (int i = 0; i < VECTORS_MAX && left; i++) {
 		left -= tally_vector(which, vectors, done, left);
 		done = 0;

@@ -45,6 +45,18 @@ static __noinline __u64 iocb_of_iomap(__u64 dio)
 	return ADDRESS(struct iomap_dio, dio, iocb);
 }
 
+static __noinline __u64 iocb_of_simple(__u64 bio)
+{
+	return ADDRESS(struct iomap_dio_simple, bio - bpf_core_field_offset(struct iomap_dio_simple, bio), iocb);
+}
+
+static __always_inline bool is_simple_read(const struct iotr_control *page, __u64 bio, __u64 end)
+{
+	__u64 pool = page->bio_ends[IOTR_BIO_IOMAP_POOL];
+
+	return end == page->bio_ends[IOTR_BIO_IOMAP_SIMPLE] || (pool && ADDRESS(struct bio, bio, bi_pool) == pool);
+}
+
 static __noinline __u64 iocb_of_dio(__u64 dio)
 {
 	return ADDRESS(struct dio, dio, iocb);
@@ -83,6 +95,8 @@ static __always_inline __u64 iocb_by_end(const struct iotr_control *page, __u64 
 {
 	if (bpf_core_type_exists(struct iomap_dio) && end == page->bio_ends[IOTR_BIO_IOMAP])
 		return iocb_of_iomap(ADDRESS(struct bio, bio, bi_private));
+	if (bpf_core_type_exists(struct iomap_dio_simple) && is_simple_read(page, bio, end))
+		return iocb_of_simple(bio);
 	if (bpf_core_type_exists(struct dio) &&
 	    (end == page->bio_ends[IOTR_BIO_DIO] || end == page->bio_ends[IOTR_BIO_DIO_ASYNC]))
 		return iocb_of_dio(ADDRESS(struct bio, bio, bi_private));

@@ -333,11 +333,18 @@ struct bio {
 	void *bi_private;
 	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
+	void *bi_pool;
 };
 
 /* Direct I/O in flight: of iomap, (struct dio) of the file systems that do not use it, and of block devices. */
 struct iomap_dio {
 	struct kiocb *iocb;
+};
+
+/* A small read of iomap, with its only bio in it; from 7.3 on. */
+struct iomap_dio_simple {
+	struct kiocb *iocb;
+	struct bio bio;
 };
 
 struct dio {

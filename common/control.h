@@ -220,6 +220,8 @@ enum iotr_bio_end {
 	IOTR_BIO_DISK_ASYNC,
 	IOTR_BIO_DISK_SIMPLE,
 	IOTR_BIO_IOMAP,	  /* direct I/O on a file: of most file systems */
+	IOTR_BIO_IOMAP_SIMPLE, /* the same of a small read, from 7.3 on */
+	IOTR_BIO_IOMAP_POOL, /* no function, but the pool (bi_pool) of such reads: a synchronous one ends as any bio that is waited for */
 	IOTR_BIO_DIO,	  /* direct I/O of file systems that do not use iomap */
 	IOTR_BIO_DIO_ASYNC,
 	IOTR_BIO_BTRFS,	  /* any bio of btrfs */

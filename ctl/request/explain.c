@@ -24,7 +24,7 @@ static const struct explanation {
 	  "Stop one with 'iotracectl stop NAME'." },
 	{ IOTR_TOO_MANY_CONNECTIONS, EXIT_FAILED, "the daemon has too many connections",
 	  "Try again when other clients have ended." },
-	{ IOTR_NO_HOOK, EXIT_FAILED, "this kernel has no hook for what was asked: {reason}",
+	{ IOTR_NO_HOOK, EXIT_PARTLY, "nothing of what was asked can be recorded on this kernel: {reason}",
 	  "'iotracectl doctor' shows what it has." },
 	{ IOTR_OUTPUT_UNUSABLE, EXIT_FAILED, "cannot write to {path}: {reason}",
 	  "Give an empty or a new folder with --output." },

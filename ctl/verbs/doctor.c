@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "output/complain.h"
 #include "output/json.h"
 #include "output/table.h"
 #include "request/request.h"
@@ -48,6 +49,23 @@ static void print_checks(struct json_object *checks, bool operations)
 	table_done(&table);
 }
 
+/* Why no operation of any stream can be recorded; NULL: some can. */
+static const char *nothing_works(struct json_object *checks)
+{
+	const char *reason = NULL;
+
+	for (size_t i = 0; i < count_of(checks); i++) {
+		struct json_object *check = json_object_array_get_idx(checks, i);
+
+		if (!strchr(text_of(check, "check", ""), '.'))
+			continue;
+		if (json_object_get_boolean(member_of(check, "ok")))
+			return NULL;
+		reason = text_of(check, "detail", "");
+	}
+	return reason;
+}
+
 /* Whether an operation that has a hook gave no row although one had to come. */
 static bool anything_silent(struct json_object *checks)
 {
@@ -61,6 +79,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 {
 	_cleanup_json_ struct json_object *reply = NULL;
 	struct json_object *checks;
+	const char *refusal;
 	int code = request(context, "Doctor", parameters, &reply);
 
 	(void)argc, (void)argv;
@@ -69,11 +88,17 @@ static int run(struct context *context, struct json_object *parameters, int argc
 	checks = member_of(reply, "checks");
 	if (!checks) /* the daemon ended during the self-test */
 		return request_broken(-ECONNRESET);
+	refusal = nothing_works(checks);
 	if (context->json) {
 		print_json(reply);
 	} else {
 		print_checks(checks, false);
-		print_checks(checks, true);
+		if (!refusal)
+			print_checks(checks, true);
+	}
+	if (refusal) {
+		complain(NULL, "nothing can be recorded on this kernel: %s", refusal);
+		return EXIT_PARTLY;
 	}
 	return anything_silent(checks) ? EXIT_PARTLY : EXIT_DONE;
 }

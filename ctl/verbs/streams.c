@@ -2,6 +2,7 @@
 #include "verbs/verbs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "command_line/options.h"
@@ -23,6 +24,34 @@ static void add_operation(struct table *table, struct json_object *operation)
 			  text_of(operation, "reason", "no reason is known"));
 }
 
+/* Why no operation can be recorded, if that is one reason for all of them; else NULL. */
+static const char *common_reason(struct json_object *operations)
+{
+	const char *common = NULL;
+
+	for (size_t i = 0; i < count_of(operations); i++) {
+		const char *reason = text_of(json_object_array_get_idx(operations, i), "reason", NULL);
+
+		if (!reason || (common && strcmp(reason, common)))
+			return NULL;
+		common = reason;
+	}
+	return common;
+}
+
+static void add_operations(struct table *table, struct json_object *operations)
+{
+	const char *reason = common_reason(operations);
+
+	if (reason) {
+		table_add(table, STYLE_PLAIN, "all %zu operations", count_of(operations));
+		table_add(table, STYLE_BAD, "not available: %s", reason);
+		return;
+	}
+	for (size_t i = 0; i < count_of(operations); i++)
+		add_operation(table, json_object_array_get_idx(operations, i));
+}
+
 static void print_stream(struct json_object *stream)
 {
 	struct json_object *operations = member_of(stream, "operations");
@@ -30,8 +59,7 @@ static void print_stream(struct json_object *stream)
 
 	printf("%s--%s%s  %s\n", style(stdout, STYLE_BOLD), text_of(stream, "flag", "?"),
 	       style(stdout, STYLE_PLAIN), text_of(stream, "doc", ""));
-	for (size_t i = 0; i < count_of(operations); i++)
-		add_operation(&table, json_object_array_get_idx(operations, i));
+	add_operations(&table, operations);
 	table_print(&table, stdout);
 	table_done(&table);
 }

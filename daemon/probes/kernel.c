@@ -115,6 +115,23 @@ static bool may_preempt(void)
 	return preempts;
 }
 
+/* Lockdown is the one policy that is known to refuse this to root: it says so in parentheses. */
+static const char *refusal_of_reads(int error)
+{
+	gzFile file = open_text("/sys/kernel/security/lockdown");
+	char modes[128] = "";
+
+	if (file) {
+		gzgets(file, modes, sizeof(modes));
+		gzclose(file);
+	}
+	if (strstr(modes, "[confidentiality]"))
+		return "kernel lockdown (mode 'confidentiality') forbids BPF programs to read kernel memory, which every stream needs; "
+		       "boot with lockdown=integrity, or without lockdown";
+	return error == -EPERM ? "the kernel forbids BPF programs to read kernel memory, which every stream needs" :
+				 "the kernel refuses a program that reads kernel memory, which every stream needs";
+}
+
 int kernel_open(struct kernel *kernel)
 {
 	int r;
@@ -124,7 +141,9 @@ int kernel_open(struct kernel *kernel)
 	r = kernel_use(kernel);
 	if (r < 0)
 		return r;
-	kernel->read_kernel = try_read_kernel() == 0;
+	r = try_read_kernel();
+	kernel->read_kernel = r == 0;
+	kernel->refusal = kernel->read_kernel ? NULL : refusal_of_reads(r);
 	/* Not used where a policy, such as lockdown, forbids the helper, as that would circumvent it. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
 	kernel->preempts = may_preempt();
@@ -133,10 +152,11 @@ int kernel_open(struct kernel *kernel)
 
 void kernel_find_hooks(struct kernel *kernel, bool known)
 {
-	int r = kernel->preempts ? -EAGAIN : known ? 0 : try_function_hooks(kernel);
+	int r = kernel->refusal ? -EPERM : kernel->preempts ? -EAGAIN : known ? 0 : try_function_hooks(kernel);
 
 	kernel->function_hooks = r == 0;
 	kernel->function_reason = r == 0       ? "fentry and fexit load, and can be attached again" :
+				  kernel->refusal ? kernel->refusal :
 				  r == -EAGAIN ? "the kernel preempts programs there, and leaves them out meanwhile" :
 				  r == -EALREADY ? "a hook that was detached cannot be attached again" :
 						   strerror(-r);

@@ -138,7 +138,8 @@ int layers_load(struct probes *probes, struct layers **ret, char *why, size_t wh
 		kernel_leave(&probes->kernel);
 	}
 	if (r < 0) {
-		snprintf(why, why_size, "the kernel does not load the BPF programs that count by layer: %s", strerror(-r));
+		snprintf(why, why_size, "the kernel does not load the BPF programs that count by layer: %s",
+			 probes->kernel.refusal ?: strerror(-r));
 		return r;
 	}
 	*ret = TAKE(layers);

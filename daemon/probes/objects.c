@@ -397,8 +397,11 @@ int objects_load_shared(struct probes *probes)
 static void load_and_plug(struct probes *probes, enum object which)
 {
 	struct bpf_object *object;
-	int r = object_load(probes, which, &object);
+	int r;
 
+	if (probes->kernel.refusal) /* was logged at the start */
+		return;
+	r = object_load(probes, which, &object);
 	if (r < 0) {
 		log_message(ABOUT(HOOK_MISSING, .hook = objects[which].name, .error = -r),
 			    "the kernel does not load the BPF programs of %s, so their rows cannot be recorded: %s",

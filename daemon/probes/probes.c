@@ -149,6 +149,9 @@ static int first_load(struct probes *probes, const struct probes_config *config,
 	r = level_choose(probes, config->level, why, why_size);
 	if (r < 0)
 		return r;
+	if (probes->kernel.refusal)
+		log_message(ABOUT(HOOK_MISSING, .hook = "bpf_probe_read_kernel"), "nothing can be recorded: %s",
+			    probes->kernel.refusal);
 	inherit_begin(probes, config->bequest, config->hooks);
 	return shared_load(probes, config->ring_size, why, why_size);
 }
@@ -296,5 +299,7 @@ const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 {
 	const struct hook *hook = hooks_find(stream, operation, program_loaded, probes, reason);
 
+	if (!hook && probes->kernel.refusal)
+		*reason = probes->kernel.refusal;
 	return hook ? hook->text : NULL;
 }

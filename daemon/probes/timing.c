@@ -65,7 +65,8 @@ int timing_load(struct probes *probes, struct timing **ret, char *why, size_t wh
 		kernel_leave(&probes->kernel);
 	}
 	if (r < 0) {
-		snprintf(why, why_size, "the kernel does not load the BPF programs that time operations: %s", strerror(-r));
+		snprintf(why, why_size, "the kernel does not load the BPF programs that time operations: %s",
+			 probes->kernel.refusal ?: strerror(-r));
 		return r;
 	}
 	*ret = TAKE(timing);

@@ -51,11 +51,14 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 	uname(&host);
 	check(checks, "kernel", true, host.release);
 	check(checks, "level", true, probes_level_name(probes_level(probes)));
+	if (kernel->refusal) {
+		check(checks, "read kernel memory", false, kernel->refusal);
+		return;
+	}
 	check(checks, "function hooks", kernel->function_hooks, kernel->function_reason);
 	check(checks, "typed reads", kernel->typed_reads,
 	      kernel->typed_reads ? "bpf_rdonly_cast" : "kernel fields are read through a helper");
-	check(checks, "read kernel memory", kernel->read_kernel,
-	      kernel->read_kernel ? "bpf_probe_read_kernel" : "refused: no file names");
+	check(checks, "read kernel memory", true, "bpf_probe_read_kernel");
 	check(checks, "loop devices", loops,
 	      loops ? "what their threads write is of who wrote to them" :
 		      "the kernel's types do not tell their files: what their threads write to these is nobody's");
@@ -123,7 +126,8 @@ static void answer(struct engine_doctor *request, const struct selftest *selftes
 	struct json_object *checks = json_object_new_array();
 
 	check_capabilities(probes, request->attached, checks);
-	check_dirtier(probes, checks);
+	if (!probes_kernel(probes)->refusal)
+		check_dirtier(probes, checks);
 	check(checks, "self-test", !reason, reason ?: "the hooks were tried with I/O of its own");
 	check_operations(probes, selftest, checks);
 	request->handler(checks, request->userdata);
@@ -153,7 +157,9 @@ static int on_untested(sd_event_source *source, void *userdata)
 static int wait_for_test(struct engine_doctor *request)
 {
 	struct doctor *doctor = request->doctor;
+	const char *refusal = probes_kernel(doctor->config.probes)->refusal;
 	int r = doctor->selftest ? 0 :
+		refusal		 ? engine_fail(&request->error, -EOPNOTSUPP, NULL, refusal) :
 				   selftest_new(&doctor->config, on_tested, doctor, &doctor->selftest, &request->error);
 
 	if (r < 0)

@@ -35,7 +35,8 @@ int admission_check_hooks(const struct probes *probes, const struct iotr_session
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (spec->streams >> stream & 1 && stream_possible(probes, stream))
 			return 0;
-	return engine_fail(error, -EOPNOTSUPP, "streams", "the kernel refuses the hooks of these streams");
+	return engine_fail(error, -EOPNOTSUPP, "streams",
+			   probes_kernel(probes)->refusal ?: "the kernel refuses the hooks of these streams");
 }
 
 int admission_check(const struct iotr_session_spec *spec, struct engine_error *error)

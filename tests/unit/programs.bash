@@ -606,7 +606,7 @@ expect 6 start partial --all
 err '^iotracectl: not recorded: block DISCARD: this kernel has no hook for it$'
 err '^iotracectl: not recorded: drop TCP_RETRANSMIT: '
 err '^iotracectl: not recorded: block: who made pages dirty is not known$'
-expect 1 start nohook --drop
+expect 6 start nohook --drop
 err '^iotracectl: this kernel has no hook for what was asked: the kernel refuses the hooks of these streams$'
 await 'losses' prints '^  vfs .* ([0-9,]+) \(ring \1\) ' status partial
 expect 0 status partial

@@ -607,7 +607,7 @@ err '^iotracectl: not recorded: block DISCARD: this kernel has no hook for it$'
 err '^iotracectl: not recorded: drop TCP_RETRANSMIT: '
 err '^iotracectl: not recorded: block: who made pages dirty is not known$'
 expect 6 start nohook --drop
-err '^iotracectl: this kernel has no hook for what was asked: the kernel refuses the hooks of these streams$'
+err "^iotracectl: nothing of what was asked can be recorded on this kernel: the kernel refuses the hooks of these streams$"
 await 'losses' prints '^  vfs .* ([0-9,]+) \(ring \1\) ' status partial
 expect 0 status partial
 out '^  missing  block DISCARD: this kernel has no hook for it$'

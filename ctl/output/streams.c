@@ -79,6 +79,21 @@ char *join_streams(struct json_object *session, char *text, size_t size)
 	return text;
 }
 
+bool format_removed(char *text, size_t size, struct json_object *stream, enum iotr_removal limit)
+{
+	struct json_object *of = member_of(member_of(stream, "removed_by"), iotr_removal_keys[limit]);
+	uint64_t rows = number_of(of, "rows"), segments = number_of(of, "segments");
+	char count[32], files[32];
+
+	if (!segments)
+		return false;
+	snprintf(text, size, "%s %s in %s closed %s removed, to keep within %s",
+		 format_count(count, sizeof(count), rows), rows == 1 ? "row" : "rows",
+		 format_count(files, sizeof(files), segments), segments == 1 ? "segment was" : "segments were",
+		 iotr_removal_texts[limit]);
+	return true;
+}
+
 /*
  * Writes "3 (queue 2, disk 1, names 5)": losses by where they happened. Lost names are not lost rows, so the
  * sum excludes them.
@@ -170,6 +185,17 @@ static void print_missed(struct json_object *streams, FILE *out)
 	}
 }
 
+/* What limits of storage took away again of what was written. */
+static void print_removed(struct json_object *streams, FILE *out)
+{
+	char text[128];
+
+	json_object_object_foreach(streams, flag, stream)
+		for (enum iotr_removal limit = 0; limit < IOTR_REMOVAL_COUNT; limit++)
+			if (format_removed(text, sizeof(text), stream, limit))
+				fprintf(out, "  %s: %s\n", flag, text);
+}
+
 /* The columns are those of the first stream, as all streams of a session have the same. */
 static struct table begin_table(struct json_object *first, const struct column *shown[])
 {
@@ -214,5 +240,6 @@ void print_session_streams(struct json_object *session, FILE *out)
 	}
 	table_print(&table, out);
 	table_done(&table);
+	print_removed(streams, out);
 	print_missed(streams, out);
 }

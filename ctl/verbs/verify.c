@@ -7,8 +7,10 @@
 #include "cleanup.h"
 #include "command_line/options.h"
 #include "output/json.h"
+#include "output/streams.h"
 #include "output/text.h"
 #include "units.h"
+#include "verify/counts.h"
 #include "verify/folder.h"
 #include "verify/manifest.h"
 #include "verify/verify.h"
@@ -46,6 +48,58 @@ static uint64_t rows_missing(const struct verify_trace *trace)
 	return rows;
 }
 
+/* Rows and segments that were removed to keep within limits, all streams together. */
+static void sum_removed(const struct verify_trace *trace, enum iotr_removal limit, uint64_t *rows, uint64_t *segments)
+{
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct json_object *of = verify_removed_by(&trace->streams[i], limit);
+
+		*rows += number_of(of, "rows");
+		*segments += number_of(of, "segments");
+	}
+}
+
+static uint64_t rows_removed(const struct verify_trace *trace)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < trace->stream_count; i++)
+		rows += trace->streams[i].removed;
+	return rows;
+}
+
+/* The limits that removed something, each with its rows and segments. */
+static struct json_object *removed_by(const struct verify_trace *trace)
+{
+	struct json_object *all = json_object_new_object();
+
+	for (enum iotr_removal limit = 0; limit < IOTR_REMOVAL_COUNT; limit++) {
+		uint64_t rows = 0, segments = 0;
+
+		sum_removed(trace, limit, &rows, &segments);
+		iotr_removal_add(all, limit, rows, segments);
+	}
+	return all;
+}
+
+static void print_removed(const struct verify_trace *trace)
+{
+	_cleanup_json_ struct json_object *all = removed_by(trace);
+	const char *before = " (";
+	char text[128];
+
+	if (!rows_removed(trace))
+		return;
+	printf(", but for %s rows that limits removed", format_count(text, sizeof(text), rows_removed(trace)));
+	for (enum iotr_removal limit = 0; limit < IOTR_REMOVAL_COUNT; limit++) {
+		if (!format_removed(text, sizeof(text), all, limit))
+			continue;
+		printf("%s%s", before, text);
+		before = "; ";
+	}
+	printf("%s", *before == ';' ? ")" : "");
+}
+
 static const char *verdict(const struct verify_trace *trace, const struct verify_report *report)
 {
 	if (problems(report))
@@ -65,6 +119,7 @@ static void print_summary(const char *path, const struct verify_trace *trace,
 	if (problems(report))
 		printf(", %" PRIu64 " %s", problems(report),
 		       problems(report) == 1 ? "problem" : "problems");
+	print_removed(trace);
 	if (rows_missing(trace))
 		printf(", %s rows lost", format_count(rows, sizeof(rows), rows_missing(trace)));
 	printf("; read %zu segments, %s rows, ", trace->segment_count,
@@ -88,7 +143,7 @@ static void print_document(const char *path, const struct verify_trace *trace,
 	static const char *const names[] = {
 		[VERIFY_NOTE] = "notes", [VERIFY_CAVEAT] = "caveats", [VERIFY_LOSS] = "losses",
 		[VERIFY_WRONG] = "problems" };
-	_cleanup_json_ struct json_object *document = json_object_new_object();
+	_cleanup_json_ struct json_object *document = json_object_new_object(), *removed = removed_by(trace);
 
 	json_object_object_add(document, "path", json_escaped(path));
 	json_object_object_add(document, "complete",
@@ -104,6 +159,8 @@ static void print_document(const char *path, const struct verify_trace *trace,
 	json_object_object_add(document, "segments", json_object_new_uint64(trace->segment_count));
 	json_object_object_add(document, "rows", json_object_new_uint64(trace->rows_read));
 	json_object_object_add(document, "rows_lost", json_object_new_uint64(rows_missing(trace)));
+	json_object_object_add(document, "rows_removed", json_object_new_uint64(rows_removed(trace)));
+	json_object_object_add(document, "removed_by", json_object_get(member_of(removed, "removed_by")));
 	json_object_object_add(document, "snapshots", json_object_new_uint64(trace->snapshots_read));
 	json_object_object_add(document, "bytes", json_object_new_uint64(trace->bytes_read));
 	json_object_object_add(document, "stored_bytes", json_object_new_uint64(trace->stored_read));

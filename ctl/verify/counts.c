@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/json.h"
+#include "output/streams.h"
 
 /* After the end of a session no row is pending. */
 static void check_balance(const struct verify_stream *stream, struct verify_report *report)
@@ -81,6 +82,30 @@ static void tell_losses(const struct verify_trace *trace, const struct verify_st
 			   stream->flag, stream->unfollowed);
 }
 
+struct json_object *verify_removed_by(const struct verify_stream *stream, enum iotr_removal limit)
+{
+	return member_of(member_of(stream->object, "removed_by"), iotr_removal_keys[limit]);
+}
+
+/* Reports what was removed to keep within limits, and which ones, as far as the manifest knows. */
+static void tell_removed(const struct verify_stream *stream, struct verify_report *report)
+{
+	uint64_t rows = stream->removed;
+	char text[128];
+
+	for (enum iotr_removal limit = 0; limit < IOTR_REMOVAL_COUNT; limit++) {
+		uint64_t part = number_of(verify_removed_by(stream, limit), "rows");
+
+		if (!format_removed(text, sizeof(text), stream->object, limit))
+			continue;
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME, "%s: %s", stream->flag, text);
+		rows -= part < rows ? part : rows;
+	}
+	if (rows)
+		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
+			   "%s: to keep within limits, %" PRIu64 " rows were removed", stream->flag, rows);
+}
+
 /* Reports what does not mean that a row which the session had to record is missing. */
 static void tell_caveats(const struct verify_stream *stream, struct verify_report *report)
 {
@@ -97,10 +122,7 @@ static void tell_caveats(const struct verify_stream *stream, struct verify_repor
 		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
 			   "%s: who made %" PRIu64 " pages dirty was forgotten before they were seen written",
 			   stream->flag, stream->forgotten);
-	if (stream->removed)
-		verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME,
-			   "%s: to keep within limits, %" PRIu64 " rows were removed",
-			   stream->flag, stream->removed);
+	tell_removed(stream, report);
 }
 
 static void tell_gaps(const struct verify_trace *trace, struct verify_report *report)

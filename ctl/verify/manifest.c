@@ -114,6 +114,7 @@ static bool take_stream(struct verify_stream *stream, const char *flag, struct j
 			struct verify_report *report)
 {
 	stream->flag = flag;
+	stream->object = object;
 	stream->folder = string_of(object, "folder");
 	if (!is_word(flag) || !is_word(stream->folder))
 		return wrong(report, "streams", "a name is invalid");

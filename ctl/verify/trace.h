@@ -22,6 +22,7 @@ struct verify_stream {
 	const char **names;
 	char *header;
 	struct json_object *lost_by; /* number of lost rows by the cause of their loss */
+	struct json_object *object;  /* all that the manifest has of it */
 	uint64_t emitted, written, removed, missed, unfollowed, forgotten;
 	uint64_t lost;	/* rows lost for any cause */
 	uint64_t lost_names; /* rows that are present but whose file name was lost */

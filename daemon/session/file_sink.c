@@ -181,6 +181,8 @@ static void describe_stream(const struct row_sink *sink, enum iotr_stream stream
 	counts_of(own, stream, &now);
 	add_u64(status, "written", counts->rows);
 	add_u64(status, "removed", counts->gone);
+	if (own->writer)
+		writer_describe_removed(own->writer, stream, status);
 	add_u64(status, "bytes", counts->bytes);
 	add_u64(status, "segments", now.segments);
 	if (now.error)

@@ -313,3 +313,60 @@ def killed_half_way(world):
     document = account.manifest_true(output)
     equal(sum(one['rows'] for one in document['segments']), len(rows.read(output, 'vfs')), 'rows')
     Ctl(world.ctl_program, daemon.socket).exits(0, 'version')
+
+
+def removed_of(document, limit):
+    """What the limit removed of vfs, and that it is all that was removed; of a manifest, or the status of a session."""
+    of = document['streams']['vfs']
+    by = of['removed_by']
+    equal(set(by), {limit}, 'limits that removed something')
+    equal(by[limit]['rows'], of['removed'], 'rows removed')
+    check(by[limit]['segments'] > 0, 'segments removed', of)
+    return by[limit]
+
+
+def says_removed(text, removed, limit):
+    words = '{:,} rows in {:,} closed segments were removed, to keep within {}'.format(
+        removed['rows'], removed['segments'], limit)
+    check(words in text, 'not said: %s' % words, text)
+
+
+def writes(world):
+    return 'i=0; while [ $i -lt 3000 ]; do echo $i >> "%s"; i=$((i + 1)); done' % world.path('file')
+
+
+@test(host_only=True)
+def removed_by_record(world):
+    """What a limit removed is said at the end of `record`, in the manifest and by `verify`, with the limit's name."""
+    output = world.path('trace')
+    done = world.ctl.exits(0, 'record', '--vfs', '--rotate-size', '64K', '--keep-segments', '2', '--compress', 'none',
+                           '--output', output, '--', 'sh', '-c', writes(world))
+    removed = removed_of(rows.manifest(output), 'keep_segments')
+    says_removed(done.stderr, removed, '--keep-segments')
+    said = world.ctl.exits(0, 'verify', output).stdout
+    last = said.splitlines()[-1]
+    says_removed(last, removed, '--keep-segments')
+    check('complete, but for {:,} rows'.format(removed['rows']) in last, 'verdict', last)
+    document = world.ctl.json('verify', output)
+    equal(document['rows_removed'], removed['rows'], 'rows removed')
+    equal(document['removed_by'], {'keep_segments': removed}, 'limits')
+    says_removed(world.ctl.exits(0, 'summary', output).stdout, removed, '--keep-segments')
+
+
+@test(host_only=True)
+def removed_by_stop(world):
+    """The same of `stop` and `status`, of a limit of the session and of one of the machine."""
+    daemon, ctl = world.own_daemon('--config', config(world, '[Storage]\nMaxUse=6M\nKeepFree=0\n'))
+    default_session(ctl, 'one', '--rotate-size', '64K', '--keep-size', '1M', '--compress', 'none')
+    with working(world):
+        wait_for('segments to be removed', lambda: rows_made(ctl, 'one')['removed'] > 0)
+    removed_of(ctl.json('status', 'one')['sessions'][0], 'keep_size')
+    said = ctl.exits(0, 'stop', 'one').stdout
+    check('were removed, to keep within --keep-size' in said, 'not said', said)
+    output = default_session(ctl, 'two', '--rotate-size', '64K', '--compress', 'none')
+    with working(world):
+        wait_for('segments to be removed', lambda: rows_made(ctl, 'two')['removed'] > 0)
+    said = ctl.exits(0, 'stop', 'two').stdout
+    check('were removed, to keep within MaxUse=' in said, 'not said', said)
+    wait_for('the manifest', lambda: settled(output))
+    says_removed(ctl.exits(0, 'verify', output).stdout, removed_of(rows.manifest(output), 'max_use'), 'MaxUse=')

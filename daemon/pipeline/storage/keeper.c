@@ -65,7 +65,7 @@ static bool trim_one(struct trace *victim)
 	bool removed;
 
 	leave(&visit, victim, VISIT_TRIM);
-	removed = trace_remove(victim, trace_oldest(victim));
+	removed = trace_remove(victim, trace_oldest(victim), IOTR_REMOVAL_MAX_USE);
 	visit_end(&visit);
 	return removed;
 }

@@ -85,6 +85,7 @@ bool trace_next_change(struct trace *trace, struct trace_change *change)
 			.stream = kept->stream,
 			.number = kept->number,
 			.removed = kept->state == KEPT_REMOVED,
+			.limit = kept->limit,
 			.stored = kept->state == KEPT_REMOVED ? 0 : kept->bytes,
 		};
 		memcpy(change->stored_sha256, kept->stored_sha256, sizeof(change->stored_sha256));

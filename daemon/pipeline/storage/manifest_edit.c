@@ -37,9 +37,11 @@ static void set_removed(struct json_object *manifest, const struct trace_change 
 		json_object_object_get(streams, iotr_schemas[change->stream].flag);
 	uint64_t rows = json_object_get_uint64(json_object_object_get(segment, "rows"));
 
-	if (stream)
-		add_u64(stream, "removed",
-			json_object_get_uint64(json_object_object_get(stream, "removed")) + rows);
+	if (stream) {
+		add_u64(stream, "removed", number_of(stream, "removed") + rows);
+		iotr_removal_add(stream, change->limit, rows, 1);
+	}
+	add_string(segment, "removed_by", iotr_removal_keys[change->limit]);
 	json_object_object_del(segment, "stored_sha256");
 }
 

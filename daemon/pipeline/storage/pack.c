@@ -194,7 +194,7 @@ static void give_up(struct pack *pack, int error)
 		kept_set_state(pack->trace, kept, KEPT_WAITING);
 		put_off(pack->trace, kept, error);
 		if (error == -ENOENT) /* it was removed, and not by the daemon */
-			trace_remove(pack->trace, kept);
+			trace_remove(pack->trace, kept, IOTR_REMOVAL_UNRECORDED);
 	}
 	pthread_mutex_unlock(&storage->lock);
 }

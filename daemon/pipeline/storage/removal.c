@@ -54,7 +54,7 @@ static void forget(struct trace *trace, struct kept *kept, bool by_us)
 	kept_put(kept);
 }
 
-bool trace_remove(struct trace *trace, struct kept *kept)
+bool trace_remove(struct trace *trace, struct kept *kept, enum iotr_removal limit)
 {
 	struct storage *storage = trace->storage;
 	uint64_t bytes = kept->bytes;
@@ -62,6 +62,7 @@ bool trace_remove(struct trace *trace, struct kept *kept)
 	int error;
 
 	kept_set_state(trace, kept, KEPT_REMOVING);
+	kept->limit = limit;
 	atomic_store(&kept->unwanted, true);
 	if (kept->held)
 		rest_ends(kept->held);

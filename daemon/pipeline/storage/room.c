@@ -14,6 +14,12 @@
 
 enum limit { LIMIT_NONE, LIMIT_SESSION, LIMIT_MAX_USE, LIMIT_KEEP_FREE };
 
+static const enum iotr_removal removals[] = {
+	[LIMIT_SESSION] = IOTR_REMOVAL_KEEP_SIZE,
+	[LIMIT_MAX_USE] = IOTR_REMOVAL_MAX_USE,
+	[LIMIT_KEEP_FREE] = IOTR_REMOVAL_KEEP_FREE,
+};
+
 /* A request to write, by a trace's thread. */
 struct request {
 	struct trace *trace;
@@ -217,7 +223,7 @@ static bool make_room(const struct request *request, enum limit limit, uint64_t 
 	oldest = trace_oldest(victim);
 	/* A file that is open keeps its space until it is closed. */
 	freed = oldest->held ? 0 : oldest->bytes;
-	if (trace_remove(victim, oldest) && limit == LIMIT_KEEP_FREE)
+	if (trace_remove(victim, oldest, removals[limit]) && limit == LIMIT_KEEP_FREE)
 		storage->credit += freed;
 	return true;
 }

@@ -50,6 +50,7 @@ struct kept {
 	uint64_t lingers;  /* bytes of it that are removed, and not free for as long as it is held */
 	enum kept_state state;
 	enum iotr_stream stream;
+	enum iotr_removal limit; /* to which it is, or was, removed */
 	unsigned int number;
 	char name[SEGMENT_NAME_MAX]; /* without .gz */
 	uint64_t bytes;		   /* on the disk */
@@ -215,8 +216,8 @@ void visits_tell(struct storage *storage);
 
 /* ---- removal.c, with the lock held, which is released meanwhile ---- */
 
-/* Removes the files of a segment. False: they cannot be removed now. */
-bool trace_remove(struct trace *trace, struct kept *kept);
+/* Removes the files of a segment, to keep within the limit. False: they cannot be removed now. */
+bool trace_remove(struct trace *trace, struct kept *kept, enum iotr_removal limit);
 
 /*
  * Removes the whole folder of an ended trace without segments. The trace is freed then. False: not all of it could

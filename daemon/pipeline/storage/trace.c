@@ -102,7 +102,7 @@ void trace_closing(struct trace *trace, enum iotr_stream stream)
 		TAILQ_FOREACH (kept, &trace->kept[stream], entry)
 			count++;
 		kept = kept_oldest(&trace->kept[stream], clocks_mono_ns());
-		if (count < trace->keep_segments || !kept || !trace_remove(trace, kept))
+		if (count < trace->keep_segments || !kept || !trace_remove(trace, kept, IOTR_REMOVAL_KEEP_SEGMENTS))
 			break;
 	}
 	pthread_mutex_unlock(&trace->storage->lock);
@@ -162,7 +162,7 @@ void trace_forget(struct trace *trace)
 	if (!trace)
 		return;
 	pthread_mutex_lock(&trace->storage->lock);
-	while ((kept = trace_oldest(trace)) && trace_remove(trace, kept))
+	while ((kept = trace_oldest(trace)) && trace_remove(trace, kept, IOTR_REMOVAL_UNRECORDED))
 		;
 	trace_unuse(trace, trace->used);
 	pthread_mutex_unlock(&trace->storage->lock);

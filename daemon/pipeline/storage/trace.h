@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "events.h"
+#include "removal.h"
 #include "sha256_hex.h"
 
 struct trace;
@@ -60,6 +61,7 @@ struct trace_change {
 	enum iotr_stream stream;
 	unsigned int number;
 	bool removed;	 /* otherwise compressed: it is called NAME.gz */
+	enum iotr_removal limit; /* to which it was removed */
 	uint64_t stored; /* bytes on the disk */
 	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of these bytes, when compressed */
 };

@@ -209,6 +209,8 @@ static struct json_object *segment_object(const struct sink *sink, const struct 
 	add_u64(object, "stored_bytes",
 		segment->removed ? 0 : segment->compressed ? segment->stored : segment->bytes);
 	add_times(object, segment);
+	if (segment->removed)
+		add_string(object, "removed_by", iotr_removal_keys[segment->limit]);
 	add_string(object, "xxh128", segment->closed ? segment->xxh128 : NULL);
 	if (segment->compressed && !segment->removed) {
 		sha256_format(segment->stored_sha256, sha256);
@@ -234,6 +236,7 @@ static void add_counts(struct json_object *object, const struct manifest_stream 
 	add_u64(lost, "names", stream->lost_names);
 	json_object_object_add(object, "lost", lost);
 	add_u64(object, "removed", atomic_load(&stream->sink->removed));
+	sink_describe_removed(stream->sink, object);
 }
 
 /* Adds the snapshots, and the table of cgroups, to a list of their own. */

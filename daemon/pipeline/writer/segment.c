@@ -80,9 +80,10 @@ void segment_changed(struct segment *segment)
 	segment->text = NULL;
 }
 
-void segment_lost(struct segment *segment)
+void segment_lost(struct segment *segment, enum iotr_removal limit)
 {
 	segment->removed = true;
+	segment->limit = limit;
 	segment_changed(segment);
 }
 

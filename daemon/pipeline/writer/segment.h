@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "removal.h"
 #include "segment_name.h"
 #include "sha256_hex.h"
 #include "write_behind.h"
@@ -26,6 +27,7 @@ struct segment {
 	bool closed;		     /* has its final name */
 	bool compressed;	     /* has its final name with .gz */
 	bool removed;		     /* there is no file any more */
+	enum iotr_removal limit;     /* to which it was removed */
 	struct write_behind behind;
 	uint64_t stored;	     /* bytes on the disk, when compressed */
 	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of these bytes */
@@ -76,8 +78,8 @@ int segment_close(struct segment *segment, int folder_fd);
 /* Removes the file, by whichever name it has. */
 void segment_remove(const struct segment *segment, int folder_fd);
 
-/* Notes that the file was removed. */
-void segment_lost(struct segment *segment);
+/* Notes that the file was removed, to keep within the limit. */
+void segment_lost(struct segment *segment, enum iotr_removal limit);
 
 /* Notes that the segment's part of the manifest has changed. */
 void segment_changed(struct segment *segment);

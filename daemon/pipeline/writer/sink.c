@@ -370,6 +370,13 @@ static void forget_removed(struct sink *sink)
 	}
 }
 
+void sink_describe_removed(const struct sink *sink, struct json_object *stream)
+{
+	for (enum iotr_removal limit = 0; limit < IOTR_REMOVAL_COUNT; limit++)
+		iotr_removal_add(stream, limit, atomic_load(&sink->removed_by[limit].rows),
+				 atomic_load(&sink->removed_by[limit].segments));
+}
+
 void sink_change(struct sink *sink, const struct trace_change *change)
 {
 	struct segment *segment;
@@ -380,8 +387,10 @@ void sink_change(struct sink *sink, const struct trace_change *change)
 	if (!segment)
 		return;
 	if (change->removed) {
-		segment_lost(segment);
+		segment_lost(segment, change->limit);
 		add(sink->removed, segment->rows);
+		add(sink->removed_by[change->limit].rows, segment->rows);
+		add(sink->removed_by[change->limit].segments, 1);
 		forget_removed(sink);
 		return;
 	}

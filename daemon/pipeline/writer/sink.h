@@ -62,6 +62,9 @@ struct sink {
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t lost;
 	_Atomic uint64_t removed; /* rows of segments that were removed to make room */
+	struct sink_removed {
+		_Atomic uint64_t rows, segments;
+	} removed_by[IOTR_REMOVAL_COUNT];
 	_Atomic uint64_t segment_count;
 	_Atomic int error; /* of the last write */
 };
@@ -153,6 +156,9 @@ int sink_close(struct sink *sink);
 
 /* Final names for segments that have none yet. */
 int sink_close_rest(struct sink *sink);
+
+/* Adds what limits removed of it to the description of the stream. Any thread. */
+void sink_describe_removed(const struct sink *sink, struct json_object *stream);
 
 /*
  * Notes that a closed segment was compressed or removed. The latest removed ones stay in the list,

@@ -189,6 +189,9 @@ struct writer_counts {
 void writer_counts(const struct writer *writer, enum iotr_stream stream,
 		   struct writer_counts *counts);
 
+/* Adds to the description of a stream which limits removed how much of it: see removal.h. */
+void writer_describe_removed(const struct writer *writer, enum iotr_stream stream, struct json_object *description);
+
 /* Rows that came after a limit was reached: the probes counted them, the session does not. */
 uint64_t writer_refused(const struct writer *writer, enum iotr_stream stream);
 

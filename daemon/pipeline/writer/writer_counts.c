@@ -76,6 +76,11 @@ void writer_counts(const struct writer *writer, enum iotr_stream stream,
 	writer_disk_counts(writer, of, &counts->lost_queue, &counts->lost_disk);
 }
 
+void writer_describe_removed(const struct writer *writer, enum iotr_stream stream, struct json_object *description)
+{
+	sink_describe_removed(&writer->streams[stream].sink, description);
+}
+
 const char *writer_limit(const struct writer *writer)
 {
 	return atomic_load(&writer->limit);

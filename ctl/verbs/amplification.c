@@ -158,7 +158,7 @@ static void show_command(struct json_object *reply, const void *userdata)
 }
 
 /* What a command does, and the machine meanwhile. */
-static int run_command(const struct view *view, char **command)
+static int run_command(const struct view *view, char **command, bool wait)
 {
 	static const char *const excluded[] = { "duration", "watch", "system" };
 	const bool given[] = { view->duration_ns, view->watch, member_of(view->parameters, "systems") };
@@ -167,7 +167,7 @@ static int run_command(const struct view *view, char **command)
 		if (given[i])
 			return complain_usage_of(view->context, excluded[i], "--%s and a command exclude each other",
 						 excluded[i]);
-	return amplification_command(view->context, view->parameters, command, show_command, view);
+	return amplification_command(view->context, view->parameters, command, wait, show_command, view);
 }
 
 static int run(struct context *context, struct json_object *parameters, int argc, char **argv)
@@ -176,14 +176,17 @@ static int run(struct context *context, struct json_object *parameters, int argc
 			     .csv = member_of(parameters, "csv") != NULL,
 			     .watch = context->interval_ns,
 			     .duration_ns = number_of(parameters, "duration_ns") };
-	bool counted = false;
+	bool counted = false, wait = member_of(parameters, "wait");
 	int code = EXIT_DONE;
 
 	if (view.csv && context->json)
 		return complain_usage(context, "--csv and --json exclude each other");
 	json_object_object_del(parameters, "csv");
+	json_object_object_del(parameters, "wait");
 	if (argc)
-		return run_command(&view, argv);
+		return run_command(&view, argv, wait);
+	if (wait)
+		return complain_usage_of(context, "wait", "--wait needs a command: -- COMMAND [ARGUMENT...]");
 	if (context->settle_ns)
 		return complain_usage_of(context, "settle", "--settle needs a command: -- COMMAND [ARGUMENT...]");
 	if (view.watch) {
@@ -210,6 +213,10 @@ static const struct option_row count_rows[] = {
 	  .kind = OPTION_INTERVAL,
 	  .value = "TIME",
 	  .help = "show it again at this interval [1s], over all since the begin, until Ctrl-C or --duration" },
+	{ .name = "wait",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "wait",
+	  .help = "when the command has ended, wait until all processes that it started have, too" },
 	{ .name = "settle",
 	  .kind = OPTION_SETTLE,
 	  .value = "TIME",

@@ -11,6 +11,7 @@
 #include "output/json.h"
 #include "request/request.h"
 #include "verbs/child.h"
+#include "verbs/descendants.h"
 #include "verbs/settle.h"
 
 struct counted {
@@ -67,6 +68,18 @@ static int end(struct counted *counted, struct json_object **ret)
 	return code;
 }
 
+/* The command has ended, and counting is about to: what the command started may go on. A new array of that. */
+static struct json_object *end_command(struct counted *counted, bool wait)
+{
+	pid_t helper = 0;
+
+	if (wait)
+		child_wait_descendants(&counted->child, counted->connection.fd);
+	if (counted->context->settle_ns)
+		helper = settle(&counted->child, counted->context->settle_ns);
+	return descendants_list(helper);
+}
+
 static void complete(const struct context *context, struct json_object *reply, bool grouped, const char *command, int exit_code)
 {
 	struct json_object *sum = member_of(reply, "command");
@@ -82,11 +95,11 @@ static void complete(const struct context *context, struct json_object *reply, b
 }
 
 int amplification_command(const struct context *context, struct json_object *parameters, char **command,
-			  void (*show)(struct json_object *reply, const void *userdata), const void *userdata)
+			  bool wait, void (*show)(struct json_object *reply, const void *userdata), const void *userdata)
 {
 	_cleanup_(counted_done) struct counted counted = { .context = context, .connection = CONNECTION_NONE,
 							   .child = CHILD_NONE };
-	_cleanup_json_ struct json_object *reply = NULL;
+	_cleanup_json_ struct json_object *reply = NULL, *left = NULL;
 	bool grouped = member_of(parameters, "by");
 	int r = child_new(command, &counted.child), code, exit_code;
 
@@ -105,8 +118,7 @@ int amplification_command(const struct context *context, struct json_object *par
 	exit_code = child_wait(&counted.child, counted.connection.fd, on_daemon_gone, &counted);
 	if (counted.daemon_gone)
 		return EXIT_FAILED;
-	if (context->settle_ns)
-		settle(&counted.child, context->settle_ns);
+	left = end_command(&counted, wait);
 	code = end(&counted, &reply);
 	if (code != EXIT_DONE)
 		return code;
@@ -114,6 +126,8 @@ int amplification_command(const struct context *context, struct json_object *par
 		complain(NULL, "the daemon does not tell what it has counted");
 		return EXIT_FAILED;
 	}
+	descendants_complain(left, "counted");
+	json_object_object_add(reply, "still_running", json_object_get(left));
 	complete(context, reply, grouped, command[0], exit_code);
 	show(reply, userdata);
 	return exit_code;

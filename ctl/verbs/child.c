@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,7 @@ int child_new(char **argv, struct child *child)
 	}
 	child->outcome = outcome[0];
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(release[1]);
@@ -81,15 +83,19 @@ int child_release(struct child *child)
 	return n == sizeof(error) ? -error : 0;
 }
 
+/* Takes note of all that have ended: processes that the command left behind are children of this process. */
 static bool has_ended(struct child *child, int *code)
 {
 	int status;
+	pid_t ended;
 
-	if (waitpid(child->pid, &status, WNOHANG) != child->pid)
-		return false;
-	child->pid = -1;
-	*code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SIGNAL_BASE + WTERMSIG(status);
-	return true;
+	while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (ended != child->pid)
+			continue;
+		child->pid = -1;
+		*code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SIGNAL_BASE + WTERMSIG(status);
+	}
+	return child->pid < 0;
 }
 
 /*
@@ -111,7 +117,7 @@ int child_wait(struct child *child, int watched, void (*on_hangup)(void *userdat
 		{ .fd = child->signals, .events = POLLIN },
 		{ .fd = watched, .events = POLLRDHUP },
 	};
-	int code;
+	int code = 0;
 
 	while (!has_ended(child, &code)) {
 		if (poll(fds, 2, -1) < 0)
@@ -123,6 +129,28 @@ int child_wait(struct child *child, int watched, void (*on_hangup)(void *userdat
 		pass_signals(child);
 	}
 	return code;
+}
+
+/* Whether a child of this process is left; those that have ended are taken note of. */
+static bool any_left(void)
+{
+	pid_t ended;
+
+	while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
+		;
+	return !ended;
+}
+
+void child_wait_descendants(struct child *child, int watched)
+{
+	struct pollfd fds[] = {
+		{ .fd = child->signals, .events = POLLIN },
+		{ .fd = watched, .events = POLLRDHUP },
+	};
+
+	while (any_left())
+		if (poll(fds, 2, -1) > 0 && (fds[1].revents || child_interrupted(child, 0)))
+			return;
 }
 
 bool child_interrupted(struct child *child, int milliseconds)

@@ -20,7 +20,10 @@ struct child {
 
 #define CHILD_NONE ((struct child){ .pid = -1, .release = -1, .outcome = -1, .signals = -1 })
 
-/* Forks a child that waits. `argv` is the command's. */
+/*
+ * Forks a child that waits. `argv` is the command's. From now on processes that it leaves behind become children of this process,
+ * which knows so which of them still run, until it ends.
+ */
 int child_new(char **argv, struct child *child);
 /* Releases the child. Returns 0, or the -errno of its exec; the child has ended then. */
 int child_release(struct child *child);
@@ -29,6 +32,11 @@ int child_release(struct child *child);
  * -1, is a socket; `on_hangup` is called once when its other end is closed.
  */
 int child_wait(struct child *child, int watched, void (*on_hangup)(void *userdata), void *userdata);
+/*
+ * After the command has ended: waits until no process is left that it started, or one of them; until a signal comes, or the
+ * other end of the socket is closed.
+ */
+void child_wait_descendants(struct child *child, int watched);
 /* After the command has ended: waits that long for a signal, and returns whether one came. */
 bool child_interrupted(struct child *child, int milliseconds);
 

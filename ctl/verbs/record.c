@@ -17,6 +17,7 @@
 #include "request/unit_names.h"
 #include "units.h"
 #include "verbs/child.h"
+#include "verbs/descendants.h"
 #include "verbs/record_snapshots.h"
 #include "verbs/settle.h"
 
@@ -30,6 +31,8 @@ struct recording {
 	struct connection connection;
 	struct child child;
 	struct json_object *session; /* its last status, as far as it is known */
+	struct json_object *left;    /* processes of the command that still run, when the session ends; NULL: not looked for */
+	bool waits;		     /* for all descendants */
 	bool ends_by_itself;	     /* the session has a limit */
 	bool daemon_gone;
 	struct timespec begin;
@@ -41,6 +44,7 @@ static void recording_done(struct recording *recording)
 	child_done(&recording->child);
 	connection_close(&recording->connection);
 	json_object_put(recording->session);
+	json_object_put(recording->left);
 }
 
 static const char *name_of(const struct recording *recording)
@@ -141,6 +145,8 @@ static void summarise(const struct recording *recording, int command_code)
 		document = json_object_new_object();
 		json_object_object_add(document, "session", json_object_get(recording->session));
 		json_object_object_add(document, "exit_code", json_object_new_int(command_code));
+		json_object_object_add(document, "still_running",
+				       recording->left ? json_object_get(recording->left) : json_object_new_array());
 		print_json(document);
 		return;
 	}
@@ -182,6 +188,22 @@ static void await_whole(struct recording *recording)
 	}
 }
 
+/* The command has ended, and the session is about to: what the command started may go on. */
+static void end_command(struct recording *recording)
+{
+	pid_t helper = 0;
+
+	if (!recording->daemon_gone && recording->waits)
+		child_wait_descendants(&recording->child, recording->connection.fd);
+	recording->elapsed_ns = elapsed_ns(recording);
+	if (recording->daemon_gone)
+		return;
+	if (recording->context->settle_ns)
+		helper = settle(&recording->child, recording->context->settle_ns);
+	record_snapshots_wait(&recording->connection, name_of(recording), &recording->child);
+	recording->left = descendants_list(helper);
+}
+
 /* Runs the command in its session. Returns the exit code. */
 static int run_command(struct recording *recording, const char *command)
 {
@@ -200,13 +222,10 @@ static int run_command(struct recording *recording, const char *command)
 	}
 	command_code =
 		child_wait(&recording->child, recording->connection.fd, on_daemon_gone, recording);
-	recording->elapsed_ns = elapsed_ns(recording);
-	if (!recording->daemon_gone && recording->context->settle_ns)
-		settle(&recording->child, recording->context->settle_ns);
-	if (!recording->daemon_gone)
-		record_snapshots_wait(&recording->connection, name_of(recording), &recording->child);
+	end_command(recording);
 	code = stop_session(recording);
 	record_snapshots_complain(recording->session);
+	descendants_complain(recording->left, "recorded");
 	summarise(recording, command_code);
 	if (code != EXIT_DONE)
 		return EXIT_FAILED;
@@ -220,6 +239,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 		.quiet = *context,
 		.connection = CONNECTION_NONE,
 		.child = CHILD_NONE,
+		.waits = member_of(parameters, "wait"),
 		.ends_by_itself = member_of(parameters, "duration_ns") ||
 				  member_of(parameters, "max_size") ||
 				  member_of(parameters, "max_events"),
@@ -228,6 +248,7 @@ static int run(struct context *context, struct json_object *parameters, int argc
 
 	(void)argc;
 	recording.quiet.json = false;
+	json_object_object_del(parameters, "wait");
 	if (!member_of(parameters, "streams"))
 		return complain_usage(context, "no stream was given before the command '%s': use --vfs, --block or --all", argv[0]);
 	code = request_connect(context, &recording.connection);
@@ -248,6 +269,10 @@ static const struct option_row own_rows[] = {
 	  .parameter = "name",
 	  .value = "NAME",
 	  .help = "name of the session [record-PID]" },
+	{ .name = "wait",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "wait",
+	  .help = "when the command has ended, wait until all processes that it started have, too" },
 	{ .name = "settle",
 	  .kind = OPTION_SETTLE,
 	  .value = "TIME",
@@ -264,7 +289,7 @@ const struct verb verb_record = {
 	.run = run,
 	.group = VERBS_SESSIONS,
 	.synopsis = "STREAMS [FILTERS] [LIMITS] [FILES] -- COMMAND [ARGUMENT...]",
-	.summary = "record a command and its descendants until it ends",
+	.summary = "record a command and its descendants, until the command ends, or all of them (--wait)",
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = -1,

@@ -87,7 +87,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* The process that waits for the disks cannot be interrupted while it does, so it is left alone when the time is over. */
-void settle(struct child *child, uint64_t most_ns)
+pid_t settle(struct child *child, uint64_t most_ns)
 {
 	uint64_t until = now_ns() + most_ns;
 	bool interrupted = false, ended;
@@ -98,15 +98,16 @@ void settle(struct child *child, uint64_t most_ns)
 		sync_all();
 	if (pid < 0) {
 		complain("What is dirty is written later, and not seen here.", "cannot wait until all is written: %s", strerror(errno));
-		return;
+		return 0;
 	}
 	while (!(ended = has_ended(pid)) && !interrupted && now_ns() < until)
 		interrupted = child_interrupted(child, INTERVAL_MS);
 	if (ended)
-		return;
+		return 0;
 	kill(pid, SIGKILL);
 	complain("Some of it may be the command's; it is written later, and not seen here.",
 		 "after %s, %s are still to be written on this machine%s",
 		 iotr_format_duration(most, sizeof(most), most_ns - (until > now_ns() ? until - now_ns() : 0)),
 		 iotr_format_size(left, sizeof(left), dirty_bytes()), interrupted ? ", when a signal came" : "");
+	return pid;
 }

@@ -9,5 +9,6 @@
 /*
  * Has the file systems of block devices write what is dirty, and waits until that is done, for at most so many
  * nanoseconds or until a signal comes. Then what is left is said on stderr. `child`: the command, which has ended.
+ * Returns the process that still waits for a disk; 0: there is none.
  */
-void settle(struct child *child, uint64_t most_ns);
+pid_t settle(struct child *child, uint64_t most_ns);

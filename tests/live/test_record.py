@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """record: a command and its descendants, from their first instruction to their last."""
+import json
 import os
+import signal
+import subprocess
 
 from lib import account, rows
 from lib.match import complete
-from lib.registry import check, equal, test
+from lib.registry import check, equal, test, wait_for
 from lib.trigger import Expected
 
 
@@ -75,3 +78,83 @@ def snapshots(world):
         taken = {one['kind'] for one in rows.manifest(output)['snapshots'] if one.get('path')}
         check({'system', 'process'} <= taken, 'snapshots', taken, done.stderr)
         check('snapshot' not in done.stderr, 'a snapshot is reported as missing', done.stderr)
+
+
+LINGERS = 'sh -c \'sleep %s; echo late > "$0"\' "$0" > /dev/null 2>&1 &'
+
+
+def left_running(world, verb, *options):
+    """The verb with a command whose child goes on behind it; how it ended, and the child's number."""
+    path = world.path('late')
+    return world.ctl.run(verb, *options, '--', 'sh', '-c', LINGERS % 3 + ' echo $! > "$0.pid"', path), path
+
+
+def children_of(pid):
+    with open('/proc/%d/task/%d/children' % (pid, pid), encoding='ascii') as file:
+        return file.read().split()
+
+
+def names_left(done, path):
+    with open(path + '.pid', encoding='utf-8') as file:
+        child = file.read().strip()
+    check('%s sh' % child in done.stderr and 'still run' in done.stderr, 'the child is not named', child, done.stderr)
+    check('--wait' in done.stderr, 'no advice', done.stderr)
+    check(not os.path.exists(path), 'the verb waited for the child')
+    return int(child)
+
+
+@test(host_only=True)
+def child_goes_on(world):
+    """A child that outlives the command is named, its rows are not there, and it is left alone."""
+    output = world.path('record')
+    done, path = left_running(world, 'record', '--vfs', '--output', output)
+    names_left(done, path)
+    equal(done.returncode, 0, 'exit code')
+    check(not [row for row in rows.read(output, 'vfs') if row['filename'] == path], 'rows of what came later')
+    wait_for('what the child writes', lambda: os.path.exists(path))
+
+
+@test(host_only=True)
+def child_goes_on_json(world):
+    path = world.path('late')
+    done = world.ctl.run('record', '--json', '--vfs', '--output', world.path('record'), '--', 'sh', '-c',
+                         'setsid sleep 1 > /dev/null 2>&1 & echo $! > "$0"', path)
+    with open(path, encoding='utf-8') as file:
+        child = int(file.read())
+    equal([one['pid'] for one in json.loads(done.stdout)['still_running']], [child], 'processes that still run')
+
+
+@test(host_only=True)
+def waits_for_all(world):
+    """--wait: rows of what goes on behind the command are there, also of a grandchild whose parents have ended."""
+    output, path = world.path('record'), world.path('late')
+    script = '(%s exit) & exit 3' % (LINGERS % 1)
+    done = world.ctl.exits(3, 'record', '--vfs', '--wait', '--output', output, '--', 'sh', '-c', script, path)
+    check('still run' not in done.stderr, 'something is said to run', done.stderr)
+    written = [row for row in rows.read(output, 'vfs') if row['filename'] == path and row['operation'] == 'WRITE']
+    equal(len(written), 1, 'writes of the grandchild')
+
+
+@test(host_only=True)
+def wait_ends_with_signal(world):
+    """A signal ends the waiting, not the recording's good end."""
+    output, mark = world.path('record'), world.path('mark')
+    script = 'sleep 60 > /dev/null 2>&1 & echo $! > "$0"'
+    with subprocess.Popen(world.ctl.command('record', '--vfs', '--wait', '--output', output, '--', 'sh', '-c', script,
+                                            mark), stderr=subprocess.PIPE, text=True) as process:
+        wait_for('the command', lambda: os.path.exists(mark) and os.path.getsize(mark))
+        with open(mark, encoding='utf-8') as file:
+            child = file.read().strip()
+        wait_for('the command to end', lambda: children_of(process.pid) == [child])
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    os.kill(int(child), signal.SIGKILL)
+    check('%s sleep' % child in said, 'the child is not named', said)
+    account.balanced(account.manifest_true(output), 'manifest')
+
+
+@test(host_only=True)
+def amplification_names_children(world):
+    done, path = left_running(world, 'amplification')
+    names_left(done, path)
+    check('counted' in done.stderr, 'what is not seen', done.stderr)

@@ -7,6 +7,7 @@
 
 #include "iovec.bpf.h"
 #include "aio_request.bpf.h"
+#include "flow_made.bpf.h"
 #include "slots.bpf.h"
 
 #define AIO_MAX	  1024 /* maximum of operations looked at in one call */
@@ -111,6 +112,7 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 		return 0;
 	}
 	request->start_ns = slot->start_ns;
+	request->flow = slot->flow;
 	request->index = index;
 	request->fd = control.fd;
 	request->has_fd = 1;
@@ -232,6 +234,7 @@ static __always_inline void aio_begins(__u64 thread)
 	if (!slot)
 		return;
 	slot->args[AIO_UNREAD] = 0;
+	slot->flow = flow_made(bpf_ktime_get_ns());
 	aio_each(thread, AIO_SUBMIT, 0, slot->args[1], 0);
 }
 

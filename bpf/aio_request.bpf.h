@@ -14,6 +14,7 @@ struct aio_request {
 	struct actor actor;
 	__u64 sessions;
 	__u64 start_ns;
+	__u64 flow; /* operations of one io_submit have one: what each has caused is not known */
 	struct iotr_file file;
 	__u64 size;
 	__u64 offset;
@@ -134,6 +135,6 @@ static __always_inline void aio_request_emit(struct iotr_control *page, const st
 		row->flag_kind = IOTR_FLAGS_NONE;
 	row->has_fd = request->has_fd;
 	row->counts_bytes = request->counts_bytes;
-	row->has_flow = 1; /* operations of one io_submit have one flow: what each has caused is not known */
+	row->flow = request->flow;
 	row_commit(row);
 }

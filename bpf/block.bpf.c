@@ -98,7 +98,7 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 	io->flags = flags & ~REQUEST_OPERATION;
 	io->disk = bio_disk(bio);
 	io->device = bio_device(bio, io->disk);
-	io->flow = flow_of_bio(page, bio, thread);
+	io->flow = flow_of_bio(page, bio, thread, io->queued_ns);
 	if (flushes)
 		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
 	origin_bio(page, bio, io);

@@ -443,7 +443,7 @@ static __always_inline bool run_begin(struct iotr_control *page, __u64 thread, s
 	run->index = pages->index;
 	run->count = pages->count;
 	run->start_ns = bpf_ktime_get_ns();
-	run->flow = flow_of(page, thread);
+	run->flow = flow_of(page, thread, run->start_ns);
 	task_command(task, &run->command);
 	return true;
 }

@@ -98,7 +98,7 @@ static __always_inline int bio_queued(struct bio *bio, __u64 thread)
 		return 0;
 	actor_current(&back.actor);
 	back.start_ns = bpf_ktime_get_ns();
-	back.flow = flow_of(page, thread);
+	back.flow = flow_of(page, thread, back.start_ns);
 	before = bpf_map_lookup_elem(&writebacks, &key);
 	if (before) /* its end was not seen */
 		writeback_lost(page, before);

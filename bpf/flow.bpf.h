@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The call in flight that the current thread does I/O for: rows of that I/O have its flow (see common/flow.h). */
+/*
+ * The call in flight that the current thread does I/O for: rows of that I/O have its flow (see common/flow.h). `now`, which a number is
+ * made of, is when the program looked at the clock.
+ */
 #pragma once
 
 #include "context.bpf.h"
-#include "flow.h"
+#include "flow_made.bpf.h"
 #include "slot.bpf.h"
 #include "uring_request.bpf.h"
 
@@ -31,7 +34,7 @@ static __always_inline bool slot_makes_row(struct iotr_control *page, const stru
 }
 
 /* The flow of the system call that the current thread, whose number is passed, is in; 0: none. A global function. */
-__noinline __u64 flow_of_call(__u64 thread)
+__noinline __u64 flow_of_call(__u64 thread, __u64 now)
 {
 	struct slot *slot = thread_entry(THREAD_ARRAY(slots), thread);
 	struct task_struct *task = current_task();
@@ -39,8 +42,9 @@ __noinline __u64 flow_of_call(__u64 thread)
 
 	if (!page || !slot || !slot->sessions || !slot_in_call(page, slot, task) || !slot_makes_row(page, slot))
 		return 0;
-	slot->caused = true;
-	return iotr_flow(task_tid(task), slot->start_ns);
+	if (!slot->flow)
+		slot->flow = flow_made(now);
+	return slot->flow;
 }
 
 /* ---- requests of io_uring ---- */
@@ -67,7 +71,7 @@ static __always_inline struct uring_request *uring_request_at(__u64 address)
 }
 
 /* The flow of the request at an address; 0: there is none, or it makes no row that has a flow. A global function. */
-__noinline __u64 flow_of_request(__u64 address)
+__noinline __u64 flow_of_request(__u64 address, __u64 now)
 {
 	struct uring_request *request = address ? uring_request_at(address) : NULL;
 	struct iotr_control *page = control_page();
@@ -75,8 +79,9 @@ __noinline __u64 flow_of_request(__u64 address)
 	if (!page || !request ||
 	    !filter_begun(page, request->iouring_sessions | request->vfs_sessions, request->start_ns))
 		return 0;
-	request->caused = 1;
-	return iotr_flow(request->actor.tid, request->start_ns);
+	if (!request->flow)
+		request->flow = flow_made(now);
+	return request->flow;
 }
 
 /* The address of the request that a worker of io_uring works on; 0: none. Not inlined, for fields that a kernel lacks. */
@@ -104,12 +109,12 @@ static __always_inline bool is_uring_thread(struct task_struct *task)
  * The flow that I/O of the current thread is of; 0: none is known. `thread`: by its stack, as of thread_at(). What
  * io_uring does at once in a call is not told apart here: it may be of any request.
  */
-static __always_inline __u64 flow_of(struct iotr_control *page, __u64 thread)
+static __always_inline __u64 flow_of(struct iotr_control *page, __u64 thread, __u64 now)
 {
 	struct task_struct *task;
 
 	if (!(page->wanted[IOTR_VFS] | page->wanted[IOTR_IOURING]))
 		return 0;
 	task = current_task();
-	return is_uring_thread(task) ? flow_of_request(request_of_worker(task)) : flow_of_call(thread);
+	return is_uring_thread(task) ? flow_of_request(request_of_worker(task), now) : flow_of_call(thread, now);
 }

@@ -16,16 +16,16 @@ static __always_inline bool may_use_uring(struct task_struct *task)
 }
 
 /*
- * The flow of a bio that the current thread queues; 0: none is known. Direct I/O of io_uring is known by its request,
+ * The flow of a bio that the current thread queues at a time, which is now; 0: none is known. Direct I/O of io_uring is known by its request,
  * whatever thread does it and when: the request begins with its struct kiocb.
  */
-static __always_inline __u64 flow_of_bio(struct iotr_control *page, struct bio *bio, __u64 thread)
+static __always_inline __u64 flow_of_bio(struct iotr_control *page, struct bio *bio, __u64 thread, __u64 now)
 {
 	__u64 flow = 0;
 
 	if (!(page->wanted[IOTR_VFS] | page->wanted[IOTR_IOURING]))
 		return 0;
 	if (may_use_uring(current_task()))
-		flow = flow_of_request(iocb_of(number_of((__u64)bio)));
-	return flow ?: flow_of(page, thread);
+		flow = flow_of_request(iocb_of(number_of((__u64)bio)), now);
+	return flow ?: flow_of(page, thread, now);
 }

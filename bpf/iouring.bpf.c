@@ -160,7 +160,8 @@ static __always_inline void request_fill(struct iotr_control *page, struct uring
 	request->fd = entry->fd;
 	request->opcode = entry->opcode;
 	request->sqe_flags = entry->flags;
-	request->repeats = request->named = request->caused = 0;
+	request->flow = 0;
+	request->repeats = request->named = 0;
 	if (request->iouring_sessions)
 		iouring_begin(request, ring, entry, file);
 	if (request->vfs_sessions)

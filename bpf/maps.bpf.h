@@ -153,4 +153,5 @@ const volatile bool typed_reads = false; /* the kernel has bpf_rdonly_cast */
 const volatile __u32 ring_shift = IOTR_RING_ALONE; /* log2 of the CPUs that share a row ring */
 const volatile bool preempted = true;	 /* the kernel preempts programs: another thread's may run in between */
 const volatile bool may_hold = false;	 /* the kernel has bpf_preempt_disable, by which a program is not, for a moment */
+const volatile __u32 flow_cpu_bits = 0; /* of the number of a CPU: see flow.h */
 const volatile __u64 text_key[2] = {};	 /* of the fingerprints of texts: random */

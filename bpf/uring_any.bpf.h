@@ -212,7 +212,7 @@ static __always_inline void iouring_fill(struct iotr_iouring_record *row, const 
 	row->has_fd = part->has_fd;
 	row->sqe_flags = request->sqe_flags;
 	row->async = part->async;
-	row->has_flow = request->caused;
+	row->flow = request->flow;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 }
 

@@ -58,6 +58,7 @@ struct uring_request {
 	struct flight flight;
 	struct actor actor;
 	__u64 start_ns;
+	__u64 flow; /* that rows of other streams have, too; 0: none has */
 	__u64 iouring_sessions; /* session masks: those of each stream that accept it */
 	__u64 vfs_sessions;
 	__u64 net_sessions;
@@ -69,9 +70,8 @@ struct uring_request {
 	__u8 sqe_flags;
 	__u8 repeats; /* has several completions, and is in uring_repeats */
 	__u8 named; /* has an entry in uring_unix_names */
-	__u8 caused; /* rows of other streams have its flow */
 	__u8 used; /* it is in flight; otherwise it is still being filled in */
-	__u8 pad[2];
+	__u8 pad[3];
 	struct iouring_part iouring;
 	struct vfs_part vfs;
 	struct noted noted; /* of NET and CONN. sock 0: a file in the ring's own table, known at the end */

@@ -105,7 +105,7 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct u
 		row->flag_kind = IOTR_FLAGS_NONE;
 	row->has_fd = !(request->sqe_flags & IOSQE_FIXED_FILE) && request->fd != FD_UNKNOWN;
 	row->counts_bytes = vfs->counts_bytes;
-	row->has_flow = request->caused;
+	row->flow = request->flow;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 }
 

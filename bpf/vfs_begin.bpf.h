@@ -360,7 +360,7 @@ static __always_inline __u64 vfs_begins_plain(struct iotr_control *page, const s
 	const struct iotr_call plain = IOTR_PLAIN_CALL(call->traits, call->operation);
 
 	slot->operation = plain.operation;
-	slot->caused = false;
+	slot->flow = 0;
 	sessions = vfs_begins_file(page, &plain, slot, task, sessions, false);
 	slot_direct(&plain, slot);
 	return sessions & page->operation[IOTR_VFS][slot->operation & (IOTR_OPERATIONS_MAX - 1)];
@@ -381,7 +381,7 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	slot->operation = call->operation;
 	slot->offset = IOTR_UNKNOWN;
 	slot->pseudo = false;
-	slot->caused = false;
+	slot->flow = 0;
 	slot->has_fd = false;
 	slot->texts = false;
 	slot->unread = false;

@@ -311,7 +311,7 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->has_fd = takes_fd || (call->traits & IOTR_CALL_OPENS && result >= 0);
 	row->has_mapping = call->mapping != 0;
 	row->counts_bytes = !!(call->traits & IOTR_CALL_BYTES);
-	row->has_flow = slot->caused;
+	row->flow = slot->flow;
 	__builtin_memset(row->pad, 0, sizeof(row->pad));
 	if (!(call->traits & IOTR_CALL_PLAIN))
 		row->head.unread = !call_failed(result) &&

@@ -81,6 +81,7 @@ struct iotr_vfs_record {
 	struct iotr_file file;
 	__u64 name2; /* second name of RENAME, LINK, SYMLINK, MOUNT; 0: none */
 	__s64 result; /* return value, negative errno */
+	__u64 flow; /* that rows of other streams have, too; 0: none has: see flow.h */
 	__u64 size; /* valid when has_size */
 	__u64 offset;
 	__u64 address;
@@ -93,8 +94,7 @@ struct iotr_vfs_record {
 	__u8 has_mapping;
 	__u8 counts_bytes; /* bytes_completed is max(result, 0) */
 	__u8 has_size;
-	__u8 has_flow; /* rows of other streams have its flow: see flow.h */
-	__u8 pad[2];
+	__u8 pad[3];
 };
 
 enum iotr_attribution {
@@ -182,13 +182,13 @@ struct iotr_iouring_record {
 	__u64 length; /* bytes; IOTR_UNKNOWN: none */
 	__u64 user_data;
 	__u64 ring; /* number given to the ring when it is first seen; 0: unknown */
+	__u64 flow; /* that rows of other streams have, too; 0: none has: see flow.h */
 	__s32 result; /* negative errno */
 	__s32 fd; /* valid when has_fd */
 	__u8 has_fd;
 	__u8 sqe_flags; /* IOSQE_* */
 	__u8 async; /* 1: the kernel handed it to a worker thread */
-	__u8 has_flow; /* rows of other streams have its flow: see flow.h */
-	__u8 pad[4];
+	__u8 pad[5];
 };
 
 #define IOTR_UNIX_NAME 108 /* maximum length in bytes of a Unix socket's address */

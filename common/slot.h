@@ -20,7 +20,7 @@ struct slot {
 	__u8 stream;
 	__u8 kind; /* enum iotr_plug_kind */
 	bool pseudo; /* the file is on a pseudo file system, as found out at the end */
-	bool caused; /* rows of other streams have the flow of this call */
+	__u64 flow; /* that of this call, which rows of other streams have; 0: none has: see flow.h */
 	union {
 		struct {
 			struct iotr_file file;

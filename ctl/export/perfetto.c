@@ -236,7 +236,7 @@ static int put_slice(struct perfetto *perfetto, const struct export_row *row, in
 	uint64_t end_ns = row->end_ns < PENDING_TIME_MAX ? row->end_ns : PENDING_TIME_MAX;
 	uint64_t bytes = row->failed ? 0 : row->done;
 	uint64_t flow = row->flow && (row->stream == IOTR_VFS || row->stream == IOTR_BLOCK) ?
-				perfetto_uuid('f', row->pid, row->flow) : 0;
+				perfetto_uuid('f', row->flow, 0) : 0;
 	struct perfetto_track *track;
 	int r = 0;
 

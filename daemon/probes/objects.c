@@ -4,11 +4,13 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "cleanup.h"
 #include "log.h"
 #include "probes/bio_ends.h"
 #include "probes/dirtied.h"
@@ -20,7 +22,8 @@
 #include "probes/rodata.h"
 #include "probes/shared_map.h"
 
-#define NAMES_BYTES (16U << 20)
+#define NAMES_BYTES    (16U << 20)
+#define CPU_NUMBER_MAX 8191 /* the largest that x86 kernels are built for */
 
 #define OBJECT_BYTES(name) extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
 #define STREAM_BYTES(id, name, folder, object, ...) OBJECT_BYTES(object)
@@ -227,6 +230,21 @@ static void programs_choose(const struct probes *probes, enum object which, stru
 							    program_wanted(probes, which, program));
 }
 
+/* Bits of the largest number that a CPU of the machine can have: the last one of a list of ranges, which may have gaps. */
+static uint32_t cpu_bits(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	unsigned long largest = CPU_NUMBER_MAX;
+	char text[4096], *last = text;
+
+	if (file && fgets(text, sizeof(text), file)) {
+		for (char *at = text; (at = strpbrk(at, "-,")); at++)
+			last = at + 1;
+		largest = strtoul(last, NULL, 10);
+	}
+	return largest ? 64 - (uint32_t)__builtin_clzl(largest) : 0;
+}
+
 static int constants_set(const struct probes *probes, struct bpf_object *object)
 {
 	struct rodata constants = {
@@ -234,6 +252,7 @@ static int constants_set(const struct probes *probes, struct bpf_object *object)
 		.ring_shift = probes->ring_count > 1 ? __builtin_ctz(CPUS_PER_RING) : IOTR_RING_ALONE,
 		.preempted = probes->kernel.preempts,
 		.may_hold = kernel_function(&probes->kernel, "bpf_preempt_disable") > 0,
+		.flow_cpu_bits = cpu_bits(),
 	};
 
 	if (getrandom(constants.text_key, sizeof(constants.text_key), 0) < 0)

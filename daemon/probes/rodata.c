@@ -31,7 +31,8 @@ static int rodata_offset(const struct btf *btf, const char *name)
 static const struct {
 	const char *name;
 	size_t at, size;
-} constants[] = { CONSTANT(typed_reads), CONSTANT(ring_shift), CONSTANT(preempted), CONSTANT(may_hold), CONSTANT(text_key) };
+} constants[] = { CONSTANT(typed_reads), CONSTANT(ring_shift), CONSTANT(preempted), CONSTANT(may_hold),
+		CONSTANT(flow_cpu_bits), CONSTANT(text_key) };
 
 int rodata_set(struct bpf_object *object, const struct rodata *values)
 {

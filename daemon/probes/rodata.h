@@ -11,6 +11,7 @@ struct rodata {
 	uint32_t ring_shift;
 	bool preempted;
 	bool may_hold;
+	uint32_t flow_cpu_bits;
 	uint64_t text_key[2];
 };
 

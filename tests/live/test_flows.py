@@ -2,16 +2,21 @@
 """Flows: which requests and pages rows of calls are joined to, and that no other ones are."""
 import mmap
 import os
+import re
+import sqlite3
 import threading
 
 from lib import aio, uring
 from lib.mapped import LIBC, PAGE, File, Mapping
 from lib.registry import Skip, check, equal, test
 from lib.uring_case import OLDEST
+from lib.written import Child
 from lib.world import device_number, find_key
 
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
+README = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), 'common', 'README.md')
 PAGES = 128
+MIB = 1 << 20
 ALL = ('--vfs', '--cache', '--block', '--iouring')
 
 
@@ -199,6 +204,55 @@ def synced(world):
     equal(len(written), 2, 'flows of requests')
     back = file.of(own(session, 'cache'), 'WRITEBACK_START', 'WRITEBACK_END')
     equal({row['flow'] for row in back}, set(sync), 'flows of pages that are written back')
+
+
+@test
+def synced_by_another(world):
+    """What one process has written, and another one synchronises: the rows are of the writer, and joined to the call by flow alone."""
+    ground = Ground(world)
+    file = ground.file('file')
+    for call in ('FSYNC', 'FDATASYNC'):
+        with world.session(*ALL) as session:
+            writer = Child(world, lambda: os.pwrite(file.fd, b'w' * MIB, 0))
+            syncer = Child(world, lambda call=call: os.fsync(file.fd) if call == 'FSYNC' else os.fdatasync(file.fd))
+        sync, = [row for row in file.of(session.rows('vfs'), call) if row['pid'] == str(syncer.pid)]
+        rows = file.of(ground.requests(session), 'WRITE')
+        equal({row['pid'] for row in rows}, {str(writer.pid)}, 'processes')
+        equal(sizes(rows), {sync['flow']: MIB}, 'bytes of requests by flow')
+
+
+@test
+def query_of_the_readme(world):
+    """What common/README.md shows finds the requests of a call that synchronises what others have written."""
+    with open(README, encoding='utf-8') as readme:
+        query = re.search(r'^ +(SELECT vfs\.operation.*?;)$', readme.read(), re.MULTILINE | re.DOTALL).group(1)
+    ground = Ground(world)
+    file = ground.file('file')
+    with world.session('--vfs', '--block') as session:
+        Child(world, lambda: os.pwrite(file.fd, b'q' * MIB, 0))
+        os.fsync(file.fd)
+    database = sqlite3.connect(':memory:')
+    for stream in ('vfs', 'block'):
+        rows = session.rows(stream)
+        database.execute('CREATE TABLE %s (%s)' % (stream, ', '.join(rows[0])))
+        database.executemany('INSERT INTO %s VALUES (%s)' % (stream, ', '.join('?' * len(rows[0]))),
+                             [list(row.values()) for row in rows])
+    found = [row for row in database.execute(query) if row[:2] == ('FSYNC', file.path)]
+    equal([row[4] for row in found], [MIB], 'bytes of the fsync')
+
+
+@test
+def unique(world):
+    """No two calls of a trace have the same flow, of however many threads at once."""
+    ground = Ground(world)
+    file = ground.file('file', warm=True)
+    with world.session('--vfs', '--cache') as session:
+        children = [Child(world, lambda: [os.pwrite(file.fd, b'u' * PAGE, page % PAGES * PAGE) + len(os.pread(file.fd, PAGE, 0))
+                                          for page in range(2000)]) for _ in range(8)]
+    pids = {str(child.pid) for child in children}
+    flows = [row['flow'] for row in file.of(session.rows('vfs')) if row['pid'] in pids and row['flow']]
+    check(len(flows) >= PAGES, '%d flows' % len(flows))
+    equal(len(set(flows)), len(flows), 'different flows')
 
 
 @test

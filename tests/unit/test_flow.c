@@ -3,44 +3,43 @@
 
 #include "suite.h"
 
-#define THREADS	    (1U << 22) /* the largest number of a thread that Linux gives */
-#define SECOND	    1000000000ULL
-#define DAYS_104    (104 * 86400 * SECOND)
+#define TICK	    (1ULL << IOTR_FLOW_TICK_SHIFT)
+#define DAY	    (86400 * 1000000000ULL)
+#define BITS_MAX    13 /* x86 kernels are built for 8192 CPUs at most */
 #define DIFFERENCES 100000
 
 START_TEST(a_double_has_it)
 {
-	ck_assert_uint_lt(iotr_flow(THREADS, ~0ULL >> 1), 1ULL << 53);
-	ck_assert_uint_eq(iotr_flow(0, (1ULL << 53) - 1), (1ULL << 53) - 1);
+	ck_assert_uint_eq(iotr_flow((1U << BITS_MAX) - 1, BITS_MAX, ~0ULL), IOTR_FLOW_MASK);
+	ck_assert_uint_lt(IOTR_FLOW_MASK, 1ULL << 53);
 }
 END_TEST
 
-/* The difference of two times is that of the numbers, so it is enough to look at how large it may become. */
-START_TEST(differs_within_a_thread)
+/* On one CPU each tick has a number of its own for months. */
+START_TEST(differs_in_time)
 {
-	ck_assert_uint_lt(DAYS_104, 1ULL << 53);
-	for (uint64_t i = 1; i < DIFFERENCES; i++)
-		ck_assert_uint_ne(iotr_flow(77, DAYS_104), iotr_flow(77, DAYS_104 - i * (DAYS_104 / DIFFERENCES)));
-}
-END_TEST
-
-/* Of all threads, numbers for the same time are more than a second apart. */
-START_TEST(differs_between_threads)
-{
-	for (__u32 apart = 1; apart < THREADS; apart++) {
-		uint64_t ahead = (iotr_flow(apart, 0) - iotr_flow(0, 0)) & IOTR_FLOW_MASK;
-
-		if (ahead <= SECOND || IOTR_FLOW_MASK - ahead < SECOND)
-			ck_abort_msg("threads %u apart", apart);
+	for (uint64_t i = 1; i < DIFFERENCES; i++) {
+		ck_assert_uint_ne(iotr_flow(5, 6, 208 * DAY), iotr_flow(5, 6, 208 * DAY - i * TICK));
+		ck_assert_uint_ne(iotr_flow(5, 6, 208 * DAY), iotr_flow(5, 6, 208 * DAY - i * (208 * DAY / DIFFERENCES)));
 	}
+}
+END_TEST
+
+/* No two CPUs have a number in common, at whatever times. */
+START_TEST(differs_between_cpus)
+{
+	for (uint32_t bits = 0; bits <= BITS_MAX; bits++)
+		for (uint32_t cpu = 0; cpu < 1U << bits; cpu++)
+			for (uint64_t at = 1; at < 1ULL << 60; at *= 37)
+				ck_assert_uint_eq(iotr_flow(cpu, bits, at) & ((1U << bits) - 1), cpu);
 }
 END_TEST
 
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, a_double_has_it);
-	tcase_add_test(tests, differs_within_a_thread);
-	tcase_add_test(tests, differs_between_threads);
+	tcase_add_test(tests, differs_in_time);
+	tcase_add_test(tests, differs_between_cpus);
 }
 
 int main(void)

@@ -61,7 +61,7 @@ def wanted_of(streams):
                 arguments['offset'] = number(row['sector']) * 512 if disk else number(row['offset'])
             wanted.append((row['disk'] if disk else (number(row['pid']), number(row['tid'])), number(row['mono_ns']),
                            number(row['mono_ns']) + took, stream, row['operation'], sorted(arguments.items()),
-                           (row['pid'], row['flow']) if row.get('flow') else None))
+                           row.get('flow') or None))
     return wanted
 
 

@@ -10,7 +10,6 @@
 #include "cells.h"
 #include "columns.h"
 #include "csv.h"
-#include "flow.h"
 
 /* ---- a stream's own columns ---- */
 
@@ -79,14 +78,8 @@ enum cells_flags_kind {
 struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum iotr_flag_kind kind,
 		       uint32_t file_flags, uint32_t flags);
 
-/* The flow that a row is the first of, as its call made it; `has`: there are rows that were caused by it. */
-static inline struct cell cell_flow(const struct iotr_record *head, bool has)
-{
-	return cell_number(has ? CELL_U64 : CELL_EMPTY, has ? iotr_flow(head->tid, head->start_ns) : 0);
-}
-
-/* The flow of a row that a call caused; 0: none is known. */
-static inline struct cell cell_flow_of(uint64_t flow)
+/* The flow of a row; 0: none is known. */
+static inline struct cell cell_flow(uint64_t flow)
 {
 	return cell_number(flow ? CELL_U64 : CELL_EMPTY, flow);
 }

@@ -31,7 +31,7 @@ CELL(BLOCK, inode, cell_known(CELL_U64, record->inode))
 CELL(BLOCK, filename, cell_path(row))
 CELL(BLOCK, attribution, attribution(record->attribution))
 CELL(BLOCK, request_id, cell_known(CELL_U64, record->request_id))
-CELL(BLOCK, flow, cell_flow_of(record->flow))
+CELL(BLOCK, flow, cell_flow(record->flow))
 CELL(BLOCK, dirtiers, cell_known(CELL_U64, record->dirtiers ? record->dirtiers : IOTR_UNKNOWN))
 
 CELLS_FILL(BLOCK, block)

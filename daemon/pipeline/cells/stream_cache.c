@@ -17,6 +17,6 @@ CELL(CACHE, size, cell_known(CELL_U64, record->size))
 CELL(CACHE, offset, cell_known(CELL_U64, offset(record->index)))
 CELL(CACHE, count, cell_number(CELL_U64, record->count))
 CELL(CACHE, device, cell_device(record->file.device))
-CELL(CACHE, flow, cell_flow_of(record->flow))
+CELL(CACHE, flow, cell_flow(record->flow))
 
 CELLS_FILL(CACHE, cache)

@@ -21,6 +21,6 @@ CELL(IOURING, ring_id, cell_number(record->ring ? CELL_U64 : CELL_EMPTY, record-
 CELL(IOURING, user_data, cell_number(CELL_HEX, record->user_data))
 CELL(IOURING, sqe_flags, cell_flags(cells, CELLS_FLAGS_VFS, IOTR_FLAGS_SQE, 0, record->sqe_flags))
 CELL(IOURING, async, cell_number(CELL_U64, record->async))
-CELL(IOURING, flow, cell_flow(&record->head, record->has_flow))
+CELL(IOURING, flow, cell_flow(record->flow))
 
 CELLS_FILL(IOURING, iouring)

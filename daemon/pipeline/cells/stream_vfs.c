@@ -26,7 +26,7 @@ CELL(VFS, offset, cell_known(CELL_U64, record->offset))
 CELL(VFS, bytes_completed, bytes_completed(record))
 CELL(VFS, latency_ns, cell_known(CELL_U64, record->head.latency_ns))
 CELL(VFS, return_value, cell_again(cell_signed(record->result)))
-CELL(VFS, flow, cell_flow(&record->head, record->has_flow))
+CELL(VFS, flow, cell_flow(record->flow))
 
 /* ---- columns of the file ---- */
 

@@ -26,7 +26,7 @@
  * Makes the sampling draw of a bio, for its own row or for its request's. Returns the sessions that have drawn it. None is made
  * of one that asks for a flush, which may serve several requests.
  */
-static __always_inline __u64 bio_draw(struct iotr_control *page, __u32 operation, bool by_bio, bool flushes, __u64 key)
+static __always_inline __u64 bio_draw(struct iotr_control *page, __u32 operation, bool by_bio, __u32 flushes, __u64 key)
 {
 	__u64 wanted = wanted_now(page, operation), drawn;
 
@@ -64,15 +64,15 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	__u64 key = (__u64)bio, drawn;
-	__u32 flags, size, operation;
-	bool by_bio, flushes;
+	__u32 flags, size, operation, flushes, asker;
+	bool by_bio, kernel;
 	struct block_io *io;
 
 	if (!page || !page->wanted[IOTR_BLOCK]) /* the program may be there for writeback alone */
 		return;
 	flags = FOLLOW(bio, bi_opf);
 	size = FOLLOW(bio, bi_iter.bi_size);
-	flushes = flags & page->request_preflush;
+	flushes = bio_flushes(page, bio, flags);
 	operation = page->block_operation[flags & REQUEST_OPERATION];
 	by_bio = !bio_has_requests(bio);
 	if (by_bio)
@@ -99,9 +99,13 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 	io->disk = bio_disk(bio);
 	io->device = bio_device(bio, io->disk);
 	io->flow = flow_of_bio(page, bio, thread, io->queued_ns);
+	io->flushes = flushes;
+	kernel = !io->actor.known;
 	if (flushes)
 		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
-	origin_bio(page, bio, io);
+	asker = origin_bio(page, bio, io, flushes, kernel);
+	if (flushes)
+		flusher_note(page, io, asker, kernel);
 	origin_remapped(page, bio, io);
 	stacked_note(page, io);
 	io->used = !by_bio;
@@ -202,9 +206,7 @@ static __always_inline void request_origin(struct iotr_control *page, struct req
 	disk = bio ? 0 : request_disk(request);
 	flusher = bio ? NULL : bpf_map_lookup_elem(&flushers, &disk);
 	if (flusher) {
-		io->cause = *flusher;
-		io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
-		flusher->flow = 0;
+		origin_flusher(io, flusher);
 		return;
 	}
 	origin_current(page, io);

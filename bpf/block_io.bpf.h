@@ -11,7 +11,10 @@
 /* What caused a request. */
 struct cause {
 	struct actor actor;
-	__u64 flow; /* of the call in which its bio was queued, 0: none is known */
+	__u64 flow; /* of the call in which its bio was queued, or which asked for it; 0: none is known */
+	__u8 attribution; /* enum iotr_attribution */
+	__u8 flushes;	  /* of one that flushes: how many of these are still to come */
+	__u8 pad[6];
 };
 
 struct block_io {
@@ -21,6 +24,9 @@ struct block_io {
 		struct { /* its members */
 			struct actor actor;
 			__u64 flow;
+			__u8 attribution;
+			__u8 flushes;
+			__u8 pad[6];
 		};
 	};
 	__u64 sessions; /* session mask; of a bio with a request: those whose sample has it, 0: no draw was made */
@@ -39,7 +45,6 @@ struct block_io {
 	__u8 stacked : 1; /* a request that carries such a bio itself, not a clone */
 	__u8 alone : 1; /* one process made all of its pages dirty */
 	__u8 used : 1; /* of an entry of `requests` or `bios`: it is in flight */
-	__u8 attribution; /* enum iotr_attribution */
 	__u8 dirtiers; /* processes that made its pages dirty; 0: not known */
 };
 
@@ -53,7 +58,7 @@ HASH_OF(bio_rows, HASH, __u64, struct block_io, IOTR_STACKED); /* bios of device
 HASH_OF(bios, LRU_HASH, __u64, struct block_io, IOTR_BIOS); /* LRU, as no hook removes merged ones */
 KEPT(bios_kept); /* at least as many as there are, as what the kernel evicts is not subtracted */
 ARRAY_OF(blank_io, struct block_io, 1, 0);
-HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush; one flush has the flow */
+HASH_OF(flushers, LRU_HASH, __u32, struct cause, 256); /* by disk: who asked last for a flush */
 
 static __always_inline struct block_io *io_clear(struct block_io *io)
 {

@@ -72,16 +72,34 @@ static __always_inline void origin_remapped(struct iotr_control *page, struct bi
 		io->attribution = IOTR_ATTRIBUTION_DIRTIER;
 }
 
-/* Sets who caused a bio that is queued by the current task, which is in `io`, and what file it is of. */
-static __always_inline void origin_bio(struct iotr_control *page, struct bio *bio, struct block_io *io)
+/*
+ * Sets the flow of a bio that a kernel thread, or another call, writes of a file system's log, as a call asked for it. Sessions that
+ * accept that call's task have its row, too. Returns the number of the task; 0: it is of no such call.
+ */
+static __always_inline __u32 origin_asked(struct iotr_control *page, struct bio *bio, struct block_io *io, __u32 own)
 {
-	__u64 by = bio_carries(bio);
-	__u32 own;
+	__u64 key = own_asked(number_of((__u64)bio), own);
+	struct asked *by = key ? bpf_map_lookup_elem(&asked, &key) : NULL;
+	struct dirtier *dirtier;
 
-	file_of_bio(bio, by, &io->file);
-	if (!writes(io))
-		return;
-	own = by < CARRIED_LAST ? own_writes(number_of((__u64)bio), io->file.address) : OWN_NOTHING;
+	if (!by)
+		return 0;
+	io->flow = io->flow ?: by->flow;
+	if (!own)
+		return by->dirtier;
+	dirtier = dirtier_find(by->dirtier);
+	if (dirtier && !io->actor.known)
+		io->actor = dirtier->actor;
+	if (dirtier)
+		io->actor.accepted |= dirtier_accepted(page, dirtier);
+	return by->dirtier;
+}
+
+/* Sets who caused a write that is queued by the current task, which is in `io`; `by`: what it carries. Returns what of enum own it is. */
+static __always_inline __u32 origin_write(struct iotr_control *page, struct bio *bio, struct block_io *io, __u64 by)
+{
+	__u32 own = by < CARRIED_LAST ? own_writes(number_of((__u64)bio), io->file.address) : OWN_NOTHING;
+
 	if (own && !own_by_pages(own)) {
 		origin_of_number(page, io, own_cause(number_of((__u64)bio), own));
 	} else if (by == CARRIED_CACHE || !io->actor.known) {
@@ -91,6 +109,67 @@ static __always_inline void origin_bio(struct iotr_control *page, struct bio *bi
 	}
 	if (own)
 		io->attribution = own_is_log(own) ? IOTR_ATTRIBUTION_JOURNAL : IOTR_ATTRIBUTION_METADATA;
+	return own;
+}
+
+/* Sets who caused a flush without data that a journal's thread queues. Returns as the one above. */
+static __always_inline __u32 origin_flush(struct iotr_control *page, struct bio *bio, struct block_io *io)
+{
+	if (io->actor.known || !is_jbd2())
+		return OWN_NOTHING;
+	origin_of_number(page, io, own_cause(number_of((__u64)bio), OWN_JBD2_LOG));
+	io->attribution = IOTR_ATTRIBUTION_JOURNAL;
+	return OWN_JBD2_LOG;
+}
+
+/*
+ * Sets who caused a bio that is queued by the current task, which is in `io`, and what file it is of. Returns the number of the task
+ * that asked for it; 0: nobody is known. `kernel`: the current task is a kernel thread.
+ */
+static __always_inline __u32 origin_bio(struct iotr_control *page, struct bio *bio, struct block_io *io, bool flushes, bool kernel)
+{
+	__u64 by = bio_carries(bio);
+	__u32 own = OWN_NOTHING;
+
+	file_of_bio(bio, by, &io->file);
+	if (writes(io))
+		own = origin_write(page, bio, io, by);
+	else if (flushes && !io->size)
+		own = origin_flush(page, bio, io);
+	return own_is_log(own) || (kernel && writes(io)) ? origin_asked(page, bio, io, own) : 0;
+}
+
+/*
+ * Notes who caused the flushes that a bio makes the disk do, by requests of their own, after the current task was noted for them. What
+ * a kernel thread queues is of the task that asked for it, which has a number, or of who caused what it writes.
+ */
+static __always_inline void flusher_note(struct iotr_control *page, const struct block_io *io, __u32 asker, bool kernel)
+{
+	struct dirtier *dirtier = asker && kernel ? dirtier_find(asker) : NULL;
+	struct cause *flusher = bpf_map_lookup_elem(&flushers, &io->disk);
+
+	if (!flusher)
+		return;
+	flusher->flow = io->flow;
+	flusher->attribution = io->attribution;
+	if (dirtier) {
+		flusher->actor = dirtier->actor;
+		flusher->actor.accepted = dirtier_accepted(page, dirtier);
+	} else if (kernel) {
+		flusher->actor = io->actor;
+	}
+}
+
+/* Sets who caused a request that flushes its disk, for a bio that was noted. */
+static __always_inline void origin_flusher(struct block_io *io, struct cause *flusher)
+{
+	io->cause = *flusher;
+	if (io->attribution != IOTR_ATTRIBUTION_JOURNAL)
+		io->attribution = io->actor.known ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_UNKNOWN;
+	if (flusher->flushes)
+		flusher->flushes--;
+	else
+		io->flow = 0;
 }
 
 /* Notes who caused what a stacked device does, whose kernel threads may pass it on. */

@@ -74,6 +74,27 @@ static __always_inline bool bio_has_requests(struct bio *bio)
 	return FOLLOW(FOLLOW(bio_gendisk(bio), queue), mq_ops);
 }
 
+#define QUEUE_FLAG_FUA 18	     /* in queue_flags, up to 6.10 */
+#define BLK_FEAT_FUA   (1U << 1) /* in limits.features, since then */
+
+/* Whether a bio's disk writes through its cache when it is asked to, so that no flush has to follow. */
+static __always_inline bool bio_disk_has_fua(struct bio *bio)
+{
+	struct request_queue *queue = FOLLOW(bio_gendisk(bio), queue);
+
+	if (bpf_core_field_exists(struct queue_limits, features))
+		return READ(struct request_queue, queue, limits.features) & BLK_FEAT_FUA;
+	return READ(struct request_queue, queue, queue_flags) >> QUEUE_FLAG_FUA & 1;
+}
+
+/* How many flushes of its disk a bio asks for: before its data, and after it. */
+static __always_inline __u32 bio_flushes(const struct iotr_control *page, struct bio *bio, __u32 flags)
+{
+	__u32 fua = flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_FUA) & 1;
+
+	return !!(flags & page->request_preflush) + (fua && !bio_disk_has_fua(bio));
+}
+
 static __always_inline __u32 request_disk(struct request *request)
 {
 	if (HAS_QUEUE_DISK)

@@ -3,8 +3,10 @@
  * Who makes pages dirty, and who changes metadata that a journal writes: noted for block and for the counts by layer, and
  * attached while either is on.
  */
+#include "asked.bpf.h"
 #include "btrfs.bpf.h"
 #include "dirtied.bpf.h"
+#include "flow.bpf.h"
 #include "folio.bpf.h"
 #include "xfs.bpf.h"
 
@@ -113,29 +115,133 @@ __noinline int transaction_note(__u64 key, __u64 number, __u32 dirtier, __u32 am
 /* An argument of a raw tracepoint. */
 #define RAW_ARGUMENT(ctx, index) (((const __u64 *)(ctx))[index])
 
+/* ---- calls that ask for a log to be written ---- */
+
+/* The current task, in whose call `thread` is, asks for a number of a log. A global function. */
+__noinline int asked_note(__u64 log, __u64 number, __u64 thread)
+{
+	struct iotr_control *page = control_page();
+	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
+	struct asked fresh = { .number = number };
+	__u64 key = asked_key(log, number);
+
+	if (!by || by->works_for_others || asked_find(log, number))
+		return 0;
+	fresh.dirtier = by->number;
+	fresh.flow = flow_of(page, thread, bpf_ktime_get_ns());
+	bpf_map_update_elem(&asked, &key, &fresh, BPF_ANY);
+	return 0;
+}
+
 /* ---- those of jbd2 ---- */
 
-/* The current task ends a handle. A global function. */
-__noinline int handle_ends(__u32 number, __u32 blocks)
+/* By tid: threads that synchronise a file of ext4. What they change meanwhile has to be committed, too. */
+HASH_OF(synchronising, LRU_HASH, __u32, __u64, TRANSACTIONS);
+
+static __always_inline bool is_synchronising(void)
+{
+	__u32 tid = task_tid(current_task());
+
+	return bpf_map_lookup_elem(&synchronising, &tid);
+}
+
+/* The current task asks for a transaction of a journal, unless that has been committed. A global function. */
+__noinline int commit_asked(__u64 journal, __u32 number, __u64 thread)
+{
+	struct iotr_control *page = control_page();
+
+	if (!ext4_is_known(page) || !journal || (__s32)(number - (__u32)address_at(journal + page->jbd2.committed)) <= 0)
+		return 0;
+	return asked_note(journal, number, thread);
+}
+
+/* The current task asks for all that a journal has. A global function. */
+__noinline int commit_asked_latest(__u64 journal, __u64 thread)
+{
+	struct iotr_control *page = control_page();
+	__u64 transaction;
+
+	if (!ext4_is_known(page) || !journal)
+		return 0;
+	transaction = address_at(journal + page->jbd2.running) ?: address_at(journal + page->jbd2.committing);
+	return transaction ? commit_asked(journal, transaction_number(number_of(transaction)), thread) : 0;
+}
+
+static __always_inline __u64 ext4_journal(const struct iotr_control *page, __u64 sb)
+{
+	__u64 system = ADDRESS(struct super_block, sb, s_fs_info);
+
+	return system ? number_of(address_at(system + page->ext4.journal)) : 0;
+}
+
+/* The current task begins to synchronise a file of ext4. A global function. */
+__noinline int ext4_file_syncs(__u64 inode, __u32 data_only, __u64 thread)
+{
+	struct iotr_control *page = control_page();
+	__u32 tid = task_tid(current_task());
+	__u64 journal, since = 1, number;
+
+	if (!ext4_is_known(page) || !inode)
+		return 0;
+	journal = ext4_journal(page, ADDRESS(struct inode, inode, i_sb));
+	if (!journal)
+		return 0;
+	bpf_map_update_elem(&synchronising, &tid, &since, BPF_ANY);
+	if ((READ(struct inode, inode, i_mode) & S_IFMT) != S_IFREG)
+		return commit_asked_latest(journal, thread);
+	number = address_at(inode - page->ext4.inode + (data_only ? page->ext4.datasync_tid : page->ext4.sync_tid));
+	return commit_asked(journal, number, thread);
+}
+
+SEC("raw_tp/ext4_sync_file_enter")
+int ext4_syncs(void *ctx)
+{
+	return ext4_file_syncs(number_of(ADDRESS(struct file, RAW_ARGUMENT(ctx, 0), f_inode)), RAW_ARGUMENT(ctx, 1), thread_at(ctx));
+}
+
+SEC("raw_tp/ext4_sync_file_exit")
+int ext4_synced(void *ctx)
+{
+	__u32 tid = task_tid(current_task());
+
+	bpf_map_delete_elem(&synchronising, &tid);
+	return 0;
+}
+
+/* A file system as a whole is synchronised. */
+SEC("raw_tp/ext4_sync_fs")
+int ext4_system_syncs(void *ctx)
+{
+	struct iotr_control *page = control_page();
+
+	if (!ext4_is_known(page))
+		return 0;
+	return commit_asked_latest(ext4_journal(page, RAW_ARGUMENT(ctx, 0)), thread_at(ctx));
+}
+
+/* The current task ends a handle; `waits`: until what it is part of is committed. A global function. */
+__noinline int handle_ends(__u32 number, __u32 blocks, bool waits, __u64 thread)
 {
 	struct iotr_control *page = control_page();
 	const struct dirtier_last *by = page ? dirtier_current(page) : NULL;
 	struct task_struct *task = current_task();
 	__u64 handle, address;
 
-	if (!by || by->works_for_others || !blocks)
+	if (!by || by->works_for_others || (!blocks && !waits))
 		return 0;
 	handle = ADDRESS(struct task_struct, task, journal_info);
 	address = handle ? address_at(handle) : 0;
-	if (address && transaction_number(address) == number)
+	if (!address || transaction_number(address) != number)
+		return 0;
+	if (blocks)
 		transaction_note(number_of(address), number, by->number, blocks);
-	return 0;
+	return waits || is_synchronising() ? commit_asked(number_of(address_at(address)), number, thread) : 0;
 }
 
 SEC("raw_tp/jbd2_handle_stats")
 int journal_handle(void *ctx)
 {
-	return handle_ends(RAW_ARGUMENT(ctx, 1), RAW_ARGUMENT(ctx, 7));
+	return handle_ends(RAW_ARGUMENT(ctx, 1), RAW_ARGUMENT(ctx, 7), (__u32)RAW_ARGUMENT(ctx, 5), thread_at(ctx));
 }
 
 /* A journal's thread begins to commit a transaction, of which some handles may not have ended. */
@@ -143,7 +249,7 @@ SEC("raw_tp/jbd2_start_commit")
 int journal_commit(void *ctx)
 {
 	__u64 address = RAW_ARGUMENT(ctx, 1);
-	struct committed committed = { .address = address, .number = transaction_number(address) };
+	struct committed committed = { .address = address, .journal = RAW_ARGUMENT(ctx, 0), .number = transaction_number(address) };
 	__u32 tid = task_tid(current_task());
 
 	bpf_map_update_elem(&commits, &tid, &committed, BPF_ANY);
@@ -154,9 +260,10 @@ int journal_commit(void *ctx)
 SEC("raw_tp/jbd2_end_commit")
 int journal_committed(void *ctx)
 {
-	__u64 address = RAW_ARGUMENT(ctx, 1);
+	__u64 address = RAW_ARGUMENT(ctx, 1), key = asked_key(RAW_ARGUMENT(ctx, 0), transaction_number(address));
 
 	bpf_map_delete_elem(&transactions, &address);
+	bpf_map_delete_elem(&asked, &key);
 	return 0;
 }
 
@@ -205,7 +312,23 @@ int xfs_begins(void *ctx)
 		key = xfs_key(log, i);
 		bpf_map_delete_elem(&transactions, &key);
 	}
+	asked_forget(log);
 	return 0;
+}
+
+/* The current task asks for a checkpoint of a log, or for all that there is. */
+SEC("raw_tp/xfs_log_force")
+int xfs_forces(void *ctx)
+{
+	struct iotr_control *page = control_page();
+	__u64 log, number = RAW_ARGUMENT(ctx, 1), latest; /* 0: all */
+
+	if (!xfs_is_known(page))
+		return 0;
+	log = number_of(address_at(RAW_ARGUMENT(ctx, 0) + page->xfs.mount_log));
+	latest = xfs_sequence(page, log);
+	number = number ?: latest;
+	return latest && latest - number < ASKED_OF_LOG ? asked_note(log, number, thread_at(ctx)) : 0;
 }
 
 /* The current task is the first one that changes something in a buffer for a checkpoint. A global function. */

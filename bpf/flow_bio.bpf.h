@@ -16,8 +16,8 @@ static __always_inline bool may_use_uring(struct task_struct *task)
 }
 
 /*
- * The flow of a bio that the current thread queues at a time, which is now; 0: none is known. Direct I/O of io_uring is known by its request,
- * whatever thread does it and when: the request begins with its struct kiocb.
+ * The flow of a bio that the current thread queues now; 0: none is known. Direct I/O of io_uring is known by its request, whatever
+ * thread does it and when: the request begins with its struct kiocb.
  */
 static __always_inline __u64 flow_of_bio(struct iotr_control *page, struct bio *bio, __u64 thread, __u64 now)
 {

@@ -65,6 +65,7 @@ static __always_inline bool is_jbd2(void)
 /* The transaction that a thread commits. */
 struct committed {
 	__u64 address;
+	__u64 journal; /* address */
 	__u64 number;
 };
 

@@ -276,6 +276,7 @@ enum pageflags {
 
 enum req_flag_bits {
 	__REQ_META = 12,
+	__REQ_FUA = 17,
 };
 
 /* Exists on kernels with the tracepoint mm_filemap_get_pages, which shows the range of pages that a read asks for. */
@@ -304,9 +305,15 @@ struct gendisk {
 	struct request_queue *queue;
 };
 
+struct queue_limits {
+	unsigned int features;
+};
+
 struct request_queue {
 	const struct blk_mq_ops *mq_ops;
+	unsigned long queue_flags;
 	struct gendisk *disk;
+	struct queue_limits limits;
 	void *queuedata; /* the driver's */
 };
 

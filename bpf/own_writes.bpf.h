@@ -2,6 +2,7 @@
 /* What a file system writes for itself, its log and its metadata, and for whom. */
 #pragma once
 
+#include "asked.bpf.h"
 #include "blockdev.bpf.h"
 #include "btrfs.bpf.h"
 #include "xfs.bpf.h"
@@ -61,4 +62,37 @@ __noinline __u32 own_cause(__u64 bio, __u32 own)
 	if (own == OWN_XFS_LOG)
 		return xfs_log_cause(page, bio);
 	return own == OWN_XFS_BUFFER ? xfs_buffer_cause(page, bio) : 0;
+}
+
+/* ---- who asked for it ---- */
+
+/* The key in `asked` of who asked for the transaction that the current task, which writes a journal of jbd2, commits; 0: nobody. */
+static __always_inline __u64 journal_asked(void)
+{
+	__u32 tid = task_tid(current_task());
+	struct committed *committed = bpf_map_lookup_elem(&commits, &tid);
+
+	if (!committed || !asked_find(committed->journal, committed->number))
+		return 0;
+	return asked_key(committed->journal, committed->number);
+}
+
+/*
+ * The key of who asked for what a bio of the current task is part of; 0: nobody is known. The thread of a journal writes data of
+ * files, too, which have to be there before the transaction that they belong to. `own`: see own_writes(). A global function.
+ */
+__noinline __u64 own_asked(__u64 bio, __u32 own)
+{
+	struct iotr_control *page = control_page();
+	__u64 log, sequence;
+
+	if (!page)
+		return 0;
+	if (own == OWN_XFS_LOG) {
+		bio_whole(page, &bio);
+		log = xfs_log_of(page, bio);
+		sequence = xfs_sequence(page, log);
+		return sequence && asked_find(log, sequence - 1) ? asked_key(log, sequence - 1) : 0;
+	}
+	return own == OWN_JBD2_LOG || is_jbd2() ? journal_asked() : 0;
 }

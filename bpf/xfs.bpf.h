@@ -32,15 +32,19 @@ static __always_inline bool xfs_is_known(const struct iotr_control *page)
 	return page && page->xfs.ticket_whole;
 }
 
+/* The log that a bio, which is whole, is written to; 0: not known. */
+static __always_inline __u64 xfs_log_of(const struct iotr_control *page, __u64 bio)
+{
+	__u64 buffer = ADDRESS(struct bio, bio, bi_private);
+
+	return xfs_is_known(page) && buffer ? address_at(buffer + page->xfs.iclog_log) : 0;
+}
+
 /* The number of who changed most of what a bio writes to a log; 0: nobody is known. `bio` is whole. */
 static __always_inline __u32 xfs_log_cause(const struct iotr_control *page, __u64 bio)
 {
-	__u64 buffer = ADDRESS(struct bio, bio, bi_private), log, sequence;
+	__u64 log = xfs_log_of(page, bio), sequence = xfs_sequence(page, log);
 
-	if (!xfs_is_known(page) || !buffer)
-		return 0;
-	log = address_at(buffer + page->xfs.iclog_log);
-	sequence = xfs_sequence(page, log);
 	return sequence ? transaction_cause(xfs_key(log, sequence - 1), sequence - 1) : 0;
 }
 

@@ -256,6 +256,21 @@ struct iotr_xfs {
 	__u32 item_buffer;	 /* li_buf of struct xfs_log_item, which the log item of an inode begins with */
 };
 
+/* Byte offsets in structs of ext4 and of jbd2, its journal, which may be modules'; all 0: they are not known. None is of a first member. */
+struct iotr_ext4 {
+	__u32 sync_tid; /* i_sync_tid of struct ext4_inode_info */
+	__u32 datasync_tid; /* i_datasync_tid of the same */
+	__u32 inode;	/* vfs_inode of the same */
+	__u32 journal;	/* s_journal of struct ext4_sb_info */
+};
+
+struct iotr_jbd2 {
+	__u32 running;	  /* j_running_transaction of struct journal_s */
+	__u32 committing; /* j_committing_transaction of the same */
+	__u32 committed;  /* j_commit_sequence of the same: number of the last transaction that was */
+	__u32 unused;
+};
+
 /* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */
 struct iotr_loop_device {
 	__u32 file; /* lo_backing_file, which is not the first member */
@@ -316,7 +331,9 @@ struct iotr_control {
 	struct iotr_btrfs btrfs;
 	struct iotr_loop_device loop;
 	struct iotr_xfs xfs;
-	__u64 bio_ends_version;	   /* of the modules when bio_ends, btrfs, loop and xfs were found; 0: they were not */
+	struct iotr_ext4 ext4;
+	struct iotr_jbd2 jbd2;
+	__u64 bio_ends_version;	   /* of the modules when bio_ends and what is behind it were found; 0: they were not */
 	__u32 dirtied_mask; /* number of buckets of the table of pages made dirty, a power of two, minus 1 */
 	__u32 spilled_mask; /* the same of the entries of the table of those that found no room there */
 	__u64 dirtied_forgotten; /* pages whose dirtier was displaced before they were seen written */

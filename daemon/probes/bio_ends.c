@@ -67,6 +67,19 @@ static const struct member xfs[] = {
 	MEMBER(xlog_ticket, t_unit_res, xfs.ticket_whole),
 };
 
+static const struct member ext4[] = {
+	MEMBER(ext4_inode_info, i_sync_tid, ext4.sync_tid),
+	MEMBER(ext4_inode_info, i_datasync_tid, ext4.datasync_tid),
+	MEMBER(ext4_inode_info, vfs_inode, ext4.inode),
+	MEMBER(ext4_sb_info, s_journal, ext4.journal),
+};
+
+static const struct member jbd2[] = {
+	MEMBER(journal_s, j_running_transaction, jbd2.running),
+	MEMBER(journal_s, j_committing_transaction, jbd2.committing),
+	MEMBER(journal_s, j_commit_sequence, jbd2.committed),
+};
+
 enum { MEMBERS = sizeof(xfs) / sizeof(xfs[0]) }; /* of one group, at most */
 
 /* What is told as a whole or not at all. Programs look at the last one to see whether it is. */
@@ -79,6 +92,8 @@ static const struct group {
 	{ "btrfs", btrfs_metadata, sizeof(btrfs_metadata) / sizeof(btrfs_metadata[0]) },
 	{ "loop", loop, sizeof(loop) / sizeof(loop[0]) },
 	{ "xfs", xfs, sizeof(xfs) / sizeof(xfs[0]) },
+	{ "ext4", ext4, sizeof(ext4) / sizeof(ext4[0]) },
+	{ "jbd2", jbd2, sizeof(jbd2) / sizeof(jbd2[0]) },
 };
 
 static int members_find(const struct btf *btf, const struct group *group, uint32_t offsets[static MEMBERS])
@@ -129,7 +144,8 @@ static void group_tell(const struct btf *kernel, const struct group *group, stru
 /* Never 0, which is that of a page that has nothing yet. */
 static uint64_t modules_version(void)
 {
-	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs", "/sys/module/loop" };
+	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs", "/sys/module/loop", "/sys/module/ext4",
+					       "/sys/module/jbd2" };
 	uint64_t version = 0;
 	struct stat about;
 

@@ -6,7 +6,6 @@
 #include "direct.bpf.h"
 
 #define MINOR_BITS     20
-#define BTRFS_MAGIC    0x9123683e
 #define BTRFS_METADATA 1 /* number of the inode that has it */
 
 /* The file whose data a bio carries. */
@@ -165,7 +164,7 @@ static __always_inline void file_of_inode(__u64 inode, struct bio_file *ret)
 		return;
 	ret->address = inode;
 	ret->inode = READ(struct inode, inode, i_ino);
-	ret->device = READ(struct super_block, sb, s_dev);
+	ret->device = device_of(number_of(inode), sb);
 }
 
 /* Sets the file whose pages a bio carries, or whose direct I/O it is; `by` is what bio_carries() says. */

@@ -2,6 +2,7 @@
 /* Open files: from the descriptor to the file, and what a row says of it. */
 #pragma once
 
+#include "devices.bpf.h"
 #include "names.bpf.h"
 #include "pseudo_fs.def"
 
@@ -26,18 +27,19 @@ static __always_inline bool pseudo_magic(__u64 magic)
 	}
 }
 
-static __always_inline bool pseudo_inode(__u32 mode, __u64 sb)
+static __always_inline bool pseudo_inode(__u32 mode, __u64 magic)
 {
 	__u32 kind = mode & S_IFMT;
 
-	return kind == S_IFCHR || kind == S_IFSOCK || pseudo_magic(READ(struct super_block, sb, s_magic));
+	return kind == S_IFCHR || kind == S_IFSOCK || pseudo_magic(magic);
 }
 
 static __always_inline bool pseudo_place(struct place place)
 {
 	__u64 inode = place.dentry ? (__u64)READ(struct dentry, place.dentry, d_inode) : 0;
 
-	return inode && pseudo_inode(READ(struct inode, inode, i_mode), (__u64)READ(struct dentry, place.dentry, d_sb));
+	return inode && pseudo_inode(READ(struct inode, inode, i_mode),
+				     READ(struct super_block, READ(struct dentry, place.dentry, d_sb), s_magic));
 }
 
 #define FDS_FIRST 64 /* NR_OPEN_DEFAULT, of a 64-bit kernel: open files of the first table, an array within the struct */
@@ -166,13 +168,14 @@ static __always_inline __u64 file_inode(__u64 file)
 static __always_inline bool inode_fill(__u64 inode, struct iotr_file *ret)
 {
 	struct object_head head;
-	__u64 sb;
+	__u64 sb, magic;
 
 	head_read(&head, inode);
 	sb = (__u64)HEAD_FIELD(&head, struct inode, inode, i_sb);
+	magic = READ(struct super_block, sb, s_magic);
 	ret->inode = HEAD_FIELD(&head, struct inode, inode, i_ino);
-	ret->device = READ(struct super_block, sb, s_dev);
-	return pseudo_inode(HEAD_FIELD(&head, struct inode, inode, i_mode), sb);
+	ret->device = device_by(magic, inode, sb);
+	return pseudo_inode(HEAD_FIELD(&head, struct inode, inode, i_mode), magic);
 }
 
 /*
@@ -202,7 +205,7 @@ static __always_inline void place_fill(struct place place, struct iotr_file *ret
 	if (!inode)
 		return;
 	ret->inode = READ(struct inode, inode, i_ino);
-	ret->device = READ(struct super_block, READ(struct dentry, place.dentry, d_sb), s_dev);
+	ret->device = device_of(number_of((__u64)inode), (__u64)READ(struct dentry, place.dentry, d_sb));
 }
 
 static __always_inline struct place place_of_file(__u64 file)

@@ -5,6 +5,8 @@
 #include "cgroups.bpf.h"
 #include "read.bpf.h"
 
+#define FIRST_MAJOR (1 << 20) /* numbers below are of file systems without a disk of their own */
+
 /* Whether a filter may have the value. Most values are in none, which is found out here without a map lookup. */
 static __always_inline bool hinted(struct iotr_control *page, __u32 kind, __u64 value)
 {
@@ -113,9 +115,27 @@ static __always_inline __u64 filter_current(struct iotr_control *page, __u64 ses
 	return sessions ? filter_thread(page, current_task(), sessions) : 0;
 }
 
+/* Sessions that accept the file system that a subvolume of btrfs is of, as far as that is known: see devices.bpf.h. A global function. */
+__noinline __u64 filter_volume(__u64 sessions, __u32 device)
+{
+	struct iotr_control *page = control_page();
+	__u64 *known = LOOK_UP(&volumes, device & (IOTR_VOLUMES - 1));
+	__u32 super;
+
+	if (!page || !known || (__u32)*known != device)
+		return 0;
+	super = *known >> 32;
+	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, LOOK_UP(&accept_device, super), super);
+}
+
+/* A session may name a btrfs by the number of its super block, too, as the disk's is not that of its files. */
 static __always_inline __u64 filter_device(struct iotr_control *page, __u64 sessions, __u32 device)
 {
-	return FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, LOOK_UP(&accept_device, device), device);
+	__u64 accepted = FILTER_KEY(page, sessions, IOTR_FILTER_DEVICE, LOOK_UP(&accept_device, device), device);
+
+	if (accepted != sessions && device && device < FIRST_MAJOR)
+		accepted |= filter_volume(sessions, device);
+	return accepted;
 }
 
 /* Sessions of `users` whose threshold in `least` is above the value; both are below 2^63. */

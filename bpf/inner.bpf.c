@@ -3,6 +3,7 @@
  * What is known only while a call is under way, on functions that it goes through, and put into its slot: the inode of what a
  * path leads to, and the source of a datagram. Function level only.
  */
+#include "devices.bpf.h"
 #include "slots.bpf.h"
 #include "sockets.bpf.h"
 
@@ -18,7 +19,7 @@ static __always_inline void inode_note(struct slot *slot, struct dentry *dentry)
 	if (!inode)
 		return;
 	slot->file.inode = READ(struct inode, inode, i_ino);
-	slot->file.device = READ(struct super_block, READ(struct dentry, dentry, d_sb), s_dev);
+	slot->file.device = device_of(number_of((__u64)inode), (__u64)READ(struct dentry, dentry, d_sb));
 }
 
 /* Takes the first inode of a call: those that follow are a stacked file system's, of the one below it. */

@@ -145,7 +145,8 @@ HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_NAMES);
 HASH_OF(accept_device, HASH, __u32, __u64, IOTR_FILTER_NAMES);
 HASH_OF(accept_cgroup, HASH, __u64, __u64, IOTR_CGROUPS);
 HASH_OF(accept_unit, HASH, struct iotr_unit, __u64, IOTR_UNITS);
-HASH_OF(path_inodes, HASH, struct iotr_path_inode, __u32, IOTR_PATH_NODES);
+HASH_OF(path_inodes, HASH, struct iotr_path_inode, __u32, 2 * IOTR_PATH_NODES);
+ARRAY_OF(volumes, __u64, IOTR_VOLUMES, 0); /* of btrfs, by the minor of their device: it, and above it the super block's device */
 HASH_OF(path_steps, HASH, struct iotr_path_step, __u32, IOTR_PATH_NODES);
 
 /* Set by the daemon before load. */

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "iotracer.bpf.h"
+#include "devices.bpf.h"
 #include "mix.h"
 #include "siphash.bpf.h"
 
@@ -258,7 +258,7 @@ static __noinline int name_fill(struct iotr_name_record *name, __u64 dentry)
 	name->inode = READ(struct inode, inode, i_ino);
 	if ((READ(struct inode, inode, i_mode) & S_IFMT) == S_IFDIR)
 		name->flags = IOTR_NAME_DIRECTORY;
-	name->device = READ(struct super_block, sb, s_dev);
+	name->device = device_of(inode, sb);
 	bpf_probe_read_kernel_str(name->fs_type, sizeof(name->fs_type),
 				  READ(struct file_system_type, READ(struct super_block, sb, s_type), name));
 	return 0;

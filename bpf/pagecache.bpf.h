@@ -105,6 +105,6 @@ static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
 		return true;
 	}
 	ret->file.inode = READ(struct inode, inode, i_ino);
-	ret->file.device = READ(struct super_block, sb, s_dev);
+	ret->file.device = device_by(magic, number_of(inode), sb);
 	return true;
 }

@@ -23,7 +23,7 @@ static __always_inline __u64 path_node(struct iotr_control *page, __u64 inode)
 
 	if (!hint)
 		return 0;
-	key.device = READ(struct super_block, READ(struct inode, inode, i_sb), s_dev);
+	key.device = device_of(number_of(inode), (__u64)READ(struct inode, inode, i_sb));
 	if (page->path_nodes[hint].inode == key.inode && page->path_nodes[hint].device == key.device)
 		return hint;
 	node = bpf_map_lookup_elem(&path_inodes, &key); /* the hint is of another inode with the same low bits */

@@ -185,9 +185,13 @@ struct iotr_path_node {
 	__u64 own;	/* session mask: those whose filter names this folder; with 0 and no child a node is freed */
 	__u64 inode;
 	__u64 name; /* hash of the folder's name, see path_name.h */
-	__u32 device; /* 0: the node is free */
+	__u32 device; /* of files there, as stat(2) shows it; 0: the node is free */
 	__u32 parent; /* index in path_nodes; the root is its own parent */
+	__u32 super; /* that of the super block, by which programs know files on btrfs that cannot tell its subvolumes apart */
+	__u32 pad;
 };
+
+#define IOTR_VOLUMES 4096 /* subvolumes of btrfs whose file system is known; a power of two */
 
 struct iotr_path_inode {
 	__u64 inode;
@@ -239,7 +243,9 @@ struct iotr_btrfs {
 	__u32 bio;
 	__u32 log_index;  /* of struct extent_buffer; 0: not known */
 	__u32 generation; /* of struct btrfs_fs_info; 0: not known */
-	__u32 unused;
+	__u32 inode;	  /* vfs_inode of struct btrfs_inode, and its root, valid when anon_dev is known */
+	__u32 root;
+	__u32 anon_dev;	  /* of struct btrfs_root, which is a subvolume; 0: not known */
 };
 
 /* Byte offsets in structs of XFS, which may be a module's; all 0: they are not known. None is of a first member. */
@@ -349,7 +355,7 @@ struct iotr_counters {
 
 _Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");
 _Static_assert(sizeof(struct iotr_plug) == 16, "hole in the table of plugs");
-_Static_assert(sizeof(struct iotr_path_node) == 40, "hole in the tree of paths");
+_Static_assert(sizeof(struct iotr_path_node) == 48, "hole in the tree of paths");
 _Static_assert((IOTR_PATH_NODES & (IOTR_PATH_NODES - 1)) == 0, "nodes are masked");
 _Static_assert((IOTR_PLUGGED & (IOTR_PLUGGED - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_SLOTS & (IOTR_SLOTS - 1)) == 0, "slots are masked");

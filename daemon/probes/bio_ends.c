@@ -48,6 +48,12 @@ static const struct member btrfs_metadata[] = {
 	MEMBER(btrfs_fs_info, generation, btrfs.generation),
 };
 
+static const struct member btrfs_subvolume[] = {
+	MEMBER(btrfs_inode, vfs_inode, btrfs.inode),
+	MEMBER(btrfs_inode, root, btrfs.root),
+	MEMBER(btrfs_root, anon_dev, btrfs.anon_dev),
+};
+
 static const struct member loop[] = {
 	MEMBER(loop_device, lo_offset, loop.offset),
 	MEMBER(loop_device, lo_flags, loop.flags),
@@ -82,12 +88,15 @@ static const struct member jbd2[] = {
 
 enum { MEMBERS = sizeof(xfs) / sizeof(xfs[0]) }; /* of one group, at most */
 
+enum { SUBVOLUME }; /* the first group */
+
 /* What is told as a whole or not at all. Programs look at the last one to see whether it is. */
 static const struct group {
 	const char *module; /* which they are of where the kernel does not have it built in */
 	const struct member *members;
 	size_t count;
 } groups[] = {
+	[SUBVOLUME] = { "btrfs", btrfs_subvolume, sizeof(btrfs_subvolume) / sizeof(btrfs_subvolume[0]) },
 	{ "btrfs", btrfs_bio, sizeof(btrfs_bio) / sizeof(btrfs_bio[0]) },
 	{ "btrfs", btrfs_metadata, sizeof(btrfs_metadata) / sizeof(btrfs_metadata[0]) },
 	{ "loop", loop, sizeof(loop) / sizeof(loop[0]) },
@@ -139,6 +148,11 @@ static void group_tell(const struct btf *kernel, const struct group *group, stru
 		return;
 	for (size_t i = 0; i < group->count; i++)
 		__atomic_store_n(member_told(page, &group->members[i]), offsets[i], __ATOMIC_SEQ_CST);
+}
+
+void subvolumes_find(const struct btf *kernel, struct iotr_control *page)
+{
+	group_tell(kernel, &groups[SUBVOLUME], page);
 }
 
 /* Never 0, which is that of a page that has nothing yet. */

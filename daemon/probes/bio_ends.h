@@ -13,6 +13,9 @@
  */
 void bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page);
 
+/* The part of that which tells subvolumes of btrfs apart, as every stream's programs need it. Any thread. */
+void subvolumes_find(const struct btf *kernel, struct iotr_control *page);
+
 /*
  * Whether the page has what bio_ends_find() would find now: file systems and loop are mostly modules, loaded when the first one
  * is used, after which this is to be done again. That is seen by the inode numbers of the modules' folders in sysfs.

@@ -321,6 +321,14 @@ bool control_page_logs_known(struct probes *probes)
 	return (!page->bio_ends[IOTR_BIO_XFS_LOG] || page->xfs.ticket_whole) && (!btrfs || page->btrfs.generation);
 }
 
+bool control_page_subvolumes_known(struct probes *probes)
+{
+	const struct iotr_control *page = probes_page(probes);
+
+	control_page_modules(probes);
+	return page->btrfs.anon_dev || !(page->bio_ends[IOTR_BIO_BTRFS] || page->bio_ends[IOTR_BIO_BTRFS_OLD]);
+}
+
 uint64_t control_page_forgotten(struct probes *probes)
 {
 	return __atomic_load_n(&probes_page(probes)->dirtied_forgotten, __ATOMIC_RELAXED);

@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "probes/bequeath.h"
+#include "probes/bio_ends.h"
 #include "probes/changes.h"
 #include "probes/inherit.h"
 #include "probes/probes_private.h"
@@ -43,6 +44,7 @@ static void *load(void *userdata)
 	struct loading *loading = probes->loading;
 	enum object which;
 
+	subvolumes_find(probes->kernel.btf, probes->page);
 	while (!atomic_load(&loading->cancel) &&
 	       (which = next_object(probes, atomic_load(&loading->hurry))) < OBJECT_COUNT) {
 		object_settle(probes, which);

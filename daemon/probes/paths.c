@@ -8,6 +8,9 @@
 
 #include "cleanup.h"
 #include "path_name.h"
+#include "probes/probes_private.h"
+
+#define BTRFS_SUBVOLUME 256 /* inode number of the root of every btrfs subvolume */
 
 #define ROOT  1 /* index of the root in path_nodes */
 #define SLOTS (2 * IOTR_PATH_NODES)
@@ -124,16 +127,34 @@ static int sessions_update(struct iotr_control *page)
 	return 0;
 }
 
+/*
+ * Whether the folder is also found by the device of its super block, for programs that cannot tell subvolumes of btrfs apart. The
+ * roots of subvolumes have one number, so that none of them is found so but that of all.
+ */
+static bool found_by_super(const struct iotr_path_node *node, uint32_t number)
+{
+	return node->super != node->device && (node->inode != BTRFS_SUBVOLUME || number == ROOT);
+}
+
+static int inode_publish(struct probes *probes, uint64_t inode, uint32_t device, uint32_t number)
+{
+	struct iotr_path_inode key = { .inode = inode, .device = device };
+	int r = bpf_map_update_elem(probes_map(probes, "path_inodes"), &key, &number, BPF_NOEXIST);
+
+	return r < 0 && errno != EEXIST ? -errno : 0;
+}
+
 /* Adds the node, which is filled in, to the maps. In path_inodes a folder with two nodes keeps the first one. */
 static int node_publish(struct probes *probes, uint32_t number)
 {
 	const struct iotr_path_node *node = &probes_page(probes)->path_nodes[number];
-	struct iotr_path_inode inode = { .inode = node->inode, .device = node->device };
 	struct iotr_path_step step = { .name = node->name, .parent = node->parent };
+	int r = inode_publish(probes, node->inode, node->device, number);
 
-	if (bpf_map_update_elem(probes_map(probes, "path_inodes"), &inode, &number, BPF_NOEXIST) < 0 &&
-	    errno != EEXIST)
-		return -errno;
+	if (r == 0 && found_by_super(node, number))
+		r = inode_publish(probes, node->inode, node->super, number);
+	if (r < 0)
+		return r;
 	if (number != ROOT &&
 	    bpf_map_update_elem(probes_map(probes, "path_steps"), &step, &number, BPF_ANY) < 0)
 		return -errno;
@@ -148,10 +169,26 @@ static int node_add(struct probes *probes, uint32_t number, uint32_t parent, con
 		.sessions = page->path_nodes[parent].sessions,
 		.inode = folder->inode,
 		.name = folder->name,
-		.device = folder->device,
+		.device = folder->volume,
+		.super = folder->device,
 		.parent = parent ?: ROOT,
 	};
 	return node_publish(probes, number);
+}
+
+/* `twin`: another node of the folder, which is found instead; 0: there is none. */
+static void inode_hide(struct probes *probes, uint64_t inode, uint32_t device, uint32_t number, uint32_t twin)
+{
+	struct iotr_path_inode key = { .inode = inode, .device = device };
+	int inodes = probes_map(probes, "path_inodes");
+	uint32_t leads;
+
+	if (bpf_map_lookup_elem(inodes, &key, &leads) < 0 || leads != number)
+		return;
+	if (twin)
+		bpf_map_update_elem(inodes, &key, &twin, BPF_ANY);
+	else
+		bpf_map_delete_elem(inodes, &key);
 }
 
 /* Removes the node from the maps; programs that have found it already may still read it. */
@@ -159,18 +196,13 @@ static void node_hide(struct probes *probes, uint32_t number, struct same *stayi
 {
 	const struct iotr_control *page = probes_page(probes);
 	const struct iotr_path_node *node = &page->path_nodes[number];
-	struct iotr_path_inode inode = { .inode = node->inode, .device = node->device };
 	struct iotr_path_step step = { .name = node->name, .parent = node->parent };
-	uint32_t leads, twin = *same_slot(staying, page, node);
-	int inodes = probes_map(probes, "path_inodes");
+	uint32_t twin = *same_slot(staying, page, node);
 
 	bpf_map_delete_elem(probes_map(probes, "path_steps"), &step);
-	if (bpf_map_lookup_elem(inodes, &inode, &leads) < 0 || leads != number)
-		return;
-	if (twin)
-		bpf_map_update_elem(inodes, &inode, &twin, BPF_ANY);
-	else
-		bpf_map_delete_elem(inodes, &inode);
+	inode_hide(probes, node->inode, node->device, number, twin);
+	if (found_by_super(node, number))
+		inode_hide(probes, node->inode, node->super, number, twin);
 }
 
 /* ---- setting the paths of a session ---- */
@@ -203,6 +235,22 @@ static int nodes_own(struct iotr_control *page, uint64_t bit, const struct paths
 	return sessions_update(page);
 }
 
+/* Whether programs tell subvolumes of btrfs apart, or may yet: what tells them is found at the beginning. */
+static bool subvolumes_seen(struct probes *probes)
+{
+	return !probes->bio_ends_found || probes_page(probes)->btrfs.anon_dev;
+}
+
+/* Programs that do not see subvolumes would take the root of one for that of another. */
+static bool has_subvolume(const struct paths_found *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->folders[i].named && found->folders[i].volume != found->folders[i].device &&
+		    found->folders[i].inode == BTRFS_SUBVOLUME)
+			return true;
+	return false;
+}
+
 int paths_set(struct probes *probes, uint64_t bit, const struct paths_found *found,
 	      struct filter_error *error)
 {
@@ -211,6 +259,9 @@ int paths_set(struct probes *probes, uint64_t bit, const struct paths_found *fou
 
 	if (!found || !found->count)
 		return 0;
+	if (!subvolumes_seen(probes) && has_subvolume(found))
+		return filter_fail(error, -EINVAL, "paths", "a path is the root of a btrfs subvolume, which this kernel does not let "
+				   "tell from others, as it has no types of btrfs: name folders in it");
 	nodes = calloc(found->count, sizeof(*nodes));
 	r = nodes ? nodes_take(probes, found, nodes) : -ENOMEM;
 	if (r >= 0)

@@ -18,7 +18,6 @@
 #include "probes/mount_table.h"
 #include "tree.h"
 
-#define BTRFS_SUBVOLUME 256 /* inode number of the root of every btrfs subvolume */
 #define FOLDERS_MAX	(IOTR_PATH_NODES - 1) /* node 0 of the control page is no node */
 #define SLOTS		(2 * IOTR_PATH_NODES)
 
@@ -31,7 +30,7 @@ struct search {
 
 struct identity {
 	uint64_t inode;
-	uint32_t device;
+	uint32_t device, volume; /* as in struct paths_folder */
 };
 
 uint64_t paths_part(const char *name, size_t length)
@@ -64,17 +63,28 @@ static int device_of_mount(struct search *search, uint64_t mount, uint32_t *devi
 	return 0;
 }
 
-/* Reads inode and device of a path. The device is the super block's, which on some file systems differs from stat's. */
+/*
+ * Reads what a path leads to. The device of the super block is that of the mount, which on some file systems differs from stat's; of
+ * these, btrfs alone has numbers by which its subvolumes are known.
+ */
 static int identify(struct search *search, const char *path, struct identity *ret)
 {
 	_cleanup_close_ int fd = tree_open(path, O_PATH);
+	struct statfs fs;
 	struct statx st;
+	uint32_t volume;
+	int r = 0;
 
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return -errno;
 	ret->inode = st.stx_ino;
-	ret->device = st.stx_dev_major << 20 | st.stx_dev_minor;
-	return st.stx_mask & STATX_MNT_ID ? device_of_mount(search, st.stx_mnt_id, &ret->device) : 0;
+	ret->device = volume = st.stx_dev_major << 20 | st.stx_dev_minor;
+	if (st.stx_mask & STATX_MNT_ID)
+		r = device_of_mount(search, st.stx_mnt_id, &ret->device);
+	ret->volume = ret->device;
+	if (volume != ret->device && fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC)
+		ret->volume = volume;
+	return r;
 }
 
 /* The hash slot of the folder with that parent and name, or the free slot for it. */
@@ -106,6 +116,7 @@ static int folder_add(struct search *search, uint32_t parent, uint64_t name, con
 		.name = name,
 		.inode = identity.inode,
 		.device = identity.device,
+		.volume = identity.volume,
 		.parent = parent,
 	};
 	return 0;
@@ -172,17 +183,10 @@ static int path_find(struct search *search, const char *path)
 
 static int path_check(struct search *search, const char *path, struct filter_error *error)
 {
-	_cleanup_close_ int fd = tree_open(path, O_PATH);
 	struct identity identity;
-	struct statfs fs;
 	int r = identify(search, path, &identity);
 
-	if (r < 0)
-		return filter_fail(error, -EINVAL, "paths", "'%.300s': %s", path, strerror(-r));
-	if (!fstatfs(fd, &fs) && fs.f_type == BTRFS_SUPER_MAGIC && identity.inode == BTRFS_SUBVOLUME)
-		return filter_fail(error, -EINVAL, "paths", "'%.300s' is the root of a btrfs subvolume, "
-				   "which cannot be told from others: name folders in it", path);
-	return 0;
+	return r < 0 ? filter_fail(error, -EINVAL, "paths", "'%.300s': %s", path, strerror(-r)) : 0;
 }
 
 static int paths_look(struct search *search, const struct iotr_session_spec *spec, struct filter_error *error)

@@ -18,6 +18,7 @@ struct paths_folder {
 	uint64_t name;	 /* see paths_part(); 0: the root */
 	uint64_t inode;
 	uint32_t device; /* device of the super block: major << 20 | minor */
+	uint32_t volume; /* that of the subvolume on btrfs, as stat(2) shows it, otherwise the same */
 	uint32_t parent; /* index in folders: parents are before their children, the root is first */
 	bool named;	 /* a path filter ends here */
 };

@@ -45,6 +45,7 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 {
 	const struct kernel *kernel = probes_kernel(probes);
 	bool loops = control_page_loops_known(probes), logs = control_page_logs_known(probes);
+	bool subvolumes = control_page_subvolumes_known(probes);
 	char detail[256];
 	struct utsname host;
 
@@ -65,6 +66,9 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 	check(checks, "logs of file systems", logs,
 	      logs ? "what is written to them is of who changed most" :
 		     "the kernel's types do not tell those of XFS or btrfs: for whom these write their metadata is not known");
+	check(checks, "subvolumes", subvolumes,
+	      subvolumes ? "files on btrfs are known by their subvolume" :
+			   "the kernel's types do not tell those of btrfs: files of its subvolumes may have the same device and inode");
 	snprintf(detail, sizeof(detail), "%zu", attached);
 	check(checks, "programs attached", true, detail);
 	snprintf(detail, sizeof(detail), "%.1f MiB", probes_memory(probes) / 1048576.0);

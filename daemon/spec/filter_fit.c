@@ -178,7 +178,7 @@ static bool is_mounted(unsigned int device)
 	if (mount_list_read(NULL, &list) < 0)
 		return true;
 	while (mount_list_next(&list, &mount))
-		if (mount.device == device)
+		if (mount.device == device || (device < 1 << 20 && !strcmp(mount.type, "btrfs"))) /* of a subvolume */
 			return true;
 	return false;
 }

@@ -170,6 +170,12 @@ bool control_page_loops_known(struct probes *probes)
 	return true;
 }
 
+bool control_page_subvolumes_known(struct probes *probes)
+{
+	(void)probes;
+	return true;
+}
+
 bool control_page_logs_known(struct probes *probes)
 {
 	(void)probes;

@@ -98,7 +98,14 @@ static __always_inline __u64 filter_task(struct iotr_control *page, struct task_
 /* Whether the process is one of iotracer's own, which make no rows: see daemon/probes/own.h. */
 static __always_inline bool is_own(struct iotr_control *page, __u32 tgid)
 {
-	return __builtin_expect(page->own_hints[tgid & (IOTR_HINTS - 1)], 0) && LOOK_UP(&own_processes, tgid);
+	__u64 *left_out;
+
+	if (__builtin_expect(!page->own_hints[tgid & (IOTR_HINTS - 1)], 1))
+		return false;
+	left_out = LOOK_UP(&own_processes, tgid);
+	if (left_out)
+		__sync_fetch_and_add(left_out, 1);
+	return left_out;
 }
 
 /* Sessions of the mask that accept what a thread, which is current_task(), does. */

@@ -138,7 +138,7 @@ PROGRAMS_OF(plug_exits);
 PROGRAMS_OF(plug_queues);
 PROGRAMS_OF(plug_completes);
 
-HASH_OF(own_processes, HASH, __u32, __u8, IOTR_OWN);
+HASH_OF(own_processes, HASH, __u32, __u64, IOTR_OWN); /* how much of each was left out */
 HASH_OF(accept_pid, HASH, __u32, __u64, IOTR_FILTER_KEYS);
 HASH_OF(accept_command, HASH, struct iotr_command, __u64, IOTR_FILTER_NAMES);
 HASH_OF(accept_uid, HASH, __u32, __u64, IOTR_FILTER_NAMES);

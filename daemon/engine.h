@@ -53,6 +53,9 @@ void engine_set_storage(struct engine *engine, const struct engine_storage *limi
 /* Whether I/O is counted by layer all the time, not only while somebody asks. */
 void engine_set_counting(struct engine *engine, bool counting);
 
+/* New object: what is left out because iotracer itself did it, see the method Status. NULL: out of memory. */
+struct json_object *engine_own_describe(const struct engine *engine);
+
 /*
  * Whether the operations of a process make no rows, because it belongs to iotracer. Calls are counted: each
  * one with `own` true needs one with false.

@@ -6,6 +6,7 @@
 #include "json_add.h"
 #include "pipeline/clocks.h"
 #include "probes/loading.h"
+#include "probes/own.h"
 #include "schema.h"
 #include "session/missing.h"
 
@@ -17,6 +18,17 @@ int engine_cost(struct engine *engine, struct json_object **ret)
 	json_object_object_add(cost, "bpf", bpf_cost_describe(engine->context.bpf_cost));
 	*ret = cost;
 	return 0;
+}
+
+struct json_object *engine_own_describe(const struct engine *engine)
+{
+	struct json_object *own = json_object_new_object();
+	struct own_counts counts;
+
+	own_count(engine->context.probes, &counts);
+	add_u64(own, "processes", counts.processes);
+	add_u64(own, "operations", counts.operations);
+	return own;
 }
 
 static uint64_t stuck_session(struct session *session, uint64_t now)

@@ -33,8 +33,8 @@ static void print_bpf(struct json_object *bpf, FILE *stream)
 
 static void print_daemon(struct json_object *reply, FILE *stream)
 {
-	struct json_object *cost = member_of(reply, "cost");
-	char uptime[32], cpu[32];
+	struct json_object *cost = member_of(reply, "cost"), *own = member_of(reply, "own");
+	char uptime[32], cpu[32], operations[32];
 
 	fprintf(stream, "iotracerd %s, process %llu, up %s\n", text_of(reply, "version", "?"),
 	       (unsigned long long)number_of(reply, "pid"),
@@ -47,6 +47,10 @@ static void print_daemon(struct json_object *reply, FILE *stream)
 	       iotr_format_duration(cpu, sizeof(cpu), number_of(cost, "cpu_ns")));
 	print_bpf(member_of(cost, "bpf"), stream);
 	putc('\n', stream);
+	if (own)
+		fprintf(stream, "left out: what %llu processes of iotracer itself do (%s operations so far)\n",
+			(unsigned long long)number_of(own, "processes"),
+			format_count(operations, sizeof(operations), number_of(own, "operations")));
 }
 
 static void print_status(struct json_object *reply, bool of_one, FILE *stream)

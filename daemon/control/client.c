@@ -8,7 +8,7 @@
 #include "cleanup.h"
 #include "connection.h"
 #include "dispatch.h"
-#include "peer.h"
+#include "own_client.h"
 
 struct client {
 	struct control *control;
@@ -17,7 +17,7 @@ struct client {
 	struct connection *connection;
 	struct call *call; /* the call that is under way, or NULL */
 	bool end;	   /* the peer sends no more */
-	pid_t process;	   /* the process that connected; 0: it is not known */
+	struct own_client *own; /* NULL: what its process does is recorded */
 };
 
 DEFINE_CLEANUP(struct client *, client_free);
@@ -101,8 +101,7 @@ int client_new(struct control *control, int fd, const struct rights *caller, enu
 	r = connection_new(fd, &config, &client->connection);
 	if (r < 0)
 		return r;
-	client->process = peer_process(fd);
-	engine_own(control->engine, client->process, true);
+	client->own = own_client_new(control, fd);
 	*ret = TAKE(client);
 	return 0;
 }
@@ -124,7 +123,6 @@ void client_free(struct client *client)
 		end_open_call(client->call);
 	call_free(client->call);
 	connection_free(client->connection);
-	if (client->process)
-		engine_own(client->control->engine, client->process, false);
+	own_client_free(client->own);
 	free(client);
 }

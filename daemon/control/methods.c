@@ -68,6 +68,7 @@ static int status(struct call *call)
 			       json_object_new_int64(uptime_seconds(call->control)));
 	json_object_object_add(parameters, "pid", json_object_new_int64(getpid()));
 	json_object_object_add(parameters, "cost", cost);
+	json_object_object_add(parameters, "own", engine_own_describe(call->control->engine));
 	json_object_object_add(parameters, "sessions", sessions);
 	call_reply(call, parameters);
 	return 0;

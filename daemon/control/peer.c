@@ -60,11 +60,3 @@ int peer_check(int fd, const gid_t *groups, struct rights *caller, enum role *ro
 		caller->gid = getegid();
 	return 0;
 }
-
-pid_t peer_process(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? 0 : peer.pid;
-}

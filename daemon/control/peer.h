@@ -15,6 +15,3 @@
  * ROLE_COUNT of them.
  */
 int peer_check(int fd, const gid_t *groups, struct rights *caller, enum role *role);
-
-/* Returns the process that connected, or 0 if it is not known. */
-pid_t peer_process(int fd);

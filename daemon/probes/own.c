@@ -35,7 +35,7 @@ void own_add(struct probes *probes, pid_t process)
 {
 	struct own *own = process > 0 ? own_find(probes, process) ?: own_find(probes, 0) : NULL;
 	uint32_t key = process;
-	uint8_t value = 1;
+	uint64_t value = 0;
 
 	if (process > 0 && !own)
 		log_warning("process %d belongs to iotracer, but the table of its processes is full: sessions record "
@@ -49,6 +49,13 @@ void own_add(struct probes *probes, pid_t process)
 	probes->page->own_hints[hint_of(key)] = true;
 }
 
+static uint64_t left_out(const struct probes *probes, uint32_t key)
+{
+	uint64_t value = 0;
+
+	return bpf_map_lookup_elem(probes_map(probes, "own_processes"), &key, &value) < 0 ? 0 : value;
+}
+
 void own_remove(struct probes *probes, pid_t process)
 {
 	struct own *own = process > 0 ? own_find(probes, process) : NULL;
@@ -56,7 +63,19 @@ void own_remove(struct probes *probes, pid_t process)
 
 	if (!own || --own->count)
 		return;
+	probes->own_before += left_out(probes, key);
 	own->process = 0;
 	bpf_map_delete_elem(probes_map(probes, "own_processes"), &key);
 	hint_clear(probes, key);
+}
+
+void own_count(const struct probes *probes, struct own_counts *ret)
+{
+	*ret = (struct own_counts){ .operations = probes->own_before };
+	for (size_t i = 0; i < IOTR_OWN; i++) {
+		if (!probes->own[i].process)
+			continue;
+		ret->processes++;
+		ret->operations += left_out(probes, probes->own[i].process);
+	}
 }

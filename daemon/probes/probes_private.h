@@ -68,6 +68,7 @@ struct probes {
 	struct probes_failure *failures; /* hooks of attached groups that could not be attached */
 	size_t failure_count;
 	struct own own[IOTR_OWN];
+	uint64_t own_before; /* what was left out of those that have gone */
 	int symbols; /* as in struct probes_config */
 	_Atomic bool bio_ends_found; /* the page's are, by the thread that loads what needs them */
 	struct iotr_control *page;

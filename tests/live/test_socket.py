@@ -2,11 +2,12 @@
 """The socket of the daemon: bad messages, very many connections, and what is recorded of who is connected."""
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import time
 
-from lib.hooks import targets
 from lib.match import complete
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 
@@ -154,32 +155,106 @@ def strangers(world):
     equal(done.returncode, 4, 'what a stranger met')
 
 
-def sockets(daemon):
-    """How many sockets the daemon has open."""
-    return sum(target.startswith('socket:') for target in targets(daemon))
-
-
 @test
-def numbers_used_again(world):
-    """A process is recorded again after it has disconnected from the daemon, once its last connection is closed."""
+def connected(world):
+    """A process is recorded while it is connected to the daemon, as before and after."""
     path = os.path.join(world.make('client'), 'file')
     with open(path, 'wb') as file:
         file.write(b'x' * 100)
     with world.session('--vfs', '--path', os.path.dirname(path), '--operation', 'READ') as session:
         fd = os.open(path, os.O_RDONLY)
         os.pread(fd, 1, 0)
-        for _ in range(2):
-            with socket.socket(socket.AF_UNIX) as first, socket.socket(socket.AF_UNIX) as second:
-                for one in (first, second):
-                    one.connect(world.ctl.socket)
-                    check(b'parameters' in call(one, b'{"method":"io.iotracer.List"}\0'), 'no answer')
-                os.pread(fd, 2, 0)
-                both = sockets(world.daemon)
-                second.close()
-                wait_for('one to have gone', lambda: sockets(world.daemon) == both - 1)
-                os.pread(fd, 3, 0)
-            wait_for('the other to have gone', lambda: sockets(world.daemon) == both - 2)
-            world.ctl.exits(0, 'list')  # the daemon has handled the disconnection
-            os.pread(fd, 4, 0)
+        with peer_of(world.daemon) as peer:
+            check(b'parameters' in call(peer, b'{"method":"io.iotracer.List"}\0'), 'no answer')
+            os.pread(fd, 2, 0)
+        os.pread(fd, 3, 0)
         os.close(fd)
-    equal([row['size'] for row in session.rows()], ['1', '4', '4'], 'sizes of reads while it was no client')
+    equal([row['size'] for row in session.rows()], ['1', '2', '3'], 'sizes of reads')
+
+
+def listed_by(world, program):
+    """Rows of the program while it asks for a list, and how much of what it did is left out."""
+    def left_out():
+        return json.loads(world.ctl.exits(0, 'status', '--json').stdout)['own']['operations']
+
+    with world.session('--vfs', '--command', 'iotracectl') as session:
+        before = left_out()
+        subprocess.run([program, '--socket', world.ctl.socket, 'list'], stdout=subprocess.DEVNULL, timeout=PATIENCE, check=True)
+        after = left_out()
+        done = left_out()
+    return len(session.rows()), 2 * after - before - done  # less what the last question for it adds itself
+
+
+@test(host_only=True)
+def own_program(world):
+    """What iotracectl does while it is connected is in no row but counted; of a copy under the same name everything is told."""
+    copy = os.path.join(world.make('copy'), 'iotracectl')
+    shutil.copy(world.ctl_program, copy)
+    of_copy, own = listed_by(world, copy)[1], listed_by(world, world.ctl_program)[1]
+    check(own > of_copy and abs(of_copy) < own / 2, 'operations that are left out, of the copy and of the program', of_copy, own)
+    with subprocess.Popen([world.ctl_program, '--socket', world.ctl.socket, 'top'], stdout=subprocess.DEVNULL) as top:
+        wait_for('it to be left out', lambda: json.loads(
+            world.ctl.exits(0, 'status', '--json').stdout)['own']['processes'] >= 3)
+        top.terminate()
+
+
+KEEPS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+	int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect"), r = real(fd, address, size);
+	if (r == 0 && fork() == 0)
+		for (;;)
+			pause();
+	return r;
+}
+"""
+
+
+def child_of(pid):
+    for entry in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open('/proc/%s/environ' % entry, 'rb') as file:
+                if int(entry) != pid and b'IOTRACER_KEEPS=1' in file.read().split(b'\0'):
+                    return int(entry)
+        except OSError:
+            pass
+    return None
+
+
+@test(host_only=True)
+def numbers_used_again(world):
+    """A process that gets the number of an iotracectl which has ended is recorded, though a child keeps the connection."""
+    if not shutil.which('cc'):
+        raise Skip('no compiler')
+    folder = world.make('again')
+    library = os.path.join(folder, 'keeps.so')
+    subprocess.run(['cc', '-shared', '-fPIC', '-x', 'c', '-', '-o', library], input=KEEPS, text=True, check=True)
+    path = os.path.join(folder, 'file')
+    with open(path, 'wb') as file:
+        file.write(b'x' * 100)
+    with world.session('--vfs', '--path', path, '--operation', 'READ') as session:
+        one = subprocess.Popen([world.ctl_program, '--socket', world.ctl.socket, 'list'], stdout=subprocess.DEVNULL,
+                               env=dict(os.environ, LD_PRELOAD=library, IOTRACER_KEEPS='1'))
+        equal(one.wait(), 0, 'exit status')
+        child = child_of(one.pid)
+        check(child, 'nobody keeps the connection')
+        world.undo.callback(os.kill, child, signal.SIGKILL)
+        world.ctl.exits(0, 'list')
+        for _ in range(1000):
+            with open('/proc/sys/kernel/ns_last_pid', 'w', encoding='ascii') as last:
+                last.write(str(one.pid - 1))
+            pid = os.fork()
+            if not pid:
+                if os.getpid() == one.pid:
+                    with open(path, 'rb', buffering=0) as file:
+                        file.read(7)
+                os._exit(0)
+            os.waitpid(pid, 0)
+            if pid == one.pid:
+                break
+        equal(pid, one.pid, 'the number is not to be had')
+    equal([row['size'] for row in session.rows()], ['7'], 'reads of the next process with that number')

@@ -203,6 +203,12 @@ void in_flight_count(struct probes *probes, struct in_flight *ret)
 
 /* ---- own processes ---- */
 
+void own_count(const struct probes *probes, struct own_counts *ret)
+{
+	(void)probes;
+	*ret = (struct own_counts){ .processes = 1 };
+}
+
 void own_add(struct probes *probes, pid_t process)
 {
 	(void)probes, (void)process;

@@ -487,7 +487,7 @@ expect 2 dump default
 expect 5 dump nowhere
 expect 0 stop flight
 
-# Of all sessions, those that fail take nothing from what is told of the others.
+# Of all sessions, those that fail take nothing from the others.
 answer '{"closed":["/a/fs_000001.csv"],"failed":[{"name":"torn","reason":"No such file or directory"}]}'
 expect 1 rotate --socket "$work/peer"
 out '^/a/fs_000001.csv$'
@@ -496,10 +496,10 @@ err '^iotracectl: session torn: No such file or directory$'
 # Status, and its cost; again and again.
 await 'the cost is known' prints 'daemon [0-9.]+ % .*, BPF programs 0.[0-9]+ % .[0-9,]+ runs a second of [0-9]+ns' status
 answer '{"version":"7","pid":4711,"uptime":3,"sessions":[],"cost":{"cpu_ns":5000000000,"cpu_ns_per_s":15000000,
-	"bpf":{"ns_per_s":2500000,"runs_per_s":10000,"ns_per_run":250}}}'
+	"bpf":{"ns_per_s":2500000,"runs_per_s":10000,"ns_per_run":250}},"own":{"processes":3,"operations":12345}}'
 expect 0 status --socket "$work/peer"
 out '^iotracerd 7, process 4711, up 3s$'
-out 'daemon 1.50 % .5s so far., BPF programs 0.25 % .10,000 runs a second of 250ns.$'
+out 'daemon 1.50 % .5s so far., BPF programs 0.25 % .10,000 runs a second of 250ns.$'; out '^left out: what 3 processes of iotracer itself do .12,345 operations so far.$'
 out '^No session is running'
 expect 2 status --watch=1ms
 expect 5 status nowhere --watch

@@ -16,7 +16,7 @@ def ask(path, method, patience=PATIENCE, **parameters):
 
 
 def ask_apart(path, method, **parameters):
-    """The same by another process, as what a process does while it is connected is in no row."""
+    """The same by another process, whose calls are in no row of sessions that are narrowed to this one."""
     speaker = SPEAKERS.pop() if SPEAKERS else Speaker()
     reply = speaker.ask(path, method, parameters)
     SPEAKERS.append(speaker)

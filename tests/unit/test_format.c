@@ -221,8 +221,8 @@ static void begin(enum iotr_stream stream)
 	flags_set_block_bits(bits);
 	cells_init(&cells);
 	disks_init(&cells.disks, "/nonexistent");
-	cells.disks.disks[8] = (struct disk){ 8 << 20, "sda" };
-	cells.disks.disks[(259 ^ 259 << 20) % DISKS_MAX] = (struct disk){ 259 << 20, "nvme0n1" };
+	cells.disks.disks[8] = (struct disk){ 8 << 20, "sda", true };
+	cells.disks.disks[(259 ^ 259 << 20) % DISKS_MAX] = (struct disk){ 259 << 20, "nvme0n1", true };
 	cells.realtime_offset = 1700000000000000000;
 	formats[format].init(&state, stream, NULL);
 	actual_size = formats[format].header(stream, actual);

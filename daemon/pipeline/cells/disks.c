@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "stacked_disk.h"
 
 #define MINOR_BITS 20
 #define MINOR_MASK ((1U << MINOR_BITS) - 1)
@@ -31,15 +32,33 @@ static void read_name(const struct disks *disks, uint32_t device, char name[DISK
 			return;
 }
 
-const char *disks_name(struct disks *disks, uint32_t device)
+static bool read_leaf(const struct disks *disks, uint32_t device)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/%u:%u", disks->folder, device >> MINOR_BITS, device & MINOR_MASK) >=
+		       sizeof(path) || !disk_is_made_of_others(path, device);
+}
+
+/* What is known of a disk, which is not 0. */
+static struct disk *find(struct disks *disks, uint32_t device)
 {
 	struct disk *disk = &disks->disks[(device ^ device >> MINOR_BITS) % DISKS_MAX];
 
-	if (!device)
-		return "";
 	if (disk->device == device)
-		return disk->name;
+		return disk;
 	read_name(disks, device, disk->name);
+	disk->leaf = !disk->name[0] || read_leaf(disks, device);
 	disk->device = disk->name[0] ? device : 0;
-	return disk->name;
+	return disk;
+}
+
+const char *disks_name(struct disks *disks, uint32_t device)
+{
+	return device ? find(disks, device)->name : "";
+}
+
+bool disks_leaf(struct disks *disks, uint32_t device)
+{
+	return !device || find(disks, device)->leaf;
 }

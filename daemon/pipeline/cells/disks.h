@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of block devices by number, read from sysfs at first use and kept; one that was not found
- * is looked for again. A number that came to mean another disk keeps its old name. One thread at a
+ * Names of block devices by number, and whether they are made of others, read from sysfs at first use and kept; one that was
+ * not found is looked for again. A number that came to mean another disk keeps what was known of the old one. One thread at a
  * time. Bounded: DISKS_MAX names, of which the newest replaces the one in its slot.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -18,6 +19,7 @@ struct disks {
 	struct disk {
 		uint32_t device; /* 0: free */
 		char name[DISKS_NAME_SIZE];
+		bool leaf;
 	} disks[DISKS_MAX];
 };
 
@@ -25,3 +27,6 @@ void disks_init(struct disks *disks, const char *folder);
 
 /* "" when unknown; valid until the next call. */
 const char *disks_name(struct disks *disks, uint32_t device);
+
+/* Whether the disk is made of no others, so that what it does is done nowhere else; see stacked_disk.h. True where it is unknown. */
+bool disks_leaf(struct disks *disks, uint32_t device);

@@ -33,5 +33,6 @@ CELL(BLOCK, attribution, attribution(record->attribution))
 CELL(BLOCK, request_id, cell_known(CELL_U64, record->request_id))
 CELL(BLOCK, flow, cell_flow(record->flow))
 CELL(BLOCK, dirtiers, cell_known(CELL_U64, record->dirtiers ? record->dirtiers : IOTR_UNKNOWN))
+CELL(BLOCK, leaf, cell_number(CELL_U64, disks_leaf(&cells->disks, record->disk)))
 
 CELLS_FILL(BLOCK, block)

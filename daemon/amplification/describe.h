@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "amplification/formulas.h"
 #include "amplification/group.h"
+#include "formulas.h"
 
 /*
  * Adds "groups", the first `count` of them, "others", the sum of those that are left, or null, "all", and, if a command was

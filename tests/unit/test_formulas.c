@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "amplification/formulas.h"
+#include "formulas.h"
 
 #include <math.h>
 #include <string.h>

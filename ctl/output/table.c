@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 16 };
+enum { COLUMNS_MAX = 32 };
 
 void table_add(struct table *table, enum style style, const char *format, ...)
 {

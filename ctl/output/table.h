@@ -10,7 +10,7 @@
 
 /* All-zero but for the first ones, up to `width`, which the caller sets. */
 struct table {
-	size_t columns; /* 16 at most */
+	size_t columns; /* 32 at most */
 	uint32_t right; /* bit per column: numbers, aligned to the right */
 	int indent;
 	int width; /* columns of the screen, to which the last one is shortened, by its begin; 0: no limit */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "output/json.h"
 #include "reading/time_text.h"
 
@@ -48,10 +47,8 @@ static void measure_missing(struct compare_side *side)
 	for (size_t i = 0; i < side->trace->stream_count; i++) {
 		int number = iotr_stream_find(side->trace->streams[i].flag);
 
-		if (number < 0)
-			continue;
-		side->missing[number] = missing_of(&side->trace->streams[i]);
-		side->missing_in_all += side->missing[number];
+		if (number >= 0)
+			side->missing[number] = missing_of(&side->trace->streams[i]);
 	}
 }
 
@@ -59,9 +56,6 @@ static void measure(struct compare_side *side)
 {
 	measure_missing(side);
 	side->seconds = seconds_of(side);
-	side->dispersion = 1;
-	for (size_t i = 0; i < IOTR_STREAM_COUNT; i++)
-		side->dispersion = fmax(side->dispersion, rate_dispersion(&side->summary->streams[i].rate));
 }
 
 /* ---- operations ---- */
@@ -167,25 +161,49 @@ bool compare_differs(const struct compared_operation *operation)
 
 /* ---- lists ---- */
 
-static int take_keys(const struct top *top, enum summary_list list, size_t side, struct compared_key *keys, size_t *count)
+/* The stream that rows of a layer are of. */
+static enum iotr_stream stream_of(unsigned int layer)
 {
-	_cleanup_free_ const struct top_entry **entries = calloc(TOP_KEYS_MAX, sizeof(*entries));
-	int all = entries ? top_greatest(top, entries, TOP_KEYS_MAX) : -ENOMEM;
+	return layer == FACTS_STACKED ? IOTR_BLOCK : (enum iotr_stream)layer;
+}
 
-	for (int i = 0; i < all; i++) {
-		const struct top_entry *entry = entries[i];
-		const char *key = top_key(top, entry), *space;
-		size_t length = entry->key_length;
+/* What only one of them recorded is not compared. */
+static bool in_both(const struct compare *compare, unsigned int layer)
+{
+	return compare->sides[0].summary->streams[stream_of(layer)].there &&
+	       compare->sides[1].summary->streams[stream_of(layer)].there;
+}
 
-		space = list == SUMMARY_PROCESSES ? memchr(key, ' ', length) : NULL;
-		if (space) {
-			length -= (size_t)(space + 1 - key);
-			key = space + 1;
-		}
-		keys[*count] = (struct compared_key){ .key = key, .length = length, .partial = entry->at_least };
-		keys[(*count)++].sums[side] = entry->sums;
+static struct compared_key key_of(const struct top *top, const struct top_entry *entry, enum summary_list list)
+{
+	struct compared_key key = { .key = top_key(top, entry), .length = entry->key_length, .partial = entry->at_least };
+	const char *space = list == SUMMARY_PROCESSES ? memchr(key.key, ' ', key.length) : NULL;
+
+	if (space) {
+		key.length -= (size_t)(space + 1 - key.key);
+		key.key = space + 1;
 	}
-	return all < 0 ? all : 0;
+	return key;
+}
+
+/* Adds a key for each layer that an entry has rows of. `keys` may be NULL: they are only counted. */
+static size_t take_keys(const struct compare *compare, enum summary_list list, size_t side, struct compared_key *keys)
+{
+	const struct top *top = &compare->sides[side].summary->lists[list];
+	size_t count = 0;
+
+	for (size_t i = 0; i < top->count; i++)
+		for (unsigned int layer = 0; layer < FACTS_LAYERS; layer++) {
+			if (!top->entries[i].sums[layer].rows || !in_both(compare, layer))
+				continue;
+			if (keys) {
+				keys[count] = key_of(top, &top->entries[i], list);
+				keys[count].layer = layer;
+				keys[count].sums[side] = top->entries[i].sums[layer];
+			}
+			count++;
+		}
+	return count;
 }
 
 static int by_key(const void *left, const void *right)
@@ -193,7 +211,9 @@ static int by_key(const void *left, const void *right)
 	const struct compared_key *a = left, *b = right;
 	int order = memcmp(a->key, b->key, a->length < b->length ? a->length : b->length);
 
-	return order || a->length == b->length ? order : a->length < b->length ? -1 : 1;
+	if (!order && a->length != b->length)
+		order = a->length < b->length ? -1 : 1;
+	return order ?: (a->layer > b->layer) - (a->layer < b->layer);
 }
 
 /* Makes one of those that are equal. Returns how many are left. */
@@ -207,17 +227,24 @@ static size_t join(struct compared_key *keys, size_t count)
 			continue;
 		}
 		keys[kept - 1].partial |= keys[i].partial;
-		top_sums_add(&keys[kept - 1].sums[0], &keys[i].sums[0]);
-		top_sums_add(&keys[kept - 1].sums[1], &keys[i].sums[1]);
+		top_sum_add(&keys[kept - 1].sums[0], &keys[i].sums[0]);
+		top_sum_add(&keys[kept - 1].sums[1], &keys[i].sums[1]);
 	}
 	return kept;
+}
+
+static struct sample rows_of_key(const struct compare_side *side, const struct compared_key *key, const struct top_sum *sum)
+{
+	enum iotr_stream stream = stream_of(key->layer);
+
+	return (struct sample){ sum->rows, side->seconds, fmax(1, rate_dispersion(&side->summary->streams[stream].rate)),
+				side->missing[stream] };
 }
 
 static void judge_key(const struct compare *compare, struct compared_key *key)
 {
 	const struct compare_side *a = &compare->sides[0], *b = &compare->sides[1];
-	struct sample before = { key->sums[0].rows, a->seconds, a->dispersion, a->missing_in_all };
-	struct sample after = { key->sums[1].rows, b->seconds, b->dispersion, b->missing_in_all };
+	struct sample before = rows_of_key(a, key, &key->sums[0]), after = rows_of_key(b, key, &key->sums[1]);
 
 	key->rows = rate_change(&before, &after);
 	if (!key->partial)
@@ -239,20 +266,19 @@ static int compare_list(struct compare *compare, enum summary_list which)
 {
 	struct compared_list *list = &compare->lists[which];
 	const struct top *tops[2] = { &compare->sides[0].summary->lists[which], &compare->sides[1].summary->lists[which] };
-	size_t count = 0;
+	size_t count = take_keys(compare, which, 0, NULL);
 
-	list->keys = calloc(2 * (size_t)TOP_KEYS_MAX, sizeof(*list->keys));
+	list->keys = calloc(count + take_keys(compare, which, 1, NULL) + 1, sizeof(*list->keys));
 	if (!list->keys)
 		return -ENOMEM;
-	list->forgotten = tops[0]->forgotten.rows || tops[1]->forgotten.rows;
-	for (size_t side = 0; side < 2; side++)
-		if (take_keys(tops[side], which, side, list->keys, &count) < 0)
-			return -ENOMEM;
+	list->forgotten = top_forgot(tops[0]) || top_forgot(tops[1]);
+	take_keys(compare, which, 0, list->keys);
+	count += take_keys(compare, which, 1, list->keys + count);
 	qsort(list->keys, count, sizeof(*list->keys), by_key);
 	list->all = join(list->keys, count);
 	for (size_t i = 0; i < list->all; i++) {
 		struct compared_key key = list->keys[i];
-		bool unsure = (!key.sums[0].rows && tops[0]->forgotten.rows) || (!key.sums[1].rows && tops[1]->forgotten.rows);
+		bool unsure = (!key.sums[0].rows && top_forgot(tops[0])) || (!key.sums[1].rows && top_forgot(tops[1]));
 
 		judge_key(compare, &key);
 		if (!unsure && (key.rows.direction != SAME || key.latency.direction != SAME))

@@ -11,9 +11,7 @@ struct compare_side {
 	const struct summary *summary;
 	const struct verify_trace *trace;
 	double seconds; /* from its begin to its end */
-	double dispersion; /* the greatest of its streams */
 	double missing[IOTR_STREAM_COUNT]; /* rows that were lost or removed; INFINITY: nobody knows how many */
-	double missing_in_all;
 };
 
 struct compared_operation {
@@ -25,13 +23,17 @@ struct compared_operation {
 	enum direction latencies[PERCENTILES];
 };
 
-/* What lists compare. Processes are compared by command, as their numbers are others each time. */
+/*
+ * What lists compare: in each layer that both traces have, by itself. Processes are compared by command, as their numbers are others
+ * each time.
+ */
 struct compared_key {
 	const char *key; /* not ended by a NUL; of the summaries */
 	size_t length;
-	struct top_sums sums[2];
+	unsigned int layer; /* see enum facts_layer */
+	struct top_sum sums[2];
 	bool partial; /* a trace forgot it for a while, and what it has of it is not all */
-	struct change rows; /* by how much those of the whole trace vary, as nobody knows how those of one key come */
+	struct change rows; /* by how much those of the whole stream vary, as nobody knows how those of one key come */
 	struct change latency; /* of rows, each against what those of its operation took in the first trace */
 	double busier; /* seconds that are spent on it in a second, in the second trace more than in the first */
 };
@@ -43,7 +45,7 @@ struct compare {
 	struct compared_list {
 		struct compared_key *keys; /* those that differ, and of which the most time more or less was spent first */
 		size_t count;		   /* of these */
-		size_t all;
+		size_t all;		   /* keys in layers that were compared */
 		bool forgotten; /* a trace has too many to follow all; what it does not have may be forgotten, and is left out */
 	} lists[SUMMARY_LISTS];
 };

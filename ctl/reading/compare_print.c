@@ -148,6 +148,7 @@ static const struct {
 	const char *title, *head, *member;
 } lists[SUMMARY_LISTS] = {
 	[SUMMARY_FILES] = { "Files", "FILE", "files" },
+	[SUMMARY_DIRECTORIES] = { "Directories", "DIRECTORY", "directories" },
 	[SUMMARY_PROCESSES] = { "Commands", "COMMAND", "commands" },
 	[SUMMARY_UNITS] = { "Units, containers, pods and other cgroups", "UNIT", "units" },
 	[SUMMARY_DEVICES] = { "Devices", "DEVICE", "devices" },
@@ -172,19 +173,20 @@ static void add_key(struct table *table, const struct compare *compare, const st
 	add_ratio(table, &key->latency);
 	list_key_findings(key, add_word, found);
 	table_add(table, STYLE_BOLD, "%s", found);
+	table_add(table, STYLE_PLAIN, "%s", facts_layer_name(key->layer));
 	table_add(table, STYLE_PLAIN, "%.*s", (int)key->length, key->key);
 }
 
 static void print_list(const struct compare *compare, enum summary_list which, size_t most)
 {
 	const struct compared_list *list = &compare->lists[which];
-	struct table table = { .columns = 8, .right = 0x3f, .indent = 2 };
+	struct table table = { .columns = 9, .right = 0x3f, .indent = 2 };
 
 	if (!list->count)
 		return;
 	printf("\n%s: %zu of %zu differ%s:\n", lists[which].title, list->count, list->all,
 	       list->forgotten ? "; there were too many to follow all" : "");
-	table_heads(&table, "A MS/S|B MS/S|A/S|B/S|B TO A|LATENCY|IN B");
+	table_heads(&table, "A MS/S|B MS/S|A/S|B/S|B TO A|LATENCY|IN B|STREAM");
 	table_heads(&table, lists[which].head);
 	for (size_t i = 0; i < list->count && i < most; i++)
 		add_key(&table, compare, &list->keys[i]);
@@ -301,7 +303,7 @@ static struct json_object *side_of_operation(const struct compared_operation *op
 
 	add_u64(object, "rows", of ? of->rows : 0);
 	add_u64(object, "errors", of ? of->errors : 0);
-	add_u64(object, "bytes", of ? of->bytes : 0);
+	add_u64(object, "bytes", of ? summary_bytes(of) : 0);
 	add_double(object, "rows_per_second", (double)(of ? of->rows : 0) / seconds);
 	for (size_t i = 0; i < PERCENTILES && of && of->latencies; i++) {
 		snprintf(name, sizeof(name), "%s_ns", shown_percentiles[i].name);
@@ -325,14 +327,15 @@ static struct json_object *operation_object(const struct compare *compare, const
 	return object;
 }
 
-static struct json_object *sums_object(const struct top_sums *sums)
+static struct json_object *sum_object(const struct top_sum *sum)
 {
 	struct json_object *object = json_object_new_object();
 
-	add_u64(object, "time_ns", sums->ns);
-	add_u64(object, "rows", sums->rows);
-	add_u64(object, "errors", sums->errors);
-	add_u64(object, "bytes", sums->bytes);
+	add_u64(object, "time_ns", sum->ns);
+	add_u64(object, "rows", sum->rows);
+	add_u64(object, "errors", sum->errors);
+	add_u64(object, "read_bytes", sum->read);
+	add_u64(object, "written_bytes", sum->written);
 	return object;
 }
 
@@ -342,8 +345,9 @@ static struct json_object *key_object(const struct compared_key *key)
 	_cleanup_free_ char *name = strndup(key->key, key->length);
 
 	json_object_object_add(object, "name", json_escaped(name ?: ""));
-	json_object_object_add(object, "a", sums_object(&key->sums[0]));
-	json_object_object_add(object, "b", sums_object(&key->sums[1]));
+	json_object_object_add(object, "stream", json_object_new_string(facts_layer_name(key->layer)));
+	json_object_object_add(object, "a", sum_object(&key->sums[0]));
+	json_object_object_add(object, "b", sum_object(&key->sums[1]));
 	json_object_object_add(object, "rows", ratio_object(&key->rows));
 	json_object_object_add(object, "latency", ratio_object(&key->latency));
 	list_key_findings(key, append_word, found);

@@ -48,6 +48,11 @@ void facts_columns_find(struct facts_columns *columns, enum iotr_stream stream, 
 		.file = find(rows, "filename"),
 		.device = find(rows, "device"),
 		.disk = find(rows, "disk"),
+		.leaf = find(rows, "leaf"),
+		.inode = find(rows, "inode"),
+		.flow = find(rows, "flow"),
+		.fs_type = find(rows, "fs_type"),
+		.severity = find(rows, "severity"),
 		.local_address = find(rows, net ? "source_addr" : "local_addr"),
 		.local_port = find(rows, net ? "source_port" : "local_port"),
 		.remote_address = find(rows, net ? "dest_addr" : "remote_addr"),
@@ -70,6 +75,64 @@ static bool moves_bytes(struct trace_text operation)
 	return begins_with(operation, "READ") || begins_with(operation, "WRITE") || begins_with(operation, "SEND") ||
 	       begins_with(operation, "RECV") || begins_with(operation, "SPLICE") || begins_with(operation, "TEE");
 }
+
+/* ---- what operations move ---- */
+
+#define COPIES (FACTS_READS | FACTS_WRITES | FACTS_COPIES)
+
+/* Of io_uring words are what names begin with: READV, READ_FIXED, ... HIT and MISS are what was asked for. */
+static const struct {
+	enum iotr_stream stream;
+	const char *operation;
+	unsigned int moves;
+} moving[] = {
+	{ IOTR_VFS, "READ", FACTS_READS },	  { IOTR_VFS, "WRITE", FACTS_WRITES },
+	{ IOTR_VFS, "DIO_READ", FACTS_READS },	  { IOTR_VFS, "DIO_WRITE", FACTS_WRITES },
+	{ IOTR_VFS, "COPY_FILE_RANGE", COPIES },  { IOTR_VFS, "SENDFILE", COPIES },
+	{ IOTR_VFS, "SPLICE", COPIES },		  { IOTR_IOURING, "READ", FACTS_READS },
+	{ IOTR_IOURING, "WRITE", FACTS_WRITES },  { IOTR_IOURING, "RECV", FACTS_READS },
+	{ IOTR_IOURING, "SEND", FACTS_WRITES },	  { IOTR_IOURING, "SPLICE", COPIES },
+	{ IOTR_NET, "RECEIVE", FACTS_READS },	  { IOTR_NET, "SEND", FACTS_WRITES },
+	{ IOTR_CACHE, "HIT", FACTS_READS },	  { IOTR_CACHE, "MISS", FACTS_READS },
+	{ IOTR_CACHE, "DIRTY", FACTS_WRITES },	  { IOTR_BLOCK, "READ", FACTS_READS },
+	{ IOTR_BLOCK, "WRITE", FACTS_WRITES },	  { IOTR_BLOCK, "ZONE_APPEND", FACTS_WRITES },
+};
+
+unsigned int facts_moves(enum iotr_stream stream, struct trace_text operation)
+{
+	for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]); i++)
+		if (moving[i].stream == stream && (stream == IOTR_IOURING ? begins_with(operation, moving[i].operation) :
+									    trace_text_is(operation, moving[i].operation)))
+			return moving[i].moves;
+	return 0;
+}
+
+/* ---- layers ---- */
+
+const char *facts_layer_name(unsigned int layer)
+{
+	return layer == FACTS_STACKED ? "stacked" : iotr_schemas[layer].flag;
+}
+
+/* Traces of earlier versions do not say which disks are made of others; these always are, but for loop devices in memory. */
+static bool named_like_stacked(struct trace_text disk)
+{
+	return begins_with(disk, "dm-") || begins_with(disk, "loop") ||
+	       (begins_with(disk, "md") && disk.length > 2 && disk.at[2] >= '0' && disk.at[2] <= '9');
+}
+
+static unsigned int layer_of(const struct facts_columns *columns, const struct trace_rows *rows)
+{
+	struct trace_text leaf = facts_cell(rows, columns->leaf);
+
+	if (columns->stream != IOTR_BLOCK)
+		return columns->stream;
+	if (leaf.length ? trace_text_is(leaf, "0") : named_like_stacked(facts_cell(rows, columns->disk)))
+		return FACTS_STACKED;
+	return IOTR_BLOCK;
+}
+
+/* ---- a row ---- */
 
 static void read_error(const struct facts_columns *columns, const struct trace_rows *rows, struct facts *facts)
 {
@@ -99,6 +162,7 @@ void facts_read(const struct facts_columns *columns, const struct trace_rows *ro
 	facts->has_latency = columns->latency_in_ms ? trace_text_ms(latency, &facts->latency_ns) :
 						      trace_text_u64(latency, &facts->latency_ns);
 	facts->has_mono = trace_text_u64(facts_cell(rows, columns->mono_ns), &facts->mono_ns);
+	facts->layer = layer_of(columns, rows);
 	read_error(columns, rows, facts);
 	facts->asked = read_bytes(columns, rows, columns->asked);
 	/* Of a block row it is what was asked for; the result of a request of io_uring need not be a number of bytes. */

@@ -10,11 +10,27 @@
 
 #define FACTS_PAGE_SIZE 4096 /* of x86-64 */
 
+/*
+ * What rows are of, as layers that I/O passes: streams by their numbers, but that rows of disks that are made of others
+ * are apart. What is summed up is of one layer.
+ */
+enum { FACTS_STACKED = IOTR_STREAM_COUNT, FACTS_LAYERS };
+
+/* The name of a stream, or "stacked". */
+const char *facts_layer_name(unsigned int layer);
+
+/* How an operation moves data, as bits. What it moves else, as names in a folder, is none. */
+enum facts_moves {
+	FACTS_READS = 1,
+	FACTS_WRITES = 2,
+	FACTS_COPIES = 4, /* with both of the others: the file of the row is the one that is read */
+};
+
 /* The columns that a file has, by what they are for; -1: none. */
 struct facts_columns {
 	enum iotr_stream stream;
 	int timestamp, operation, pid, tid, command, ppid, uid, cgroup_id, mono_ns;
-	int latency, queue_latency, asked, done, error, file, device, disk;
+	int latency, queue_latency, asked, done, error, file, device, disk, leaf, inode, flow, fs_type, severity;
 	int local_address, local_port, remote_address, remote_port; /* of net: source and destination */
 	bool latency_in_ms;
 	bool error_is_result; /* below zero: it failed */
@@ -26,9 +42,13 @@ struct facts {
 	uint64_t asked; /* bytes; 0 where there are none */
 	uint64_t done;
 	uint64_t mono_ns;
+	unsigned int layer; /* which the row is of */
 };
 
 void facts_columns_find(struct facts_columns *columns, enum iotr_stream stream, const struct trace_rows *rows);
+
+/* Bits of enum facts_moves of an operation. */
+unsigned int facts_moves(enum iotr_stream stream, struct trace_text operation);
 
 /* Reads the current row. */
 void facts_read(const struct facts_columns *columns, const struct trace_rows *rows, struct facts *facts);

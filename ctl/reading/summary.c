@@ -15,9 +15,51 @@
 #define PROGRESS_ROWS 4096 /* between two looks at the time */
 
 const char *const summary_list_names[SUMMARY_LISTS] = {
-	[SUMMARY_FILES] = "files",     [SUMMARY_PROCESSES] = "processes", [SUMMARY_UNITS] = "units",
-	[SUMMARY_DEVICES] = "devices", [SUMMARY_PEERS] = "peers",
+	[SUMMARY_FILES] = "files", [SUMMARY_DIRECTORIES] = "directories", [SUMMARY_PROCESSES] = "processes",
+	[SUMMARY_UNITS] = "units", [SUMMARY_DEVICES] = "devices",	  [SUMMARY_PEERS] = "peers",
 };
+
+/* ---- layers ---- */
+
+/* Of what is listed, outermost first. */
+static const uint8_t file_layers[] = { IOTR_VFS, IOTR_IOURING, IOTR_PAGEFAULT, IOTR_CACHE, IOTR_BLOCK, FACTS_STACKED };
+static const uint8_t process_layers[] = { IOTR_VFS,	  IOTR_IOURING,	  IOTR_NET,   IOTR_CONN,  IOTR_EPOLL,	 IOTR_SOCKOPT,
+					  IOTR_PAGEFAULT, IOTR_CACHE, IOTR_BLOCK, FACTS_STACKED, IOTR_DROP };
+static const uint8_t device_layers[] = { IOTR_BLOCK, IOTR_VFS, IOTR_IOURING, IOTR_PAGEFAULT, IOTR_CACHE };
+static const uint8_t peer_layers[] = { IOTR_NET, IOTR_CONN, IOTR_DROP };
+
+_Static_assert((int)FACTS_LAYERS <= (int)TOP_LAYERS, "more layers than a list has sums of");
+
+static const struct {
+	const uint8_t *layers;
+	size_t count;
+} layered[SUMMARY_LISTS] = {
+	[SUMMARY_FILES] = { file_layers, sizeof(file_layers) },
+	[SUMMARY_DIRECTORIES] = { file_layers, sizeof(file_layers) },
+	[SUMMARY_PROCESSES] = { process_layers, sizeof(process_layers) },
+	[SUMMARY_UNITS] = { process_layers, sizeof(process_layers) },
+	[SUMMARY_DEVICES] = { device_layers, sizeof(device_layers) },
+	[SUMMARY_PEERS] = { peer_layers, sizeof(peer_layers) },
+};
+
+static bool has_layer(const struct summary *summary, enum summary_list list, unsigned int layer)
+{
+	const struct summary_stream *block = &summary->streams[IOTR_BLOCK];
+
+	if (layer == FACTS_STACKED)
+		return block->stacked_rows;
+	if (layer == IOTR_BLOCK && list != SUMMARY_DEVICES && block->stacked_rows && block->stacked_rows == block->rows)
+		return false;
+	return summary->streams[layer].there;
+}
+
+unsigned int summary_outermost(const struct summary *summary, enum summary_list list)
+{
+	for (size_t i = 0; i < layered[list].count; i++)
+		if (has_layer(summary, list, layered[list].layers[i]))
+			return layered[list].layers[i];
+	return FACTS_LAYERS;
+}
 
 /* ---- operations ---- */
 
@@ -45,10 +87,12 @@ static struct summary_operation *find_operation(struct summary *summary, enum io
 	if (stream->operation_count == SUMMARY_OPERATIONS_MAX) {
 		strcpy(operation[-1].name, "(others)");
 		operation[-1].usual = NAN;
+		operation[-1].moves = 0;
 		return operation - 1;
 	}
 	memcpy(operation->name, name.at, name.length);
 	operation->usual = usual_of(summary->baseline, number, operation->name);
+	operation->moves = facts_moves(number, name);
 	stream->operation_count++;
 	return operation;
 }
@@ -57,7 +101,10 @@ static int count_operation(struct summary_operation *operation, const struct fac
 {
 	operation->rows++;
 	operation->errors += facts->failed;
-	operation->bytes += facts->done;
+	if (facts->layer == FACTS_STACKED)
+		operation->stacked_bytes += facts->done;
+	else
+		operation->bytes += facts->done;
 	if (facts->has_mono)
 		rate_add(&operation->rate, facts->mono_ns);
 	if (!facts->has_latency)
@@ -72,16 +119,21 @@ static int count_operation(struct summary_operation *operation, const struct fac
 
 /* ---- lists ---- */
 
-static void count_text(struct summary *summary, enum summary_list list, struct trace_text key,
-		       const struct top_sums *sums)
+/* What a row adds to sums. */
+struct addend {
+	unsigned int layer;
+	struct top_sum sum;
+};
+
+static void count_text(struct summary *summary, enum summary_list list, struct trace_text key, const struct addend *addend)
 {
 	if (key.length)
-		top_add(&summary->lists[list], key.at, key.length, sums);
+		top_add(&summary->lists[list], key.at, key.length, addend->layer, &addend->sum);
 }
 
 /* Joins two cells by a mark. */
 static void count_pair(struct summary *summary, enum summary_list list, struct trace_text first, char mark,
-		       struct trace_text second, const struct top_sums *sums)
+		       struct trace_text second, const struct addend *addend)
 {
 	char key[TOP_KEY_MAX], *at = key;
 
@@ -91,11 +143,11 @@ static void count_pair(struct summary *summary, enum summary_list list, struct t
 	if (second.length)
 		*at++ = mark;
 	at = mempcpy(at, second.at, second.length);
-	count_text(summary, list, (struct trace_text){ key, (size_t)(at - key) }, sums);
+	count_text(summary, list, (struct trace_text){ key, (size_t)(at - key) }, addend);
 }
 
 static void count_peer(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
-		       const struct top_sums *sums)
+		       const struct addend *addend)
 {
 	struct trace_text address, port;
 	char bracketed[64];
@@ -106,7 +158,31 @@ static void count_peer(struct summary *summary, const struct facts_columns *colu
 	/* As `ss` shows them: 127.0.0.1:80, [::1]:80. Names of Unix sockets have no port. */
 	if (port.length && address.length < sizeof(bracketed) - 2 && memchr(address.at, ':', address.length))
 		address = (struct trace_text){ bracketed, (size_t)sprintf(bracketed, "[%.*s]", (int)address.length, address.at) };
-	count_pair(summary, SUMMARY_PEERS, address, ':', port, sums);
+	count_pair(summary, SUMMARY_PEERS, address, ':', port, addend);
+}
+
+/* The folder that a file is in, of two files the first one's; empty where the path does not say. */
+static struct trace_text directory_of(struct trace_text file)
+{
+	const char *arrow = memmem(file.at, file.length, " -> ", 4);
+
+	if (arrow)
+		file.length = (size_t)(arrow - file.at);
+	while (file.length && file.at[file.length - 1] != '/')
+		file.length--;
+	if (file.length > 1)
+		file.length--;
+	return file;
+}
+
+static void count_file(struct summary *summary, struct trace_text file, const struct addend *of, unsigned int moves)
+{
+	struct addend addend = *of;
+
+	if (moves & FACTS_COPIES) /* the row does not name the file that was written */
+		addend.sum.written = 0;
+	count_text(summary, SUMMARY_FILES, file, &addend);
+	count_text(summary, SUMMARY_DIRECTORIES, directory_of(file), &addend);
 }
 
 /* Remembers which disk a number belongs to, of as many as a machine has. */
@@ -125,41 +201,55 @@ static void note_disk(struct summary *summary, struct trace_text device, struct 
 	summary->disk_count++;
 }
 
-static void count_lists(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
-			const struct facts *facts, double usual)
+static void count_device(struct summary *summary, struct trace_text device, const struct addend *of)
 {
-	const struct typical latency =
-		facts->has_latency && !isnan(usual) ? typical_of(facts->latency_ns, usual) : (struct typical){ 0 };
-	const struct top_sums sums = { facts->latency_ns, 1, facts->done, facts->failed, latency };
+	struct addend addend = *of;
+
+	if (addend.layer == FACTS_STACKED) /* each disk is listed by itself */
+		addend.layer = IOTR_BLOCK;
+	if (addend.layer == IOTR_BLOCK || !summary->streams[IOTR_BLOCK].there)
+		count_text(summary, SUMMARY_DEVICES, device, &addend);
+}
+
+static void count_lists(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows,
+			const struct facts *facts, const struct summary_operation *operation)
+{
+	const struct addend addend = {
+		.layer = facts->layer,
+		.sum = { .ns = facts->latency_ns, .rows = 1, .errors = facts->failed,
+			 .read = operation->moves & FACTS_READS ? facts->done : 0,
+			 .written = operation->moves & FACTS_WRITES ? facts->done : 0,
+			 .latency = facts->has_latency && !isnan(operation->usual) ?
+					    typical_of(facts->latency_ns, operation->usual) : (struct typical){ 0 } },
+	};
 	struct trace_text pid = facts_cell(rows, columns->pid), disk = facts_cell(rows, columns->disk);
 	struct trace_text device = facts_cell(rows, columns->device);
 
-	count_text(summary, SUMMARY_FILES, facts_cell(rows, columns->file), &sums);
+	count_file(summary, facts_cell(rows, columns->file), &addend, operation->moves);
 	/* What timers and the kernel do is of no process. */
 	if (!trace_text_is(pid, "0"))
-		count_pair(summary, SUMMARY_PROCESSES, pid, ' ', facts_cell(rows, columns->command), &sums);
-	count_text(summary, SUMMARY_UNITS, facts_cell(rows, columns->cgroup_id), &sums);
-	count_text(summary, SUMMARY_DEVICES, device, &sums);
+		count_pair(summary, SUMMARY_PROCESSES, pid, ' ', facts_cell(rows, columns->command), &addend);
+	count_text(summary, SUMMARY_UNITS, facts_cell(rows, columns->cgroup_id), &addend);
+	count_device(summary, device, &addend);
 	if (disk.length)
 		note_disk(summary, device, disk);
 	if (columns->remote_address >= 0)
-		count_peer(summary, columns, rows, &sums);
+		count_peer(summary, columns, rows, &addend);
 }
 
 /* Cgroups with the same name are one unit. */
 static int name_units(struct summary *summary)
 {
-	_cleanup_free_ const struct top_entry **entries = calloc(TOP_KEYS_MAX, sizeof(*entries));
 	struct top named = { 0 }, *ids = &summary->lists[SUMMARY_UNITS];
-	int count = entries ? top_greatest(ids, entries, TOP_KEYS_MAX) : -ENOMEM;
 
-	if (count < 0 || top_init(&named) < 0) {
+	if (top_init(&named, ids->layers, ids->layer_count) < 0) {
 		top_done(&named);
 		return -ENOMEM;
 	}
-	named.forgotten = ids->forgotten;
-	for (int i = 0; i < count; i++) {
-		struct trace_text id = { top_key(ids, entries[i]), entries[i]->key_length };
+	memcpy(named.forgotten, ids->forgotten, sizeof(named.forgotten));
+	for (size_t i = 0; i < ids->count; i++) {
+		const struct top_entry *entry = &ids->entries[i];
+		struct trace_text id = { top_key(ids, entry), entry->key_length };
 		const struct cgroup_name *name = NULL;
 		uint64_t number;
 		char unknown[48];
@@ -167,7 +257,7 @@ static int name_units(struct summary *summary)
 		if (trace_text_u64(id, &number))
 			name = cgroup_names_find(&summary->cgroups, number);
 		snprintf(unknown, sizeof(unknown), "(cgroup %.*s)", (int)id.length, id.at);
-		top_add(&named, name ? name->name : unknown, strlen(name ? name->name : unknown), &entries[i]->sums);
+		top_add_all(&named, name ? name->name : unknown, strlen(name ? name->name : unknown), entry);
 	}
 	top_done(ids);
 	*ids = named;
@@ -175,6 +265,17 @@ static int name_units(struct summary *summary)
 }
 
 /* ---- the whole ---- */
+
+static void count_moved(struct summary_stream *stream, const struct facts *facts, unsigned int moves)
+{
+	bool stacked = facts->layer == FACTS_STACKED;
+
+	stream->stacked_rows += stacked;
+	if (moves & FACTS_READS)
+		*(stacked ? &stream->stacked_read : &stream->read) += facts->done;
+	if (moves & FACTS_WRITES)
+		*(stacked ? &stream->stacked_written : &stream->written) += facts->done;
+}
 
 static int count_row(struct summary *summary, const struct facts_columns *columns, const struct trace_rows *rows)
 {
@@ -186,12 +287,12 @@ static int count_row(struct summary *summary, const struct facts_columns *column
 	facts_read(columns, rows, &facts);
 	stream->rows++;
 	stream->errors += facts.failed;
-	stream->bytes += facts.done;
 	if (facts.has_mono)
 		rate_add(&stream->rate, facts.mono_ns);
 	operation = find_operation(summary, columns->stream, facts_cell(rows, columns->operation));
-	count_lists(summary, columns, rows, &facts, operation->usual);
-	if (watcher && watcher->row(watcher->watcher, columns, rows, &facts) < 0)
+	count_moved(stream, &facts, operation->moves);
+	count_lists(summary, columns, rows, &facts, operation);
+	if (watcher && watcher->row(watcher->watcher, columns, rows, &facts, operation->moves) < 0)
 		return -ENOMEM;
 	return count_operation(operation, &facts);
 }
@@ -254,7 +355,7 @@ int summary_read(struct summary *summary, struct verify_trace *trace, struct ver
 
 	*summary = (struct summary){ .watcher = watcher, .baseline = baseline };
 	for (size_t i = 0; i < SUMMARY_LISTS && r >= 0; i++)
-		r = top_init(&summary->lists[i]);
+		r = top_init(&summary->lists[i], layered[i].layers, layered[i].count);
 	for (size_t i = 0; i < trace->stream_count; i++) {
 		int number = iotr_stream_find(trace->streams[i].flag);
 

@@ -18,7 +18,9 @@ enum { SUMMARY_OPERATIONS_MAX = IOTR_OPERATIONS_MAX, SUMMARY_OPERATION_SIZE = 32
 
 struct summary_operation {
 	char name[SUMMARY_OPERATION_SIZE];
-	uint64_t rows, errors, bytes;
+	uint64_t rows, errors;
+	uint64_t bytes, stacked_bytes; /* the latter of disks that are made of others, which do the same again */
+	unsigned int moves;	       /* bits of enum facts_moves */
 	struct histogram *latencies; /* NULL: its rows have none */
 	struct rate rate;
 	double usual; /* of the baseline; NAN: it does not know the operation */
@@ -40,15 +42,21 @@ struct summary_baseline {
 
 struct summary_stream {
 	bool there; /* the trace has the stream */
-	uint64_t rows, errors, bytes, stored_text;
+	uint64_t rows, errors, stored_text;
+	uint64_t read, written;
+	uint64_t stacked_rows, stacked_read, stacked_written; /* of disks that are made of others */
 	struct summary_operation operations[SUMMARY_OPERATIONS_MAX];
 	size_t operation_count;
 	struct rate rate;
 };
 
-/* What the greatest are listed of. */
+/*
+ * What the greatest are listed of, by layers: see enum facts_layer. Devices are those of block rows alone, however their disks are
+ * made, where the trace has the stream block; else those of file systems.
+ */
 enum summary_list {
 	SUMMARY_FILES,
+	SUMMARY_DIRECTORIES, /* of those files */
 	SUMMARY_PROCESSES, /* keys are PID and command, joined by a space */
 	SUMMARY_UNITS,	   /* keys are ids of cgroups until the end, names then */
 	SUMMARY_DEVICES,
@@ -77,9 +85,9 @@ struct summary {
 
 /* Who looks at the rows, too, so that they are read once for all. */
 struct summary_watcher {
-	/* A row that was summed up. -ENOMEM ends the reading. */
+	/* A row that was summed up; `moves`: bits of enum facts_moves. -ENOMEM ends the reading. */
 	int (*row)(void *watcher, const struct facts_columns *columns, const struct trace_rows *rows,
-		   const struct facts *facts);
+		   const struct facts *facts, unsigned int moves);
 	void *watcher;
 };
 
@@ -95,6 +103,23 @@ int summary_read(struct summary *summary, struct verify_trace *trace, struct ver
 
 /* That of a trace that was read: of operations whose median is known to SUMMARY_USUAL_ERROR. */
 void summary_baseline(const struct summary *summary, struct summary_baseline *ret);
+
+/* The outermost layer that the trace has of what is listed, whose sums come first. FACTS_LAYERS: it has none. */
+unsigned int summary_outermost(const struct summary *summary, enum summary_list list);
+
+/* Bytes that an operation moved; those of disks that are made of others where there are none below them. */
+static inline uint64_t summary_bytes(const struct summary_operation *operation)
+{
+	return operation->bytes ?: operation->stacked_bytes;
+}
+
+/* Of a stream, likewise; `written`, or read. */
+static inline uint64_t summary_moved(const struct summary_stream *stream, bool written)
+{
+	if (stream->stacked_rows && stream->stacked_rows == stream->rows)
+		return written ? stream->stacked_written : stream->stacked_read;
+	return written ? stream->written : stream->read;
+}
 
 /* Name of the disk with that number; "": rows do not say. */
 const char *summary_disk(const struct summary *summary, const char *device);

@@ -35,7 +35,7 @@ static struct json_object *operation_object(const struct summary_operation *oper
 	json_object_object_add(object, "name", json_escaped(operation->name));
 	add_u64(object, "rows", operation->rows);
 	add_u64(object, "errors", operation->errors);
-	add_u64(object, "bytes", operation->bytes);
+	add_u64(object, "bytes", summary_bytes(operation));
 	json_object_object_add(object, "latency", operation->latencies ? latency_object(operation->latencies) : NULL);
 	return object;
 }
@@ -64,7 +64,8 @@ static struct json_object *stream_object(const struct verify_stream *of, const s
 	json_object_object_add(object, "lost", json_object_get(of->lost_by));
 	add_u64(object, "rows", stream->rows);
 	add_u64(object, "errors", stream->errors);
-	add_u64(object, "bytes", stream->bytes);
+	add_u64(object, "read_bytes", summary_moved(stream, false));
+	add_u64(object, "written_bytes", summary_moved(stream, true));
 	for (size_t i = 0; i < count; i++)
 		json_object_array_add(operations, operation_object(sorted[i]));
 	json_object_object_add(object, "operations", operations);
@@ -100,31 +101,65 @@ static void add_key(struct json_object *object, const struct summary *summary, e
 		json_object_object_add(object, "disk", json_object_new_string(summary_disk(summary, key)));
 }
 
+static void add_sum(struct json_object *object, const struct top_sum *sum)
+{
+	add_u64(object, "time_ns", sum->ns);
+	add_u64(object, "rows", sum->rows);
+	add_u64(object, "errors", sum->errors);
+	add_u64(object, "read_bytes", sum->read);
+	add_u64(object, "written_bytes", sum->written);
+}
+
+/* Sums of the outermost layer, and those of the layers below beside them. */
 static struct json_object *entry_object(const struct summary *summary, enum summary_list list,
 					const struct top_entry *entry)
 {
 	_cleanup_free_ char *key = strndup(top_key(&summary->lists[list], entry), entry->key_length);
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *beside = json_object_new_object();
+	unsigned int outermost = summary_outermost(summary, list);
 
 	add_key(object, summary, list, key ?: "");
-	add_u64(object, "time_ns", entry->sums.ns);
-	add_u64(object, "rows", entry->sums.rows);
-	add_u64(object, "errors", entry->sums.errors);
-	add_u64(object, "bytes", entry->sums.bytes);
+	if (outermost < FACTS_LAYERS)
+		add_sum(object, &entry->sums[outermost]);
+	for (unsigned int layer = 0; layer < FACTS_LAYERS; layer++) {
+		struct json_object *one;
+
+		if (layer == outermost || !entry->sums[layer].rows)
+			continue;
+		one = json_object_new_object();
+		add_sum(one, &entry->sums[layer]);
+		json_object_object_add(beside, facts_layer_name(layer), one);
+	}
+	json_object_object_add(object, "beside", beside);
 	json_object_object_add(object, "exact", json_object_new_boolean(!entry->at_least));
 	return object;
 }
 
-static struct json_object *list_object(const struct summary *summary, enum summary_list list, size_t most)
+static struct json_object *list_object(const struct summary *summary, enum summary_list list, const struct summary_view *view)
 {
 	const struct top *top = &summary->lists[list];
-	_cleanup_free_ const struct top_entry **entries = calloc(most ?: 1, sizeof(*entries));
-	int count = entries ? top_greatest(top, entries, most) : 0;
+	_cleanup_free_ const struct top_entry **entries = calloc(view->most ?: 1, sizeof(*entries));
+	int count = entries ? top_greatest(top, view->order, entries, view->most) : 0;
 	struct json_object *array = json_object_new_array();
 
 	for (int i = 0; i < count; i++)
 		json_object_array_add(array, entry_object(summary, list, entries[i]));
 	return array;
+}
+
+/* What the sums of each list are of; a list without any is not there. */
+static struct json_object *layers_object(const struct summary *summary)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++) {
+		unsigned int layer = summary_outermost(summary, list);
+
+		if (layer < FACTS_LAYERS)
+			json_object_object_add(object, summary_list_names[list],
+					       json_object_new_string(facts_layer_name(layer)));
+	}
+	return object;
 }
 
 static void add_findings(struct json_object *document, const struct verify_report *report)
@@ -137,7 +172,7 @@ static void add_findings(struct json_object *document, const struct verify_repor
 }
 
 struct json_object *summary_document(const char *path, const struct summary *summary, const struct verify_trace *trace,
-				     const struct verify_report *report, size_t most)
+				     const struct verify_report *report, const struct summary_view *view)
 {
 	struct json_object *document = json_object_new_object();
 	static const char *const members[] = { "session", "state", "level", "started", "ended", "host" };
@@ -147,8 +182,9 @@ struct json_object *summary_document(const char *path, const struct summary *sum
 		add_member(document, members[i], trace->json, members[i]);
 	json_object_object_add(document, "streams", streams_object(summary, trace));
 	json_object_object_add(document, "latency_error", json_object_new_double_s(HISTOGRAM_ERROR, "0.004"));
+	json_object_object_add(document, "layers", layers_object(summary));
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
-		json_object_object_add(document, summary_list_names[list], list_object(summary, list, most));
+		json_object_object_add(document, summary_list_names[list], list_object(summary, list, view));
 	add_findings(document, report);
 	add_member(document, "loss_times", trace->json, "losses");
 	add_member(document, "gaps", trace->json, "gaps");
@@ -160,9 +196,9 @@ struct json_object *summary_document(const char *path, const struct summary *sum
 }
 
 void summary_print_json(const char *path, const struct summary *summary, const struct verify_trace *trace,
-			const struct verify_report *report, size_t most)
+			const struct verify_report *report, const struct summary_view *view)
 {
-	_cleanup_json_ struct json_object *document = summary_document(path, summary, trace, report, most);
+	_cleanup_json_ struct json_object *document = summary_document(path, summary, trace, report, view);
 
 	print_json(document);
 }

@@ -62,7 +62,8 @@ static void add_stream(struct table *table, const struct verify_stream *of, stru
 	add_count(table, stream->rows, STYLE_PLAIN);
 	add_count(table, of->lost, STYLE_BAD);
 	add_count(table, stream->errors, STYLE_PLAIN);
-	add_size(table, stream->bytes);
+	add_size(table, summary_moved(stream, false));
+	add_size(table, summary_moved(stream, true));
 	table_add(table, STYLE_PLAIN, "%s",
 		  format_count(text, sizeof(text), span ? (uint64_t)((double)stream->rows * 1e9 / (double)span) : 0));
 	rate_narrow(rate, SPARKS);
@@ -77,9 +78,9 @@ static void add_stream(struct table *table, const struct verify_stream *of, stru
 
 static void print_streams(const struct summary *summary, const struct verify_trace *trace)
 {
-	struct table table = { .columns = 8, .right = 0x7e, .indent = 2 };
+	struct table table = { .columns = 9, .right = 0xfe, .indent = 2 };
 
-	table_heads(&table, "STREAM|ROWS|LOST|ERRORS|BYTES|ROWS/S|PEAK|OVER TIME");
+	table_heads(&table, "STREAM|ROWS|LOST|ERRORS|READ|WRITTEN|ROWS/S|PEAK|OVER TIME");
 	for (size_t i = 0; i < trace->stream_count; i++) {
 		int number = iotr_stream_find(trace->streams[i].flag);
 		struct summary_stream stream;
@@ -121,7 +122,7 @@ static void add_operation(struct table *table, const char *flag, const struct su
 	table_add(table, STYLE_PLAIN, "%s", operation->name);
 	add_count(table, operation->rows, STYLE_PLAIN);
 	add_count(table, operation->errors, STYLE_PLAIN);
-	add_size(table, operation->bytes);
+	add_size(table, summary_bytes(operation));
 	for (size_t i = 0; i < PERCENTILES; i++)
 		add_time(table, latencies, latencies ? histogram_percentile(latencies, shown_percentiles[i].percent) : 0);
 	add_time(table, latencies, latencies ? latencies->max : 0);
@@ -154,47 +155,134 @@ static const struct {
 	const char *title, *head;
 } lists[SUMMARY_LISTS] = {
 	[SUMMARY_FILES] = { "Files", "FILE" },
+	[SUMMARY_DIRECTORIES] = { "Directories", "DIRECTORY" },
 	[SUMMARY_PROCESSES] = { "Processes", "PROCESS" },
 	[SUMMARY_UNITS] = { "Units, containers, pods and other cgroups", "UNIT" },
 	[SUMMARY_DEVICES] = { "Devices", "DEVICE" },
 	[SUMMARY_PEERS] = { "Peers", "PEER" },
 };
 
-static void add_entry(struct table *table, const struct summary *summary, enum summary_list list,
-		      const struct top_entry *entry)
-{
-	_cleanup_free_ char *key = strndup(top_key(&summary->lists[list], entry), entry->key_length);
-	const char *disk = list == SUMMARY_DEVICES && key ? summary_disk(summary, key) : "";
+static const char *const most_of[] = {
+	[TOP_BY_TIME] = "most time was spent", [TOP_BY_BYTES] = "most bytes were moved",
+	[TOP_BY_ROWS] = "most rows are of", [TOP_BY_ERRORS] = "most errors are of",
+};
 
-	add_time(table, entry->sums.ns, entry->sums.ns);
-	add_count(table, entry->sums.rows, STYLE_PLAIN);
-	add_count(table, entry->sums.errors, STYLE_PLAIN);
-	add_size(table, entry->sums.bytes);
+enum figure { FIGURE_TIME, FIGURE_ROWS, FIGURE_ERRORS, FIGURE_READ, FIGURE_WRITTEN, FIGURES };
+
+/* A list with its columns: of the outermost layer all figures, of each other one those that any of the shown has. */
+struct list_shown {
+	const struct summary *summary;
+	enum summary_list list;
+	const struct top_entry **entries;
+	int count;
+	unsigned int outermost;
+	uint32_t figures[FACTS_LAYERS]; /* bits */
+};
+
+static uint64_t figure_of(const struct top_sum *sum, enum figure figure)
+{
+	const uint64_t figures[FIGURES] = { sum->ns, sum->rows, sum->errors, sum->read, sum->written };
+
+	return figures[figure];
+}
+
+static void choose_figures(struct list_shown *shown)
+{
+	for (unsigned int layer = 0; layer < FACTS_LAYERS; layer++) {
+		uint32_t any = 0;
+
+		for (int i = 0; i < shown->count; i++)
+			for (enum figure figure = 0; figure < FIGURES; figure++)
+				any |= (uint32_t)!!figure_of(&shown->entries[i]->sums[layer], figure) << figure;
+		if (layer == shown->outermost)
+			any = (1U << FIGURES) - 1;
+		else if (any & ~(1U << FIGURE_ROWS | 1U << FIGURE_ERRORS))
+			any &= ~(1U << FIGURE_ROWS | 1U << FIGURE_ERRORS);
+		shown->figures[layer] = any;
+	}
+}
+
+static void add_figure(struct table *table, const struct top_sum *sum, enum figure figure)
+{
+	uint64_t value = figure_of(sum, figure);
+
+	if (figure == FIGURE_TIME)
+		add_time(table, value, value);
+	else if (figure == FIGURE_ROWS || figure == FIGURE_ERRORS)
+		add_count(table, value, STYLE_PLAIN);
+	else
+		add_size(table, value);
+}
+
+/* For each column of numbers, outermost layer first. `sum` NULL: the heads. */
+static void add_figures(struct table *table, const struct list_shown *shown, const struct top_entry *entry)
+{
+	static const char *const heads[FIGURES] = { "TIME", "ROWS", "ERRORS", "READ", "WRITTEN" };
+
+	const struct top *top = &shown->summary->lists[shown->list];
+
+	for (size_t turn = 0; turn <= top->layer_count; turn++) {
+		unsigned int layer = turn ? top->layers[turn - 1] : shown->outermost;
+
+		if (turn && layer == shown->outermost)
+			continue;
+		for (enum figure figure = 0; figure < FIGURES; figure++) {
+			if (!(shown->figures[layer] >> figure & 1))
+				continue;
+			if (entry)
+				add_figure(table, &entry->sums[layer], figure);
+			else
+				table_add(table, STYLE_BOLD, "%s%s%s", turn ? facts_layer_name(layer) : "", turn ? " " : "",
+					  heads[figure]);
+		}
+	}
+}
+
+static void add_entry(struct table *table, const struct list_shown *shown, const struct top_entry *entry)
+{
+	const struct summary *summary = shown->summary;
+	_cleanup_free_ char *key = strndup(top_key(&summary->lists[shown->list], entry), entry->key_length);
+	const char *disk = shown->list == SUMMARY_DEVICES && key ? summary_disk(summary, key) : "";
+
+	add_figures(table, shown, entry);
 	table_add(table, STYLE_PLAIN, "%s%s%s%s", key ?: "", *disk ? " " : "", disk,
 		  entry->at_least ? " (at least)" : "");
 }
 
-static void print_list(const struct summary *summary, enum summary_list list, size_t most)
+static void print_title(const struct list_shown *shown, const struct summary_view *view)
 {
-	const struct top *top = &summary->lists[list];
-	_cleanup_free_ const struct top_entry **entries = calloc(most ?: 1, sizeof(*entries));
-	struct table table = { .columns = 5, .right = 0xf, .indent = 2 };
-	int count = entries ? top_greatest(top, entries, most) : 0;
+	const struct top *top = &shown->summary->lists[shown->list];
 	char text[32];
 
-	if (count <= 0)
-		return;
-	printf("\n%s where most time was spent", lists[list].title);
-	if (top->forgotten.rows)
+	printf("\n%s where %s in %s", lists[shown->list].title, most_of[view->order], facts_layer_name(shown->outermost));
+	if (top_forgot(top))
 		printf("; there were too many to follow all: any has at most %s and %" PRIu64 " rows more",
-		       iotr_format_duration(text, sizeof(text), top->forgotten.ns), top->forgotten.rows);
-	else if (top->count > most)
+		       iotr_format_duration(text, sizeof(text), top->forgotten[shown->outermost].ns),
+		       top->forgotten[shown->outermost].rows);
+	else if (top->count > view->most)
 		printf(" (of %s)", format_count(text, sizeof(text), top->count));
 	printf(":\n");
-	table_heads(&table, "TIME|ROWS|ERRORS|BYTES");
+}
+
+static void print_list(const struct summary *summary, enum summary_list list, const struct summary_view *view)
+{
+	_cleanup_free_ const struct top_entry **entries = calloc(view->most ?: 1, sizeof(*entries));
+	struct list_shown shown = { .summary = summary, .list = list, .entries = entries,
+				    .outermost = summary_outermost(summary, list) };
+	struct table table = { .columns = 1, .indent = 2 };
+
+	shown.count = entries ? top_greatest(&summary->lists[list], view->order, entries, view->most) : 0;
+	if (shown.count <= 0 || shown.outermost == FACTS_LAYERS)
+		return;
+	choose_figures(&shown);
+	for (unsigned int layer = 0; layer < FACTS_LAYERS; layer++)
+		table.columns += (size_t)__builtin_popcount(shown.figures[layer]);
+	table.right = (1U << (table.columns - 1)) - 1;
+	print_title(&shown, view);
+	add_figures(&table, &shown, NULL);
 	table_add(&table, STYLE_BOLD, "%s", lists[list].head);
-	for (int i = 0; i < count; i++)
-		add_entry(&table, summary, list, entries[i]);
+	for (int i = 0; i < shown.count; i++)
+		add_entry(&table, &shown, shown.entries[i]);
 	table_print(&table, stdout);
 	table_done(&table);
 }
@@ -246,14 +334,14 @@ static void print_foot(const struct summary *summary, const struct verify_report
 }
 
 void summary_print(const struct summary *summary, const struct verify_trace *trace, const struct verify_report *report,
-		   size_t most)
+		   const struct summary_view *view)
 {
 	print_head(trace);
 	print_streams(summary, trace);
 	if (summary->rows)
 		print_operations(summary);
 	for (enum summary_list list = 0; list < SUMMARY_LISTS; list++)
-		print_list(summary, list, most);
+		print_list(summary, list, view);
 	print_findings(report, VERIFY_LOSS, "Lost", STYLE_BAD);
 	print_loss_times(member_of(trace->json, "losses"));
 	print_findings(report, VERIFY_CAVEAT, "Worth knowing", STYLE_BOLD);

@@ -13,80 +13,150 @@
 #define KEYS_BYTES (16 << 20)
 #define KEPT	   (TOP_KEYS_MAX / 4) /* of the keys, when there are too many */
 
-int top_init(struct top *top)
+int top_init(struct top *top, const uint8_t *layers, size_t layer_count)
 {
-	top->entries = calloc(SLOTS, sizeof(*top->entries));
+	top->slots = calloc(SLOTS, sizeof(*top->slots));
+	top->entries = calloc(TOP_KEYS_MAX, sizeof(*top->entries));
 	top->keys = malloc(KEYS_BYTES);
-	return top->entries && top->keys ? 0 : -ENOMEM;
+	top->layers = layers;
+	top->layer_count = layer_count;
+	return top->slots && top->entries && top->keys ? 0 : -ENOMEM;
 }
 
 void top_done(struct top *top)
 {
+	free(top->slots);
 	free(top->entries);
 	free(top->keys);
 	*top = (struct top){ 0 };
 }
 
-void top_sums_add(struct top_sums *to, const struct top_sums *sums)
+void top_sum_add(struct top_sum *to, const struct top_sum *sum)
 {
-	to->ns += sums->ns;
-	to->rows += sums->rows;
-	to->bytes += sums->bytes;
-	to->errors += sums->errors;
-	typical_add(&to->latency, &sums->latency);
+	to->ns += sum->ns;
+	to->rows += sum->rows;
+	to->errors += sum->errors;
+	to->read += sum->read;
+	to->written += sum->written;
+	typical_add(&to->latency, &sum->latency);
+}
+
+/* The place of the outermost layer that there are rows of; that behind the last: there is none. */
+static size_t depth_of(const struct top *top, const struct top_entry *entry)
+{
+	size_t depth = 0;
+
+	while (depth < top->layer_count && !entry->sums[top->layers[depth]].rows)
+		depth++;
+	return depth;
+}
+
+/* What is known of the key in that layer. */
+static const struct top_sum *outermost(const struct top *top, const struct top_entry *entry)
+{
+	size_t depth = depth_of(top, entry);
+
+	return &entry->sums[depth < top->layer_count ? top->layers[depth] : 0];
+}
+
+/* ---- the greatest ---- */
+
+struct ranked {
+	const struct top_entry *entry;
+	size_t depth;
+	const struct top_sum *sum;
+	uint64_t weight;
+};
+
+static uint64_t weight_in(const struct top_sum *sum, enum top_order order)
+{
+	switch (order) {
+	case TOP_BY_BYTES:
+		return sum->read + sum->written;
+	case TOP_BY_ROWS:
+		return sum->rows;
+	case TOP_BY_ERRORS:
+		return sum->errors;
+	default:
+		return sum->ns;
+	}
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct top_sums *left = &(*(const struct top_entry *const *)a)->sums;
-	const struct top_sums *right = &(*(const struct top_entry *const *)b)->sums;
+	const struct ranked *left = a, *right = b;
 
-	if (left->ns != right->ns)
-		return left->ns < right->ns ? 1 : -1;
-	return left->rows < right->rows ? 1 : -(left->rows > right->rows);
+	if (left->depth != right->depth)
+		return left->depth < right->depth ? -1 : 1;
+	if (left->weight != right->weight)
+		return left->weight < right->weight ? 1 : -1;
+	if (left->sum->ns != right->sum->ns)
+		return left->sum->ns < right->sum->ns ? 1 : -1;
+	if (left->sum->rows != right->sum->rows)
+		return left->sum->rows < right->sum->rows ? 1 : -1;
+	return left->entry < right->entry ? -1 : left->entry > right->entry; /* as they came */
 }
 
-/* All entries in their order. The caller frees the list; NULL: out of memory. */
-static const struct top_entry **sorted(const struct top *top)
+int top_greatest(const struct top *top, enum top_order order, const struct top_entry **greatest, size_t most)
 {
-	const struct top_entry **list = malloc((top->count + 1) * sizeof(*list));
-	size_t used = 0;
+	size_t count = top->count < most ? top->count : most;
+	_cleanup_free_ struct ranked *list = malloc((top->count + 1) * sizeof(*list));
 
 	if (!list)
-		return NULL;
-	for (size_t i = 0; i < SLOTS; i++)
-		if (top->entries[i].sums.rows)
-			list[used++] = &top->entries[i];
-	qsort(list, used, sizeof(*list), compare);
-	return list;
+		return -ENOMEM;
+	for (size_t i = 0; i < top->count; i++) {
+		const struct top_sum *sum = outermost(top, &top->entries[i]);
+
+		list[i] = (struct ranked){ &top->entries[i], depth_of(top, &top->entries[i]), sum, weight_in(sum, order) };
+	}
+	qsort(list, top->count, sizeof(*list), compare);
+	for (size_t i = 0; i < count; i++)
+		greatest[i] = list[i].entry;
+	return (int)count;
 }
 
-static struct top_entry *find(struct top *top, uint64_t hash, const char *key, size_t length)
+/* ---- keys ---- */
+
+/* The slot of a key, or the free one for it. */
+static uint32_t *find(const struct top *top, uint64_t hash, const char *key, size_t length)
 {
 	for (size_t i = hash % SLOTS;; i = (i + 1) % SLOTS) {
-		struct top_entry *entry = &top->entries[i];
+		const struct top_entry *entry = top->slots[i] ? &top->entries[top->slots[i] - 1] : NULL;
 
-		if (!entry->sums.rows ||
+		if (!entry ||
 		    (entry->hash == hash && entry->key_length == length && !memcmp(top_key(top, entry), key, length)))
-			return entry;
+			return &top->slots[i];
 	}
+}
+
+static struct top_entry *take(struct top *top, uint32_t *slot, const char *key, size_t length)
+{
+	struct top_entry *entry = &top->entries[top->count];
+
+	*slot = (uint32_t)++top->count;
+	entry->key_at = (uint32_t)top->keys_used;
+	entry->key_length = (uint32_t)length;
+	memcpy(top->keys + top->keys_used, key, length);
+	top->keys_used += length;
+	return entry;
 }
 
 static void keep(struct top *to, const struct top *from, const struct top_entry *entry)
 {
-	struct top_entry *slot = find(to, entry->hash, top_key(from, entry), entry->key_length);
+	const char *key = top_key(from, entry);
+	struct top_entry *kept = take(to, find(to, entry->hash, key, entry->key_length), key, entry->key_length);
+	uint32_t at = kept->key_at;
 
-	*slot = *entry;
-	slot->key_at = (uint32_t)to->keys_used;
-	memcpy(to->keys + to->keys_used, top_key(from, entry), entry->key_length);
-	to->keys_used += entry->key_length;
-	to->count++;
+	*kept = *entry;
+	kept->key_at = at;
 }
 
 /* By which keys are forgotten: time, and rows where none has taken any. */
-static unsigned int weight(const struct top_entry *entry)
+static unsigned int weight(const struct top *top, const struct top_entry *entry)
 {
-	return histogram_bucket(entry->sums.ns + entry->sums.rows);
+	const struct top_sum *sum = outermost(top, entry);
+
+	return histogram_bucket(sum->ns + sum->rows);
 }
 
 /* The least weight of which all keys are kept; of that below as many as there is room for. */
@@ -99,13 +169,9 @@ static unsigned int find_limit(const struct top *top)
 	unsigned int limit = HISTOGRAM_BUCKETS;
 	struct room sum = { 0 };
 
-	for (size_t i = 0; taken && i < SLOTS; i++) {
-		const struct top_entry *entry = &top->entries[i];
-
-		if (!entry->sums.rows)
-			continue;
-		taken[weight(entry)].keys++;
-		taken[weight(entry)].bytes += entry->key_length;
+	for (size_t i = 0; taken && i < top->count; i++) {
+		taken[weight(top, &top->entries[i])].keys++;
+		taken[weight(top, &top->entries[i])].bytes += top->entries[i].key_length;
 	}
 	for (; taken && limit; limit--) {
 		sum.keys += taken[limit - 1].keys;
@@ -116,42 +182,62 @@ static unsigned int find_limit(const struct top *top)
 	return limit;
 }
 
-static void note_forgotten(struct top_sums *most, const struct top_sums *sums)
+static void raise_to(uint64_t *most, uint64_t value)
 {
-	most->ns = sums->ns > most->ns ? sums->ns : most->ns;
-	most->rows = sums->rows > most->rows ? sums->rows : most->rows;
-	most->bytes = sums->bytes > most->bytes ? sums->bytes : most->bytes;
-	most->errors = sums->errors > most->errors ? sums->errors : most->errors;
+	*most = value > *most ? value : *most;
+}
+
+static void note_forgotten(struct top_sum *most, const struct top_entry *entry)
+{
+	for (size_t i = 0; i < TOP_LAYERS; i++) {
+		raise_to(&most[i].ns, entry->sums[i].ns);
+		raise_to(&most[i].rows, entry->sums[i].rows);
+		raise_to(&most[i].errors, entry->sums[i].errors);
+		raise_to(&most[i].read, entry->sums[i].read);
+		raise_to(&most[i].written, entry->sums[i].written);
+	}
 }
 
 /* Keeps the greatest. By a limit and not by sorting: this is done again and again where most keys come once. */
 static int forget(struct top *top)
 {
 	unsigned int limit = find_limit(top);
-	struct top kept = { .forgotten = top->forgotten };
-	struct top_sums most = { 0 };
+	struct top kept = { 0 };
+	struct top_sum most[TOP_LAYERS] = { 0 };
 
-	if (top_init(&kept) < 0) {
+	if (top_init(&kept, top->layers, top->layer_count) < 0) {
 		top_done(&kept);
 		return -ENOMEM;
 	}
+	memcpy(kept.forgotten, top->forgotten, sizeof(kept.forgotten));
 	for (unsigned int turn = 0; turn < 2; turn++)
-		for (size_t i = 0; i < SLOTS; i++) {
+		for (size_t i = 0; i < top->count; i++) {
 			const struct top_entry *entry = &top->entries[i];
+			unsigned int of = weight(top, entry);
 
 			/* First the heavy ones, then as many of the others as there is room for. */
-			if (!entry->sums.rows || (weight(entry) >= limit) == turn)
+			if ((of >= limit) == turn)
 				continue;
 			if (kept.count < KEPT && kept.keys_used + entry->key_length <= KEYS_BYTES / 2 &&
-			    (!turn || weight(entry) + 1 == limit))
+			    (!turn || of + 1 == limit))
 				keep(&kept, top, entry);
 			else
-				note_forgotten(&most, &entry->sums);
+				note_forgotten(most, entry);
 		}
-	top_sums_add(&kept.forgotten, &most);
+	for (size_t i = 0; i < TOP_LAYERS; i++)
+		top_sum_add(&kept.forgotten[i], &most[i]);
 	top_done(top);
 	*top = kept;
 	return 0;
+}
+
+bool top_forgot(const struct top *top)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < TOP_LAYERS; i++)
+		rows |= top->forgotten[i].rows;
+	return rows;
 }
 
 static bool is_full(const struct top *top, size_t length)
@@ -159,44 +245,38 @@ static bool is_full(const struct top *top, size_t length)
 	return top->count == TOP_KEYS_MAX || top->keys_used + length > KEYS_BYTES;
 }
 
-static struct top_entry *insert(struct top *top, uint64_t hash, const char *key, size_t length)
+/* The key's entry; NULL: there is no memory. */
+static struct top_entry *entry_of(struct top *top, const char *key, size_t length)
 {
+	uint64_t hash = XXH3_64bits(key, length);
+	uint32_t *slot = find(top, hash, key, length);
 	struct top_entry *entry;
 
-	if (is_full(top, length) && forget(top) < 0)
-		return NULL;
-	entry = find(top, hash, key, length);
-	*entry = (struct top_entry){ .hash = hash, .key_at = (uint32_t)top->keys_used,
-				     .key_length = (uint32_t)length, .at_least = top->forgotten.rows > 0 };
-	memcpy(top->keys + top->keys_used, key, length);
-	top->keys_used += length;
-	top->count++;
+	if (*slot)
+		return &top->entries[*slot - 1];
+	if (is_full(top, length)) {
+		if (forget(top) < 0)
+			return NULL;
+		slot = find(top, hash, key, length);
+	}
+	entry = take(top, slot, key, length);
+	entry->hash = hash;
+	entry->at_least = top_forgot(top);
 	return entry;
 }
 
-void top_add(struct top *top, const char *key, size_t length, const struct top_sums *sums)
+void top_add(struct top *top, const char *key, size_t length, unsigned int layer, const struct top_sum *sum)
 {
-	struct top_entry *entry;
-	uint64_t hash;
+	struct top_entry *entry = entry_of(top, key, length < TOP_KEY_MAX ? length : TOP_KEY_MAX);
 
-	if (length > TOP_KEY_MAX)
-		length = TOP_KEY_MAX;
-	hash = XXH3_64bits(key, length);
-	entry = find(top, hash, key, length);
-	if (!entry->sums.rows)
-		entry = insert(top, hash, key, length);
-	if (!entry)
-		return;
-	top_sums_add(&entry->sums, sums);
+	if (entry)
+		top_sum_add(&entry->sums[layer], sum);
 }
 
-int top_greatest(const struct top *top, const struct top_entry **greatest, size_t most)
+void top_add_all(struct top *top, const char *key, size_t length, const struct top_entry *other)
 {
-	_cleanup_free_ const struct top_entry **list = sorted(top);
-	size_t count = top->count < most ? top->count : most;
+	struct top_entry *entry = entry_of(top, key, length < TOP_KEY_MAX ? length : TOP_KEY_MAX);
 
-	if (!list)
-		return -ENOMEM;
-	memcpy(greatest, list, count * sizeof(*list));
-	return (int)count;
+	for (size_t i = 0; entry && i < TOP_LAYERS; i++)
+		top_sum_add(&entry->sums[i], &other->sums[i]);
 }

@@ -8,7 +8,6 @@
 #include "json_add.h"
 #include "output/json.h"
 #include "reading/summary_print.h"
-#include "report/groups.h"
 
 enum { INTERVALS_SHOWN = 128 };
 
@@ -94,11 +93,12 @@ static struct json_object *trace_object(struct json_object *manifest)
 struct json_object *report_document(const char *path, const struct summary *summary, struct gathered *gathered,
 				    const struct verify_trace *trace, const struct verify_report *report, size_t most)
 {
-	struct json_object *document = summary_document(path, summary, trace, report, most);
+	const struct summary_view view = { most, TOP_BY_TIME };
+	struct json_object *document = summary_document(path, summary, trace, report, &view);
 
 	json_object_object_add(document, "trace", trace_object(trace->json));
 	json_object_object_add(document, "heat", heats_object(gathered, trace));
 	json_object_object_add(document, "depth", depth_object(gathered));
-	json_object_object_add(document, "amplification", groups_object(gathered, summary, most));
+	json_object_object_add(document, "amplification", amplified_object(&gathered->amplified, summary, most));
 	return document;
 }

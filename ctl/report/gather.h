@@ -8,7 +8,7 @@
 #include "reading/heat.h"
 #include "reading/rate.h"
 #include "reading/summary.h"
-#include "reading/top.h"
+#include "report/amplified.h"
 
 enum { GATHER_DISKS_MAX = 16 };
 
@@ -17,16 +17,12 @@ struct gathered_disk {
 	struct rate in_flight; /* nanoseconds that requests were in the device, by the time at which they were */
 };
 
-/* What an operation moves, and between whom. */
-enum gathered_flow { GATHERED_CALL_READ, GATHERED_CALL_WRITE, GATHERED_DISK_READ, GATHERED_DISK_WRITE, GATHERED_FLOWS };
-
 struct gathered {
 	struct heat heat[IOTR_STREAM_COUNT];
 	struct gathered_disk disks[GATHER_DISKS_MAX];
 	size_t disk_count;
-	uint64_t disks_left_out;	     /* requests of disks beyond those */
-	struct top commands[GATHERED_FLOWS]; /* keys are commands */
-	struct top_sums all[GATHERED_FLOWS];
+	uint64_t disks_left_out; /* requests of disks beyond those */
+	struct amplified amplified;
 };
 
 /* All-zero first. -ENOMEM. gathered_done() must follow. */
@@ -34,6 +30,6 @@ int gathered_init(struct gathered *gathered);
 
 /* The function of a summary_watcher. */
 int gathered_row(void *gathered, const struct facts_columns *columns, const struct trace_rows *rows,
-		 const struct facts *facts);
+		 const struct facts *facts, unsigned int moves);
 
 void gathered_done(struct gathered *gathered);

@@ -29,6 +29,8 @@
 	/* What somebody chose: whole hours and minutes are told as such. */
 	const span = ns => ns && ns % 3600e9 === 0 ? ns / 3600e9 + ' h' : ns && ns % 60e9 === 0 ? ns / 60e9 + ' min' : time(ns);
 	const factor = number => number === null ? '–' : number >= 100 ? number.toFixed(0) : number.toFixed(2);
+	/* One as the document has it; what is not known is no number. */
+	const told_factor = one => one.value === null ? '–' : (one.at_least ? '≥ ' : '') + factor(one.value);
 	const short = name => name.length > LABEL_LENGTH ? name.slice(0, LABEL_LENGTH - 1) + '…' : name;
 
 	/* ---- elements ---- */
@@ -136,23 +138,17 @@
 	/* All of them have a name, also where it is narrow. */
 	const commandAxis = colours => axis(colours, 'command', { ticks: { autoSkip: false, maxRotation: 60 } });
 
-	function byBytes(command, direction) {
-		const calls = command['call_' + direction].bytes;
-		return calls ? command['disk_' + direction].bytes / calls : null;
-	}
-
-	function byOperations(command, direction) {
-		const calls = command['call_' + direction].operations;
-		return calls ? (calls + command['disk_' + direction].operations) / calls : null;
-	}
+	/* Quotients are those of iotracectl amplification, made by the same formulas. */
+	const BY = { bytes: 'by_bytes', operations: 'by_operations' };
+	const quotient = (command, direction, by) => command[direction][BY[by]];
 
 	function whyNoFactors() {
 		for (const stream of ['vfs', 'block'])
 			if (!amplification[stream])
 				return 'The trace has no stream ' + stream + ': without its rows, what reached the disks cannot be ' +
 					'compared with what was asked of files. Record with --vfs --block.';
-		if (!amplification.all.call_read.operations && !amplification.all.call_write.operations)
-			return 'The trace has no READ, WRITE, DIO_READ or DIO_WRITE of a file to compare with.';
+		if (!['call_read', 'call_write', 'mapped_read', 'mapped_write'].some(flow => amplification.all[flow].operations))
+			return 'The trace has no call that moves data of a file to compare with.';
 		return '';
 	}
 
@@ -162,24 +158,29 @@
 		return commands.length ? '' : 'The trace has no reads and writes of files or disks.';
 	}
 
-	const COMPUTED = 'Computed from the rows of this trace, by command: READ, WRITE, DIO_READ and DIO_WRITE of vfs, ' +
-		'READ and WRITE of block. ';
+	const COMPUTED = 'Computed from the rows of this trace, by command: calls of vfs that move data of files, copies included; ' +
+		'reads and writes of block by disks that are made of no others. ';
 
-	function factorAxis(colours, title, of) {
-		const all = commands.flatMap(command => DIRECTIONS.map(([direction]) => of(command, direction)));
+	/* What moves data, and this trace has no rows of. */
+	const unseen = () => [amplification.pagefault ? '' : 'what is read through mapped files (record with --pagefault)',
+		amplification.cache ? '' : 'what is written through them (--cache)'].filter(Boolean).join(' and ');
+
+	function factorAxis(colours, title, by) {
+		const all = commands.flatMap(command => DIRECTIONS.map(([direction]) => quotient(command, direction, by).value));
 		const steep = Math.max(...all) > 50;
 		return axis(colours, title, steep ? { type: 'logarithmic', ticks: powers(value => '×' + value) } :
 			{ beginAtZero: true, ticks: { callback: value => '×' + value } });
 	}
 
-	function drawFactors(parent, name, title, of) {
+	function drawFactors(parent, name, title, by) {
 		chart(parent, name, 270, whyNoFactors(), colours => ({
 			type: 'bar',
 			data: { labels: commands.map(command => short(nameOf(command))),
 				datasets: DIRECTIONS.map(([direction, label]) => ({ label, backgroundColor: colours[direction],
-					data: commands.map(command => of(command, direction)) })) },
-			options: options(colours, commandAxis(colours), factorAxis(colours, title, of),
-				item => item.dataset.label + ': ×' + factor(item.raw)),
+					data: commands.map(command => quotient(command, direction, by).value) })) },
+			options: options(colours, commandAxis(colours), factorAxis(colours, title, by),
+				item => item.dataset.label + ': ×' +
+					told_factor(quotient(commands[item.dataIndex], DIRECTIONS[item.datasetIndex][0], by))),
 		}));
 	}
 
@@ -200,19 +201,19 @@
 
 	function drawAmplification() {
 		const parent = section('amplification', 'Amplification compared', COMPUTED + 'By bytes: those of disks / those of ' +
-			'calls; below 1, the page cache served or kept the rest. By operations: (calls + requests) / calls. Writes ' +
-			'that were still in the cache when the trace ended are missing; what the session’s filters left out, too; ' +
-			'a request that passes several devices counts at each of them.', true);
+			'calls; below 1, the page cache served or kept the rest. By operations: (calls + requests) / calls. ≥: not all ' +
+			'that was written had reached the disks when the trace ended. What the session’s filters left out is missing' +
+			(unseen() ? ', and so is ' + unseen() : '') + '.', true);
 		tellFilters(parent);
 		if (whyNoFactors()) {
 			chart(parent, 'amplification-bytes', 0, whyNoFactors());
 			return;
 		}
-		drawFactors(parent, 'amplification-bytes', 'by bytes', byBytes);
-		drawFactors(parent, 'amplification-operations', 'by operations', byOperations);
+		drawFactors(parent, 'amplification-bytes', 'by bytes', 'bytes');
+		drawFactors(parent, 'amplification-operations', 'by operations', 'operations');
 		numbers(parent, ['command', 'reads by bytes', 'writes by bytes', 'reads by operations', 'writes by operations'],
 			commands.concat([amplification.all]).map(command => [nameOf(command)].concat(
-				[byBytes, byOperations].flatMap(of => DIRECTIONS.map(([direction]) => factor(of(command, direction)))))));
+				Object.keys(BY).flatMap(by => DIRECTIONS.map(([direction]) => told_factor(quotient(command, direction, by)))))));
 	}
 
 	function drawFlows(name, title, note, member, say, y) {
@@ -247,7 +248,7 @@
 		const parent = section('efficiency', 'Efficiency', COMPUTED + 'Each point is a command: how often it called, and ' +
 			'how many bytes of disks there were for each of its own.');
 		const points = direction => commands.map(command => ({ x: command['call_' + direction].operations,
-			y: byBytes(command, direction), name: nameOf(command) })).filter(point => point.y !== null);
+			y: quotient(command, direction, 'bytes').value, name: nameOf(command) })).filter(point => point.y !== null);
 		const why = whyNoFactors() || (points('read').length + points('write').length ? '' :
 			'No command moved a byte to or from a file.');
 		chart(parent, 'efficiency', 300, why, colours => ({
@@ -257,7 +258,7 @@
 				pointHoverRadius: 7, pointStyle: direction === 'read' ? 'circle' : 'triangle',
 				backgroundColor: colours[direction], borderColor: colours[direction] })) },
 			options: options(colours, axis(colours, 'calls', { type: 'logarithmic', ticks: powers(count) }),
-				factorAxis(colours, 'bytes of disks / of calls', byBytes),
+				factorAxis(colours, 'bytes of disks / of calls', 'bytes'),
 				item => item.raw.name + ': ' + count(item.raw.x) + ' ' + item.dataset.label.toLowerCase() + ', ×' +
 					factor(item.raw.y), { shapes: true }),
 		}));
@@ -422,19 +423,37 @@
 
 	/* ---- lists ---- */
 
+	const FIGURES = [['time', 'time_ns', time], ['rows', 'rows', count], ['errors', 'errors', count],
+		['read', 'read_bytes', bytes], ['written', 'written_bytes', bytes]];
+
+	/* Of the layers below, each by itself, those figures that any of the rows has. */
+	function besides(rows) {
+		const layers = [...new Set(rows.flatMap(row => Object.keys(row.beside)))];
+		return layers.flatMap(layer => FIGURES.filter(([, key]) => !['rows', 'errors'].includes(key) &&
+			rows.some(row => row.beside[layer] && row.beside[layer][key])).map(([head, key, say]) => [layer, head, key, say]));
+	}
+
 	function drawList(id, title, key, rows, none) {
-		const parent = section(id, title, rows.length ? 'Those that took most time.' : '', id === 'files');
-		if (!rows.length)
+		const layer = report.layers[id];
+		const parent = section(id, title, rows.length ? 'Those that took most time in ' + layer +
+			'. Layers below are beside it, and no part of a sum.' : '', id === 'files' || id === 'directories');
+		const beside = besides(rows);
+		const say = (how, value) => value ? how(value) : '–';
+		if (!rows.length) {
 			add(parent, 'p', none, 'why');
-		else
-			table(parent, [key, 'time', 'rows', 'errors', 'bytes'], rows.map(row => [row.label,
-				(row.exact ? '' : '≥ ') + time(row.time_ns), count(row.rows), count(row.errors), bytes(row.bytes)]));
+			return;
+		}
+		table(parent, [key].concat(FIGURES.map(([head]) => head), beside.map(([of, head]) => of + ' ' + head)), rows.map(row =>
+			[row.label].concat(FIGURES.map(([head, figure, how]) => (row.exact || head !== 'time' ? '' : '≥ ') + say(how, row[figure])),
+				beside.map(([of, , figure, how]) => say(how, (row.beside[of] || {})[figure])))));
 	}
 
 	function drawLists() {
 		const named = (list, label) => list.map(row => Object.assign({ label: label(row) }, row));
 		const name = row => row.name + (row.disk ? ' ' + row.disk : '');
 		drawList('files', 'Top files', 'file', named(report.files, name), 'No row of this trace names a file.');
+		drawList('directories', 'Top directories', 'directory', named(report.directories, name),
+			'No row of this trace names a file.');
 		drawList('processes', 'Top processes', 'process', named(report.processes, row => row.command === undefined ?
 			name(row) : row.pid + ' ' + row.command), 'No row of this trace is of a process.');
 		drawList('units', 'Top units', 'unit', named(report.units, name), 'No row of this trace has a cgroup.');

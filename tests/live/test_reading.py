@@ -54,13 +54,49 @@ def judge(document, folder, stream):
 
 
 def files_judged(document, folder):
-    """The greatest list is of vfs and block alone here, so it can be added up."""
+    """By the outermost stream alone, which is vfs, and not by sums of a call and the requests that it becomes."""
     times = collections.Counter()
-    for stream in ('vfs', 'block'):
-        for row in rows.read(folder, stream):
-            if row['filename'] and row[LATENCY[stream][0]]:
-                times[row['filename']] += round(float(row[LATENCY[stream][0]]) * LATENCY[stream][1])
+    for row in rows.read(folder, 'vfs'):
+        if row['filename'] and row[LATENCY['vfs'][0]]:
+            times[row['filename']] += round(float(row[LATENCY['vfs'][0]]) * LATENCY['vfs'][1])
     equal([one['time_ns'] for one in document['files']], [time for _, time in times.most_common(5)], 'time by file')
+
+
+@test(host_only=True)
+def summary_is_of_one_layer(world):
+    """2 MiB that are written, synchronised, dropped and read are 2 and 2, whichever streams are recorded beside; and the report's
+    amplification is of calls and of leaf disks."""
+    size, data = 2 << 20, os.urandom(1 << 20)
+    for streams in (('--vfs',), ('--vfs', '--block'), ('--vfs', '--cache', '--block', '--pagefault')):
+        path = world.path('layers%d' % len(streams))
+        with world.session(*streams, '--pid', os.getpid(), '--compress', 'none') as session:
+            with open(path, 'wb', buffering=0) as file:
+                file.write(data)
+                file.write(data)
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with open(path, 'rb', buffering=0) as file:
+                while file.read(1 << 18):
+                    pass
+        document = world.ctl.json('summary', session.output)
+        for kind in ('files', 'processes'):
+            found = [one for one in document[kind] if one.get('name') == path or one.get('pid') == os.getpid()]
+            equal([(one['written_bytes'], one['read_bytes']) for one in found], [(size, size)], '%s with %s' % (kind, streams))
+        if '--block' not in streams:
+            continue
+        below = [row for row in rows.read(session.output, 'block') if row['operation'] == 'WRITE' and row['leaf'] == '1']
+        disks = collections.Counter()
+        for row in rows.read(session.output, 'block'):
+            if row['operation'] == 'WRITE':
+                disks[row['disk']] += int(row['size'])
+        equal({one['disk']: one['written_bytes'] for one in document['devices'] if one['written_bytes']}, dict(disks),
+              'devices by requests alone')
+        page = world.path('layers.html')
+        world.ctl.exits(0, 'report', session.output, '--output', page, '--force')
+        with open(page, encoding='utf-8') as file:
+            told = json.loads(file.read().split('id="document">')[1].split('</script>')[0])['amplification']['all']
+        equal((told['call_write']['bytes'], told['call_read']['bytes']), (size, size), 'application')
+        equal(told['disk_write']['bytes'], sum(int(row['size']) for row in below), 'disks that are made of no others')
 
 
 @test(host_only=True)

@@ -70,8 +70,41 @@ no_out '/lib/libc.so'
 expect 0 summary "$work/csv" --json
 json 'd["streams"]["vfs"]["lost"]["ring"] == 3 and d["loss_times"][0]["rows"] == 3 and len(d["losses"]) == 1'
 json 'd["streams"]["net"]["operations"][0]["latency"]["p99_ns"] == 1234 and len(d["streams"]) == 10'
-json 'd["processes"][0] == {"pid": 100, "command": "cat", "time_ns": 120932, "rows": 118, "errors": 48, "bytes": d["processes"][0]["bytes"], "exact": True}'
+json 'd["layers"]["processes"] == "vfs" and d["layers"]["devices"] == "block" and d["layers"]["peers"] == "net"'
+json '[(p["pid"], p["command"], p["time_ns"], p["rows"], p["errors"], p["read_bytes"], p["written_bytes"], p["exact"]) for p in d["processes"]] == [(100, "cat", 34552, 28, 8, 8202, 0, True)]'
+json 'd["processes"][0]["rows"] + sum(one["rows"] for one in d["processes"][0]["beside"].values()) == 118'
 json 'd["units"][0]["name"] == "cron.service" and sum(sum(s["rate"]["rows"]) for s in d["streams"].values()) == d["rows"]'
+
+# Sums are of one layer, reads and writes apart: of a disk made of others, what is below it alone.
+python3 "$here/make_layers.py" "$work/layers"
+expect 0 summary "$work/layers" --json
+json '[(f["name"], f["read_bytes"], f["written_bytes"], f["rows"]) for f in d["files"]][:2] == [("/srv/a", 2 << 20, 2 << 20, 4), ("/srv", 0, 0, 1)]'
+json '{n: (b["read_bytes"], b["written_bytes"]) for n, b in d["files"][0]["beside"].items()} == {"iouring": (1 << 20, 0), "cache": (2 << 20, 2 << 20), "block": (2 << 20, 2 << 20), "stacked": (2 << 20, 2 << 20)}'
+json '[(p["command"], p["read_bytes"], p["written_bytes"]) for p in d["processes"]] == [("work", 3 << 20, 3 << 20), ("kworker/u4:1", 0, 0)]'
+json 'd["processes"][1]["beside"]["block"]["written_bytes"] == 1 << 20 and d["directories"][0]["name"] == "/srv" and d["directories"][0]["read_bytes"] == 3 << 20'
+json '{v["disk"]: (v["read_bytes"], v["written_bytes"]) for v in d["devices"]} == {"sda": (2 << 20, 3 << 20), "dm-0": (2 << 20, 2 << 20)}'
+json '(d["streams"]["block"]["read_bytes"], d["streams"]["block"]["written_bytes"], d["streams"]["vfs"]["read_bytes"]) == (2 << 20, 3 << 20, 3 << 20)'
+json '{o["name"]: o["bytes"] for o in d["streams"]["block"]["operations"]} == {"READ": 2 << 20, "WRITE": 3 << 20}'
+expect 0 summary "$work/layers" --sort bytes --top 1
+out '^Files where most bytes were moved in vfs'
+expect 2 summary "$work/layers" --sort size
+expect 0 report "$work/layers" --output "$work/layers.html"
+grep -q . "$work/layers.html" && LC_ALL=C sed -nE 's,.*<script type="application/json" id="document">(.*)</script>.*,\1,p' "$work/layers.html" >"$work/out"
+json 'd["amplification"]["all"]["call_read"]["bytes"] == 3 << 20 and d["amplification"]["all"]["disk_write"]["bytes"] == 3 << 20'
+json '[(c["name"], c["read"]["by_bytes"]["value"], c["write"]["by_bytes"]["value"]) for c in d["amplification"]["commands"]][0] == ("work", 0.6667, 0.6667)'
+json '(lambda w: w["by_bytes"]["value"] == 1 and not w["by_bytes"]["at_least"])(d["amplification"]["all"]["write"])'
+# A stream that a trace lacks leaves the next one below it.
+expect 0 compare "$work/layers" "$work/layers" --json
+python3 "$here/make_layers.py" "$work/below" block cache
+expect 0 summary "$work/below" --json
+json 'd["layers"]["files"] == "cache" and [(f["name"], f["read_bytes"], f["written_bytes"]) for f in d["files"]] == [("/srv/a", 2 << 20, 2 << 20), ("/srv/b", 0, 0)]'
+expect 0 report "$work/below" --output "$work/below.html"
+LC_ALL=C sed -nE 's,.*<script type="application/json" id="document">(.*)</script>.*,\1,p' "$work/below.html" >"$work/out"
+json 'd["amplification"]["all"]["read"]["by_bytes"]["value"] is None and "applications" in d["amplification"]["all"]["read"]["by_bytes"]["reason"]'
+python3 "$here/make_layers.py" "$work/calls" vfs
+expect 0 report "$work/calls" --output "$work/calls.html"
+LC_ALL=C sed -nE 's,.*<script type="application/json" id="document">(.*)</script>.*,\1,p' "$work/calls.html" >"$work/out"
+json 'd["amplification"]["all"]["write"]["by_bytes"]["value"] is None'
 
 # What cannot be read is told, and all else is read.
 cp -r "$work/packed" "$work/damaged"
@@ -117,7 +150,7 @@ for trace in csv packed jsonl; do
 	document "$trace.html"
 	json 'all(d[key] == value for key, value in json.load(open("'"$work/summary"'")).items() if key != "seconds")'
 	json 'sum(map(sum, d["heat"]["vfs"]["rows"])) == 28 and d["depth"]["disks"][0]["disk"] == "sda"'
-	json 'd["amplification"]["all"]["call_read"]["operations"] == 4'
+	json 'd["amplification"]["all"]["call_read"]["operations"] == 6'
 done
 expect 0 report "$work/running" -o "$work/running.html"
 printf mine >"$work/mine.html"
@@ -275,7 +308,7 @@ compared fewer --seed 6 --reads 15
 expect 0 compare "$work/few" "$work/fewer" --json
 json '"reader" not in [x["name"] for x in d["commands"]]'
 expect 0 compare "$work/before" "$work/slow"
-out '^ +[0-9.]+ +[0-9.]+ +500 +500 +x1.00 \(0.94-1.07\) +x1.30 \(1.2[0-9]-1.3[0-9]\)  slower  reader$'
+out '^ +[0-9.]+ +[0-9.]+ +500 +500 +x1.00 \(0.94-1.07\) +x1.30 \(1.2[0-9]-1.3[0-9]\)  slower  vfs     reader$'
 # More of an operation that takes long makes nothing slow, nor does less of one that does not.
 compared synced --seed 7 --syncs 1500
 expect 0 compare "$work/before" "$work/synced" --json
@@ -286,7 +319,7 @@ json '[x["different"] for x in d["devices"] + d["units"]] == [["fewer"]] * 2'
 json '[x["latency"]["low"] < 1 < x["latency"]["high"] for x in d["devices"]] == [True]'
 expect 0 compare "$work/worse" "$work/before"
 out 'more, p50 faster, p90 faster, p99 faster'
-out ' gone +cleaner$'
+out ' gone +vfs +cleaner$'
 # What was lost is not fewer, and is told.
 compared lossy --seed 3 --reads 3000 --lost 4000
 expect 0 compare "$work/before" "$work/lossy" --json

@@ -70,13 +70,15 @@ END_TEST
 
 /* ---- the greatest ---- */
 
+static const uint8_t layers[] = { 0, 1, 2 };
+
 static void add_key(struct top *top, unsigned int key, uint64_t ns)
 {
-	const struct top_sums sums = { .ns = ns, .rows = 1, .bytes = 2 };
+	const struct top_sum sum = { .ns = ns, .rows = 1, .read = 2 };
 	char text[16];
 
 	snprintf(text, sizeof(text), "key %u", key);
-	top_add(top, text, strlen(text), &sums);
+	top_add(top, text, strlen(text), 0, &sum);
 }
 
 START_TEST(top_exact)
@@ -84,15 +86,47 @@ START_TEST(top_exact)
 	const struct top_entry *greatest[3];
 	struct top top = { 0 };
 
-	ck_assert_int_eq(top_init(&top), 0);
+	ck_assert_int_eq(top_init(&top, layers, 3), 0);
 	for (unsigned int i = 0; i < TOP_KEYS_MAX; i++)
 		for (unsigned int times = 0; times < 1 + (i == 500); times++)
 			add_key(&top, i, i == 77 ? 1000 : i % 7);
-	ck_assert_int_eq(top_greatest(&top, greatest, 3), 3);
+	ck_assert_int_eq(top_greatest(&top, TOP_BY_TIME, greatest, 3), 3);
 	ck_assert(greatest[0]->key_length == 6 && !memcmp(top_key(&top, greatest[0]), "key 77", 6));
 	ck_assert(greatest[1]->key_length == 7 && !memcmp(top_key(&top, greatest[1]), "key 500", 7));
-	ck_assert_uint_eq(greatest[1]->sums.bytes, 4);
-	ck_assert(!greatest[0]->at_least && !top.forgotten.rows);
+	ck_assert_uint_eq(greatest[1]->sums[0].read, 4);
+	ck_assert(!greatest[0]->at_least && !top_forgot(&top));
+	top_done(&top);
+}
+END_TEST
+
+static void add_in(struct top *top, const char *key, unsigned int layer, const struct top_sum *sum)
+{
+	top_add(top, key, strlen(key), layer, sum);
+}
+
+/* A key is as great as it is in its outermost layer, whatever it is in those below. */
+START_TEST(top_layers)
+{
+	const struct top_entry *greatest[3];
+	struct top top = { 0 };
+
+	ck_assert_int_eq(top_init(&top, layers, 3), 0);
+	add_in(&top, "call", 0, &(struct top_sum){ .ns = 5, .rows = 1, .written = 10 });
+	add_in(&top, "call", 2, &(struct top_sum){ .ns = 900, .rows = 9, .written = 4096, .errors = 3 });
+	add_in(&top, "slow", 0, &(struct top_sum){ .ns = 6, .rows = 1, .read = 1 });
+	add_in(&top, "slow", 1, &(struct top_sum){ .ns = 1, .rows = 2, .read = 100, .errors = 1 });
+	add_in(&top, "below", 1, &(struct top_sum){ .ns = 1000, .rows = 20, .read = 110, .errors = 1 });
+	ck_assert_int_eq(top_greatest(&top, TOP_BY_TIME, greatest, 3), 3);
+	ck_assert(!memcmp(top_key(&top, greatest[0]), "slow", 4) && !memcmp(top_key(&top, greatest[2]), "below", 5));
+	ck_assert(greatest[1]->sums[0].written == 10 && greatest[1]->sums[2].written == 4096 && !greatest[1]->sums[1].rows);
+	top_greatest(&top, TOP_BY_BYTES, greatest, 3);
+	ck_assert(!memcmp(top_key(&top, greatest[0]), "call", 4) && !memcmp(top_key(&top, greatest[2]), "below", 5));
+	add_in(&top, "slow", 0, &(struct top_sum){ .rows = 1, .errors = 1 });
+	top_greatest(&top, TOP_BY_ROWS, greatest, 1);
+	ck_assert(!memcmp(top_key(&top, greatest[0]), "slow", 4));
+	add_in(&top, "call", 0, &(struct top_sum){ .rows = 1, .errors = 2 });
+	top_greatest(&top, TOP_BY_ERRORS, greatest, 1);
+	ck_assert(!memcmp(top_key(&top, greatest[0]), "call", 4));
 	top_done(&top);
 }
 END_TEST
@@ -105,7 +139,7 @@ START_TEST(top_bounded)
 	static uint64_t truth[KEYS];
 	struct top top = { 0 };
 
-	ck_assert_int_eq(top_init(&top), 0);
+	ck_assert_int_eq(top_init(&top, layers, 3), 0);
 	for (unsigned int i = 0; i < 4 * KEYS; i++) {
 		unsigned int key = i % 10 == 0 ? (unsigned int)(random_number() % HEAVY) : (unsigned int)(random_number() % KEYS);
 
@@ -113,7 +147,7 @@ START_TEST(top_bounded)
 		truth[key] += 1 + key % 3;
 		ck_assert_uint_le(top.count, TOP_KEYS_MAX);
 	}
-	ck_assert_int_eq(top_greatest(&top, greatest, HEAVY), HEAVY);
+	ck_assert_int_eq(top_greatest(&top, TOP_BY_TIME, greatest, HEAVY), HEAVY);
 	for (size_t i = 0; i < HEAVY; i++) {
 		char text[16] = "";
 		unsigned int key;
@@ -121,10 +155,10 @@ START_TEST(top_bounded)
 		memcpy(text, top_key(&top, greatest[i]), greatest[i]->key_length);
 		ck_assert_int_eq(sscanf(text, "key %u", &key), 1);
 		ck_assert_uint_lt(key, HEAVY);
-		ck_assert_uint_le(greatest[i]->sums.ns, truth[key]);
-		ck_assert_uint_ge(greatest[i]->sums.ns + top.forgotten.ns, truth[key]);
+		ck_assert_uint_le(greatest[i]->sums[0].ns, truth[key]);
+		ck_assert_uint_ge(greatest[i]->sums[0].ns + top.forgotten[0].ns, truth[key]);
 		if (!greatest[i]->at_least)
-			ck_assert_uint_eq(greatest[i]->sums.ns, truth[key]);
+			ck_assert_uint_eq(greatest[i]->sums[0].ns, truth[key]);
 	}
 	top_done(&top);
 }
@@ -134,20 +168,20 @@ END_TEST
 START_TEST(top_long_keys)
 {
 	static char key[2 * TOP_KEY_MAX];
-	const struct top_sums sums = { .rows = 1 };
+	const struct top_sum sum = { .rows = 1 };
 	const struct top_entry *greatest[1];
 	struct top top = { 0 };
 
-	ck_assert_int_eq(top_init(&top), 0);
+	ck_assert_int_eq(top_init(&top, layers, 3), 0);
 	memset(key, 'x', sizeof(key));
 	for (unsigned int i = 0; i < 5000; i++) {
 		key[snprintf(key, 16, "%u", i)] = 'x';
-		top_add(&top, key, sizeof(key), &sums);
-		top_add(&top, "often", 5, &sums);
+		top_add(&top, key, sizeof(key), 0, &sum);
+		top_add(&top, "often", 5, 0, &sum);
 	}
-	ck_assert_int_eq(top_greatest(&top, greatest, 1), 1);
-	ck_assert_uint_eq(greatest[0]->sums.rows, 5000);
-	ck_assert_uint_gt(top.forgotten.rows, 0);
+	ck_assert_int_eq(top_greatest(&top, TOP_BY_TIME, greatest, 1), 1);
+	ck_assert_uint_eq(greatest[0]->sums[0].rows, 5000);
+	ck_assert_uint_gt(top.forgotten[0].rows, 0);
 	top_done(&top);
 }
 END_TEST
@@ -253,6 +287,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, percentiles);
 	tcase_add_test(tests, small_values);
 	tcase_add_test(tests, top_exact);
+	tcase_add_test(tests, top_layers);
 	tcase_add_test(tests, top_bounded);
 	tcase_add_test(tests, top_long_keys);
 	tcase_add_test(tests, rates);

@@ -53,7 +53,7 @@ static uint64_t per_second(struct json_object *group, const char *key, uint64_t 
 	return (uint64_t)((double)number_of(group, key) * 1e9 / (double)(interval_ns ?: 1));
 }
 
-enum kind { ROWS, BYTES, LATENCY, MAX, PROCESS, COMMAND, OPERATION, PATH, NAME };
+enum kind { ROWS, READ, WRITTEN, LATENCY, MAX, PROCESS, STREAM, COMMAND, OPERATION, PATH, NAME };
 
 static const struct column {
 	enum kind kind;
@@ -62,11 +62,13 @@ static const struct column {
 	const char *bys;  /* that have it, between spaces; "all" stands for NULL. NULL: each one */
 } columns[] = {
 	{ ROWS, "ROWS/S", 0, NULL },
-	{ BYTES, "BYTES/S", 0, NULL },
+	{ READ, "READ/S", 0, NULL },
+	{ WRITTEN, "WRITTEN/S", 0, NULL },
 	{ LATENCY, "LATENCY", 60, NULL },
 	{ MAX, "MAX", 100, NULL },
 	{ PROCESS, "PROCESS", 100, " all " },
 	{ PROCESS, "PROCESS", 0, " process " },
+	{ STREAM, "STREAM", 60, " process file directory device unit container " },
 	{ COMMAND, "COMMAND", 60, " all " },
 	{ COMMAND, "COMMAND", 0, " process " },
 	{ OPERATION, "OPERATION", 80, " all " },
@@ -94,6 +96,12 @@ static void add_duration(struct table *table, struct json_object *group, const c
 		  iotr_format_duration(text, sizeof(text), number_of(group, key)));
 }
 
+/* Disks that are made of others are apart: those below do the same again. */
+static const char *stream_of(struct json_object *group)
+{
+	return member_of(group, "stacked") ? "stacked" : text_of(group, "stream", "");
+}
+
 static void add_cell(struct table *table, enum kind kind, struct json_object *group, uint64_t interval_ns)
 {
 	char text[32];
@@ -103,9 +111,11 @@ static void add_cell(struct table *table, enum kind kind, struct json_object *gr
 		table_add(table, STYLE_PLAIN, "%s",
 			  format_count(text, sizeof(text), per_second(group, "rows", interval_ns)));
 		break;
-	case BYTES:
+	case READ:
+	case WRITTEN:
 		table_add(table, STYLE_PLAIN, "%s",
-			  iotr_format_size(text, sizeof(text), per_second(group, "bytes", interval_ns)));
+			  iotr_format_size(text, sizeof(text),
+					   per_second(group, kind == READ ? "read_bytes" : "written_bytes", interval_ns)));
 		break;
 	case LATENCY:
 		add_duration(table, group, "latency_ns");
@@ -120,8 +130,10 @@ static void add_cell(struct table *table, enum kind kind, struct json_object *gr
 		table_add(table, STYLE_PLAIN, "%s", text_of(group, "command", ""));
 		break;
 	case OPERATION:
-		table_add(table, STYLE_PLAIN, "%s.%s", text_of(group, "stream", ""),
-			  text_of(group, "operation", ""));
+		table_add(table, STYLE_PLAIN, "%s.%s", stream_of(group), text_of(group, "operation", ""));
+		break;
+	case STREAM:
+		table_add(table, STYLE_PLAIN, "%s", stream_of(group));
 		break;
 	case PATH:
 		table_add(table, STYLE_PLAIN, "%s", text_of(group, "path", ""));
@@ -147,6 +159,8 @@ static uint64_t weight(struct json_object *group, const char *sort)
 {
 	if (!strcmp(sort, "latency")) /* what all of them took, of which the mean is told */
 		return number_of(group, "latency_ns") * number_of(group, "rows");
+	if (!strcmp(sort, "bytes"))
+		return number_of(group, "read_bytes") + number_of(group, "written_bytes");
 	return number_of(group, sort);
 }
 

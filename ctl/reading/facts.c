@@ -76,37 +76,6 @@ static bool moves_bytes(struct trace_text operation)
 	       begins_with(operation, "RECV") || begins_with(operation, "SPLICE") || begins_with(operation, "TEE");
 }
 
-/* ---- what operations move ---- */
-
-#define COPIES (FACTS_READS | FACTS_WRITES | FACTS_COPIES)
-
-/* Of io_uring words are what names begin with: READV, READ_FIXED, ... HIT and MISS are what was asked for. */
-static const struct {
-	enum iotr_stream stream;
-	const char *operation;
-	unsigned int moves;
-} moving[] = {
-	{ IOTR_VFS, "READ", FACTS_READS },	  { IOTR_VFS, "WRITE", FACTS_WRITES },
-	{ IOTR_VFS, "DIO_READ", FACTS_READS },	  { IOTR_VFS, "DIO_WRITE", FACTS_WRITES },
-	{ IOTR_VFS, "COPY_FILE_RANGE", COPIES },  { IOTR_VFS, "SENDFILE", COPIES },
-	{ IOTR_VFS, "SPLICE", COPIES },		  { IOTR_IOURING, "READ", FACTS_READS },
-	{ IOTR_IOURING, "WRITE", FACTS_WRITES },  { IOTR_IOURING, "RECV", FACTS_READS },
-	{ IOTR_IOURING, "SEND", FACTS_WRITES },	  { IOTR_IOURING, "SPLICE", COPIES },
-	{ IOTR_NET, "RECEIVE", FACTS_READS },	  { IOTR_NET, "SEND", FACTS_WRITES },
-	{ IOTR_CACHE, "HIT", FACTS_READS },	  { IOTR_CACHE, "MISS", FACTS_READS },
-	{ IOTR_CACHE, "DIRTY", FACTS_WRITES },	  { IOTR_BLOCK, "READ", FACTS_READS },
-	{ IOTR_BLOCK, "WRITE", FACTS_WRITES },	  { IOTR_BLOCK, "ZONE_APPEND", FACTS_WRITES },
-};
-
-unsigned int facts_moves(enum iotr_stream stream, struct trace_text operation)
-{
-	for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]); i++)
-		if (moving[i].stream == stream && (stream == IOTR_IOURING ? begins_with(operation, moving[i].operation) :
-									    trace_text_is(operation, moving[i].operation)))
-			return moving[i].moves;
-	return 0;
-}
-
 /* ---- layers ---- */
 
 const char *facts_layer_name(unsigned int layer)

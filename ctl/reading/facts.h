@@ -19,13 +19,6 @@ enum { FACTS_STACKED = IOTR_STREAM_COUNT, FACTS_LAYERS };
 /* The name of a stream, or "stacked". */
 const char *facts_layer_name(unsigned int layer);
 
-/* How an operation moves data, as bits. What it moves else, as names in a folder, is none. */
-enum facts_moves {
-	FACTS_READS = 1,
-	FACTS_WRITES = 2,
-	FACTS_COPIES = 4, /* with both of the others: the file of the row is the one that is read */
-};
-
 /* The columns that a file has, by what they are for; -1: none. */
 struct facts_columns {
 	enum iotr_stream stream;
@@ -46,9 +39,6 @@ struct facts {
 };
 
 void facts_columns_find(struct facts_columns *columns, enum iotr_stream stream, const struct trace_rows *rows);
-
-/* Bits of enum facts_moves of an operation. */
-unsigned int facts_moves(enum iotr_stream stream, struct trace_text operation);
 
 /* Reads the current row. */
 void facts_read(const struct facts_columns *columns, const struct trace_rows *rows, struct facts *facts);

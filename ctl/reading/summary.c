@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "moves.h"
 #include "reading/difference.h"
 #include "reading/files.h"
 
@@ -92,7 +93,7 @@ static struct summary_operation *find_operation(struct summary *summary, enum io
 	}
 	memcpy(operation->name, name.at, name.length);
 	operation->usual = usual_of(summary->baseline, number, operation->name);
-	operation->moves = facts_moves(number, name);
+	operation->moves = iotr_moves(number, iotr_operation_find(number, operation->name));
 	stream->operation_count++;
 	return operation;
 }
@@ -179,7 +180,7 @@ static void count_file(struct summary *summary, struct trace_text file, const st
 {
 	struct addend addend = *of;
 
-	if (moves & FACTS_COPIES) /* the row does not name the file that was written */
+	if (moves & IOTR_MOVES_COPY) /* the row does not name the file that was written */
 		addend.sum.written = 0;
 	count_text(summary, SUMMARY_FILES, file, &addend);
 	count_text(summary, SUMMARY_DIRECTORIES, directory_of(file), &addend);
@@ -217,8 +218,8 @@ static void count_lists(struct summary *summary, const struct facts_columns *col
 	const struct addend addend = {
 		.layer = facts->layer,
 		.sum = { .ns = facts->latency_ns, .rows = 1, .errors = facts->failed,
-			 .read = operation->moves & FACTS_READS ? facts->done : 0,
-			 .written = operation->moves & FACTS_WRITES ? facts->done : 0,
+			 .read = operation->moves & IOTR_MOVES_READ ? facts->done : 0,
+			 .written = operation->moves & IOTR_MOVES_WRITTEN ? facts->done : 0,
 			 .latency = facts->has_latency && !isnan(operation->usual) ?
 					    typical_of(facts->latency_ns, operation->usual) : (struct typical){ 0 } },
 	};
@@ -271,9 +272,9 @@ static void count_moved(struct summary_stream *stream, const struct facts *facts
 	bool stacked = facts->layer == FACTS_STACKED;
 
 	stream->stacked_rows += stacked;
-	if (moves & FACTS_READS)
+	if (moves & IOTR_MOVES_READ)
 		*(stacked ? &stream->stacked_read : &stream->read) += facts->done;
-	if (moves & FACTS_WRITES)
+	if (moves & IOTR_MOVES_WRITTEN)
 		*(stacked ? &stream->stacked_written : &stream->written) += facts->done;
 }
 

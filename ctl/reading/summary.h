@@ -20,7 +20,7 @@ struct summary_operation {
 	char name[SUMMARY_OPERATION_SIZE];
 	uint64_t rows, errors;
 	uint64_t bytes, stacked_bytes; /* the latter of disks that are made of others, which do the same again */
-	unsigned int moves;	       /* bits of enum facts_moves */
+	unsigned int moves;	       /* bits of enum iotr_moves */
 	struct histogram *latencies; /* NULL: its rows have none */
 	struct rate rate;
 	double usual; /* of the baseline; NAN: it does not know the operation */
@@ -85,7 +85,7 @@ struct summary {
 
 /* Who looks at the rows, too, so that they are read once for all. */
 struct summary_watcher {
-	/* A row that was summed up; `moves`: bits of enum facts_moves. -ENOMEM ends the reading. */
+	/* A row that was summed up; `moves`: bits of enum iotr_moves. -ENOMEM ends the reading. */
 	int (*row)(void *watcher, const struct facts_columns *columns, const struct trace_rows *rows,
 		   const struct facts *facts, unsigned int moves);
 	void *watcher;

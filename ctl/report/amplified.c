@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "formulas_json.h"
 #include "json_add.h"
+#include "moves.h"
 #include "pseudo_fs.def"
 
 /* What is counted, as layers of the table: each is one of the counts that the formulas are of. */
@@ -75,9 +76,9 @@ static void count_call(struct amplified *amplified, const struct facts_columns *
 
 	if (is_pseudo(facts_cell(rows, columns->fs_type)))
 		return;
-	if (moves & FACTS_READS)
+	if (moves & IOTR_MOVES_READ)
 		count(amplified, command, CALL_READ, facts, facts->done);
-	if (moves & FACTS_WRITES)
+	if (moves & IOTR_MOVES_WRITTEN)
 		count(amplified, command, CALL_WRITE, facts, facts->done);
 }
 
@@ -85,7 +86,7 @@ static void count_request(struct amplified *amplified, const struct facts_column
 			  const struct facts *facts, unsigned int moves)
 {
 	if (facts->layer != FACTS_STACKED && moves)
-		count(amplified, facts_cell(rows, columns->command), moves & FACTS_READS ? DISK_READ : DISK_WRITE, facts,
+		count(amplified, facts_cell(rows, columns->command), moves & IOTR_MOVES_READ ? DISK_READ : DISK_WRITE, facts,
 		      facts->done);
 }
 

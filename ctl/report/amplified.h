@@ -21,7 +21,7 @@ struct amplified {
 /* All-zero first. -ENOMEM. amplified_done() must follow. */
 int amplified_init(struct amplified *amplified);
 
-/* A row; `moves`: bits of enum facts_moves. */
+/* A row; `moves`: bits of enum iotr_moves. */
 void amplified_row(struct amplified *amplified, const struct facts_columns *columns, const struct trace_rows *rows,
 		   const struct facts *facts, unsigned int moves);
 

@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "moves.h"
 #include "table.h"
 
 #define FNV_BASIS 0xcbf29ce484222325ULL
 #define FNV_PRIME 0x100000001b3ULL
 
+#define PAGE_BYTES 4096
+
 struct top {
 	unsigned int by;
 	top_namer namer;
+	top_stacked stacked;
 	void *userdata;
 	struct table table;
 	struct top_group *groups[TOP_GROUPS_MAX];
@@ -21,7 +25,7 @@ struct top {
 	uint64_t others;
 };
 
-int top_new(unsigned int by, top_namer namer, void *userdata, struct top **ret)
+int top_new(unsigned int by, top_namer namer, top_stacked stacked, void *userdata, struct top **ret)
 {
 	struct top *top = calloc(1, sizeof(*top));
 
@@ -31,6 +35,7 @@ int top_new(unsigned int by, top_namer namer, void *userdata, struct top **ret)
 	}
 	top->by = by;
 	top->namer = namer;
+	top->stacked = stacked;
 	top->userdata = userdata;
 	*ret = top;
 	return 0;
@@ -77,18 +82,23 @@ static struct row_text text_of(const struct top *top, const struct row *row)
 	return (struct row_text){ .text = "" };
 }
 
+static bool is_stacked(const struct top *top, const struct row *row)
+{
+	return row->record->stream == IOTR_BLOCK && top->stacked && top->stacked(row, top->userdata);
+}
+
 /* The key of the row's group. Two groups with one key are as good as impossible, and would be shown as one. */
 static uint64_t key_of(const struct top *top, const struct row *row, const struct row_text *text)
 {
 	const struct iotr_record *record = row->record;
-	uint64_t hash = FNV_BASIS;
+	uint64_t hash = mix(FNV_BASIS, &record->stream, sizeof(record->stream));
+	bool stacked = is_stacked(top, row);
 
+	hash = mix(hash, &stacked, sizeof(stacked));
 	if (top->by & TOP_BY_PROCESS)
 		hash = mix(hash, &record->pid, sizeof(record->pid));
-	if (top->by & TOP_BY_OPERATION) {
-		hash = mix(hash, &record->stream, sizeof(record->stream));
+	if (top->by & TOP_BY_OPERATION)
 		hash = mix(hash, &record->operation, sizeof(record->operation));
-	}
 	return mix(hash, text->text, text->length);
 }
 
@@ -120,6 +130,7 @@ static struct top_group *add_group(struct top *top, uint64_t key, const struct r
 	group->pid = row->record->pid;
 	group->stream = row->record->stream;
 	group->operation = row->record->operation;
+	group->stacked = is_stacked(top, row);
 	memcpy(group->command, row->record->command, sizeof(group->command));
 	group->path_length = length;
 	if (length)
@@ -133,12 +144,14 @@ static uint64_t positive(int64_t value)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* The bytes that an operation moved, for streams whose rows move bytes. */
+/* The bytes that an operation which moves data did. */
 static uint64_t bytes_of(const struct iotr_record *record)
 {
 	const struct iotr_vfs_record *vfs = (const void *)record;
 	const struct iotr_block_record *block = (const void *)record;
 	const struct iotr_net_record *net = (const void *)record;
+	const struct iotr_iouring_record *iouring = (const void *)record;
+	const struct iotr_cache_record *cache = (const void *)record;
 
 	switch (record->stream) {
 	case IOTR_VFS:
@@ -147,9 +160,23 @@ static uint64_t bytes_of(const struct iotr_record *record)
 		return block->error ? 0 : block->size;
 	case IOTR_NET:
 		return net->bytes == IOTR_UNKNOWN ? 0 : net->bytes;
+	case IOTR_IOURING:
+		return positive(iouring->result);
+	case IOTR_CACHE:
+		return cache->count * PAGE_BYTES;
 	default:
 		return 0;
 	}
+}
+
+static void add_bytes(struct top_group *group, const struct iotr_record *record)
+{
+	unsigned int moves = iotr_moves(record->stream, record->operation);
+
+	if (moves & IOTR_MOVES_READ)
+		group->read += bytes_of(record);
+	if (moves & IOTR_MOVES_WRITTEN)
+		group->written += bytes_of(record);
 }
 
 void top_add(struct top *top, const struct row *row)
@@ -166,7 +193,7 @@ void top_add(struct top *top, const struct row *row)
 	if (latency == IOTR_UNKNOWN)
 		latency = 0;
 	group->rows++;
-	group->bytes += bytes_of(row->record);
+	add_bytes(group, row->record);
 	group->latency_ns += latency;
 	if (latency > group->latency_max_ns)
 		group->latency_max_ns = latency;
@@ -175,9 +202,9 @@ void top_add(struct top *top, const struct row *row)
 /* The order that was asked for, then the others. */
 static int compare(const struct top_group *left, const struct top_group *right, enum top_order order)
 {
-	const uint64_t a[] = { [TOP_ROWS] = left->rows, [TOP_BYTES] = left->bytes,
+	const uint64_t a[] = { [TOP_ROWS] = left->rows, [TOP_BYTES] = left->read + left->written,
 			       [TOP_LATENCY] = left->latency_ns };
-	const uint64_t b[] = { [TOP_ROWS] = right->rows, [TOP_BYTES] = right->bytes,
+	const uint64_t b[] = { [TOP_ROWS] = right->rows, [TOP_BYTES] = right->read + right->written,
 			       [TOP_LATENCY] = right->latency_ns };
 
 	if (a[order] != b[order])

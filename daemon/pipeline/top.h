@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who does what, summed up: rows by process, operation and file, or by one of these, or by a name. Bounded: rows for which there is
+ * Who does what, summed up: rows by process, operation and file, or by one of these, or by a name; those of each stream by
+ * themselves, as a call and what it becomes are the same bytes and the same time. Bounded: rows for which there is
  * no more room count as others. One thread at a time.
  */
 #pragma once
@@ -35,14 +36,18 @@ enum top_by {
 /* The name of a row, for TOP_BY_NAME: escaped, valid until the next call; length 0: it has none. */
 typedef struct row_text (*top_namer)(const struct row *row, void *userdata);
 
+/* Whether a row is of a disk that is made of others, which do the same again. */
+typedef bool (*top_stacked)(const struct row *row, void *userdata);
+
 /* Of what its rows do not have in common, it tells that of the first row. */
 struct top_group {
 	uint32_t pid;
 	uint8_t stream;
 	uint8_t operation;
+	bool stacked; /* of disks that are made of others */
 	char command[IOTR_COMMAND_SIZE]; /* of the first row; not escaped, perhaps not terminated */
 	uint64_t rows;
-	uint64_t bytes;	     /* moved by the operations */
+	uint64_t read, written; /* bytes that the operations moved */
 	uint64_t latency_ns; /* sum */
 	uint64_t latency_max_ns;
 	uint32_t path_length;
@@ -51,8 +56,11 @@ struct top_group {
 
 struct top;
 
-/* `by`: bits of enum top_by, of which the last three exclude each other. Without TOP_BY_NAME there is no namer. */
-int top_new(unsigned int by, top_namer namer, void *userdata, struct top **ret);
+/*
+ * `by`: bits of enum top_by, of which the last three exclude each other. Without TOP_BY_NAME there is no namer; `stacked` may be NULL:
+ * no disk is.
+ */
+int top_new(unsigned int by, top_namer namer, top_stacked stacked, void *userdata, struct top **ret);
 void top_free(struct top *top); /* takes NULL */
 
 void top_add(struct top *top, const struct row *row);

@@ -66,16 +66,18 @@ static struct json_object *group_describe(const struct top_group *group, const s
 
 	if (by->by & TOP_BY_PROCESS)
 		describe_process(object, group);
-	if (by->by & TOP_BY_OPERATION) {
-		add_string(object, "stream", iotr_schemas[group->stream].flag);
+	add_string(object, "stream", iotr_schemas[group->stream].flag);
+	if (group->stacked)
+		add_flag(object, "stacked", true);
+	if (by->by & TOP_BY_OPERATION)
 		add_string(object, "operation", iotr_schemas[group->stream].operations[group->operation]);
-	}
 	if (group->path_length)
 		json_object_object_add(object, by->text,
 				       json_object_new_string_len(group->path,
 								  (int)group->path_length));
 	add_u64(object, "rows", group->rows);
-	add_u64(object, "bytes", group->bytes);
+	add_u64(object, "read_bytes", group->read);
+	add_u64(object, "written_bytes", group->written);
 	add_u64(object, "latency_ns", group->latency_ns / group->rows);
 	add_u64(object, "latency_max_ns", group->latency_max_ns);
 	return object;
@@ -131,7 +133,7 @@ int look_at(struct session *session, const struct engine_look *look, uint64_t *s
 		return -ENOENT;
 	r = row_names_new(by->kind, session->context->groups, &names);
 	if (r >= 0)
-		r = top_new(by->by, row_name, names, &top);
+		r = top_new(by->by, row_name, row_stacked, names, &top);
 	if (r < 0)
 		return r;
 	consumer_drain(session->context->consumer);

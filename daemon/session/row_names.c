@@ -112,3 +112,10 @@ struct row_text row_name(const struct row *row, void *userdata)
 	}
 	return (struct row_text){ .text = name ?: "", .length = name ? (uint32_t)strlen(name) : 0 };
 }
+
+bool row_stacked(const struct row *row, void *userdata)
+{
+	struct row_names *names = userdata;
+
+	return !disks_leaf(&names->disks, ((const struct iotr_block_record *)row->record)->disk);
+}

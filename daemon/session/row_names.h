@@ -2,6 +2,8 @@
 /* What rows are of, by name, for sums of them: the device of the file or request, the unit or the container. One thread. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "pipeline/row.h"
 #include "session/groups.h"
 
@@ -18,3 +20,6 @@ void row_names_free(struct row_names *names); /* takes NULL */
  * 0: it has none, or none that is known. `names` is a struct row_names.
  */
 struct row_text row_name(const struct row *row, void *names);
+
+/* Whether a row of block is of a disk that is made of others. `names`: as above. */
+bool row_stacked(const struct row *row, void *names);

@@ -29,7 +29,7 @@ def sums(world):
             check(picture['whole'], 'rows are left out', picture)
             for one in picture['top']:
                 if one.get('path') == reads.file:
-                    rows, data = rows + one['rows'], data + one['bytes']
+                    rows, data = rows + one['rows'], data + one['read_bytes']
                     equal((one['pid'], one['operation']), (reads.pid, 'READ'), 'of the reads')
                     check(0 < one['latency_ns'] <= one['latency_max_ns'], 'latencies', one)
         for _ in range(2):
@@ -64,7 +64,7 @@ def by_one(world):
                 for one in json.loads(view.stdout.readline())['top']:
                     rows += one['rows']
                     names.add(one.get(expected[by][0]))
-                    check('bytes' in one and 'latency_ns' in one, 'sums', one)
+                    check('read_bytes' in one and one['stream'] == 'vfs' and 'latency_ns' in one, 'sums', one)
             if expected[by][0] != 'rows':
                 equal(names, {expected[by][1]}, 'groups by ' + by)
             equal(rows, 1000, 'rows by ' + by)

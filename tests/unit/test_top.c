@@ -9,9 +9,15 @@
 
 static struct top *top;
 
+static bool stacked(const struct row *row, void *userdata)
+{
+	(void)userdata;
+	return ((const struct iotr_block_record *)row->record)->disk == 7;
+}
+
 static void begin_by(unsigned int by, top_namer namer)
 {
-	ck_assert_int_eq(top_new(by, namer, NULL, &top), 0);
+	ck_assert_int_eq(top_new(by, namer, stacked, NULL, &top), 0);
 }
 
 static void begin(void)
@@ -48,7 +54,7 @@ START_TEST(sums_up)
 	put(1, 0, "/b", 1, IOTR_UNKNOWN);
 	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), 4);
 	ck_assert_uint_eq(groups[0]->rows, 2);
-	ck_assert_uint_eq(groups[0]->bytes, 10);
+	ck_assert_uint_eq(groups[0]->read, 10);
 	ck_assert_uint_eq(groups[0]->latency_ns, 400);
 	ck_assert_uint_eq(groups[0]->latency_max_ns, 300);
 	ck_assert_uint_eq(groups[0]->pid, 1);
@@ -106,7 +112,40 @@ START_TEST(counts_bytes)
 	}
 	ck_assert_uint_eq(top_sort(top, TOP_BYTES, &groups), 4);
 	for (size_t i = 0; i < 4; i++)
-		ck_assert_uint_eq(groups[i]->bytes, bytes[groups[i]->pid]);
+		ck_assert_uint_eq(groups[i]->read + groups[i]->written, bytes[groups[i]->pid]);
+	end();
+}
+END_TEST
+
+/* A call, its pages and its requests are not added up, nor is what disks that are made of others do, nor reads and writes. */
+START_TEST(streams_apart)
+{
+	struct iotr_vfs_record copy = { .head = { .stream = IOTR_VFS, .pid = 1, .operation = IOTR_VFS_COPY_FILE_RANGE },
+					.result = 100, .counts_bytes = 1 };
+	struct iotr_vfs_record names = { .head = { .stream = IOTR_VFS, .pid = 1, .operation = IOTR_VFS_READDIR },
+					 .result = 100, .counts_bytes = 1 };
+	struct iotr_block_record leaf = { .head = { .stream = IOTR_BLOCK, .pid = 1, .operation = IOTR_BLOCK_WRITE }, .size = 4096 };
+	struct iotr_block_record above = leaf;
+	struct iotr_cache_record pages = { .head = { .stream = IOTR_CACHE, .pid = 1, .operation = IOTR_CACHE_DIRTY }, .count = 2 };
+	const struct iotr_record *const records[] = { &copy.head, &names.head, &leaf.head, &above.head, &pages.head };
+	const struct top_group *const *groups;
+
+	above.disk = 7;
+	begin_by(TOP_BY_PROCESS, NULL);
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+		struct row row = row_of(records[i]);
+
+		top_add(top, &row);
+	}
+	ck_assert_uint_eq(top_sort(top, TOP_BYTES, &groups), 4);
+	for (size_t i = 0; i < 4; i++) {
+		if (groups[i]->stream == IOTR_VFS)
+			ck_assert(groups[i]->read == 100 && groups[i]->written == 100 && groups[i]->rows == 2);
+		if (groups[i]->stream == IOTR_BLOCK)
+			ck_assert(!groups[i]->read && groups[i]->written == 4096 && groups[i]->rows == 1);
+		if (groups[i]->stream == IOTR_CACHE)
+			ck_assert(!groups[i]->read && groups[i]->written == 8192);
+	}
 	end();
 }
 END_TEST
@@ -191,6 +230,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, sums_up);
 	tcase_add_test(tests, sorts);
 	tcase_add_test(tests, counts_bytes);
+	tcase_add_test(tests, streams_apart);
 	tcase_add_test(tests, is_bounded);
 	tcase_add_test(tests, cuts_paths);
 }

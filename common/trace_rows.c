@@ -187,11 +187,26 @@ static int next_line(struct trace_rows *rows, size_t *count)
 	return 1;
 }
 
+/* Whether no further line is to be read. Whoever made the file up may have made it endless. */
+static bool is_enough(const struct trace_rows *rows)
+{
+	return rows->rows + rows->bad_rows >= rows->rows_max || rows->bytes - (rows->end - rows->at) >= rows->bytes_max;
+}
+
+/* Looks whether the file has more than was to be read. Returns 0, or an error. */
+static int end_early(struct trace_rows *rows)
+{
+	int r = rows->at < rows->end ? 1 : fill(rows);
+
+	rows->more = r > 0;
+	return r < 0 ? r : 0;
+}
+
 int trace_rows_next(struct trace_rows *rows)
 {
 	for (;;) {
 		size_t count;
-		int r = next_line(rows, &count);
+		int r = is_enough(rows) ? end_early(rows) : next_line(rows, &count);
 
 		if (r <= 0)
 			return r;
@@ -243,7 +258,7 @@ int trace_rows_open(struct trace_rows *rows, int folder_fd, const char *name, en
 {
 	int r;
 
-	*rows = (struct trace_rows){ .format = format };
+	*rows = (struct trace_rows){ .format = format, .rows_max = UINT64_MAX, .bytes_max = UINT64_MAX };
 	r = trace_file_open(folder_fd, name, &rows->file);
 	if (r < 0)
 		return r;

@@ -31,6 +31,9 @@ struct trace_rows {
 	uint64_t bad_rows; /* lines that are no row */
 	uint64_t bytes;	  /* of text that were read */
 	bool cut;	  /* at the end: something stands after the last line end */
+	/* Set by the caller: no line is read behind so many rows, good and bad ones, or bytes of text; 0 to UINT64_MAX at first. */
+	uint64_t rows_max, bytes_max;
+	bool more; /* at the end: something stands behind them */
 	/* Private. */
 	struct trace_file file;
 	enum iotr_format format;

@@ -10,15 +10,38 @@
 
 static bool printed;
 
-void print_json(struct json_object *document)
+/* Writes valid JSON. The library has left DEL and U+0080 to U+009F as they are, which some terminals obey; they stand in strings. */
+static void put_valid(const char *text, size_t length)
 {
-	const char *text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *from = text;
+
+	for (size_t at = 0; at < length; at++) {
+		size_t wide = text[at] == '\xc2' && at + 1 < length && (unsigned char)text[at + 1] < 0xa0;
+
+		if (text[at] != '\x7f' && !wide)
+			continue;
+		fwrite(from, 1, (size_t)(text + at - from), stdout);
+		at += wide;
+		printf("\\u%04x", (unsigned char)text[at]);
+		from = text + at + 1;
+	}
+	fwrite(from, 1, (size_t)(text + length - from), stdout);
+}
+
+void put_json(struct json_object *value)
+{
+	const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 	size_t length = strlen(text);
 	_cleanup_free_ char *escaped = NULL;
 
-	printed = true;
 	escape_json_copy(text, &length, &escaped); /* without memory, as it is */
-	fwrite(escaped ?: text, 1, length, stdout);
+	put_valid(escaped ?: text, length);
+}
+
+void print_json(struct json_object *document)
+{
+	printed = true;
+	put_json(document);
 	putchar('\n');
 }
 

@@ -9,7 +9,10 @@
 
 #include "json_read.h"
 
-/* Prints one document and a line end on stdout, as UTF-8 whatever its strings hold: see escape_json(). */
+/* Prints a value on stdout, as UTF-8 whatever its strings hold (see escape_json()), and without control characters. */
+void put_json(struct json_object *value);
+
+/* The same of one document, with a line end. */
 void print_json(struct json_object *document);
 
 /* Whether a document was printed. */

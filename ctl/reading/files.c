@@ -61,6 +61,21 @@ static void sort(struct reading_files *files)
 	files->count = kept + 1;
 }
 
+/* Whether the file is to be read. What an ended session's manifest does not have is not, as nothing says what it may be. */
+static bool is_listed(const struct verify_trace *trace, struct reading_file *file, struct verify_report *report)
+{
+	bool removed;
+	char path[PATH_BYTES];
+
+	file->segment = verify_find(trace, path_of(file, path));
+	removed = file->segment && file->segment->state == VERIFY_REMOVED;
+	if (!trace->running && !file->segment)
+		verify_say(report, VERIFY_WRONG, path, "it is not in the manifest, and was not read");
+	if (!trace->running && removed)
+		verify_say(report, VERIFY_WRONG, path, "the manifest says that it was removed; it was not read");
+	return file->segment ? !removed : trace->running;
+}
+
 static int list_stream(const struct verify_trace *trace, struct verify_stream *stream, enum iotr_stream number,
 		       struct verify_report *report, struct reading_files *files)
 {
@@ -73,30 +88,42 @@ static int list_stream(const struct verify_trace *trace, struct verify_stream *s
 		verify_say(report, VERIFY_WRONG, stream->folder, "%s", strerror(errno));
 	while (folder && r >= 0 && (entry = readdir(folder)))
 		if (segment_name_parse(stream->folder, entry->d_name, &file.name) &&
-		    file.name.ending != SEGMENT_PACKED_PART)
+		    file.name.ending != SEGMENT_PACKED_PART && is_listed(trace, &file, report))
 			r = add(files, &file);
 	return r;
 }
 
-static const struct reading_file *find(const struct reading_files *files, const struct verify_segment *segment)
+static int compare_segments(const void *a, const void *b)
 {
-	for (size_t i = 0; i < files->count; i++)
-		if (files->files[i].stream == segment->stream && !strcmp(files->files[i].name.name, segment->name))
-			return &files->files[i];
-	return NULL;
+	const struct verify_segment *left = ((const struct reading_file *)a)->segment;
+	const struct verify_segment *right = ((const struct reading_file *)b)->segment;
+
+	return left == right ? 0 : left < right ? -1 : 1;
 }
 
-/* Both lists are in order, but a search is quick enough, as a trace has few segments. */
-static void tell_missing(const struct verify_trace *trace, uint32_t streams, struct verify_report *report,
-			 const struct reading_files *files)
+/* Says which segments have no file. Segments may be very many, so both lists are gone through side by side. */
+static int tell_missing(const struct verify_trace *trace, uint32_t streams, struct verify_report *report,
+			const struct reading_files *files)
 {
+	_cleanup_free_ struct reading_file *there = calloc(files->count + 1, sizeof(*there));
+	size_t at = 0;
+
+	if (!there)
+		return -ENOMEM;
+	if (files->count)
+		memcpy(there, files->files, files->count * sizeof(*there));
+	qsort(there, files->count, sizeof(*there), compare_segments);
 	for (size_t i = 0; i < trace->segment_count; i++) {
 		const struct verify_segment *segment = &trace->segments[i];
 		int number = iotr_stream_find(segment->stream->flag);
 
-		if (segment->state != VERIFY_REMOVED && number >= 0 && streams >> number & 1 && !find(files, segment))
+		while (at < files->count && there[at].segment < segment)
+			at++;
+		if (segment->state != VERIFY_REMOVED && number >= 0 && streams >> number & 1 &&
+		    (at == files->count || there[at].segment != segment))
 			verify_say(report, VERIFY_WRONG, segment->path, "it is missing");
 	}
+	return 0;
 }
 
 int reading_files_list(struct verify_trace *trace, uint32_t streams, struct verify_report *report,
@@ -117,7 +144,7 @@ int reading_files_list(struct verify_trace *trace, uint32_t streams, struct veri
 	sort(files);
 	/* While a session runs, what was there a moment ago may have been removed to keep within limits. */
 	if (r >= 0 && !trace->running)
-		tell_missing(trace, streams, report, files);
+		r = tell_missing(trace, streams, report, files);
 	if (r < 0)
 		reading_files_done(files);
 	return r;
@@ -146,6 +173,12 @@ static int open_any(int folder_fd, const struct reading_file *file, struct trace
 	return r;
 }
 
+/* Whether what the manifest says of the file is all that it has. */
+static bool is_finished(const struct verify_trace *trace, const struct reading_file *file)
+{
+	return file->segment && (!trace->running || file->segment->state != VERIFY_OPEN);
+}
+
 int reading_open(const struct verify_trace *trace, const struct reading_file *file, struct verify_report *report,
 		 struct trace_rows *rows)
 {
@@ -161,7 +194,26 @@ int reading_open(const struct verify_trace *trace, const struct reading_file *fi
 		verify_say(report, VERIFY_WRONG, path_of(file, path), "it has no header");
 	else if (r < 0 && r != -ENOMSG)
 		verify_say(report, VERIFY_WRONG, path_of(file, path), "%s", verify_file_error(r));
+	if (r >= 0 && is_finished(trace, file)) {
+		rows->rows_max = file->segment->rows;
+		rows->bytes_max = file->segment->bytes;
+	}
 	return r;
+}
+
+/* Says where the file is not what the manifest says. */
+static void tell_difference(const struct reading_file *file, struct verify_report *report, const struct trace_rows *rows)
+{
+	uint64_t found = rows->rows + rows->bad_rows;
+	char path[PATH_BYTES];
+
+	if (rows->more)
+		verify_say(report, VERIFY_WRONG, path_of(file, path),
+			   "it has more than the manifest's %" PRIu64 " rows and %" PRIu64 " bytes; the rest was not read",
+			   file->segment->rows, file->segment->bytes);
+	else if (found < file->segment->rows)
+		verify_say(report, VERIFY_WRONG, path_of(file, path), "it has %" PRIu64 " rows, the manifest says %" PRIu64,
+			   found, file->segment->rows);
 }
 
 void reading_close(const struct verify_trace *trace, const struct reading_file *file, struct verify_report *report,
@@ -176,6 +228,8 @@ void reading_close(const struct verify_trace *trace, const struct reading_file *
 		verify_say(report, VERIFY_WRONG, path_of(file, path), "%s", verify_file_error(r));
 	if (rows->bad_rows)
 		verify_say(report, VERIFY_WRONG, path_of(file, path), "%" PRIu64 " lines of it are no rows", rows->bad_rows);
+	if (!r && is_finished(trace, file))
+		tell_difference(file, report, rows);
 	if (rows->cut && !trace->running)
 		verify_say(report, VERIFY_WRONG, path_of(file, path), "it ends within a row");
 	trace_rows_close(rows);

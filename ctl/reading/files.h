@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of a trace, as they lie in its folder: while a session runs, its manifest may be behind. What the manifest
- * has and the folder does not is told. One thread.
+ * The files of a trace, as they lie in its folder: while a session runs, its manifest may be behind. Of a file that the
+ * manifest calls finished no more is read than it says, and of one that an ended session's manifest does not have nothing.
+ * What the manifest has and the folder does not, and the other way round, is told. One thread.
  */
 #pragma once
 
@@ -17,6 +18,7 @@ struct reading_file {
 	struct verify_stream *stream;
 	enum iotr_stream number; /* of the stream */
 	struct segment_name name;
+	const struct verify_segment *segment; /* what the manifest says of it; NULL: nothing */
 };
 
 struct reading_files {

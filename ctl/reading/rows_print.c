@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "output/json.h"
 #include "output/text.h"
 
 #define STREAM "stream"
@@ -126,26 +127,36 @@ static void put_value(struct trace_text text, int width)
 		printf("%*s", width - (int)text.length, "");
 }
 
+/* A terminal gets no control characters; a file or a program gets the bytes of the row. */
+static void put_part(const struct rows_printer *printer, struct trace_text text)
+{
+	if (printer->terminal)
+		put_value(text, 0);
+	else
+		fwrite(text.at, 1, text.length, stdout);
+}
+
+static void put_quoted(const struct rows_printer *printer, struct trace_text text)
+{
+	const char *end = text.at + text.length, *quote;
+
+	putchar('"');
+	while ((quote = memchr(text.at, '"', (size_t)(end - text.at)))) {
+		put_part(printer, (struct trace_text){ text.at, (size_t)(quote - text.at) });
+		fputs("\"\"", stdout);
+		text.at = quote + 1;
+	}
+	put_part(printer, (struct trace_text){ text.at, (size_t)(end - text.at) });
+	putchar('"');
+}
+
 static void put_csv(const struct rows_printer *printer, struct trace_text text)
 {
-	bool quote = memchr(text.at, ',', text.length) || memchr(text.at, '"', text.length) ||
-		     memchr(text.at, '\n', text.length) || memchr(text.at, '\r', text.length);
-
-	if (!quote && !printer->terminal) {
-		fwrite(text.at, 1, text.length, stdout);
-		return;
-	}
-	if (!quote) {
-		put_value(text, 0);
-		return;
-	}
-	putchar('"');
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.at[i] == '"')
-			putchar('"');
-		putchar(text.at[i]);
-	}
-	putchar('"');
+	if (memchr(text.at, ',', text.length) || memchr(text.at, '"', text.length) || memchr(text.at, '\n', text.length) ||
+	    memchr(text.at, '\r', text.length))
+		put_quoted(printer, text);
+	else
+		put_part(printer, text);
 }
 
 static void print_csv_header(const struct rows_printer *printer)
@@ -179,7 +190,7 @@ static bool is_number(enum iotr_type type, struct trace_text text)
 }
 
 /* The types of JSON lines of the daemon. What a damaged file has in place of a number is text. */
-static void put_json(const char *name, enum iotr_type type, struct trace_text text)
+static void put_member(const char *name, enum iotr_type type, struct trace_text text)
 {
 	struct json_object *string;
 
@@ -190,7 +201,7 @@ static void put_json(const char *name, enum iotr_type type, struct trace_text te
 		fwrite(text.at, 1, text.length, stdout);
 	} else {
 		string = json_object_new_string_len(text.at, (int)text.length);
-		fputs(json_object_to_json_string_ext(string, JSON_C_TO_STRING_NOSLASHESCAPE), stdout);
+		put_json(string);
 		json_object_put(string);
 	}
 }
@@ -201,21 +212,21 @@ static void print_json_row(const struct rows_printer *printer, const struct merg
 
 	putchar('{');
 	if (printer->traces && !printer->column_count) {
-		put_json(TRACE, IOTR_TYPE_TEXT, value_of(printer, row, TRACE));
+		put_member(TRACE, IOTR_TYPE_TEXT, value_of(printer, row, TRACE));
 		putchar(',');
 	}
 	if (!printer->column_count)
-		put_json(STREAM, IOTR_TYPE_WORD, text_value(schema->flag));
+		put_member(STREAM, IOTR_TYPE_WORD, text_value(schema->flag));
 	for (size_t i = 0; !printer->column_count && i < schema->column_count; i++) {
 		putchar(',');
-		put_json(schema->columns[i].name, schema->columns[i].type, merged_cell(row, i));
+		put_member(schema->columns[i].name, schema->columns[i].type, merged_cell(row, i));
 	}
 	for (size_t i = 0; i < printer->column_count; i++) {
 		int column = find(row->stream, printer->columns[i]);
 
 		if (i)
 			putchar(',');
-		put_json(printer->columns[i], column < 0 ? IOTR_TYPE_TEXT : schema->columns[column].type,
+		put_member(printer->columns[i], column < 0 ? IOTR_TYPE_TEXT : schema->columns[column].type,
 			 value_of(printer, row, printer->columns[i]));
 	}
 	puts("}");
@@ -273,8 +284,10 @@ static void print_details(const struct rows_printer *printer, const struct merge
 	put_value(rows_value(row, "pid"), 0);
 	putchar(' ');
 	put_value(rows_value(row, "command"), 15);
-	if (printer->traces)
-		printf(" %s", printer->traces[row->trace]);
+	if (printer->traces) {
+		putchar(' ');
+		put_value(text_value(printer->traces[row->trace]), 0);
+	}
 	for (size_t i = 0; i < schema->column_count; i++) {
 		if (is_left_out(schema->columns[i].name) || !row->cell[i].length)
 			continue;

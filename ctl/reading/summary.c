@@ -332,8 +332,10 @@ static int read_file(struct summary *summary, struct verify_trace *trace, const 
 		summary->bad_rows += rows.bad_rows;
 		summary->bytes += rows.bytes;
 		summary->streams[file->number].stored_text += rows.bytes;
+		reading_close(trace, file, report, &rows, r);
+	} else {
+		trace_rows_close(&rows);
 	}
-	reading_close(trace, file, report, &rows, open ? r : 0);
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -95,6 +95,20 @@ mkdir "$work/empty" "$work/text" "$work/list" "$work/object"
 echo 'not JSON' >"$work/text/manifest.json"
 echo '[]' >"$work/list/manifest.json"
 echo '{}' >"$work/object/manifest.json"
+for trace in more grown; do
+	make $trace $([[ $trace = grown ]] && echo --running)
+	for i in {1..1000}; do tail -n 1 "$work/$trace/fs/fs_000001.csv"; done >"$work/appended"
+	cat "$work/appended" >>"$work/$trace/fs/fs_000001.csv"
+done
+make packed --gzip
+gzip -c "$work/appended" >>"$work/packed/fs/fs_000001.csv.gz"
+make lines --format jsonl
+yes "$(head -n 1 "$work/lines/iouring/iouring_000001.jsonl")" | head -n 1000 >>"$work/lines/iouring/iouring_000001.jsonl"
+make fewer
+sed -i '$d' "$work/fewer/fs/fs_000001.csv"
+make unlisted
+cp "$work/unlisted/fs/fs_000001.csv" "$work/unlisted/fs/fs_000003.csv"
+lie kept 'd["segments"][0]["state"] = "removed"'
 lie rows 'd["segments"][0]["rows"] = 7'
 lie huge 'd["segments"][0]["rows"] = 1 << 63'
 lie outside 'd["segments"][0]["path"] = "../good/fs/fs_000001.csv"'
@@ -123,12 +137,31 @@ bad nowhere 'nowhere: No such file or directory' 1111111
 bad text 'manifest.json: it is not JSON, or damaged' 1111111
 bad list 'manifest.json: it is not JSON, or damaged' 1111111
 bad object 'manifest.json: .*schema_version is not a count' 1111111
-bad rows 'vfs: its segments have 21 rows, not written 28' 1101101
+bad rows 'vfs: its segments have 21 rows, not written 28|it has more than the manifest.s 7 rows and [0-9]+ bytes; the rest was not read' 1111111
+bad more 'fs/fs_000001.csv: (it has more than the manifest.s|the manifest has no checksum)' 1111111
+bad packed 'fs/fs_000001.csv: (it has more than the manifest.s|the manifest has no checksum)' 1111111
+bad lines 'iouring_000001.jsonl: (it has more than the manifest.s|the manifest has no checksum)' 1111101
+bad grown 'fs/fs_000001.csv: it has more than the manifest.s|no checksum|lost|has not ended' 1111111
+bad fewer 'fs/fs_000001.csv: it has [0-9]+ rows, the manifest says|no checksum' 1111111
+bad unlisted 'fs/fs_000003.csv: it is not in the manifest, and was not read|no checksum' 1111111
+bad kept 'fs/fs_000001.csv: .*manifest says that it was removed; it was not read|its segments have' 1111111
 bad huge 'fs/fs_000001.csv: rows is not a count' 1111111
 bad outside 'it is not the path of a segment' 1111111
 bad columns 'vfs: the columns are not those of a trace' 1111111
 bad stream 'manifest.json: ' 1111111
 bad state 'manifest.json: its state is neither running nor ended' 1111111
+
+# Of a file that goes on for longer than the manifest says, and of one that it does not have, no row is shown.
+for trace in more packed grown unlisted; do
+	[[ $("$client" show "$work/$trace" --vfs --csv 2>/dev/null | wc -l) = $(("$("$client" show "$work/good" --vfs --csv | wc -l)")) ]] ||
+		{ said="show $trace" && fail "rows behind those of the manifest"; }
+done
+# Bombs that are lines each.
+make flood --gzip
+yes '' | head -c 2000000000 | gzip -1 >"$work/flood/fs/fs_000001.csv.gz"
+for verb in summary show report export; do
+	read_it $verb flood && fail "exit code 0"
+done
 
 # What is there is not written over.
 echo precious >"$work/precious"

@@ -95,15 +95,17 @@ mkdir "$work/empty" "$work/text" "$work/list" "$work/object"
 echo 'not JSON' >"$work/text/manifest.json"
 echo '[]' >"$work/list/manifest.json"
 echo '{}' >"$work/object/manifest.json"
+make more
+make grown --running
 for trace in more grown; do
-	make $trace $([[ $trace = grown ]] && echo --running)
 	for i in {1..1000}; do tail -n 1 "$work/$trace/fs/fs_000001.csv"; done >"$work/appended"
 	cat "$work/appended" >>"$work/$trace/fs/fs_000001.csv"
 done
 make packed --gzip
 gzip -c "$work/appended" >>"$work/packed/fs/fs_000001.csv.gz"
 make lines --format jsonl
-yes "$(head -n 1 "$work/lines/iouring/iouring_000001.jsonl")" | head -n 1000 >>"$work/lines/iouring/iouring_000001.jsonl"
+line=$(head -n 1 "$work/lines/iouring/iouring_000001.jsonl")
+yes "$line" | head -n 1000 >>"$work/lines/iouring/iouring_000001.jsonl"
 make fewer
 sed -i '$d' "$work/fewer/fs/fs_000001.csv"
 make unlisted

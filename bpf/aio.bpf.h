@@ -119,9 +119,12 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	if (request->counts_bytes) {
 		request->flags = control.rw_flags;
 		request->offset = control.offset;
-		request->size = control.opcode < AIO_PREADV ? control.bytes :
-							      iovec_bytes(control.buffer, control.bytes,
-								  slot->abi == IOTR_ABI_COMPAT);
+		request->size = control.bytes;
+		request->buffer = control.buffer;
+		if (control.opcode >= AIO_PREADV) {
+			request->size = iovec_bytes(control.buffer, control.bytes, slot->abi == IOTR_ABI_COMPAT);
+			request->buffer = iovec_first(control.buffer, control.bytes, slot->abi == IOTR_ABI_COMPAT);
+		}
 		request->unread = request->size == IOTR_UNKNOWN;
 	}
 	aio_request_keep(key, request, sessions);

@@ -18,6 +18,7 @@ struct aio_request {
 	struct iotr_file file;
 	__u64 size;
 	__u64 offset;
+	__u64 buffer; /* of a vector the first one; IOTR_UNKNOWN: none */
 	__u32 flags;
 	__s32 fd;
 	__u8 operation;
@@ -34,6 +35,11 @@ static __always_inline bool aio_request_appends(const struct aio_request *reques
 {
 	return (request->operation == IOTR_VFS_WRITE || request->operation == IOTR_VFS_DIO_WRITE) &&
 	       appends(&request->file, request->flags);
+}
+
+static __always_inline bool is_direct(__u8 operation)
+{
+	return operation == IOTR_VFS_DIO_READ || operation == IOTR_VFS_DIO_WRITE;
 }
 
 /* Fills in the open file that an operation works on, 0: none. Returns the sessions that accept it. */
@@ -88,7 +94,7 @@ static __always_inline struct aio_request *aio_request_new(__u64 key, __u64 sess
 	if (!request)
 		return NULL;
 	request->file.inode = IOTR_UNKNOWN;
-	request->size = request->offset = IOTR_UNKNOWN;
+	request->size = request->offset = request->buffer = IOTR_UNKNOWN;
 	request->flag_kind = IOTR_FLAGS_FILE;
 	actor_current(&request->actor);
 	return request;
@@ -127,7 +133,7 @@ static __always_inline void aio_request_emit(struct iotr_control *page, const st
 	row->size = request->size;
 	row->has_size = request->size != IOTR_UNKNOWN;
 	row->offset = request->offset;
-	row->address = IOTR_UNKNOWN;
+	row->address = is_direct(request->operation) ? request->buffer : IOTR_UNKNOWN;
 	row->flags = request->flags;
 	row->fd = request->fd;
 	row->flag_kind = request->flag_kind;

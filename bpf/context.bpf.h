@@ -6,6 +6,7 @@
 #include "call_numbers.h"
 #include "calls.bpf.h"
 #include "files.bpf.h"
+#include "registers.bpf.h"
 
 #define PF_EXITING   0x00000004
 #define PF_IO_WORKER 0x00000010
@@ -16,39 +17,6 @@
 #define PROC_MAGIC	  0x9fa0
 #define FADVISE_DONTNEED  4
 #define MADV_PAGEOUT	  21
-#define THREAD_SIZE	  (1UL << STACK_SHIFT)
-#define PT_REGS_SIZE	  168
-
-/* Whether the verifier knows the type of what registers_of() returns (5.15). */
-#define REGISTERS_ARE_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
-
-/* The user registers that a thread, which is current_task(), entered the kernel with. */
-static __always_inline struct pt_regs *registers_of(struct task_struct *task)
-{
-	if (REGISTERS_ARE_TYPED)
-		return (struct pt_regs *)bpf_task_pt_regs(task);
-	return (struct pt_regs *)((__u64)FOLLOW(task, stack) + THREAD_SIZE - PT_REGS_SIZE);
-}
-
-static __always_inline struct pt_regs *user_registers(void)
-{
-	return registers_of(current_task());
-}
-
-/* One of registers_of(). */
-#define REGISTER(regs, field)                                                                   \
-	({                                                                                      \
-		struct pt_regs *registers_ = (regs);                                            \
-		typeof(registers_->field) register_;                                            \
-		if (REGISTERS_ARE_TYPED) {                                                      \
-			typeof(register_) loaded_ = registers_->field;                          \
-			APART(loaded_);                                                         \
-			register_ = loaded_;                                                    \
-		} else {                                                                        \
-			READ_AT(&register_, registers_, struct pt_regs, field);                 \
-		}                                                                               \
-		register_;                                                                      \
-	})
 
 /* Whether a thread with these flags makes no system calls, or no more. */
 static __always_inline bool calls_nothing(__u32 flags)

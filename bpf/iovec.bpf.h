@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes that an iovec array in user memory asks for. */
+/* An iovec array in user memory: the bytes that it asks for, and where its first buffer is. */
 #pragma once
 
 #include "iotracer.bpf.h"
@@ -36,4 +36,14 @@ __noinline __u64 iovec_bytes(__u64 array, __u64 count, __u32 compat)
 		total += bytes;
 	}
 	return total;
+}
+
+/* The address of the first buffer of an iovec array; IOTR_UNKNOWN: it has none, or cannot be read. */
+static __always_inline __u64 iovec_first(__u64 array, __u64 count, __u32 compat)
+{
+	__u64 base = 0;
+
+	if (!count || bpf_probe_read_user(&base, compat ? sizeof(__u32) : sizeof(__u64), (void *)array))
+		return IOTR_UNKNOWN;
+	return base;
 }

@@ -146,6 +146,7 @@ static __always_inline bool entry_prepared(struct io_kiocb *kernel, __u64 user_d
 	}
 	entry->offset = READ(struct io_rw, kernel, kiocb.ki_pos);
 	entry->length = READ(struct io_rw, kernel, len);
+	entry->address = bpf_core_field_exists(((struct io_rw *)0)->addr) ? READ(struct io_rw, kernel, addr) : IOTR_UNKNOWN;
 	return true;
 }
 

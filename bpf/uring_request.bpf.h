@@ -25,6 +25,7 @@ struct iouring_part {
 struct vfs_part {
 	__u64 size;
 	__u64 offset;
+	__u64 buffer; /* of a vector the first one; IOTR_UNKNOWN: none */
 	__u32 flags;
 	__u8 operation;
 	__u8 flag_kind;

@@ -37,15 +37,19 @@ static __always_inline void vfs_begin_rw(struct vfs_part *vfs, const struct urin
 		vfs->offset = READ(struct file, file, f_pos);
 	if (ready->opcode == IOTR_IOURING_READ_MULTISHOT)
 		return; /* the kernel chooses the buffers */
-	vfs->size = uring_set(ready->opcode) & URING_VECTORS ? iovec_bytes(ready->address, ready->length, 0) :
-							       ready->length;
+	vfs->size = ready->length;
+	vfs->buffer = ready->address;
+	if (uring_set(ready->opcode) & URING_VECTORS) {
+		vfs->size = iovec_bytes(ready->address, ready->length, 0);
+		vfs->buffer = iovec_first(ready->address, ready->length, 0);
+	}
 	vfs->unread = vfs->size == IOTR_UNKNOWN;
 }
 
 /* Fills in the part of VFS. `file`: the open file, 0: none, or not known yet. */
 static __always_inline void vfs_begin(struct vfs_part *vfs, const struct uring_entry *ready, __u64 file)
 {
-	*vfs = (struct vfs_part){ .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_FILE };
+	*vfs = (struct vfs_part){ .size = IOTR_UNKNOWN, .offset = IOTR_UNKNOWN, .buffer = IOTR_UNKNOWN, .flag_kind = IOTR_FLAGS_FILE };
 	switch (ready->opcode) {
 	case IOTR_IOURING_FSYNC:
 		vfs->operation = ready->operation_flags & FSYNC_DATASYNC ? IOTR_VFS_FDATASYNC : IOTR_VFS_FSYNC;
@@ -87,6 +91,12 @@ static __always_inline __u64 vfs_offset(const struct uring_request *request, __u
 	return READ(struct io_rw, kernel, kiocb.ki_pos) - result;
 }
 
+/* The user's buffer of direct I/O; unknown where the kernel chooses it. */
+static __always_inline __u64 buffer_of(const struct uring_request *request)
+{
+	return request->sqe_flags & IOSQE_SELECTS ? IOTR_UNKNOWN : request->vfs.buffer;
+}
+
 static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct uring_request *request, __s32 result)
 {
 	const struct vfs_part *vfs = &request->vfs;
@@ -96,7 +106,7 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct u
 	row->result = result;
 	row->size = vfs->size;
 	row->has_size = vfs->size != IOTR_UNKNOWN;
-	row->address = IOTR_UNKNOWN;
+	row->address = vfs->operation >= IOTR_VFS_DIO_READ ? buffer_of(request) : IOTR_UNKNOWN;
 	row->flags = vfs->flags;
 	row->protection = row->mapping = row->has_mapping = 0;
 	row->fd = request->fd;

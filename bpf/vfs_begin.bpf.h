@@ -4,8 +4,10 @@
 
 #include "files.bpf.h"
 #include "iovec.bpf.h"
+#include "locks.bpf.h"
 #include "mappings.bpf.h"
 #include "paths.bpf.h"
+#include "registers.bpf.h"
 #include "remembered.bpf.h"
 #include "aio_request.bpf.h"
 #include "slots.bpf.h"
@@ -94,6 +96,8 @@ static __always_inline __u64 offset_of(const struct iotr_call *call, struct slot
 {
 	__u64 offset = IOTR_UNKNOWN, pointer;
 
+	if (call->traits & IOTR_CALL_LOCKS)
+		return slot->args[ARG_OFFSET] ? IOTR_UNKNOWN : lock_start(slot, file);
 	if (position) {
 		offset = offset_argument(call, slot, position);
 		if (call->traits & IOTR_CALL_OFFSET_PAGES)
@@ -346,11 +350,20 @@ static __always_inline void vfs_texts(const struct iotr_call *call, struct slot 
 		slot->name2 = vfs_path(slot->thread, 1);
 }
 
+/* Saves the buffer of a plain call of the native ABI, which arguments_plain() leaves out: only rows of direct I/O have it. */
+static __noinline void slot_buffer(struct slot *slot)
+{
+	slot->args[1] = REGISTER(user_registers(), si);
+}
+
 /* Makes the operation that of direct I/O if the file is open for it. */
 static __always_inline void slot_direct(const struct iotr_call *call, struct slot *slot)
 {
-	if (call->traits & IOTR_CALL_DIRECT && slot->file.flags & O_DIRECT)
-		slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ : IOTR_VFS_DIO_WRITE;
+	if (!(call->traits & IOTR_CALL_DIRECT) || !(slot->file.flags & O_DIRECT))
+		return;
+	slot->operation = call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ : IOTR_VFS_DIO_WRITE;
+	if (call->traits & IOTR_CALL_PLAIN && slot->abi == IOTR_ABI_NATIVE)
+		slot_buffer(slot);
 }
 
 /* What vfs_begins() does, for a plain call: what only other calls have in a slot is left as it is. */
@@ -391,6 +404,8 @@ static __always_inline __u64 vfs_begins(struct iotr_control *page, const struct 
 	if (call->traits & IOTR_CALL_CLONES && !clone_arguments(slot))
 		return 0;
 	if (call->traits & IOTR_CALL_REPLACES && !replaces(slot, task))
+		return 0;
+	if (call->traits & IOTR_CALL_LOCKS && !lock_arguments(slot))
 		return 0;
 	if (call->traits & IOTR_CALL_MAPPED) {
 		slot->offset = offset_of(call, slot, 0, call->offset);

@@ -34,7 +34,7 @@ static __always_inline __u64 size_of(const struct iotr_call *call, const struct 
 /* Whether the call has a size, which may be ~0 as passed; false: it has none, or it could not be read. */
 static __always_inline bool size_known(const struct iotr_call *call, __u64 size)
 {
-	const __u32 read = IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS | IOTR_CALL_CLONES;
+	const __u32 read = IOTR_CALL_IOVEC | IOTR_CALL_XATTR_ARGS | IOTR_CALL_CLONES | IOTR_CALL_LOCKS;
 
 	return size != IOTR_UNKNOWN || (call->size && !(call->traits & read));
 }
@@ -287,6 +287,14 @@ static __always_inline bool call_appends(const struct iotr_call *call, const str
 	       appends(&slot->file, call->flags ? argument(slot, call->flags) : 0);
 }
 
+/* The user's buffer of direct I/O, of a vector the first one: such I/O fails where it is not aligned. */
+static __always_inline __u64 buffer_of(const struct iotr_call *call, const struct slot *slot)
+{
+	if (call->traits & IOTR_CALL_IOVEC)
+		return iovec_first(slot->args[1], slot->args[2], slot->abi == IOTR_ABI_COMPAT);
+	return slot->args[1];
+}
+
 static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct iotr_call *call,
 				     struct slot *slot, long result, __u64 size)
 {
@@ -299,6 +307,8 @@ static __always_inline void vfs_fill(struct iotr_vfs_record *row, const struct i
 	row->has_size = size_known(call, size);
 	row->offset = slot->offset;
 	row->address = call->address ? argument(slot, call->address) : IOTR_UNKNOWN;
+	if (call->traits & IOTR_CALL_DIRECT && slot->operation >= IOTR_VFS_DIO_READ)
+		row->address = buffer_of(call, slot);
 	if (call->traits & IOTR_CALL_MAPS && !call_failed(result))
 		row->address = result;
 	row->flags = flags_of(call, slot);
@@ -329,6 +339,10 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 
 	if (parts & PART_FILE && call->traits & IOTR_CALL_CLONES && slot->unread)
 		sessions = vfs_clones(thread, sessions);
+	if (parts & PART_FILE && call->traits & IOTR_CALL_LOCKS && slot->args[ARG_OFFSET]) {
+		slot->offset = lock_late(slot);
+		slot->unread = slot->offset == IOTR_UNKNOWN;
+	}
 	size = size_of(call, slot);
 	if (call->traits & IOTR_CALL_REPLACES && call_failed(result))
 		return; /* nothing was closed */

@@ -62,13 +62,14 @@ enum iotr_filter {
 /* How a system call differs from the plain case. A name in backquotes is a member of struct iotr_call. */
 enum iotr_call_trait {
 	IOTR_CALL_BYTES = 1 << 0,	  /* the result counts bytes */
-	IOTR_CALL_DIRECT = 1 << 1,	  /* a DIO_ operation when the file is open with O_DIRECT */
+	IOTR_CALL_DIRECT = 1 << 1,	  /* a DIO_ operation if open with O_DIRECT; argument 2 is the buffer or vector */
 	IOTR_CALL_IOVEC = 1 << 2,	  /* `size` is an iovec array, the next argument the number of its entries */
 	IOTR_CALL_POSITION = 1 << 3,	  /* starts at the file position unless an offset is given */
 	IOTR_CALL_OFFSET_POINTER = 1 << 4, /* `offset` points to the offset, or is NULL */
 	IOTR_CALL_OPENS = 1 << 5,	  /* the result is a file descriptor */
 	IOTR_CALL_MAPS = 1 << 6,	  /* maps a file; the result is the address */
 	IOTR_CALL_MAPPED = 1 << 7,	  /* `address` lies in a VMA, whose file the row names */
+	IOTR_CALL_LOCKS = 1 << 8,	  /* fcntl: a row only for locks of ranges */
 	IOTR_CALL_STAT = 1 << 9,	  /* `buffer` is a struct stat */
 	IOTR_CALL_STATX = 1 << 10,	  /* `buffer` is a struct statx */
 	IOTR_CALL_CHDIR = 1 << 11,	  /* the row's file is the working directory after the call */

@@ -72,8 +72,12 @@ enum iotr_flag_kind {
 	IOTR_FLAGS_UMOUNT,
 	IOTR_FLAGS_OPEN_TREE,
 	IOTR_FLAGS_MEMFD,
+	IOTR_FLAGS_LOCK, /* F_* of fcntl, and IOTR_LOCK_TYPE() */
 	IOTR_FLAGS_COUNT,
 };
+
+/* In IOTR_FLAGS_LOCK: the type of a lock, F_RDLCK, F_WRLCK or F_UNLCK, beside the command. */
+#define IOTR_LOCK_TYPE(type) (((type) + 1U) << 16)
 
 /* A row of the VFS stream. Numbers that a call does not have are IOTR_UNKNOWN, except `size`, see has_size. */
 struct iotr_vfs_record {

@@ -85,6 +85,7 @@ static void reads_and_writes(int fd)
 	selftest_note(IOTR_CACHE, IOTR_CACHE_READAHEAD, true, false); /* readahead can be switched off */
 	vfs(IOTR_VFS_READAHEAD, readahead(fd, 0, BLOCK) == 0);
 	vfs(IOTR_VFS_FLOCK, flock(fd, LOCK_SH) == 0);
+	vfs(IOTR_VFS_LOCK, lockf(fd, F_TLOCK, 0) == 0);
 }
 
 static void maps(int fd)

@@ -48,6 +48,7 @@ static const struct shape shapes[] = {
 	{ "SETXATTR", .size = true },
 	{ "FADVISE", .size = true, .offset = true },
 	{ "READAHEAD", .size = true, .offset = true },
+	{ "LOCK", .size = true, .offset = true },
 };
 
 static const struct shape *shape_of(const char *operation)
@@ -176,6 +177,17 @@ void row_text(const char *column, const char *bytes)
 {
 	put(",\"%s\":", column);
 	put_bytes(bytes);
+}
+
+void row_address(const void *at)
+{
+	char hex[32];
+
+	snprintf(hex, sizeof(hex), "%p", at);
+	if (at)
+		row_text("address", hex);
+	else
+		row_empty("address");
 }
 
 void row_empty(const char *column)

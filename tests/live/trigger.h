@@ -77,6 +77,7 @@ void row(const char *operation);
 void row_mount(const char *source, const char *target, const char *flags); /* of MOUNT; `source` as it was given */
 void row_number(const char *column, long long value);
 void row_text(const char *column, const char *bytes);
+void row_address(const void *at); /* NULL: none */
 void row_empty(const char *column);
 void row_skip(const char *column); /* not checked after all */
 void row_result(long ret);

@@ -84,8 +84,15 @@ static void run_append(void)
 	row_transfer("WRITE", &file, result, 50, -1);
 }
 
+static void expect_direct(const char *operation, const struct file *file, long result, long long offset, const void *buffer)
+{
+	row_transfer(operation, file, result, BLOCK, offset);
+	row_address(buffer);
+}
+
 static void run_direct(void)
 {
+	struct iovec odd = { space + 8, BLOCK };
 	struct file file;
 	struct iocb blocks[BATCH], *list[BATCH];
 	long results[BATCH];
@@ -95,14 +102,16 @@ static void run_direct(void)
 	file = file_make("file", O_RDWR | O_DIRECT, LENGTH);
 	for (int i = 0; i < BATCH; i++) {
 		list[i] = &blocks[i];
-		if (i % 2)
+		if (i == BATCH - 1)
+			io_prep_pwritev(&blocks[i], file.fd, &odd, 1, i * BLOCK);
+		else if (i % 2)
 			io_prep_pwrite(&blocks[i], file.fd, space, BLOCK, i * BLOCK);
 		else
 			io_prep_pread(&blocks[i], file.fd, space, BLOCK, i * BLOCK);
 	}
 	submit(list, BATCH, results);
 	for (int i = 0; i < BATCH; i++)
-		row_transfer(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
+		expect_direct(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], i * BLOCK, i == BATCH - 1 ? space + 8 : space);
 }
 
 const struct trigger async_triggers[] = {

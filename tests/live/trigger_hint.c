@@ -231,10 +231,81 @@ static void run_largest(void)
 	row_empty("size");
 }
 
+static void lock(const struct file *file, int command, const char *flags, struct flock *range, long long start, long long length)
+{
+	SYS(SYS_fcntl, file->fd, command, range);
+	row("LOCK");
+	row_file(file);
+	row_text("flags", flags);
+	row_io(length, start);
+}
+
+/* Locks of ranges: by process and by open file, taken, waited for, asked for and given back. */
+static void run_lock(void)
+{
+	struct file file = file_make("file", O_RDWR, LENGTH), other = file_of(open("file", O_RDWR));
+	struct flock range = { .l_type = F_WRLCK, .l_start = 100, .l_len = 50 };
+
+	lock(&file, F_SETLK, "F_SETLK|F_WRLCK", &range, 100, 50);
+	range = (struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_END, .l_start = -100 };
+	lock(&file, F_SETLKW, "F_SETLKW|F_RDLCK", &range, LENGTH - 100, 0);
+	lseek(file.fd, 1000, SEEK_SET);
+	range = (struct flock){ .l_type = F_UNLCK, .l_whence = SEEK_CUR, .l_start = 24, .l_len = -20 };
+	lock(&file, F_SETLK, "F_SETLK|F_UNLCK", &range, 1004, 20);
+	range = (struct flock){ .l_type = F_WRLCK, .l_start = 5LL << 32, .l_len = 6LL << 32 };
+	lock(&other, F_OFD_SETLK, "F_OFD_SETLK|F_WRLCK", &range, 5LL << 32, 6LL << 32);
+	lock(&file, F_OFD_SETLK, "F_OFD_SETLK|F_WRLCK", &range, 5LL << 32, 6LL << 32); /* the other one has it */
+	lock(&file, F_OFD_GETLK, "F_OFD_GETLK|F_WRLCK", &range, 5LL << 32, 6LL << 32);
+	range = (struct flock){ .l_type = F_RDLCK };
+	lock(&file, F_GETLK, "F_GETLK|F_RDLCK", &range, 0, 0);
+	lock(&file, F_OFD_SETLKW, "F_OFD_SETLKW|F_RDLCK", &(struct flock){ .l_type = F_RDLCK, .l_len = 1 }, 0, 1);
+	lock(&file, F_SETLK, "F_SETLK|0x4e0000", &(struct flock){ .l_type = 77 }, 0, 0);
+	range = (struct flock){ .l_type = F_WRLCK, .l_start = 3, .l_len = 4 };
+	SYS(SYS_fcntl, 999, F_SETLK, &range);
+	row("LOCK");
+	row_empty("filename");
+	row_number("fd", 999);
+	row_text("flags", "F_SETLK|F_WRLCK");
+	row_io(4, 3);
+	SYS(SYS_fcntl, file.fd, F_SETLK, NULL);
+	row("LOCK");
+	row_file(&file);
+	row_text("flags", "F_SETLK");
+	row_empty("size");
+	row_empty("offset");
+	SYS(SYS_fcntl, file.fd, F_GETFL); /* makes no row */
+	SYS(SYS_fcntl, file.fd, F_SETLEASE, F_RDLCK);
+}
+
+/* A lock that another process has for a while: the wait is in the latency. */
+static void run_lock_wait(void)
+{
+	struct file file = file_make("file", O_RDWR, LENGTH);
+	struct flock range = { .l_type = F_WRLCK, .l_len = 10 };
+	int locked[2];
+	char byte;
+
+	if (pipe(locked))
+		die("pipe");
+	if (!fork()) {
+		fcntl(file.fd, F_SETLK, &range);
+		if (write(locked[1], "", 1) != 1)
+			die("write");
+		usleep(100000);
+		_exit(0);
+	}
+	if (read(locked[0], &byte, 1) != 1)
+		die("read");
+	lock(&file, F_SETLKW, "F_SETLKW|F_WRLCK", &range, 0, 10);
+	row_number("latency_ns_least", 50000000);
+}
+
 const struct trigger hint_triggers[] = {
 	{ .name = "fadvise", .operations = "FADVISE", .run = run_fadvise },
 	{ .name = "readahead", .operations = "READAHEAD", .run = run_readahead },
 	{ .name = "flock", .operations = "FLOCK", .run = run_flock },
+	{ .name = "lock", .operations = "LOCK", .run = run_lock },
+	{ .name = "lock_wait", .operations = "LOCK", .run = run_lock_wait },
 	{ .name = "replaced", .operations = "CLOSE", .run = run_replaced },
 	{ .name = "by_handle", .operations = "OPEN", .run = run_by_handle },
 	{ .name = "open_tree", .operations = "OPEN", .run = run_open_tree },

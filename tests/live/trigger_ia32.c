@@ -21,6 +21,7 @@ enum {
 	IA32_READ = 3, IA32_WRITE = 4, IA32_OPEN = 5, IA32_CLOSE = 6, IA32_MKNOD = 14, IA32_MOUNT = 21,
 	IA32_OLDUMOUNT = 22, IA32_ACCESS = 33, IA32_MKDIR = 39, IA32_UMOUNT = 52, IA32_USTAT = 62,
 	IA32_READLINK = 85, IA32_STATFS = 99, IA32_FSTATFS = 100, IA32_FLOCK = 143, IA32_PIVOT_ROOT = 217,
+	IA32_FCNTL = 55, IA32_FCNTL64 = 221,
 	IA32_READAHEAD = 225, IA32_SETXATTR = 226, IA32_LSETXATTR, IA32_FSETXATTR, IA32_GETXATTR, IA32_LGETXATTR,
 	IA32_FGETXATTR, IA32_LISTXATTR, IA32_LLISTXATTR, IA32_FLISTXATTR, IA32_REMOVEXATTR, IA32_LREMOVEXATTR,
 	IA32_FREMOVEXATTR, IA32_FADVISE64 = 250, IA32_STATFS64 = 268, IA32_FSTATFS64, IA32_FADVISE64_64 = 272,
@@ -292,6 +293,42 @@ static void run_hints(void)
 	row_text("flags", "LOCK_SH|LOCK_NB");
 }
 
+static void expect_lock(const struct file *file, const char *flags, long long start, long long length)
+{
+	expect_fd("LOCK", file);
+	row_text("flags", flags);
+	row_io(length, start);
+}
+
+/* The two structs of the 32-bit ABI, and its numbers of commands that have the wide one. */
+static void run_locks(void)
+{
+	struct file file = file_make("file", O_RDWR, 65536), other = file_of(open("file", O_RDWR));
+	struct __attribute__((packed)) { short type, whence; int start, length, pid; } *narrow_lock;
+	struct __attribute__((packed)) { short type, whence; long long start, length; int pid; } *wide_lock;
+
+	if (!narrow())
+		return;
+	narrow_lock = (void *)low_space();
+	wide_lock = (void *)low_space();
+	*narrow_lock = (typeof(*narrow_lock)){ F_WRLCK, SEEK_END, -36, 20, 0 };
+	IA32(IA32_FCNTL, file.fd, F_SETLK, narrow_lock);
+	expect_lock(&file, "F_SETLK|F_WRLCK", 65500, 20);
+	IA32(IA32_FCNTL64, file.fd, F_SETLKW, narrow_lock);
+	expect_lock(&file, "F_SETLKW|F_WRLCK", 65500, 20);
+	*wide_lock = (typeof(*wide_lock)){ F_RDLCK, SEEK_SET, 5LL << 32, 6LL << 32, 0 };
+	IA32(IA32_FCNTL64, file.fd, 13, wide_lock); /* F_SETLK64 */
+	expect_lock(&file, "F_SETLK|F_RDLCK", 5LL << 32, 6LL << 32);
+	IA32(IA32_FCNTL64, file.fd, 14, wide_lock);
+	expect_lock(&file, "F_SETLKW|F_RDLCK", 5LL << 32, 6LL << 32);
+	IA32(IA32_FCNTL64, other.fd, F_OFD_SETLK, wide_lock);
+	expect_lock(&other, "F_OFD_SETLK|F_RDLCK", 5LL << 32, 6LL << 32);
+	wide_lock->type = F_WRLCK;
+	IA32(IA32_FCNTL64, other.fd, 12, wide_lock);
+	expect_lock(&other, "F_GETLK|F_WRLCK", 5LL << 32, 6LL << 32);
+	IA32(IA32_FCNTL, file.fd, F_GETFL);
+}
+
 static void expect_mount(const char *source, const char *target, const char *flags)
 {
 	row_mount(source, target, flags);
@@ -333,6 +370,7 @@ static void run_ia32(void)
 #define run_statfs run_ia32
 #define run_xattr  run_ia32
 #define run_hints  run_ia32
+#define run_locks  run_ia32
 #define run_mounts run_ia32
 #endif
 
@@ -342,6 +380,7 @@ const struct trigger ia32_triggers[] = {
 	{ .name = "ia32_statfs", .operations = "STATFS", .run = run_statfs },
 	{ .name = "ia32_xattr", .operations = "GETXATTR,SETXATTR,LISTXATTR,REMOVEXATTR", .run = run_xattr },
 	{ .name = "ia32_hints", .operations = "FADVISE,READAHEAD,FLOCK", .run = run_hints },
+	{ .name = "ia32_locks", .operations = "LOCK", .run = run_locks },
 	{ .name = "ia32_mounts", .operations = "MOUNT,UMOUNT", .run = run_mounts },
 	{ 0 },
 };

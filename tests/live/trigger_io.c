@@ -26,6 +26,7 @@ static void expect(const char *operation, const struct file *file, long long siz
 	row(operation);
 	row_file(file);
 	row_io(size, offset);
+	row_address(!strncmp(operation, "DIO_", 4) ? space : NULL);
 }
 
 static void flags_with(const struct file *file, const char *more)
@@ -102,6 +103,36 @@ static void run_dio_write(void)
 {
 	if (direct_works())
 		write_family("DIO_WRITE", O_DIRECT, BLOCK);
+}
+
+/* Which of length, offset and buffer is not aligned is seen in the row of what fails for it. */
+static void run_dio_odd(void)
+{
+	struct file file;
+
+	if (!direct_works())
+		return;
+	file = file_make("odd", O_RDWR | O_DIRECT, LENGTH);
+	SYS(SYS_pwrite64, file.fd, space + 1, BLOCK, BLOCK);
+	row("DIO_WRITE");
+	row_address(space + 1);
+	row_io(BLOCK, BLOCK);
+	SYS(SYS_pread64, file.fd, space + 3, BLOCK, 0);
+	row("DIO_READ");
+	row_address(space + 3);
+	SYS(SYS_read, file.fd, space, BLOCK - 1);
+	row("DIO_READ");
+	row_address(space);
+	vector[0] = (struct iovec){ space + 5, BLOCK };
+	SYS(SYS_preadv2, file.fd, vector, 1, 0, 0, 0);
+	row("DIO_READ");
+	row_address(space + 5);
+	SYS(SYS_readv, file.fd, vector, 0);
+	row("DIO_READ");
+	row_address(NULL);
+	SYS(SYS_pwrite64, file.fd, 16, BLOCK, 0); /* no memory at all */
+	row("DIO_WRITE");
+	row_address((void *)16);
 }
 
 /* A short read at the end, one beyond it, one of nothing. */
@@ -189,6 +220,7 @@ const struct trigger io_triggers[] = {
 	{ .name = "write", .operations = "WRITE", .run = run_write },
 	{ .name = "dio_read", .operations = "DIO_READ", .run = run_dio_read },
 	{ .name = "dio_write", .operations = "DIO_WRITE", .run = run_dio_write },
+	{ .name = "dio_odd", .operations = "DIO_READ,DIO_WRITE", .run = run_dio_odd },
 	{ .name = "read_end", .operations = "READ,WRITE", .run = run_read_end },
 	{ .name = "append", .operations = "WRITE", .run = run_append },
 	{ .name = "far", .operations = "READ,WRITE", .run = run_far },

@@ -21,14 +21,6 @@
 
 enum { PAGE = 4096, LENGTH = 8 * PAGE };
 
-static void row_address(long address)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "0x%lx", (unsigned long)address);
-	row_text("address", text);
-}
-
 static void row_mapped(const struct file *file)
 {
 	row_text("filename", file->path);
@@ -46,7 +38,7 @@ static long map(const struct file *file, size_t length, long long offset)
 	row_mapped(file);
 	row_number("fd", file->fd);
 	row_io((long long)length, offset);
-	row_address(at);
+	row_address((void *)at);
 	row_text("mmap_prot", "PROT_READ|PROT_WRITE");
 	row_text("mmap_flags", "MAP_SHARED");
 	return at;
@@ -57,7 +49,7 @@ static void expect_mapped(const char *operation, const struct file *file, long a
 {
 	row(operation);
 	row_mapped(file);
-	row_address(address);
+	row_address((void *)address);
 	row_number("size", length);
 }
 
@@ -73,14 +65,14 @@ static void run_mmap(void)
 	row_empty("filename");
 	row_empty("inode");
 	row_number("size", 5 * PAGE);
-	row_address(at);
+	row_address((void *)at);
 	row_text("mmap_prot", "PROT_NONE");
 	row_text("mmap_flags", "MAP_PRIVATE|MAP_ANONYMOUS");
 	at = SYS(SYS_mmap, at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.fd, PAGE);
 	row("MMAP");
 	row_mapped(&file);
 	row_io(PAGE, PAGE);
-	row_address(at);
+	row_address((void *)at);
 	row_text("mmap_prot", "PROT_READ");
 	row_text("mmap_flags", "MAP_PRIVATE|MAP_FIXED");
 	SYS(SYS_mmap, NULL, 0, PROT_READ, MAP_PRIVATE, file.fd, 0);
@@ -101,7 +93,7 @@ static void run_munmap(void)
 	expect_mapped("MUNMAP", &file, at, 4 * PAGE);
 	SYS(SYS_munmap, at + 1, PAGE);
 	row("MUNMAP");
-	row_address(at + 1);
+	row_address((void *)(at + 1));
 	row_number("size", PAGE);
 }
 
@@ -115,7 +107,7 @@ static void run_mremap(void)
 	row_text("flags", "MREMAP_MAYMOVE");
 	SYS(SYS_mremap, next, 6 * PAGE, PAGE, 0);
 	row("MREMAP");
-	row_address(next);
+	row_address((void *)next);
 	row_number("size", PAGE);
 }
 

@@ -208,8 +208,10 @@ static void run_batch(void)
 		push(&sqe);
 	}
 	enter(ENTRIES, results);
-	for (int i = 0; i < ENTRIES; i++)
+	for (int i = 0; i < ENTRIES; i++) {
 		row_transfer(i % 2 ? "DIO_WRITE" : "DIO_READ", &file, results[i], BLOCK, i * BLOCK);
+		row_address(space);
+	}
 }
 
 /* Of a request that the kernel refuses as it takes it, rows tell what was asked for all the same. */

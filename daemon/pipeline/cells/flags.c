@@ -195,6 +195,15 @@ static const struct flag memfd_flags[] = {
 	BIT(0x08, "MFD_NOEXEC_SEAL"), BIT(0x10, "MFD_EXEC"),
 };
 
+#define LOCK_COMMAND(name) { UINT16_MAX, (name), #name }
+#define LOCK_TYPE(name)	   { ~(uint32_t)UINT16_MAX, IOTR_LOCK_TYPE(name), #name }
+
+static const struct flag lock_flags[] = {
+	LOCK_COMMAND(F_GETLK),	   LOCK_COMMAND(F_SETLK),     LOCK_COMMAND(F_SETLKW),
+	LOCK_COMMAND(F_OFD_GETLK), LOCK_COMMAND(F_OFD_SETLK), LOCK_COMMAND(F_OFD_SETLKW),
+	LOCK_TYPE(F_RDLCK),	   LOCK_TYPE(F_WRLCK),	      LOCK_TYPE(F_UNLCK),
+};
+
 static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_FILE] = { TABLE(open_flags), .values = O_ACCMODE },
 	[IOTR_FLAGS_OPEN] = { TABLE(open_flags), .values = O_ACCMODE },
@@ -219,6 +228,7 @@ static const struct flag_table tables[IOTR_FLAGS_COUNT] = {
 	[IOTR_FLAGS_UMOUNT] = { TABLE(umount_flags), .zero = NOTHING },
 	[IOTR_FLAGS_OPEN_TREE] = { TABLE(open_tree_flags), .zero = NOTHING },
 	[IOTR_FLAGS_MEMFD] = { TABLE(memfd_flags), .zero = NOTHING },
+	[IOTR_FLAGS_LOCK] = { TABLE(lock_flags) },
 };
 
 static const struct flag_table rwf_table = { TABLE(rwf_flags), .zero = NOTHING };

@@ -27,6 +27,8 @@ class Matcher:
                     result[key[:-9]] = ('is', value)
             elif key.endswith('_has'):
                 result[key[:-4]] = ('has', value)
+            elif key.endswith('_least'):
+                result[key[:-6]] = ('least', value)
             else:
                 result[key] = ('is', value)
         return result
@@ -47,12 +49,18 @@ class Matcher:
             self.cells_of[id(expected)] = expected, found
         return found
 
+    @staticmethod
+    def fits(how, got, want):
+        if how == 'least':
+            return int(got or 0) >= int(want)
+        return got == want if how == 'is' else want in got.split('|')
+
     def differences(self, expected, row):
         """[(column, expected, got)]; the window in time counts as one."""
         found = []
         for name, how, want in self.cells(expected):
             got = row.get(name, '(no such column)')
-            if got != want if how == 'is' else want not in got.split('|'):
+            if not self.fits(how, got, want):
                 found.append((name, want, got))
         return found + time_differences(expected, row)
 

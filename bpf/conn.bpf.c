@@ -3,6 +3,7 @@
 #include "actor.bpf.h"
 #include "plug.bpf.h"
 #include "conn_close.bpf.h"
+#include "registers.bpf.h"
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT    2
@@ -133,7 +134,7 @@ static __always_inline void connecting_emit(const struct connecting *from, __u64
 	socket_fill(&row->socket, sock);
 	socket_kind(row);
 	row->fd = from->fd;
-	row->has_fd = true;
+	row->has_fd = from->fd >= 0;
 	row->result = from->outcome;
 	row_commit(row);
 }
@@ -168,12 +169,61 @@ static __always_inline void connecting_returns(const struct slot *slot, const st
 		connecting_end(connecting, sock);
 }
 
+/* Whether the socket is being connected by what sends through it: MSG_FASTOPEN, of a call or of io_uring. */
+static __always_inline bool is_fast_open(const struct sock *sock)
+{
+	return bpf_core_field_exists(((struct tcp_sock *)0)->fastopen_req) && READ(struct tcp_sock, sock, fastopen_req);
+}
+
+/* The descriptor of the call that the current task sends with; -1: not known, as of a request of io_uring. */
+static __always_inline __s32 sending_fd(__u64 sock)
+{
+	struct pt_regs *regs = user_registers();
+	bool compat = abi_of(current_task()) == IOTR_ABI_COMPAT;
+	__s32 fd = compat ? REGISTER(regs, bx) : REGISTER(regs, di);
+	__u32 number = REGISTER(regs, orig_ax);
+	const struct iotr_plug *plug;
+	struct iotr_control *page = control_page();
+
+	if (!page || number >= IOTR_CALLS)
+		return -1;
+	plug = page->plugs[compat] + call_index(number);
+	return plug->stream == IOTR_NET && plug->operation == IOTR_NET_SEND && sock_of_fd(fd) == sock ? fd : -1;
+}
+
+/* A SYN is about to be sent that no connect(2) asked for: its connection makes a row when its outcome is known. */
+static __always_inline void fast_open(__u64 sock)
+{
+	struct connecting connecting = { .returned = 1 };
+	struct iotr_control *page = control_page();
+	__u32 claim = 0;
+
+	if (!page)
+		return;
+	connecting.sessions = filter_fileless(page, sample(page, IOTR_CONN, page->operation[IOTR_CONN][IOTR_CONN_CONNECT]));
+	connecting.sessions = filter_current(page, connecting.sessions);
+	if (!connecting.sessions)
+		return;
+	connecting.start_ns = bpf_ktime_get_ns();
+	connecting.fd = sending_fd(sock);
+	actor_current(&connecting.actor);
+	bpf_map_update_elem(&connect_claims, &sock, &claim, BPF_ANY);
+	if (!bpf_map_update_elem(&connects, &sock, &connecting, BPF_ANY))
+		return;
+	bpf_map_delete_elem(&connect_claims, &sock);
+	row_unmatched(IOTR_CONN, connecting.sessions);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(conn_state, const struct sock *sock, int before, int after)
 {
 	__u64 key = (__u64)sock;
 	struct connecting *connecting;
 
+	if (after == TCP_SYN_SENT && is_fast_open(sock)) {
+		fast_open(key);
+		return 0;
+	}
 	if (after != TCP_ESTABLISHED && after != TCP_CLOSE)
 		return 0;
 	connecting = bpf_map_lookup_elem(&connects, &key);

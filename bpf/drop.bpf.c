@@ -39,8 +39,16 @@ static __always_inline void fill_addresses(struct iotr_drop_record *row, struct 
 	}
 }
 
+/* Segments that the kernel counts of a buffer that it sends; 0: not known. */
+static __always_inline __u32 segments_of(__u64 skb)
+{
+	if (!bpf_core_field_exists(((struct tcp_skb_cb *)0)->tcp_gso_segs))
+		return 0;
+	return READ(struct tcp_skb_cb, skb + bpf_core_field_offset(struct sk_buff, cb), tcp_gso_segs);
+}
+
 /* `common` is the connection, `sk` its owner: of a connection not yet accepted, that is the listening socket. */
-static __always_inline int retransmit(void *common, void *sk, __u32 size)
+static __always_inline int retransmit(void *common, void *sk, __u32 size, __u32 segments)
 {
 	__u32 uid = READ(struct sock, sk, sk_uid.val);
 	struct iotr_control *page = control_page();
@@ -60,6 +68,7 @@ static __always_inline int retransmit(void *common, void *sk, __u32 size)
 	row->head.cgroup_id = IOTR_UNKNOWN;
 	row->head.uid = uid;
 	row->packet_size = size;
+	row->segments = segments;
 	row->state = READ(struct sock_common, common, skc_state);
 	fill_addresses(row, common);
 	row_commit(row);
@@ -69,21 +78,21 @@ static __always_inline int retransmit(void *common, void *sk, __u32 size)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(retransmit__2, struct sock *sk, struct sk_buff *skb)
 {
-	return retransmit(sk, sk, READ(struct sk_buff, skb, len));
+	return retransmit(sk, sk, READ(struct sk_buff, skb, len), segments_of((__u64)skb));
 }
 
 /* For newer kernels, which also report attempts that failed. */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(retransmit__3, struct sock *sk, struct sk_buff *skb, int error)
 {
-	return error ? 0 : retransmit(sk, sk, READ(struct sk_buff, skb, len));
+	return error ? 0 : retransmit(sk, sk, READ(struct sk_buff, skb, len), segments_of((__u64)skb));
 }
 
 /* A SYN-ACK is built anew for each retransmission, and has no data. */
 SEC("tp_btf/tcp_retransmit_synack")
 int BPF_PROG(retransmit_synack, struct sock *sk, struct request_sock *request)
 {
-	return retransmit(request, sk, 0);
+	return retransmit(request, sk, 0, 1);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -522,6 +522,15 @@ struct sk_buff {
 	unsigned char *head;
 	__u16 transport_header; /* as network_header, an offset from `head` */
 	__u16 network_header;
+	char cb[48]; /* of TCP: struct tcp_skb_cb */
+};
+
+struct tcp_skb_cb {
+	__u16 tcp_gso_segs; /* in a struct in a union */
+};
+
+struct tcp_sock {
+	struct tcp_fastopen_request *fastopen_req;
 };
 
 #pragma clang attribute pop

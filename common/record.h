@@ -170,11 +170,12 @@ struct iotr_drop_record {
 	__u8 source[16]; /* source and dest: addresses in network byte order, 4 bytes or 16 */
 	__u8 dest[16];
 	__u32 packet_size; /* bytes */
+	__u32 segments; /* 0: not known */
 	__u16 source_port;
 	__u16 dest_port;
 	__u8 version; /* of IP: 4 or 6; 0: neither */
 	__u8 state; /* the kernel's TCP_* number */
-	__u8 pad[6];
+	__u8 pad[2];
 };
 
 /* A row of the IOURING stream, whose operation is the opcode. Its first two members are those of a VFS row. */

@@ -7,6 +7,7 @@
 
 #include "moves.h"
 #include "table.h"
+#include "two_names.h"
 
 #define FNV_BASIS 0xcbf29ce484222325ULL
 #define FNV_PRIME 0x100000001b3ULL
@@ -23,6 +24,7 @@ struct top {
 	size_t count;
 	uint64_t rows;
 	uint64_t others;
+	char pair[TWO_NAMES_MAX]; /* of the row that is added */
 };
 
 int top_new(unsigned int by, top_namer namer, top_stacked stacked, void *userdata, struct top **ret)
@@ -70,11 +72,19 @@ static struct row_text directory_of(struct row_text path)
 	return path;
 }
 
-/* What the row's group is called. */
-static struct row_text text_of(const struct top *top, const struct row *row)
+/* The file of a row, or both of an operation on two names, as the column has them. */
+static struct row_text file_of(struct top *top, const struct row *row)
+{
+	if (!two_names(row->record))
+		return row->path;
+	return (struct row_text){ top->pair, (uint32_t)two_names_join(row, top->pair) };
+}
+
+/* What the row's group is called; valid until the next row. */
+static struct row_text text_of(struct top *top, const struct row *row)
 {
 	if (top->by & TOP_BY_FILE)
-		return row->path;
+		return file_of(top, row);
 	if (top->by & TOP_BY_DIRECTORY)
 		return directory_of(row->path);
 	if (top->by & TOP_BY_NAME)

@@ -2,6 +2,7 @@
 """The conn stream: the life of sockets, of every family, and connections that come about later."""
 import ctypes
 import errno
+import json
 import os
 import socket
 import struct
@@ -410,3 +411,42 @@ def filters(world):
         found[options[-1]] = [row['operation'] for row in record(world, 'conn', work, *options)[1]]
     equal(found, {'CONNECT': ['CONNECT'] * 3, '--errors': ['CONNECT', 'CONNECT', 'SHUTDOWN'],
                   'CLOSE,ACCEPT': ['ACCEPT'] + ['CLOSE'] * 4, 'nobody': []}, 'rows by filter')
+
+
+def sockaddr_of(address):
+    return struct.pack('=H2s4s8x', socket.AF_INET, struct.pack('!H', address[1]), socket.inet_aton(address[0]))
+
+
+@test
+def fast_open(world):
+    """Who sends with MSG_FASTOPEN connects by it; a connection that is there already is not made again."""
+    with open('/proc/sys/net/ipv4/tcp_fastopen', encoding='ascii') as file:
+        if not int(file.read()) & 1:
+            raise Skip('TCP fast open is off')
+
+    def work(book):
+        with socket.socket() as listener, socket.socket() as nobody, socket.socket() as one, socket.socket() as two, \
+                socket.socket() as three:
+            listener.bind(('127.0.0.1', 0))
+            nobody.bind(('127.0.0.1', 0))
+            listener.listen()
+            there, gone = listener.getsockname(), nobody.getsockname()
+            equal(one.sendto(b'abc', socket.MSG_FASTOPEN, there), 3, 'bytes sent')
+            equal(call('sendto', one.fileno(), b'abc', 3, socket.MSG_FASTOPEN, sockaddr_of(there), 16), -errno.EISCONN, 'again')
+            two.sendmsg([b'abc'], [], socket.MSG_FASTOPEN, there)
+            try:
+                three.sendto(b'abc', socket.MSG_FASTOPEN, gone)
+            except ConnectionRefusedError:
+                pass
+            for socket_, to, result in ((one, there, 0), (two, there, 0), (three, gone, -errno.ECONNREFUSED)):
+                book.row(json.dumps([str(socket_.fileno()), str(to[1]), str(result)]))
+            for _ in range(2):
+                listener.accept()[0].close()
+    told, rows = record(world, 'conn', work)
+    wanted = [json.loads(row['operation']) for row in told['rows']]
+    rows = [row for row in rows if row['operation'] == 'CONNECT']
+    equal(sorted([row['fd'], row['remote_port'], row['return_value']] for row in rows), sorted(wanted), 'connections')
+    for row in rows:
+        equal((row['remote_addr'], row['domain'], row['protocol'], row['pid']),
+              ('127.0.0.1', 'AF_INET', 'TCP', rows[0]['pid']), 'of a connection')
+        check(int(row['latency_ns']) > 0 and int(row['local_port']) > 0, 'latency and port', row)

@@ -51,7 +51,7 @@ def client(family, address, port, uid=0, wait=True):
 def note(one, version, source, dest, port, state, size, uid=0):
     NOTED.append({'uid': uid, 'protocol': 'TCP', 'ip_version': version, 'source_addr': source,
                   'dest_addr': dest, 'source_port': one.getsockname()[1], 'dest_port': port,
-                  'tcp_state': state, 'packet_size': size})
+                  'tcp_state': state, 'packet_size': size, 'segments': 1})
 
 def syn(source, dest, port):
     """A SYN as the network would bring it from a machine that does not listen for the answer."""
@@ -97,7 +97,28 @@ SERVERS.append(server)
 syn('10.213.7.77', '10.213.7.2', port)
 NOTED.append({'uid': 0, 'protocol': 'TCP', 'ip_version': 4, 'source_addr': '10.213.7.2',
               'dest_addr': '10.213.7.77', 'source_port': port, 'dest_port': 4711,
-              'tcp_state': 'NEW_SYN_RECV', 'packet_size': 0})
+              'tcp_state': 'NEW_SYN_RECV', 'packet_size': 0, 'segments': 1})
+'''
+SEVERAL = r'''
+server, port = listen(socket.AF_INET, '10.213.7.2')
+one = client(socket.AF_INET, '10.213.7.2', port)
+note(one, 4, '10.213.7.1', '10.213.7.2', port, 'ESTABLISHED', 0)
+CLIENTS.append(one)
+SERVERS.append(server)
+peer = server.accept()[0]
+def command(words):
+    assert os.system('ip -n %s %s' % (THERE, words)) == 0
+for _ in range(3):
+    command('addr del 10.213.7.2/24 dev cable')
+    one.send(bytes(60000))
+    before = counter(HERE)
+    while counter(HERE) < before + 2:
+        time.sleep(0.01)
+    command('addr add 10.213.7.2/24 dev cable')
+    got = 0
+    while got < 60000:
+        got += len(peer.recv(100000))
+peer.close()
 '''
 BEGIN = 'CLIENTS, SERVERS = [], []\nBEGIN = time.monotonic_ns()\n'
 END = r'''
@@ -168,7 +189,7 @@ def judge(noted, rows, last):
     check(not strange, 'rows that are not as they must be', *strange[:5])
     for one in wanted:
         check(one in seen, 'no row of a connection', one)
-    equal(len(rows), last['counted'], 'rows, and what the kernel counted')
+    equal(sum(int(row['segments']) for row in rows), last['counted'], 'segments, and what the kernel counted')
     offset = time.time_ns() - time.monotonic_ns()
     for row in rows:
         check(last['within'][0] <= int(row['mono_ns']) <= last['within'][1], 'time', row['mono_ns'])
@@ -186,6 +207,17 @@ def syn(world):
 def data(world):
     """Segments of connections whose peer has gone deaf."""
     judge(*run(world, DATA, 9))
+
+
+@test
+def several(world):
+    """What is sent again when the peer hears again: a buffer may be of several segments, which the kernel counts one by one."""
+    _, rows, last = run(world, SEVERAL, 3)
+    equal(sum(int(row['segments']) for row in rows), last['counted'], 'segments, and what the kernel counted')
+    check(any(int(row['segments']) > 1 for row in rows), 'a row of several segments', [row['segments'] for row in rows])
+    for row in rows:
+        segments = int(row['segments'])
+        check(segments == 1 or int(row['packet_size']) > 1000 * (segments - 1), 'bytes of a row', row)
 
 
 @test

@@ -89,10 +89,10 @@ static ssize_t try_row(const char *row, char *out)
 	return size;
 }
 
-#define DROP_CSV "t,TCP_RETRANSMIT,0,0,%s,TCP,4,%s,,1,2,ESTABLISHED,0,0,0,,0,1"
+#define DROP_CSV "t,TCP_RETRANSMIT,0,0,%s,TCP,4,%s,,1,2,ESTABLISHED,0,,0,0,,0,1"
 #define DROP_JSON "{\"timestamp\":\"t\",\"operation\":\"TCP_RETRANSMIT\",\"pid\":0,\"tid\":0,\"command\":%s," \
 		  "\"protocol\":\"TCP\",\"ip_version\":4,\"source_addr\":%s,\"dest_addr\":null," \
-		  "\"source_port\":1,\"dest_port\":2,\"tcp_state\":\"ESTABLISHED\",\"packet_size\":0," \
+		  "\"source_port\":1,\"dest_port\":2,\"tcp_state\":\"ESTABLISHED\",\"packet_size\":0,\"segments\":null," \
 		  "\"ppid\":0,\"uid\":0,\"cgroup_id\":null,\"cpu_id\":0,\"mono_ns\":1}"
 
 /* The same row in both formats has the same texts. */
@@ -134,10 +134,10 @@ END_TEST
 
 static const char *const bad_csv[] = {
 	"", "t", "t,", "t,READ,0,0,cat", DROP_CSV ",", DROP_CSV "\"", "\"" DROP_CSV,
-	"t,TCP_RETRANSMIT,0,0,\"cat\"x,TCP,4,,,1,2,ESTABLISHED,0,0,0,,0,1",
-	"t,TCP_RETRANSMIT,0,0,\"cat,TCP,4,,,1,2,ESTABLISHED,0,0,0,,0,1",
-	"t,TCP_RETRANSMIT,0,0,\"cat\"\",TCP,4,,,1,2,ESTABLISHED,0,0,0,,0,1",
-	"\"\"\"", ",,,,,,,,,,,,,,,,,,", "t,x,0,0,cat,TCP,4,,,1,2,ESTABLISHED,0,0,0,,0,\"",
+	"t,TCP_RETRANSMIT,0,0,\"cat\"x,TCP,4,,,1,2,ESTABLISHED,0,,0,0,,0,1",
+	"t,TCP_RETRANSMIT,0,0,\"cat,TCP,4,,,1,2,ESTABLISHED,0,,0,0,,0,1",
+	"t,TCP_RETRANSMIT,0,0,\"cat\"\",TCP,4,,,1,2,ESTABLISHED,0,,0,0,,0,1",
+	"\"\"\"", ",,,,,,,,,,,,,,,,,,,", "t,x,0,0,cat,TCP,4,,,1,2,ESTABLISHED,0,,0,0,,0,\"",
 };
 
 START_TEST(refuses_bad_csv)

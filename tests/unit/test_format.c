@@ -141,7 +141,7 @@ static const struct iotr_sockopt_record sockopt_rows[] = {
 
 static const struct iotr_drop_record drop_rows[] = {
 	{ DROP, .version = 4, .source = { 10, 0, 0, 1 }, .dest = { 192, 0, 2, 255 }, .source_port = 40000,
-	  .dest_port = 443, .state = 1, .packet_size = 1448 },
+	  .dest_port = 443, .state = 1, .packet_size = 1448, .segments = 1 },
 	{ DROP, .version = 6, .source = { 0xfd, [15] = 1 }, .dest = { 0x20, 1, 0xd, 0xb8, [15] = 2 },
 	  .source_port = 65535, .dest_port = 1, .state = 2 },
 	{ DROP, .version = 6, .source = { [10] = 0xff, 0xff, 127, 0, 0, 1 },

@@ -67,6 +67,43 @@ START_TEST(sums_up)
 }
 END_TEST
 
+static void put_pair(uint8_t stream, uint8_t operation, const char *from, const char *to)
+{
+	union {
+		struct iotr_vfs_record vfs;
+		struct iotr_iouring_record iouring;
+	} record = { .vfs.head = { .size = sizeof(record), .stream = stream, .operation = operation, .pid = 1 } };
+	struct row row = { .record = &record.vfs.head, .path = { from, (uint32_t)strlen(from) },
+			   .path2 = { to, (uint32_t)strlen(to) } };
+
+	top_add(top, &row);
+}
+
+/* What is done to two names is shown with both, as in rows; what is the same in one of them alone is apart. */
+START_TEST(two_names)
+{
+	static const char *const texts[] = { "/a -> /b", "/a -> /c", "/a -> /b", "/a -> ...", "/a" };
+	const struct top_group *const *groups;
+
+	begin();
+	for (int i = 0; i < 5; i++)
+		put_pair(IOTR_VFS, IOTR_VFS_LINK, "/a", "/b");
+	for (int i = 0; i < 4; i++)
+		put_pair(IOTR_VFS, IOTR_VFS_LINK, "/a", "/c");
+	for (int i = 0; i < 3; i++)
+		put_pair(IOTR_IOURING, IOTR_IOURING_RENAMEAT, "/a", "/b");
+	for (int i = 0; i < 2; i++)
+		put_pair(IOTR_VFS, IOTR_VFS_RENAME, "/a", "");
+	put_pair(IOTR_VFS, IOTR_VFS_OPEN, "/a", "");
+	ck_assert_uint_eq(top_sort(top, TOP_ROWS, &groups), 5);
+	for (int i = 0; i < 5; i++) {
+		ck_assert_uint_eq(groups[i]->path_length, strlen(texts[i]));
+		ck_assert_int_eq(memcmp(groups[i]->path, texts[i], strlen(texts[i])), 0);
+	}
+	end();
+}
+END_TEST
+
 /* Three groups, each of which is the first in another order. */
 START_TEST(sorts)
 {
@@ -228,6 +265,7 @@ static void add(TCase *tests)
 {
 	tcase_add_loop_test(tests, sums_up_by_one, 0, sizeof(sums) / sizeof(sums[0]));
 	tcase_add_test(tests, sums_up);
+	tcase_add_test(tests, two_names);
 	tcase_add_test(tests, sorts);
 	tcase_add_test(tests, counts_bytes);
 	tcase_add_test(tests, streams_apart);

@@ -58,5 +58,6 @@ CELL(DROP, source_port, cell_number(CELL_U64, record->source_port))
 CELL(DROP, dest_port, cell_number(CELL_U64, record->dest_port))
 CELL(DROP, tcp_state, state_name(record->state))
 CELL(DROP, packet_size, cell_number(CELL_U64, record->packet_size))
+CELL(DROP, segments, cell_number(record->segments ? CELL_U64 : CELL_EMPTY, record->segments))
 
 CELLS_FILL(DROP, drop)

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cells_private.h"
-
-static bool has_two_names(uint8_t opcode)
-{
-	return opcode == IOTR_IOURING_RENAMEAT || opcode == IOTR_IOURING_LINKAT ||
-	       opcode == IOTR_IOURING_SYMLINKAT;
-}
+#include "two_names.h"
 
 CELLS_RECORD(IOURING, struct iotr_iouring_record);
 
@@ -15,7 +10,7 @@ CELL(IOURING, length, cell_again(cell_known(CELL_U64, record->length)))
 CELL(IOURING, result, cell_again(cell_signed(record->result)))
 CELL(IOURING, latency_ms, cell_number(CELL_MS, record->head.latency_ns))
 CELL(IOURING, inode, cell_known(CELL_U64, record->file.inode))
-CELL(IOURING, filename, has_two_names(record->head.operation) ? cell_pair(cells, row) : cell_path(row))
+CELL(IOURING, filename, two_names(&record->head) ? cell_pair(cells, row) : cell_path(row))
 CELL(IOURING, device, cell_device(record->file.device))
 CELL(IOURING, ring_id, cell_number(record->ring ? CELL_U64 : CELL_EMPTY, record->ring))
 CELL(IOURING, user_data, cell_number(CELL_HEX, record->user_data))

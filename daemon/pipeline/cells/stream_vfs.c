@@ -2,14 +2,9 @@
 #include <string.h>
 
 #include "cells_private.h"
+#include "two_names.h"
 
 #define ERRNO_MAX 4095
-
-static bool has_two_names(uint8_t operation)
-{
-	return operation == IOTR_VFS_RENAME || operation == IOTR_VFS_LINK ||
-	       operation == IOTR_VFS_SYMLINK || operation == IOTR_VFS_MOUNT;
-}
 
 static struct cell bytes_completed(const struct iotr_vfs_record *record)
 {
@@ -20,7 +15,7 @@ static struct cell bytes_completed(const struct iotr_vfs_record *record)
 
 CELLS_RECORD(VFS, struct iotr_vfs_record);
 
-CELL(VFS, filename, has_two_names(record->head.operation) ? cell_pair(cells, row) : cell_path(row))
+CELL(VFS, filename, two_names(&record->head) ? cell_pair(cells, row) : cell_path(row))
 CELL(VFS, size, cell_again(cell_number(record->has_size ? CELL_U64 : CELL_EMPTY, record->size)))
 CELL(VFS, offset, cell_known(CELL_U64, record->offset))
 CELL(VFS, bytes_completed, bytes_completed(record))

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Values that columns of several streams have: texts, flags by name, two paths. */
 #include "cells_private.h"
-#include "path.h"
-
-#define ARROW	     " -> "
-#define ARROW_LENGTH (sizeof(ARROW) - 1)
+#include "two_names.h"
 
 struct cell cell_string(const char *text)
 {
@@ -59,19 +56,7 @@ struct cell cell_flags(struct cells *cells, enum cells_flags_kind which, enum io
 	return cell_bytes(text, length);
 }
 
-static char *put_side(char *at, const struct row_text *path)
-{
-	return path->length ? mempcpy(at, path->text, path->length) : mempcpy(at, PATH_UNKNOWN, strlen(PATH_UNKNOWN));
-}
-
 struct cell cell_pair(struct cells *cells, const struct row *row)
 {
-	char *at = cells->pair;
-
-	if (!row->path.length && !row->path2.length)
-		return cell_empty();
-	at = put_side(at, &row->path);
-	at = mempcpy(at, ARROW, ARROW_LENGTH);
-	at = put_side(at, &row->path2);
-	return cell_bytes(cells->pair, (size_t)(at - cells->pair));
+	return cell_bytes(cells->pair, two_names_join(row, cells->pair));
 }

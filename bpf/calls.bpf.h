@@ -253,11 +253,11 @@ static __always_inline __u64 argument_of(struct call_context context, __u32 abi,
 #define ERESTART_LAST  516
 #define EINTR	       4
 
-/* The result that user space sees of a call that is not restarted. */
-static __always_inline long result_seen(long result)
+/* Whether a result is one of the kernel's internal codes, which no program sees: see restarts.bpf.h. */
+static __always_inline bool restarts(long result)
 {
 	if (result >= 0)
-		return result;
+		return false;
 	asm volatile("" : "+r"(result)); /* so that this is not joined to one test, which costs more where it is none */
-	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
+	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
 }

@@ -377,7 +377,7 @@ static __always_inline void conn_fill(struct iotr_conn_record *row, const struct
 	__u64 sock;
 
 	row_clear_from(row, sizeof(row->head), sizeof(*row));
-	row->result = result_seen(result);
+	row->result = result;
 	row->argument = slot->args[1];
 	fd_fill(row, slot, result, second);
 	sock = socket_now(row, slot);
@@ -401,7 +401,7 @@ __noinline int conn_second(__u64 thread, __u64 result)
 
 static __always_inline int conn_ends(struct call_context context, long result)
 {
-	struct slot *slot = plug_ends(context);
+	struct slot *slot = plug_ends(context, result);
 	struct iotr_conn_record *row = NULL;
 
 	if (!slot)
@@ -422,7 +422,7 @@ static __always_inline int conn_ends(struct call_context context, long result)
 	return 0;
 }
 
-PLUG_PROGRAMS(conn, conn_begins, conn_ends)
+PLUG_PROGRAMS(CONN, conn, conn_begins, conn_ends)
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(conn_process_exit)

@@ -162,7 +162,7 @@ static __always_inline int epoll_begins(struct call_context context)
 
 static __always_inline int epoll_ends(struct call_context context, long result)
 {
-	struct slot *slot = plug_ends(context);
+	struct slot *slot = plug_ends(context, result);
 	struct iotr_epoll_record *row;
 
 	if (!slot)
@@ -171,13 +171,13 @@ static __always_inline int epoll_ends(struct call_context context, long result)
 		note_timeout(slot); /* the page was not in memory at the start; epoll_pwait2 does not overwrite it */
 	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
-		fill(row, slot, result_seen(result));
+		fill(row, slot, result);
 		row_commit(row);
 	}
 	plug_done(slot, context);
 	return 0;
 }
 
-PLUG_PROGRAMS(epoll, epoll_begins, epoll_ends)
+PLUG_PROGRAMS(EPOLL, epoll, epoll_begins, epoll_ends)
 
 char LICENSE[] SEC("license") = "GPL";

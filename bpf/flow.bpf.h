@@ -17,7 +17,7 @@
  */
 static __always_inline bool slot_in_call(struct iotr_control *page, const struct slot *slot, struct task_struct *task)
 {
-	if (slot->task != (__u64)task || slot->torn == slot->thread || slot->start_ns >= BEGINS_NOW ||
+	if (slot->task != (__u64)task || slot_torn(slot) || slot->start_ns >= BEGINS_NOW ||
 	    !filter_begun(page, slot->sessions, slot->start_ns))
 		return false;
 	if (call_number(user_registers()) != slot->number)

@@ -8,7 +8,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs {
-	unsigned long bp, bx, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	unsigned long bp, bx, r10, r9, r8, ax, cx, dx, si, di, orig_ax, sp;
 };
 
 struct thread_info {
@@ -153,6 +153,16 @@ struct files_struct {
 struct signal_struct {
 	atomic_t live;
 	int nr_threads;
+	unsigned int flags;
+};
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
 };
 
 struct fs_struct {

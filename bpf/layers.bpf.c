@@ -37,6 +37,18 @@ int layers_exit_raw(struct raw_exit *ctx)
 			    thread_here(), RESULT_OF(ctx));
 }
 
+/* A call that was interrupted has ended for good; that its thread died in it is no error of the call. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(layers_signal, int signal, void *info, struct k_sigaction *action)
+{
+	struct pt_regs *regs = user_registers();
+	long result = signal_result(signal, action);
+
+	if (!result || result == -IOTR_DIED)
+		return 0;
+	return call_ends_at(regs, REGISTER(regs, di), REGISTER(regs, bx), REGISTER(regs, orig_ax), thread_here(), result);
+}
+
 /* ---- io_uring ---- */
 
 SEC("tp_btf/io_uring_submit_req")

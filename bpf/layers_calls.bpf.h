@@ -8,6 +8,7 @@
 #include "call_numbers.h"
 #include "context.bpf.h"
 #include "layers_account.bpf.h"
+#include "signals.bpf.h"
 
 #define LAYER_THREADS	 4096 /* that have an entry, at most; a power of two */
 #define LAYER_AIO_MAX	 64   /* operations of one io_submit that are looked at */
@@ -83,6 +84,8 @@ struct layer_thread {
 	__u64 thread;
 	__u64 begin_ns; /* 0: not noted */
 	__u64 start_ns; /* when the thread itself was started */
+	__u64 broken_ns; /* when a call began that was interrupted, and may begin once more: see restarts.bpf.h; 0: none */
+	__u64 broken_at; /* its stack pointer of user space */
 	__u64 where;	/* the super block or block device of the file */
 	__u32 index;	/* of the account; IOTR_LAYER_OTHER: there is none yet */
 	__u32 device;
@@ -112,7 +115,7 @@ static __always_inline struct layer_thread *thread_take(__u64 thread)
 	if (!slot || slot->thread == thread)
 		return slot;
 	slot->thread = thread;
-	slot->begin_ns = slot->start_ns = slot->fault_mapping = 0;
+	slot->begin_ns = slot->start_ns = slot->broken_ns = slot->fault_mapping = 0;
 	slot->faults = slot->untimed = 0;
 	return slot;
 }
@@ -257,11 +260,6 @@ static __always_inline void result_count(struct iotr_layer_sum *sum, long result
 		ADD_HERE(sum->errors, 1);
 }
 
-static __always_inline bool restarts(long result)
-{
-	return result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
-}
-
 /* An argument of a call by its position, from 1 to 3. */
 static __always_inline __u32 descriptor(const struct pt_regs *regs, __u32 argument, bool compat)
 {
@@ -320,7 +318,7 @@ __noinline int sync_ended(__u64 thread, __u32 fd, __s64 result)
 	result_count(&counts->sums[IOTR_LAYER_APP_SYNC], result < 0 ? result : 0);
 	if (begin)
 		latency_count(counts, IOTR_LAYER_APP_SYNC, begin);
-	slot->begin_ns = 0;
+	slot->begin_ns = slot->broken_ns = 0;
 	return 0;
 }
 
@@ -387,6 +385,28 @@ __noinline int rare_ended(__u64 thread, __u64 registers, __u32 kind, __u32 compa
 	return 0;
 }
 
+/* A call whose beginning was noted is interrupted. A global function. */
+__noinline int call_breaks(__u64 thread)
+{
+	struct layer_thread *slot = thread_slot(thread);
+
+	if (!slot || slot->thread != thread || !slot->begin_ns)
+		return 0;
+	slot->broken_ns = slot->begin_ns;
+	slot->broken_at = REGISTER(user_registers(), sp);
+	return 0;
+}
+
+/* Whether the call that begins is one that was interrupted: it has begun then. */
+static __always_inline bool call_goes_on(struct layer_thread *slot)
+{
+	if (!slot->broken_ns || slot->broken_at != REGISTER(user_registers(), sp))
+		return false;
+	slot->begin_ns = slot->broken_ns;
+	slot->broken_ns = 0;
+	return true;
+}
+
 /* A call begins: notes when, if its latency is to be counted. */
 static __always_inline int call_begins(__u64 number, __u64 thread)
 {
@@ -404,7 +424,7 @@ static __always_inline int call_begins(__u64 number, __u64 thread)
 		return 0;
 	}
 	slot = thread_take(thread);
-	if (slot) {
+	if (slot && !call_goes_on(slot)) {
 		slot->missed = 0;
 		slot->begin_ns = bpf_ktime_get_ns();
 	}
@@ -437,7 +457,7 @@ static __always_inline __u64 call_timed(struct layer_thread *slot, struct iotr_l
 	if (!begin_ns)
 		return 0;
 	latency_count(counts, layer, begin_ns);
-	slot->begin_ns = 0;
+	slot->begin_ns = slot->broken_ns = 0;
 	slot->untimed = IOTR_LAYER_TIMED_ONE - 1;
 	return begin_ns;
 }
@@ -455,8 +475,10 @@ static __always_inline int call_ends_at(struct pt_regs *regs, __u64 di, __u64 bx
 
 	if (number >= IOTR_CALLS)
 		return 0;
-	if (!call_kinds[call_index(number)] || restarts(result))
+	if (!call_kinds[call_index(number)])
 		return 0;
+	if (restarts(result))
+		return call_breaks(thread);
 	task = current_task();
 	compat = abi_of(task) == IOTR_ABI_COMPAT;
 	kind = kind_of(number, compat);

@@ -52,6 +52,7 @@ struct iotr_control control = {};
 struct iotr_draw draws[IOTR_DRAWS] = {};
 struct slot slots[IOTR_SLOTS] = {};
 struct slot plugged[IOTR_PLUGGED] = {};
+struct slot parked[IOTR_PARKED] = {};
 
 ARRAY_OF(known, __u64, IOTR_KNOWN, BPF_F_MMAPABLE);
 

@@ -216,7 +216,7 @@ static __always_inline void net_row(struct slot *slot, long result)
 	row->size = size;
 	row->bytes = bytes;
 	flags_fill(row, slot);
-	row->error = result < 0 ? -result_seen(result) : 0;
+	row->error = result < 0 ? -result : 0;
 	row->pad = 0;
 	row_commit(row);
 }
@@ -281,12 +281,12 @@ static __always_inline int net_ended(struct slot *slot, struct call_context cont
 
 static __always_inline int net_ends(struct call_context context, long result)
 {
-	struct slot *slot = plug_ends(context);
+	struct slot *slot = plug_ends(context, result);
 
 	return slot ? net_ended(slot, context, result) : 0;
 }
 
-PLUG_PROGRAMS(net, net_begins, net_ends)
+PLUG_PROGRAMS(NET, net, net_begins, net_ends)
 
 /*
  * At function level these two are on all system calls themselves, in the place of plug_enter and plug_exit of syscalls.bpf.c: of
@@ -328,7 +328,7 @@ int BPF_PROG(plug_net_exit, struct pt_regs *regs, long result)
 	if (!page || !slot || !slot->sessions)
 		return 0;
 	if (slot->stream == IOTR_NET)
-		return plug_ended(page, slot, thread, context) ? net_ended(slot, context, result) : 0;
+		return plug_ended(page, slot, thread, context, result) ? net_ended(slot, context, result) : 0;
 	bpf_tail_call(ctx, &plug_exits, slot->stream);
 	return 0;
 }

@@ -7,7 +7,8 @@
  */
 #pragma once
 
-#define SLOTS plugged
+#define SLOTS	    plugged
+#define SLOTS_OTHER 1
 
 #include "plugged.bpf.h"
 #include "slots.bpf.h"
@@ -105,21 +106,29 @@ static __always_inline struct slot *plug_begins(struct call_context context)
 	return plug_wanted(context, &call) ? plug_takes(&call) : NULL;
 }
 
-/* Whether the call in the slot is the one that ends, and sessions of it are still there; otherwise releases the slot. */
-static __always_inline bool plug_ended(struct iotr_control *page, struct slot *slot, __u64 thread, struct call_context context)
+/*
+ * Whether the call in the slot is the one that ends, for good, and sessions of it are still there; otherwise nothing is left to
+ * do for it.
+ */
+static __always_inline bool plug_ended(struct iotr_control *page, struct slot *slot, __u64 thread, struct call_context context,
+				       long result)
 {
-	slot->args[ARG_END] = bpf_ktime_get_ns();
-	if (slot_ends(page, slot, thread, context.number)) {
-		slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		if (slot->sessions)
-			return true;
+	if (!slot_ends(slot, thread, context.number))
+		return false;
+	if (restarts(result)) {
+		slot_breaks(thread);
+		return false;
 	}
+	slot->args[ARG_END] = bpf_ktime_get_ns();
+	slot->sessions = filter_begun(page, slot->sessions, slot->start_ns);
+	if (slot->sessions)
+		return true;
 	slot_done(slot, thread);
 	return false;
 }
 
 /* The slot of the call that ends, to be released with plug_done(); NULL: it has none. */
-static __always_inline struct slot *plug_ends(struct call_context context)
+static __always_inline struct slot *plug_ends(struct call_context context, long result)
 {
 	__u64 thread = thread_of(context);
 	struct slot *slot = slot_find(thread);
@@ -127,7 +136,7 @@ static __always_inline struct slot *plug_ends(struct call_context context)
 
 	if (!page || !slot || !slot->sessions)
 		return NULL;
-	return plug_ended(page, slot, thread, context) ? slot : NULL;
+	return plug_ended(page, slot, thread, context, result) ? slot : NULL;
 }
 
 static __always_inline void plug_done(struct slot *slot, struct call_context context)
@@ -166,6 +175,14 @@ static __always_inline void *plug_row(const struct slot *slot, __u32 bytes, __u6
 	return plug_row_at(slot, slot->stream, bytes, size, failed, false);
 }
 
+/* Whether the thread has a call of the stream in flight. */
+static __always_inline bool slot_of_stream(__u32 stream)
+{
+	const struct slot *slot = slot_find(thread_here());
+
+	return slot && slot->sessions && slot->stream == stream;
+}
+
 static __always_inline bool plug_failed(long result)
 {
 	return (__u64)result >= (__u64)-4095;
@@ -173,9 +190,9 @@ static __always_inline bool plug_failed(long result)
 
 /*
  * The programs of a stream: `begins` and `ends` are functions that take a call's context, `ends`
- * with its result.
+ * with its result. The last one ends calls that a signal has interrupted.
  */
-#define PLUG_PROGRAMS(stream, begins, ends)                                                     \
+#define PLUG_PROGRAMS(id, stream, begins, ends)                                                 \
 	SEC("tp_btf/sys_enter")                                                                 \
 	int BPF_PROG(stream##_enter, struct pt_regs *regs, long number)                         \
 	{                                                                                       \
@@ -194,5 +211,12 @@ static __always_inline bool plug_failed(long result)
 	SEC("tp/raw_syscalls/sys_exit")                                                         \
 	int stream##_exit_raw(struct raw_exit *ctx)                                             \
 	{                                                                                       \
-		return ends(OF_EXIT(ctx), RESULT_OF(ctx));                                         \
+		return ends(OF_EXIT(ctx), RESULT_OF(ctx));                                      \
+	}                                                                                       \
+	SEC("tp_btf/signal_deliver")                                                            \
+	int BPF_PROG(stream##_signal, int signal, void *info, struct k_sigaction *action)       \
+	{                                                                                       \
+		long result = slot_of_stream(IOTR_##id) ? slot_signalled(signal, action) : 0;   \
+                                                                                                \
+		return result ? ends(context_signalled(), result) : 0;                          \
 	}

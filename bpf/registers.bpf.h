@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The user registers of a thread, for programs whose hook does not give them. */
+/* The registers that user space entered the kernel with, for programs that do not have them in their context. */
 #pragma once
 
 #include "calls.bpf.h"

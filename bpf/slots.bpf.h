@@ -9,10 +9,12 @@
  */
 #pragma once
 
+#include "registers.bpf.h"
 #include "slot.bpf.h"
 
 #ifndef SLOTS
-#define SLOTS slots
+#define SLOTS	    slots
+#define SLOTS_OTHER 0 /* 1: they are those of streams other than VFS */
 #endif
 
 /* The thread's slot, or NULL; it may have no call in flight. */
@@ -42,15 +44,19 @@ __noinline int slot_claim(__u64 thread)
 		slot->previous = 0;
 		slot_unended(page, slot);
 	}
+	slot->parked = 0;
 	slot->sessions = 0;
 	slot->start_ns = BEGINS_NOW;
 	slot->torn = 0;
 	return 0;
 }
 
+#include "restarts.bpf.h"
+
 /*
  * The slot for a call that begins, for the sessions that accept it. The caller fills it in and then calls
- * slot_begun(). NULL: another thread took it in this moment; the call is counted as lost.
+ * slot_begun(). NULL: it is a call that begins once more, or another thread took the slot in this moment; then the call is
+ * counted as lost.
  */
 static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 thread, __u32 stream, __u64 sessions)
 {
@@ -64,9 +70,10 @@ static __always_inline struct slot *slot_take(struct iotr_control *page, __u64 t
 		row_unmatched(stream, sessions);
 		return NULL;
 	}
-	if (slot->sessions && slot->torn != thread) /* the end of the call before was not seen */
-		slot_unended(page, slot);
-	slot->torn = 0;
+	if (!slot->sessions)
+		slot->torn = 0;
+	else if (slot_goes_on(thread)) /* otherwise it has set `torn` */
+		return NULL;
 	slot->stream = stream;
 	slot->start_ns = BEGINS_NOW;
 	*(volatile __u64 *)&slot->sessions = sessions;
@@ -95,16 +102,13 @@ static __always_inline void slot_begun(struct slot *slot, __u64 thread, __u32 st
 	if (!slot_kept(slot, thread, stream, wanted))
 		return;
 	slot->start_ns = sessions ? bpf_ktime_get_ns() : 0;
-	slot->sessions = sessions;
+	slot->sessions = sessions ?: slot->parked;
 }
 
-/* Whether the slot is of the call that ends; otherwise the call in it is counted as lost. */
-static __always_inline bool slot_ends(struct iotr_control *page, const struct slot *slot, __u64 thread, __u64 number)
+/* Whether the slot is of the call that ends; otherwise nothing is left to do for it. */
+static __always_inline bool slot_ends(const struct slot *slot, __u64 thread, __u64 number)
 {
-	if (slot->number == number && slot->torn != thread)
-		return true;
-	slot_unended(page, slot);
-	return false;
+	return (slot->number == number && slot->torn != thread) || slot_ends_late(thread);
 }
 
 /* Ends the call in the slot, which stays the thread's. */
@@ -112,5 +116,5 @@ static __always_inline void slot_done(struct slot *slot, __u64 thread)
 {
 	if (*(volatile __u64 *)&slot->thread != thread)
 		return;
-	slot->sessions = 0;
+	slot->sessions = slot->parked;
 }

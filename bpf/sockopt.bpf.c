@@ -63,20 +63,20 @@ static __always_inline int sockopt_begins(struct call_context context)
 
 static __always_inline int sockopt_ends(struct call_context context, long result)
 {
-	struct slot *slot = plug_ends(context);
+	struct slot *slot = plug_ends(context, result);
 	struct iotr_sockopt_record *row;
 
 	if (!slot)
 		return 0;
 	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
-		fill(row, slot, result_seen(result));
+		fill(row, slot, result);
 		row_commit(row);
 	}
 	plug_done(slot, context);
 	return 0;
 }
 
-PLUG_PROGRAMS(sockopt, sockopt_begins, sockopt_ends)
+PLUG_PROGRAMS(SOCKOPT, sockopt, sockopt_begins, sockopt_ends)
 
 char LICENSE[] SEC("license") = "GPL";

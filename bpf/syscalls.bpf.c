@@ -146,16 +146,17 @@ static __always_inline void slot_told(struct iotr_control *page, struct slot *sl
 	}
 }
 
-static __always_inline int slot_ended(struct slot *slot, __u64 thread, struct call_context context, const void *program,
-				      __u32 parts)
+static __always_inline int slot_ended(struct slot *slot, __u64 thread, struct call_context context, long result, __u32 parts)
 {
 	__u64 end = bpf_ktime_get_ns(), sessions;
 	struct iotr_control *page = control_page();
 
-	if (page && slot_ends(page, slot, thread, number_again(context))) {
-		sessions = filter_begun(page, slot->sessions, slot->start_ns);
-		slot_told(page, slot, thread, sessions, call_result(program, context.classic), end, parts);
-	}
+	if (!page || !slot_ends(slot, thread, number_again(context)))
+		return 0;
+	if (restarts(result))
+		return slot_breaks(thread);
+	sessions = filter_begun(page, slot->sessions, slot->start_ns);
+	slot_told(page, slot, thread, sessions, result, end, parts);
 	slot_done(slot, thread);
 	return 0;
 }
@@ -163,7 +164,7 @@ static __always_inline int slot_ended(struct slot *slot, __u64 thread, struct ca
 /* The same as a function: a program that calls it for some of its calls needs no registers of its own for the others. */
 static __noinline int slot_ended_apart(struct slot *slot, __u64 thread, const void *program)
 {
-	return slot_ended(slot, thread, OF_COPY(NULL), program, PART_PLAIN);
+	return slot_ended(slot, thread, OF_COPY(NULL), call_result(program, false), PART_PLAIN);
 }
 
 /* `program`: the context of the program itself, which has the result. */
@@ -174,7 +175,9 @@ static __always_inline int call_ends(struct call_context context, const void *pr
 
 	if (!slot || !slot->sessions)
 		return 0;
-	return context.copied ? slot_ended_apart(slot, thread, program) : slot_ended(slot, thread, context, program, parts);
+	if (context.copied)
+		return slot_ended_apart(slot, thread, program);
+	return slot_ended(slot, thread, context, call_result(program, context.classic), parts);
 }
 
 /* ---- the programs on all system calls; they go on to those of the other streams ---- */
@@ -195,6 +198,17 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(stand_in_enter, struct pt_regs *regs, long number)
 {
 	return call_begins(OF_REGS(regs), PARTS_ALL | PART_STAND_IN);
+}
+
+/* At both levels, for calls that a signal has interrupted. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(vfs_signal, int signal, void *info, struct k_sigaction *action)
+{
+	__u64 thread = thread_here();
+	struct slot *slot = slot_find(thread);
+	long result = slot_signalled(signal, action);
+
+	return slot && result ? slot_ended(slot, thread, context_signalled(), result, PARTS_ALL) : 0;
 }
 
 /* At function level, where VFS has hooks of its own. */

@@ -7,10 +7,12 @@
 #include "blockdev.bpf.h"
 #include "context.bpf.h"
 #include "direct.bpf.h"
+#include "signals.bpf.h"
 #include "timing_counts.h"
 
 #define TIMED_AT_REMOVEDIR 0x200
-#define TIMED_RESTARTED	   (1 << 16) /* an "error" above all errnos: the call is made once more and does not count */
+#define TIMED_UNCOUNTED	   (1 << 16) /* an "error" above all errnos: the call does not count */
+#define TIMED_PARKED	   (1ULL << 63) /* in a key: the thread's call that waits for a signal handler, which makes calls itself */
 
 ARRAY_OF(timing_table, struct iotr_timing_table, 1, 0);
 ARRAY_PER_CPU(timing_counts, struct iotr_timing, IOTR_TIMING_WATCHES);
@@ -18,8 +20,10 @@ ARRAY_PER_CPU(timing_counts, struct iotr_timing, IOTR_TIMING_WATCHES);
 /* A call or a request in flight; by thread, or by the address of the request. */
 struct timed {
 	__u64 begin_ns;
+	__u64 stack; /* user space's stack pointer, if the call was interrupted: see restarts.bpf.h; 0: it was not */
 	__u32 watch;
-	__u32 opens; /* the file is known at the end */
+	__u16 opens; /* the file is known at the end */
+	__u16 parks; /* an interrupted call of the thread is parked */
 };
 
 /* LRU: what never ends, or whose end is not seen, has to make room at last. */
@@ -133,6 +137,28 @@ static __always_inline __u64 compat_argument(const struct pt_regs *regs, __u32 p
 	}
 }
 
+/*
+ * A call begins while the thread has one in flight. If that was interrupted and is not this one once more, a handler makes this
+ * one, and it is parked; otherwise its end was not seen. A global function.
+ */
+__noinline int timed_follows(__u64 thread, __u64 begin_ns, __u32 watch, __u32 opens)
+{
+	struct timed *before = bpf_map_lookup_elem(&timing_flight, &thread);
+	struct timed timed = { .begin_ns = begin_ns, .watch = watch, .opens = opens };
+	__u64 parked = thread | TIMED_PARKED;
+
+	if (before && before->stack == REGISTER(user_registers(), sp))
+		return 0;
+	if (before && before->stack) {
+		struct timed copy = *before;
+
+		bpf_map_update_elem(&timing_flight, &parked, &copy, BPF_ANY);
+		timed.parks = true;
+	}
+	bpf_map_update_elem(&timing_flight, &thread, &timed, BPF_ANY);
+	return 0;
+}
+
 /* A call that may be watched begins. `packed` is its struct iotr_timed_call. A global function. */
 __noinline int timed_begins(__u64 thread, __u64 registers, __u32 packed, __u32 compat)
 {
@@ -158,7 +184,24 @@ __noinline int timed_begins(__u64 thread, __u64 registers, __u32 packed, __u32 c
 		return 0;
 	timed.watch = watch - 1;
 	timed.begin_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&timing_flight, &thread, &timed, BPF_ANY);
+	if (bpf_map_update_elem(&timing_flight, &thread, &timed, BPF_NOEXIST))
+		timed_follows(thread, timed.begin_ns, timed.watch, timed.opens);
+	return 0;
+}
+
+/* Forgets the thread's call; one that is parked takes its place. A global function. */
+__noinline int timed_gone(__u64 thread, __u32 parks)
+{
+	__u64 parked = thread | TIMED_PARKED;
+	struct timed *before = parks ? bpf_map_lookup_elem(&timing_flight, &parked) : NULL;
+
+	if (before) {
+		struct timed copy = *before;
+
+		bpf_map_update_elem(&timing_flight, &thread, &copy, BPF_ANY);
+		thread = parked;
+	}
+	bpf_map_delete_elem(&timing_flight, &thread);
 	return 0;
 }
 
@@ -169,14 +212,17 @@ __noinline int timed_ends(__u64 thread, __s64 result)
 
 	if (!timed)
 		return 0;
-	if (result >= -ERESTART_LAST && result <= -ERESTART_FIRST)
-		result = -TIMED_RESTARTED;
+	if (restarts(result)) {
+		timed->stack = REGISTER(user_registers(), sp);
+		return 0;
+	}
+	if (timed->stack && timed->stack != REGISTER(user_registers(), sp))
+		return 0; /* it is a handler's */
 	if (timed->opens && result >= 0 && !file_timed(file_of_fd(current_task(), result)))
-		result = -TIMED_RESTARTED;
-	if (result != -TIMED_RESTARTED)
+		result = -TIMED_UNCOUNTED;
+	if (result != -TIMED_UNCOUNTED)
 		timing_count(timed->watch, timed->begin_ns, result < 0 && result > -4096 ? -result : 0);
-	bpf_map_delete_elem(&timing_flight, &thread);
-	return 0;
+	return timed_gone(thread, timed->parks);
 }
 
 /* How the call of the ABI is counted, as a number; 0: nobody wants it. */
@@ -237,6 +283,17 @@ SEC("tp/raw_syscalls/sys_exit")
 int timing_exit_raw(struct raw_exit *ctx)
 {
 	return call_ended(OF_EXIT(ctx).number, thread_here(), RESULT_OF(ctx));
+}
+
+/* A call that was interrupted has ended for good. That its thread died in it is no error of the call. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(timing_signal, int signal, void *info, struct k_sigaction *action)
+{
+	long result = signal_result(signal, action);
+
+	if (!result)
+		return 0;
+	return call_ended(REGISTER(user_registers(), orig_ax), thread_here(), result == -IOTR_DIED ? -TIMED_UNCOUNTED : result);
 }
 
 /* ---- requests ---- */

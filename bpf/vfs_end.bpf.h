@@ -354,7 +354,6 @@ static __always_inline void vfs_ends(struct iotr_control *page, const struct iot
 			      call_failed(result));
 	if (!sessions)
 		return;
-	result = result_seen(result);
 	if (parts & PART_RESULT && (!call->fd || call->traits & IOTR_CALL_STAT))
 		sessions = vfs_ends_file(page, call, slot, result, sessions);
 	if (!sessions)

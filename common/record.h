@@ -11,6 +11,7 @@
 #define IOTR_COMMAND_SIZE   16
 #define IOTR_NAME_TEXT_MAX  4096  /* bytes of one name record's text, NUL included */
 #define IOTR_UNKNOWN	    (~0ULL) /* a number that is not known; its field in the row is empty */
+#define IOTR_DIED	    517 /* in the place of an error number: the thread ended in the call, which returned nothing */
 #define IOTR_DIRTIERS_MAX   64    /* processes that are told apart among those that made the pages of one write dirty */
 
 /*

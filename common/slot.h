@@ -12,8 +12,8 @@ struct slot {
 	__u64 sessions; /* 0: free */
 	__u64 task; /* struct task_struct of the caller, valid until the call ends */
 	__u64 torn; /* the owner whose call is invalid, as the previous owner still wrote to the slot */
-	__u64 previous; /* the thread that it was taken from, if that had no call in it; otherwise 0 */
-	__u64 taken; /* how often it was taken by another thread; the increment is a memory barrier */
+	__u64 previous; /* the thread that it was taken from, if that had no call in it; otherwise 0. See also bpf/slot.bpf.h */
+	__u64 parked; /* sessions of a call that waits for a signal handler to return, which makes calls itself; mostly 0 */
 	__u16 number;
 	__u8 abi;
 	__u8 operation;
@@ -33,9 +33,11 @@ struct slot {
 		};
 		__u64 own[6]; /* data of a stream other than VFS */
 	};
-	__u64 args[8]; /* six arguments, then what a stream adds; 8, so that an index can be masked */
+	__u64 args[8]; /* six arguments, then what a stream adds, and a stack pointer; 8, so that an index can be masked */
+	__u64 taken; /* how often it was taken by another thread; the increment is a memory barrier */
 };
 
+#define IOTR_PARKED 512 /* calls that wait for a signal handler, at most; a power of two */
 #define IOTR_DRAWS 256 /* generators of random numbers, by CPU; a power of two */
 
 /* A generator has a cache line of its own. */
@@ -52,4 +54,5 @@ struct iotr_shared {
 	struct iotr_draw draws[IOTR_DRAWS]; /* see bpf/sample.bpf.h */
 	struct slot slots[IOTR_SLOTS];	 /* calls of VFS; see bpf/slots.bpf.h */
 	struct slot plugged[IOTR_PLUGGED]; /* calls of the other streams */
+	struct slot parked[IOTR_PARKED]; /* of either, while a signal handler has the slot: see bpf/restarts.bpf.h */
 };

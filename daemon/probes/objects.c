@@ -324,6 +324,12 @@ static bool stands_in(const struct bpf_program *program)
 	return !strncmp(bpf_program__name(program), STAND_IN, strlen(STAND_IN));
 }
 
+/* Whether a program is on the delivery of signals, which may end a call of either level. */
+static bool on_signals(const struct bpf_program *program)
+{
+	return !strcmp(bpf_program__section_name(program), "tp_btf/signal_deliver");
+}
+
 /* The map for programs that see to writeback on a hook of block requests, by which BLOCK's program there goes on; NULL: no such hook. */
 static const char *request_map(const struct bpf_program *program)
 {
@@ -371,7 +377,9 @@ bool program_attaches(enum probes_group group, const struct bpf_program *program
 		return !request_map(program) == (group != PROBES_REQUESTS);
 	if (hooks[group] || goes_on(program))
 		return hooks[group] && goes_on(program) && hook && !strcmp(hook, hooks[group]);
-	return which != OBJECT_VFS || (group == PROBES_CALLS && stands_in(program));
+	if (which != OBJECT_VFS)
+		return true;
+	return group == PROBES_VFS ? on_signals(program) : group == PROBES_CALLS && stands_in(program);
 }
 
 static int plug(const struct probes *probes, enum object which, struct bpf_object *object, enum iotr_stream stream)

@@ -26,7 +26,7 @@ static const struct {
 	size_t offset;
 } variables[] = {
 #define VARIABLE(name) { #name, offsetof(struct iotr_shared, name) }
-	VARIABLE(control), VARIABLE(draws), VARIABLE(slots), VARIABLE(plugged),
+	VARIABLE(control), VARIABLE(draws), VARIABLE(slots), VARIABLE(plugged), VARIABLE(parked),
 };
 
 static bool variable_fits(const char *name, size_t offset)

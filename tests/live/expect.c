@@ -217,6 +217,11 @@ void row_within(uint64_t begin, uint64_t end)
 	put(",\"within\":[%llu,%llu]", (unsigned long long)begin, (unsigned long long)end);
 }
 
+void row_takes(uint64_t least)
+{
+	put(",\"takes\":%llu", (unsigned long long)least);
+}
+
 void row_times(unsigned long count)
 {
 	row_number("count", (long long)count);

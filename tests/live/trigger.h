@@ -83,6 +83,7 @@ void row_skip(const char *column); /* not checked after all */
 void row_result(long ret);
 void row_thread(pid_t pid, pid_t tid);
 void row_within(uint64_t begin, uint64_t end);
+void row_takes(uint64_t least); /* ns */
 void row_times(unsigned long count); /* that many alike */
 void row_optional(void);	     /* may be missing; when it is there it must be right */
 void row_level(const char *level);   /* is there at this level alone */

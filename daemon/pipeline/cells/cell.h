@@ -72,6 +72,12 @@ static inline struct cell cell_signed_if(bool known, int64_t number)
 	return known ? cell_signed(number) : cell_number(CELL_EMPTY, 0);
 }
 
+/* What a call returned; empty where its thread died in it. */
+static inline struct cell cell_result(int64_t result)
+{
+	return cell_signed_if(result != -IOTR_DIED, result);
+}
+
 static inline struct cell cell_device(uint32_t device)
 {
 	return cell_number(device ? CELL_DEVICE : CELL_EMPTY, device);

@@ -69,6 +69,6 @@ CELL(CONN, fd, cell_signed_if(record->has_fd, record->fd))
 CELL(CONN, backlog, cell_signed_if(record->head.operation == IOTR_CONN_LISTEN, record->argument))
 CELL(CONN, shutdown_how, record->head.operation == IOTR_CONN_SHUTDOWN ? shutdown_how(cells, record->argument) : cell_empty())
 CELL(CONN, latency_ns, ends_unseen(record) ? cell_empty() : cell_number(CELL_U64, record->head.latency_ns))
-CELL(CONN, return_value, ends_unseen(record) ? cell_empty() : cell_signed(record->result))
+CELL(CONN, return_value, ends_unseen(record) ? cell_empty() : cell_result(record->result))
 
 CELLS_FILL(CONN, conn)

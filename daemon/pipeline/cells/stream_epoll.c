@@ -28,6 +28,6 @@ CELL(EPOLL, max_events, cell_signed_if(record->waits, record->max_events))
 CELL(EPOLL, ready_count, cell_signed_if(record->waits && record->result >= 0, record->result))
 CELL(EPOLL, timeout_ms, cell_signed_if(record->has_timeout, record->timeout_ms))
 CELL(EPOLL, latency_ns, cell_number(CELL_U64, record->head.latency_ns))
-CELL(EPOLL, return_value, cell_signed(record->result))
+CELL(EPOLL, return_value, cell_result(record->result))
 
 CELLS_FILL(EPOLL, epoll)

@@ -30,7 +30,7 @@ CELL(NET, dest_port, cell_port(&record->socket, dest_of(record)))
 CELL(NET, size, cell_known(CELL_U64, record->size))
 CELL(NET, bytes_completed, cell_number(CELL_U64, record->bytes))
 CELL(NET, latency_ns, cell_number(CELL_U64, record->head.latency_ns))
-CELL(NET, error_code, cell_number(CELL_U64, record->error))
+CELL(NET, error_code, cell_number(record->error == IOTR_DIED ? CELL_EMPTY : CELL_U64, record->error))
 CELL(NET, msg_flags, msg_flags(cells, record))
 
 CELLS_FILL(NET, net)

@@ -18,6 +18,6 @@ CELL(SOCKOPT, fd, cell_signed(record->fd))
 CELL(SOCKOPT, level, cell_named(cells, sockopts_level(record->level), record->level))
 CELL(SOCKOPT, option_name, cell_named(cells, sockopts_name(record->level, record->option), record->option))
 CELL(SOCKOPT, option_value, option_value(cells, record))
-CELL(SOCKOPT, return_value, cell_signed(record->result))
+CELL(SOCKOPT, return_value, cell_result(record->result))
 
 CELLS_FILL(SOCKOPT, sockopt)

@@ -20,7 +20,7 @@ CELL(VFS, size, cell_again(cell_number(record->has_size ? CELL_U64 : CELL_EMPTY,
 CELL(VFS, offset, cell_known(CELL_U64, record->offset))
 CELL(VFS, bytes_completed, bytes_completed(record))
 CELL(VFS, latency_ns, cell_known(CELL_U64, record->head.latency_ns))
-CELL(VFS, return_value, cell_again(cell_signed(record->result)))
+CELL(VFS, return_value, cell_again(cell_result(record->result)))
 CELL(VFS, flow, cell_flow(record->flow))
 
 /* ---- columns of the file ---- */
@@ -154,7 +154,7 @@ static struct cell mapping_flags(struct cells *cells, enum cells_flags_kind whic
 
 #define RESULT_CELL(column, value) CELL_FROM(struct result_values, values, VFS, column, value)
 
-RESULT_CELL(errno, cell_number(CELL_U64, values->error))
+RESULT_CELL(errno, cell_number(values->error == IOTR_DIED ? CELL_EMPTY : CELL_U64, values->error))
 RESULT_CELL(mmap_prot, mapping_flags(cells, CELLS_FLAGS_PROTECTION, values->mapping))
 RESULT_CELL(mmap_flags, mapping_flags(cells, CELLS_FLAGS_MAPPING, values->mapping))
 RESULT_CELL(address, values->mapping ? cell_known(CELL_HEX, values->mapping->address) : cell_empty())

@@ -8,7 +8,7 @@ from lib.rows import escape
 REPORTED = 20
 FLAGS = ('flags', 'mmap_prot', 'mmap_flags', 'event_mask', 'sqe_flags', 'msg_flags')  # joined by '|', no names
 ARROW = '\x02\x03'  # as trigger.h has it
-META = {'within', 'count', 'optional', 'level'}
+META = {'within', 'takes', 'count', 'optional', 'level'}
 
 
 class Matcher:
@@ -150,6 +150,8 @@ def time_differences(expected, row):
         return [('latency_ns', 'a number', '')]
     if at + latency > end:
         return [('mono_ns + latency_ns', 'at most %d' % end, at + latency)]
+    if latency < expected.get('takes', 0):
+        return [('latency_ns', 'at least %d' % expected['takes'], latency)]
     return []
 
 

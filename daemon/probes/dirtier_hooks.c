@@ -21,9 +21,9 @@ static const struct {
 	{ "xfs_buffer", "xfs_inode", false,
 	  { "xfs_buf_item_pin", "the kernel refuses xfs_buf_item_pin and xfs_inode_pin, so for whom XFS writes metadata is not known" } },
 	{ "ext4_syncs", NULL, true,
-	  { "ext4_sync_file_enter", "the kernel refuses ext4_sync_file_enter, so which call asked for what a journal writes is not known" } },
+	  { "ext4_sync_file_enter", "the kernel refuses ext4_sync_file_enter, so which call a journal writes for is not known" } },
 	{ "xfs_forces", NULL, true,
-	  { "xfs_log_force", "the kernel refuses xfs_log_force, so which call asked for what the log of XFS is written for is not known" } },
+	  { "xfs_log_force", "the kernel refuses xfs_log_force, so which call XFS writes its log for is not known" } },
 	{ "bio_remap__3", "bio_remap__4", true,
 	  { "block_bio_remap", "the kernel lacks or refuses block_bio_remap, so what its threads pass on for stacked devices is of unknown "
 			       "processes" } },

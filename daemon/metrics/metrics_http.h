@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A listener that answers GET /metrics, for Prometheus. It runs on the event loop, has no thread, and at most
- * METRICS_CONNECTIONS connections, each of which is cut off when nothing moves for METRICS_IDLE_S. Main thread.
+ * METRICS_CONNECTIONS connections, each of which is cut off after METRICS_VISIT_S, whatever it does. Where one more comes, the
+ * oldest of the user who has most makes room, so that who asks and reads is served. Main thread.
  */
 #pragma once
 
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
-enum { METRICS_CONNECTIONS = 8, METRICS_IDLE_S = 10 };
+enum { METRICS_CONNECTIONS = 64, METRICS_VISIT_S = 10 };
 
 struct metrics_http;
 

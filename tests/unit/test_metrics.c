@@ -15,6 +15,7 @@
 #include "metrics/metrics_http.h"
 #include "metrics/metrics_listen.h"
 #include "metrics/metrics_text.h"
+#include "metrics/metrics_users.h"
 #include "pipeline/clocks.h"
 #include "rig.h"
 #include "stand_outside.h"
@@ -272,11 +273,17 @@ START_TEST(opens_for_this_machine_alone)
 }
 END_TEST
 
-/* Those who take all connections keep others waiting; when they are cut off together, the others are served. */
-START_TEST(serves_after_all_were_taken)
+static void turns(int count)
+{
+	for (int i = 0; i < count; i++)
+		sd_event_run(rig.control.event, 10000);
+}
+
+/* However many say nothing or half of something, who asks is served; and so he is when they are cut off together. */
+START_TEST(serves_while_all_are_taken)
 {
 	const struct linger at_once = { .l_onoff = 1 };
-	int fds[METRICS_CONNECTIONS];
+	int fds[3 * METRICS_CONNECTIONS];
 
 	begin();
 	choose_port();
@@ -285,14 +292,14 @@ START_TEST(serves_after_all_were_taken)
 		for (size_t i = 0; i < LENGTH(fds); i++) {
 			fds[i] = dial();
 			setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+			send(fds[i], "GET /met", round * 4, MSG_NOSIGNAL);
+			if (i % 16 == 0)
+				turns(3);
+			if (i % 64 == 1)
+				ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
 		}
-		for (int i = 0; i < 30; i++)
-			sd_event_run(rig.control.event, 10000);
-		for (size_t i = 0; i < LENGTH(fds); i++)
-			ck_assert_int_eq(send(fds[i], "GET /met", 8, MSG_NOSIGNAL), 8);
-		for (int i = 0; i < 10; i++)
-			sd_event_run(rig.control.event, 10000);
-		ck_assert(!ask_within(GET, 200000000));
+		turns(30);
+		ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
 		for (size_t i = 0; i < LENGTH(fds); i++)
 			close(fds[i]);
 		ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
@@ -301,22 +308,60 @@ START_TEST(serves_after_all_were_taken)
 }
 END_TEST
 
-/* The daemon cuts off all of them, as they do not go on. */
-START_TEST(cuts_off_who_stalls)
+/* One who goes on to say something, but never all of it, has no more time than others. */
+START_TEST(cuts_off_who_is_slow)
 {
-	int fds[METRICS_CONNECTIONS];
+	uint64_t begun = clocks_mono_ns();
+	char byte;
+	int fd;
 
 	begin();
 	choose_port();
 	metrics_set(metrics, &config);
-	for (size_t i = 0; i < LENGTH(fds); i++)
-		fds[i] = dial();
-	for (int i = 0; i < 30; i++)
-		sd_event_run(rig.control.event, 10000);
-	ck_assert(ask_within(GET, (METRICS_IDLE_S + 5) * 1000000000ULL));
-	ck_assert_ptr_nonnull(strstr(reply, "HTTP/1.1 200"));
-	for (size_t i = 0; i < LENGTH(fds); i++)
-		close(fds[i]);
+	fd = dial();
+	turns(3);
+	send(fd, "GET /metrics HTTP/1.1\r\nSlow: ", 30, MSG_NOSIGNAL);
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+		ck_assert_uint_lt(clocks_mono_ns() - begun, (METRICS_VISIT_S + 5) * 1000000000ULL);
+		send(fd, "y", 1, MSG_NOSIGNAL);
+		usleep(50000);
+		turns(2);
+	}
+	ck_assert_uint_gt(clocks_mono_ns() - begun, (METRICS_VISIT_S - 5) * 1000000000ULL);
+	close(fd);
+	ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
+	end();
+}
+END_TEST
+
+START_TEST(finds_users)
+{
+	struct metrics_peer peers[2] = { { .user = METRICS_NOBODY }, { .user = METRICS_NOBODY } };
+	socklen_t size = sizeof(peers[0].from);
+	int fd;
+
+	begin();
+	choose_port();
+	metrics_set(metrics, &config);
+	fd = dial();
+	turns(3);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&peers[0].from, &size), 0);
+	metrics_users_find(peers, 2);
+	ck_assert_uint_eq(peers[0].user, geteuid());
+	ck_assert_uint_eq(peers[1].user, METRICS_NOBODY);
+	close(fd);
+	end();
+}
+END_TEST
+
+/* Many a second get the same text. */
+START_TEST(makes_few_texts)
+{
+	begin();
+	choose_port();
+	metrics_set(metrics, &config);
+	for (int i = 0; i < 100; i++)
+		ck_assert_ptr_nonnull(strstr(ask(GET), "HTTP/1.1 200"));
 	end();
 }
 END_TEST
@@ -446,8 +491,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, listens_outside);
 	tcase_add_test(tests, bears_a_process_that_fails);
 	tcase_add_test(tests, opens_for_this_machine_alone);
-	tcase_add_test(tests, serves_after_all_were_taken);
-	tcase_add_test(tests, cuts_off_who_stalls);
+	tcase_add_test(tests, serves_while_all_are_taken);
+	tcase_add_test(tests, finds_users);
+	tcase_add_test(tests, makes_few_texts);
+	tcase_add_test(tests, cuts_off_who_is_slow);
 	tcase_add_test(tests, refuses_what_is_no_request);
 	tcase_add_test(tests, writes_a_file);
 	tcase_add_test(tests, end_waits_for_nobody);

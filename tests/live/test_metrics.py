@@ -2,10 +2,12 @@
 """Debian's Prometheus and node exporter read what the daemon tells of itself."""
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -113,3 +115,39 @@ def ends_at_once(world):
     for one in held:
         one.close()
     reads.all_there(session.output, load.done)
+
+
+SLOW = """
+import socket, sys, time
+held, begun = [], time.monotonic()
+while time.monotonic() - begun < %d:
+    one = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+    one.send(b'GET /met')
+    held.append(one)
+    time.sleep(float(sys.argv[2]))
+print(len(held), flush=True)
+time.sleep(1000)
+"""
+
+
+@test(host_only=True)
+def crowded(world):
+    """A user who comes again and again, says little and stays, by the second or by the millisecond, keeps nobody out."""
+    daemon, ctl = world.own_daemon(fresh=True)
+    port = free_port()
+    configure(daemon, ctl, 'Listen=127.0.0.1:%d\n' % port)
+    for seconds, pause in ((8, 0.4), (4, 0.002)):
+        slow = subprocess.Popen(['/usr/bin/python3', '-c', SLOW % seconds, str(port), str(pause)], user=54321, group=54321,
+                                extra_groups=[], stdout=subprocess.PIPE, cwd='/')
+        world.undo.callback(slow.wait)
+        world.undo.callback(slow.kill)
+        longest = 0
+        while not select.select([slow.stdout], [], [], 0)[0]:
+            begun = time.monotonic()
+            with urllib.request.urlopen('http://127.0.0.1:%d/metrics' % port, timeout=20) as reply:
+                check(b'iotracer_info' in reply.read(), 'no metrics')
+            longest = max(longest, time.monotonic() - begun)
+            time.sleep(0.05)
+        check(longest < 2, 'one answer took %.1f s' % longest)
+        ctl.exits(0, 'list')
+        slow.kill()

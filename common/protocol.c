@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "escape.h"
+#include "json_parse.h"
 
 enum { BUFFER_CAPACITY_MIN = 4096 };
 
@@ -110,23 +111,15 @@ int iotr_buffer_append_reply(struct iotr_buffer *buffer, struct json_object *mes
 
 int iotr_message_parse(const char *text, size_t length, struct json_object **ret, const char **why)
 {
-	_cleanup_(json_tokener_freep) struct json_tokener *tokener =
-		json_tokener_new_ex(IOTR_MESSAGE_DEPTH);
 	_cleanup_json_ struct json_object *message = NULL;
+	int r;
 
-	*why = "out of memory";
-	if (!tokener)
-		return -ENOMEM;
 	*why = "the message is too long";
 	if (length >= INT_MAX)
 		return -EBADMSG;
-
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	message = json_tokener_parse_ex(tokener, text, (int)length + 1);
-	if (json_tokener_get_error(tokener) != json_tokener_success) {
-		*why = json_tokener_error_desc(json_tokener_get_error(tokener));
-		return -EBADMSG;
-	}
+	r = json_parse(text, length, IOTR_MESSAGE_DEPTH, &message, why);
+	if (r < 0)
+		return r;
 	*why = "the message is not an object";
 	if (!json_object_is_type(message, json_type_object))
 		return -EBADMSG;

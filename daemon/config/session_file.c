@@ -131,8 +131,11 @@ static char *declaration(const struct iotr_session_spec *spec)
 {
 	_cleanup_json_ struct json_object *definition = definition_note(spec);
 
+	const char *text;
+
 	json_object_object_del(definition, "filters");
-	return strdup(json_object_to_json_string_ext(definition, JSON_C_TO_STRING_PLAIN));
+	text = json_object_to_json_string_ext(definition, JSON_C_TO_STRING_PLAIN);
+	return text ? strdup(text) : NULL;
 }
 
 /* Start's own checks know parameters alone. */

@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "connection.h"
+#include "json_memory.h"
 #include "protocol.h"
 #include "spec/arguments.h"
 
@@ -63,7 +64,11 @@ static void send_message(struct call *call, const char *error, bool continues,
 	json_object_object_add(message, "parameters", parameters ?: json_object_new_object());
 	if (continues)
 		json_object_object_add(message, "continues", json_object_new_boolean(true));
-	if (!call->oneway)
+	if (call->oneway)
+		return;
+	if (json_lacks())
+		connection_send_lack(call->connection);
+	else
 		connection_send(call->connection, message);
 }
 

@@ -49,8 +49,11 @@ static void on_message(struct connection *connection, const char *text, size_t l
 {
 	struct client *client = userdata;
 	const char *why = "";
+	int r = dispatch_message(connection, client->control, text, length, &client->call, &why);
 
-	if (dispatch_message(connection, client->control, text, length, &client->call, &why) < 0)
+	if (r == -ENOMEM)
+		connection_send_lack(connection);
+	else if (r < 0)
 		connection_refuse(connection, why);
 	tell_end(client);
 }

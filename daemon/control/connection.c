@@ -73,14 +73,27 @@ void connection_wake(struct connection *connection)
 
 void connection_send(struct connection *connection, struct json_object *message)
 {
+	int r;
+
 	if (connection->broken || connection->closing)
 		return;
-	if (iotr_buffer_append_reply(&connection->out, message) < 0 ||
-	    connection->out.length > CONNECTION_OUTPUT_MAX) {
-		log_message(ABOUT(CLIENT_CUT_OFF, .user = &connection->caller.uid),
-			    "a client of uid %u reads its replies too slowly: disconnected", connection->caller.uid);
+	r = iotr_buffer_append_reply(&connection->out, message);
+	if (r < 0 || connection->out.length > CONNECTION_OUTPUT_MAX) {
+		log_message(ABOUT(CLIENT_CUT_OFF, .user = &connection->caller.uid), "a client of uid %u %s: disconnected",
+			    connection->caller.uid, r < 0 ? "cannot be answered, out of memory" : "reads its replies too slowly");
 		connection->broken = true;
 	}
+	connection_wake(connection);
+}
+
+void connection_send_lack(struct connection *connection)
+{
+	static const char text[] = "{\"error\":\"" IOTR_FAILED "\",\"parameters\":{\"message\":\"the daemon is out of memory\"}}";
+
+	if (connection->broken || connection->closing)
+		return;
+	if (iotr_buffer_append(&connection->out, text, sizeof(text)) < 0)
+		connection->broken = true;
 	connection_wake(connection);
 }
 

@@ -63,6 +63,9 @@ uint64_t connection_idle_since(const struct connection *connection);
 
 /* Queues a message. A peer with more than CONNECTION_OUTPUT_MAX bytes of queued output is disconnected. */
 void connection_send(struct connection *connection, struct json_object *message);
+/* Replies Failed in place of a message for which there is no memory. */
+void connection_send_lack(struct connection *connection);
+
 /* Replies ProtocolError with a sentence; the connection ends when that is written. */
 void connection_refuse(struct connection *connection, const char *why);
 /* Whether so much output is queued that nothing optional should be added. */

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "connection.h"
 #include "interface.h"
+#include "json_memory.h"
 #include "log.h"
 #include "protocol.h"
 
@@ -138,6 +139,7 @@ int dispatch_message(struct connection *connection, struct control *control, con
 	r = iotr_message_parse(text, length, &message, why);
 	if (r < 0)
 		return r;
+	json_lacks(); /* what was missing before is of another reply */
 	*why = open_envelope(message, &envelope);
 	if (*why)
 		return -EBADMSG;

@@ -119,7 +119,7 @@ static void turn_away(int fd, const char *error, struct json_object *parameters)
 	json_object_object_add(message, "error", json_object_new_string(error));
 	json_object_object_add(message, "parameters", parameters ?: json_object_new_object());
 	text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN);
-	if (send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (text && send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		log_debug("cannot tell a peer why its connection is refused: %m");
 }
 

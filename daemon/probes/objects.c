@@ -24,6 +24,7 @@
 
 #define NAMES_BYTES    (16U << 20)
 #define CPU_NUMBER_MAX 8191 /* the largest that x86 kernels are built for */
+#define MEMORY_TRIES   3
 
 #define OBJECT_BYTES(name) extern const unsigned char iotr_bpf_##name##_begin[], iotr_bpf_##name##_end[];
 #define STREAM_BYTES(id, name, folder, object, ...) OBJECT_BYTES(object)
@@ -424,11 +425,14 @@ int objects_load_shared(struct probes *probes)
 static void load_and_plug(struct probes *probes, enum object which)
 {
 	struct bpf_object *object;
-	int r;
+	int r = -ENOMEM;
 
 	if (probes->kernel.refusal) /* was logged at the start */
 		return;
-	r = object_load(probes, which, &object);
+	for (int again = 0; r == -ENOMEM && again < MEMORY_TRIES; again++) /* what took it may have gone */
+		r = object_load(probes, which, &object);
+	if (r == -ENOMEM)
+		atomic_store(&probes->lacked_memory, true);
 	if (r < 0) {
 		log_message(ABOUT(HOOK_MISSING, .hook = objects[which].name, .error = -r),
 			    "the kernel does not load the BPF programs of %s, so their rows cannot be recorded: %s",

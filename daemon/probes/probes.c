@@ -301,5 +301,12 @@ const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 
 	if (!hook && probes->kernel.refusal)
 		*reason = probes->kernel.refusal;
+	if (!hook && probes->lacked_memory)
+		*reason = "there was no memory for the programs of this operation";
 	return hook ? hook->text : NULL;
+}
+
+bool probes_lacked_memory(const struct probes *probes)
+{
+	return probes->lacked_memory;
 }

@@ -168,6 +168,9 @@ void probes_runs(const struct probes *probes, struct probes_runs *runs);
 /* Hooks that tell who caused what is written later, and are lacking, when the programs are loaded: see dirtier_lacks(). */
 size_t probes_dirtier_lacks(const struct probes *probes, bool blocks, struct dirtier_lack lacks[DIRTIER_LACKS]);
 
+/* Whether programs were not loaded because there was no memory. */
+bool probes_lacked_memory(const struct probes *probes);
+
 /* The hook that an operation is seen by, as it is shown to users; NULL: none, and `reason` says why. */
 const char *probes_hook(const struct probes *probes, enum iotr_stream stream,
 			unsigned int operation, const char **reason);

@@ -57,6 +57,7 @@ struct probes {
 	uint64_t functions_ns; /* CLOCK_MONOTONIC: since then no call begins at the stand-in; see handover.c */
 	int notice; /* eventfd of the main loop: something was loaded, or attached by a thread */
 	struct functions *_Atomic functions; /* hooks on the functions of system calls; NULL at tracepoint level */
+	_Atomic bool lacked_memory; /* programs were not loaded for lack of it, which is no word of the kernel's on their hooks */
 	int *links[PROBES_GROUP_COUNT]; /* descriptors */
 	size_t link_count[PROBES_GROUP_COUNT];
 	int *fault_events; /* descriptors of the perf events at the ends of page faults */

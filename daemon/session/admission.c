@@ -35,6 +35,9 @@ int admission_check_hooks(const struct probes *probes, const struct iotr_session
 	for (size_t stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		if (spec->streams >> stream & 1 && stream_possible(probes, stream))
 			return 0;
+	if (probes_lacked_memory(probes))
+		return engine_fail(error, -ENOMEM, "",
+				   "there was no memory to load the BPF programs of these streams: start the daemon again");
 	return engine_fail(error, -EOPNOTSUPP, "streams",
 			   probes_kernel(probes)->refusal ?: "the kernel refuses the hooks of these streams");
 }

@@ -18,15 +18,17 @@
 
 DEFINE_CLEANUP(DIR *, closedir);
 
-/* If no descriptor is left for the count itself, all are in use. */
-static size_t count_open(size_t most)
+/* If no descriptor is left for the count itself, all are in use. -ENOMEM. */
+static int count_open(size_t most, size_t *ret)
 {
 	_cleanup_(closedirp) DIR *folder = opendir("/proc/self/fd");
-	size_t count = folder ? 0 : most;
 
-	while (folder && readdir(folder))
-		count++;
-	return count;
+	*ret = folder ? 0 : most;
+	if (!folder)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	while (readdir(folder))
+		(*ret)++;
+	return 0;
 }
 
 int descriptors_check(uint32_t streams, struct engine_error *error)
@@ -36,7 +38,8 @@ int descriptors_check(uint32_t streams, struct engine_error *error)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		return 0;
-	open = count_open(limit.rlim_cur);
+	if (count_open(limit.rlim_cur, &open) < 0)
+		return engine_fail(error, -ENOMEM, "", "out of memory");
 	if (open + need + RESERVE <= limit.rlim_cur)
 		return 0;
 	snprintf(error->message, sizeof(error->message),

@@ -14,6 +14,7 @@
 #include "anonymize_key.h"
 #include "cleanup.h"
 #include "json_add.h"
+#include "json_memory.h"
 #include "log.h"
 #include "schema.h"
 #include "spec/definition.h"
@@ -210,13 +211,17 @@ static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 int running_write(const char *state_dir, struct running_note *note)
 {
-	_cleanup_json_ struct json_object *object = describe(note);
+	_cleanup_json_ struct json_object *object = NULL;
 	_cleanup_close_ int folder = open_folder(state_dir, RUNNING_SESSIONS, true);
 	char file[RUNNING_ID_MAX + sizeof(ENDING)];
 	int r;
 
 	if (folder < 0)
 		return folder;
+	json_lacks(); /* what was missing before is of something else */
+	object = describe(note);
+	if (json_lacks())
+		return -ENOMEM;
 	snprintf(note->id, sizeof(note->id), "%s@%" PRIu64, note->name, note->started_ns);
 	snprintf(file, sizeof(file), "%s" ENDING, note->id);
 	pthread_mutex_lock(&writing);

@@ -18,9 +18,9 @@ static bool is_loaded(const char *program, const void *userdata)
 START_TEST(either_hook_will_do)
 {
 	static const char *const old[] = { "dirty_page", "journal_handle", "journal_commit", "xfs_regrant", "xfs_ungrant",
-					   "xfs_buffer", "bio_remap__4", NULL };
+					   "xfs_buffer", "ext4_syncs", "xfs_forces", "bio_remap__4", NULL };
 	static const char *const recent[] = { "dirty_folio", "journal_handle", "journal_commit", "xfs_regrant", "xfs_ungrant",
-					      "xfs_inode", "bio_remap__3", NULL };
+					      "xfs_inode", "ext4_syncs", "xfs_forces", "bio_remap__3", NULL };
 
 	ck_assert_uint_eq(dirtier_lacks(is_loaded, old, true, lacks), 0);
 	ck_assert_uint_eq(dirtier_lacks(is_loaded, recent, true, lacks), 0);
@@ -32,7 +32,7 @@ START_TEST(names_each_that_is_lacking)
 	static const char *const none[] = { NULL };
 	static const char *const hooks[] = { "writeback_dirty_folio", "jbd2_handle_stats", "jbd2_start_commit",
 					     "xfs_log_ticket_regrant", "xfs_log_ticket_ungrant", "xfs_buf_item_pin",
-					     "block_bio_remap" };
+					     "ext4_sync_file_enter", "xfs_log_force", "block_bio_remap" };
 
 	ck_assert_uint_eq(dirtier_lacks(is_loaded, none, true, lacks), DIRTIER_LACKS);
 	for (size_t i = 0; i < DIRTIER_LACKS; i++) {

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "host_name.h"
 #include "json_add.h"
+#include "json_memory.h"
 #include "losses.h"
 #include "schema.h"
 #include "sink.h"
@@ -103,6 +104,9 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 {
 	_cleanup_json_ struct json_object *frame = json_object_new_object();
 
+	if (!frame)
+		return -ENOMEM;
+	json_lacks(); /* what was missing before is of something else */
 	add_u64(frame, "schema_version", MANIFEST_SCHEMA);
 	add_string(frame, "iotracer_version", IOTRACER_VERSION);
 	add_string(frame, "session", config->session);
@@ -115,6 +119,8 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	    add_copy(frame, "hooks", config->hooks) < 0)
 		return -ENOMEM;
 	json_object_object_add(frame, "streams", constant_streams(config->streams));
+	if (json_lacks())
+		return -ENOMEM;
 	if (config->anonymize_key && iotr_anonymizer_new(config->anonymize_key, &manifest->anonymizer) < 0)
 		return -ENOMEM;
 	manifest->folder_fd = config->folder_fd;
@@ -161,10 +167,8 @@ int manifest_redefine(struct manifest *manifest, struct json_object *definition,
 
 	manifest_add_time(change, "time", when->mono_ns, when);
 	add_u64(change, "mono_ns", when->mono_ns);
-	if (json_object_object_add(change, "definition", definition) < 0) {
-		json_object_put(definition);
+	if (json_object_object_add(change, "definition", definition) < 0)
 		return -ENOMEM;
-	}
 	if (!json_object_object_get_ex(manifest->constant, "changes", &changes)) {
 		changes = json_object_new_array();
 		json_object_object_add(manifest->constant, "changes", changes);
@@ -292,6 +296,8 @@ static int put_segment(struct manifest_segments *segments, const struct sink *si
 
 		object = segment_object(sink, segment);
 		text = manifest_segment_text(object, &size);
+		if (json_lacks())
+			return -ENOMEM;
 		if (text && segment->closed)
 			segment->text = strdup(text);
 	}
@@ -326,9 +332,12 @@ int manifest_write(struct manifest *manifest, const struct manifest_state *state
 	int error;
 
 	manifest->written_ns = clocks_mono_ns();
+	json_lacks(); /* what was missing before is of something else */
 	if (json_object_deep_copy(manifest->constant, &frame, NULL) < 0)
 		return -ENOMEM;
 	add_changing(frame, manifest, state);
+	if (json_lacks())
+		return -ENOMEM;
 	if (manifest->anonymizer &&
 	    iotr_anonymize_manifest(manifest->anonymizer, frame, &anonymized) < 0)
 		return -ENOMEM;

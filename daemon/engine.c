@@ -82,6 +82,17 @@ static void on_snapshot_process(pid_t process, bool begins, void *userdata)
 	engine_own(userdata, process, begins);
 }
 
+/* Results that many wait for come with pauses in between, see errands_take_turn(). */
+static void see_to(struct engine *engine)
+{
+	uint64_t again_ns = registry_see_to(engine->registry);
+
+	if (!again_ns)
+		return;
+	sd_event_source_set_time(engine->again, again_ns / 1000 + 1);
+	sd_event_source_set_enabled(engine->again, SD_EVENT_ONESHOT);
+}
+
 /* A thread or a writer has results for the main loop. */
 static int on_notice(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
@@ -90,19 +101,30 @@ static int on_notice(sd_event_source *source, int fd, uint32_t events, void *use
 
 	(void)source, (void)events;
 	eventfd_read(fd, &value);
-	registry_see_to(engine->registry);
+	see_to(engine);
+	return 0;
+}
+
+static int on_again(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source, (void)usec;
+	see_to(userdata);
 	return 0;
 }
 
 static int open_notice(struct engine *engine)
 {
 	struct session_context *context = &engine->context;
+	int r;
 
 	context->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (context->notice < 0)
 		return -errno;
 	context->errands.notice = context->notice;
-	return sd_event_add_io(context->event, &engine->notices, context->notice, EPOLLIN, on_notice, engine);
+	r = sd_event_add_time(context->event, &engine->again, CLOCK_MONOTONIC, 0, 1, on_again, engine);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(engine->again, SD_EVENT_OFF);
+	return r < 0 ? r : sd_event_add_io(context->event, &engine->notices, context->notice, EPOLLIN, on_notice, engine);
 }
 
 /* The programs, as far as this kernel takes them. */
@@ -313,6 +335,7 @@ bool engine_free(struct engine *engine)
 			    "it");
 	ended &= !context->hung;
 	sd_event_source_disable_unref(engine->notices);
+	sd_event_source_disable_unref(engine->again);
 	if (context->notice >= 0 && !context->abandoned)
 		close(context->notice);
 	sd_event_unref(context->event);

@@ -23,6 +23,6 @@ struct engine {
 	struct recovery *recovery; /* of the folders of killed sessions; NULL: there is no memory for it */
 	struct engine_dump *dumps; /* dumps that are being written */
 	struct doctor *doctor;
-	sd_event_source *notices;
+	sd_event_source *notices, *again;
 	const char *block_flags[32];
 };

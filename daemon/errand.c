@@ -11,6 +11,8 @@
 
 enum state { WORKING, DONE, ABANDONED };
 
+#define TURN_NS 2000000 /* of errands_take_turn() */
+
 /* Numbers of threads. */
 static _Atomic int at_work, bounded_at_work;
 
@@ -120,13 +122,15 @@ bool errand_wait(const struct errand *errand, uint64_t until_ns)
 	return is_done(errand);
 }
 
+/* The one that was begun first, as new ones are put in front. */
 static struct errand *next_done(const struct errands *errands)
 {
-	struct errand *errand = errands->first;
+	struct errand *found = NULL;
 
-	while (errand && !is_done(errand))
-		errand = errand->next;
-	return errand;
+	for (struct errand *errand = errands->first; errand; errand = errand->next)
+		if (is_done(errand))
+			found = errand;
+	return found;
 }
 
 /* A callback may abandon other errands, so the search starts anew each time. */
@@ -138,6 +142,21 @@ void errands_see_to(struct errands *errands)
 		forget(errand);
 		errand->done(errand);
 	}
+}
+
+uint64_t errands_take_turn(struct errands *errands)
+{
+	uint64_t begun = clock_ns(CLOCK_MONOTONIC), now = begun;
+	struct errand *errand;
+
+	while (now >= errands->rests_ns && (errand = next_done(errands))) {
+		forget(errand);
+		errand->done(errand);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (now - begun >= TURN_NS)
+			errands->rests_ns = now + (now - begun);
+	}
+	return now < errands->rests_ns && next_done(errands) ? errands->rests_ns : 0;
 }
 
 bool errands_end(struct errands *errands, uint64_t until_ns)

@@ -15,6 +15,7 @@ enum { ERRANDS_MAX = 64 }; /* at once, including abandoned ones whose threads st
 struct errands {
 	int notice;	      /* eventfd, not owned: its reader calls errands_see_to() */
 	struct errand *first; /* under way, or done and not seen to yet */
+	uint64_t rests_ns;    /* CLOCK_MONOTONIC: until then errands_take_turn() leaves the loop to others */
 };
 
 struct errand {
@@ -52,6 +53,12 @@ bool errand_wait(const struct errand *errand, uint64_t until_ns);
 
 /* Calls `done` for the errands that have finished. */
 void errands_see_to(struct errands *errands);
+
+/*
+ * The same, but after some milliseconds it leaves the loop to others for as long as it has kept it: what many ask for must not
+ * hold up one who asks for little. Returns when it is to be called again (CLOCK_MONOTONIC); 0: when the next one is done.
+ */
+uint64_t errands_take_turn(struct errands *errands);
 
 /*
  * Abandons all errands, and waits until `until_ns` (CLOCK_MONOTONIC) at most for their threads. Returns false

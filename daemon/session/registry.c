@@ -296,15 +296,18 @@ int registry_stop(struct registry *registry, const char *name, engine_handler ha
 /* ---- notifications ---- */
 
 /* Sessions that end leave the list meanwhile, so it is walked from its end. */
-void registry_see_to(struct registry *registry)
+static void collect(struct registry *registry)
 {
-	struct session_context *context = registry->config.context;
-
 	for (size_t i = registry->count; i--;)
 		if (i < registry->count)
 			session_collect(registry->entries[i]->session);
-	lingering_sweep(&context->lingering);
-	errands_see_to(&context->errands);
+	lingering_sweep(&registry->config.context->lingering);
+}
+
+uint64_t registry_see_to(struct registry *registry)
+{
+	collect(registry);
+	return errands_take_turn(&registry->config.context->errands);
 }
 
 static bool any_starts(const struct registry *registry)
@@ -324,7 +327,8 @@ void registry_await_starts(struct registry *registry, uint64_t until_ns)
 	while (any_starts(registry) && (now = clocks_mono_ns()) < until_ns) {
 		if (poll(&pollfd, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
 			eventfd_read(pollfd.fd, &value);
-		registry_see_to(registry);
+		collect(registry);
+		errands_see_to(&registry->config.context->errands);
 	}
 }
 

@@ -51,8 +51,11 @@ struct session *registry_at(const struct registry *registry, size_t i);
 /* New array with the status of the session, or of all when name is NULL; ended ones come first. -ENOENT. */
 int registry_status(const struct registry *registry, const char *name, struct json_object **ret);
 
-/* A notification came: goes on with all that threads and writers have done. */
-void registry_see_to(struct registry *registry);
+/*
+ * A notification came: goes on with what threads and writers have done. Returns when it is to be called again, as
+ * errands_take_turn() does.
+ */
+uint64_t registry_see_to(struct registry *registry);
 
 /* Waits until no session is starting any more, or until `until_ns` (CLOCK_MONOTONIC). */
 void registry_await_starts(struct registry *registry, uint64_t until_ns);

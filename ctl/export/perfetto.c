@@ -326,13 +326,13 @@ static void perfetto_free(struct export_sink *sink)
 	free(perfetto);
 }
 
-struct export_sink *perfetto_new(FILE *stream)
+struct export_sink *perfetto_new(const struct export_target *target)
 {
 	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
 
 	if (!perfetto)
 		return NULL;
 	perfetto->sink = (struct export_sink){ .row = put_row, .end = end, .tell = tell, .free = perfetto_free };
-	perfetto->packets.stream = stream;
+	perfetto->packets.stream = target->stream;
 	return &perfetto->sink;
 }

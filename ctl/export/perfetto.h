@@ -20,5 +20,5 @@ enum {
 	PERFETTO_WINDOW_MS = 100, /* that bytes a second are the mean of */
 };
 
-/* The stream is borrowed. NULL: out of memory. */
-struct export_sink *perfetto_new(FILE *stream);
+/* The target is borrowed. NULL: out of memory. */
+struct export_sink *perfetto_new(const struct export_target *target);

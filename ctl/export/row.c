@@ -10,7 +10,7 @@
 struct view {
 	struct trace_rows rows;
 	struct facts_columns columns;
-	int offset, flow;
+	int offset, flow, inode, flags;
 };
 
 struct export_reader {
@@ -27,6 +27,8 @@ static void begin(struct view *view, enum iotr_stream stream)
 	facts_columns_find(&view->columns, stream, &view->rows);
 	view->offset = trace_rows_column(&view->rows, stream == IOTR_BLOCK ? "sector" : "offset");
 	view->flow = trace_rows_column(&view->rows, "flow");
+	view->inode = trace_rows_column(&view->rows, "inode");
+	view->flags = trace_rows_column(&view->rows, "flags");
 }
 
 struct export_reader *export_reader_new(void)
@@ -72,6 +74,8 @@ void export_reader_read(struct export_reader *reader, const struct merged_row *m
 		.operation = facts_cell(&view->rows, columns->operation),
 		.command = facts_cell(&view->rows, columns->command),
 		.file = facts_cell(&view->rows, columns->file),
+		.inode = facts_cell(&view->rows, view->inode),
+		.flags = facts_cell(&view->rows, view->flags),
 		.device = facts_cell(&view->rows, columns->device),
 		.disk = facts_cell(&view->rows, columns->disk),
 		.begin_ns = merged->ns,

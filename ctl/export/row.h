@@ -8,7 +8,7 @@
 struct export_row {
 	enum iotr_stream stream;
 	/* As rows have them, escaped; "": unknown. Valid as long as the row is. */
-	struct trace_text time, operation, command, file, device, disk;
+	struct trace_text time, operation, command, file, inode, device, disk, flags;
 	uint64_t begin_ns, end_ns; /* on the clock that the merge goes by; the same where it is not known how long it took */
 	uint64_t pid, tid;
 	uint64_t asked, done; /* bytes */

@@ -3,10 +3,18 @@
 #pragma once
 
 #include <json-c/json.h>
+#include <stdio.h>
 
 #include "export/row.h"
 
 enum { EXPORT_MESSAGE_SIZE = 256 };
+
+/* Where a format that is one file is written to, and how. */
+struct export_target {
+	FILE *stream;
+	const char *path; /* that the file will have; "-": stdout */
+	bool trims;	  /* of a log for fio: with what was discarded */
+};
 
 /* The first member of the one of each format. */
 struct export_sink {
@@ -17,5 +25,6 @@ struct export_sink {
 	/* Adds to the document what was written, and what was not. */
 	void (*tell)(const struct export_sink *sink, struct json_object *document);
 	void (*free)(struct export_sink *sink);
+	bool kept; /* set when all of it has its name: what was written beside it stays */
 	char message[EXPORT_MESSAGE_SIZE]; /* "": the error's own says all */
 };

@@ -9,8 +9,8 @@
 enum { EXPORT_TEXT_MAX = 8192 }; /* bytes that are passed on; two paths joined have room */
 
 /*
- * Copies the text as rows have it, with '?' for each byte that is not valid UTF-8 or a control character, as a file that
- * somebody made may have them; of one that is too long its begin. Ends it with a NUL. Returns its length.
+ * Copies the text, in which rows have bytes as escapes that these formats need not: as it was before, with \xNN for each byte that is
+ * not valid UTF-8 or a control character; of one that is too long its begin. Ends it with a NUL. Returns its length.
  */
 size_t export_text(struct trace_text text, char ret[EXPORT_TEXT_MAX + 1]);
 

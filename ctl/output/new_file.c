@@ -11,14 +11,24 @@
 #define FILE_MODE 0600 /* names of files are in it */
 
 /* Without a name, where the file system can: then nothing is left behind, however this program ends. */
-static int open_unnamed(const char *path)
+static int open_unnamed(const char *path, int access)
 {
 	char folder[PATH_MAX] = ".";
 	const char *slash = strrchr(path, '/');
 
 	if (slash && snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path), path) >= (int)sizeof(folder))
 		return -1;
-	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+	return open(folder, O_TMPFILE | access | O_CLOEXEC, FILE_MODE);
+}
+
+FILE *new_file_scratch(const char *path)
+{
+	int fd = open_unnamed(path, O_RDWR);
+	FILE *stream = fd < 0 ? tmpfile() : fdopen(fd, "w+");
+
+	if (!stream && fd >= 0)
+		close(fd);
+	return stream;
 }
 
 static int open_named(struct new_file *file)
@@ -47,7 +57,7 @@ int new_file_open(struct new_file *file, const char *path, bool force)
 	if (!force && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;
 	/* What is written over is replaced by a name. */
-	fd = force ? -1 : open_unnamed(path);
+	fd = force ? -1 : open_unnamed(path, O_WRONLY);
 	if (fd < 0)
 		fd = open_named(file);
 	if (fd < 0)

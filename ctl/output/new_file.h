@@ -23,6 +23,9 @@ struct new_file {
  */
 int new_file_open(struct new_file *file, const char *path, bool force);
 
+/* A file without a name, to write and read, in the folder of the path if it can be there, else where such files are. NULL: none. */
+FILE *new_file_scratch(const char *path);
+
 /* The error of what was written to the stream just now, if there was one, or 0. */
 int new_file_error(FILE *stream);
 

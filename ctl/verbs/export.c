@@ -44,7 +44,7 @@ static const struct format {
 	uint32_t streams; /* that it can have */
 	bool one_stream;  /* of these one alone: both have the same bytes */
 	/* It is a file, or a folder. */
-	struct export_sink *(*begin)(FILE *stream);
+	struct export_sink *(*begin)(const struct export_target *target);
 	struct export_sink *(*begin_in)(const char *folder, struct json_object *manifest);
 } formats[] = {
 	{ "fio", "a log that fio replays", BIT(IOTR_VFS) | BIT(IOTR_BLOCK), true, fio_new, NULL },
@@ -65,6 +65,8 @@ static int take_format(const struct context *context, struct json_object *parame
 		}
 	if (given != 1)
 		return complain_usage(context, given ? "give one format alone" : "give a format: --fio, --otf2 or --perfetto");
+	if (member_of(parameters, "trim") && strcmp((*ret)->option, "fio"))
+		return complain_usage_of(context, "trim", "--trim goes with --fio");
 	if ((*ret)->begin || (*ret)->begin_in)
 		return EXIT_DONE;
 	complain("Build it where that library is installed.", "this iotracectl was built without the library for --%s",
@@ -143,6 +145,19 @@ static void print_written(struct json_object *operations)
 	}
 }
 
+/* Files that have names of the log's own. */
+static void print_named(struct json_object *document)
+{
+	const char *folder = text_of(document, "names", NULL);
+	char files[32];
+
+	if (!folder)
+		return;
+	printf("  names     %s files have names of the log's own in ", format_count(files, sizeof(files), number_of(document, "named")));
+	put_text(stdout, folder);
+	puts(", listed in names.csv there");
+}
+
 static void print_left_out(struct json_object *left_out)
 {
 	json_object_object_foreach(left_out, reason, count) {
@@ -175,6 +190,7 @@ static void tell(const struct chosen *chosen, const struct format *format, const
 		printf(": %s rows read, %s of %s\n", format_count(count, sizeof(count), rows),
 		       iotr_format_size(bytes, sizeof(bytes), size), format->what);
 		print_written(member_of(document, "operations"));
+		print_named(document);
 	}
 	print_left_out(member_of(document, "left_out"));
 }
@@ -220,11 +236,15 @@ static int export_file(struct chosen *chosen, const struct format *format, const
 	int r = new_file_open(&file, path, false);
 
 	if (r >= 0) {
-		sink = format->begin(file.stream);
+		const struct export_target target = { file.stream, path, member_of(chosen->parameters, "trim") != NULL };
+
+		sink = format->begin(&target);
 		r = sink ? put_all(chosen, sink, &rows) : -ENOMEM;
 	}
 	if (r >= 0)
 		r = new_file_keep(&file, &size);
+	if (sink)
+		sink->kept = r >= 0;
 	new_file_done(&file);
 	return finish(chosen, format, path, rows, size, sink, r);
 }
@@ -285,6 +305,10 @@ static const struct option_row own_rows[] = {
 	  .kind = OPTION_SWITCH,
 	  .parameter = "otf2",
 	  .help = "a folder with an archive of the Open Trace Format 2: the same, of files by thread and of disks" },
+	{ .name = "trim",
+	  .kind = OPTION_SWITCH,
+	  .parameter = "trim",
+	  .help = "of --fio: what was discarded, too, for a fio later than 3.33, which does not replay that" },
 	{ .name = "perfetto",
 	  .kind = OPTION_SWITCH,
 	  .parameter = "perfetto",

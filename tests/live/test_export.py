@@ -4,6 +4,7 @@ import collections
 import json
 import mmap
 import os
+import re
 import sys
 
 from lib.registry import Skip, check, equal, test
@@ -22,6 +23,11 @@ def do_work(folder, turns=40):
             os.pwrite(file.fileno(), b'y' * 100, 50 * number)
             os.pread(file.fileno(), 1 << 20, 10 * number)
             os.pread(file.fileno(), 100, 1 << 30)
+
+
+def plain(cell):
+    """A name as it was before it was written into CSV."""
+    return re.sub(r'\\x([0-7][0-9a-f])', lambda match: chr(int(match[1], 16)), cell)
 
 
 def sums(session, stream, size, offset):
@@ -57,6 +63,53 @@ def fio_replays_files(world):
     equal({word: list(document['operations'][word].values()) for word in truth}, truth, 'what export says')
     equal(replayed(world, log), truth, 'what fio did')
     world.ctl.exits(1, 'export', session.output, log, '--fio')
+
+
+def make_and_remove(folder):
+    """What happens to names: a file is removed while it is open, another renamed, one made again; a folder's name has a space."""
+    inner = os.path.join(folder, 'a b')
+    paths = [os.path.join(inner, 'old'), *(os.path.join(folder, name) for name in ('gone', 'first', 'second', 'again'))]
+    before = os.open(paths[0], os.O_RDWR)
+    gone = os.open(paths[1], os.O_RDWR | os.O_CREAT)
+    os.pwrite(gone, b'x' * 8192, 0)
+    os.unlink(paths[1])
+    os.pread(gone, 8192, 0)
+    os.pread(before, 4096, 0)
+    os.unlink(paths[0])
+    os.pread(before, 4096, 4096)
+    moved = os.open(paths[2], os.O_RDWR | os.O_CREAT)
+    os.pwrite(moved, b'y' * 100, 0)
+    os.rename(paths[2], paths[3])
+    os.pread(moved, 100, 0)
+    for size in (1000, 2000, 3000):
+        again = os.open(paths[4], os.O_RDWR | os.O_CREAT)
+        os.pwrite(again, b'z' * size, 0)
+        os.pread(again, size, 0)
+        os.close(again)
+        os.unlink(paths[4])
+    with open(os.path.join(inner, 'new'), 'wb', buffering=0) as file:
+        file.write(b'n' * 10)
+    for fd in (before, gone, moved):
+        os.close(fd)
+
+
+@test(host_only=True)
+def fio_replays_names_that_changed(world):
+    """One file is one in the log, whatever became of its name, and the replay needs nothing that is gone."""
+    world.need('fio')
+    folder, log = world.make('names'), world.path('log')
+    ready = os.path.join(folder, 'a b')
+    os.makedirs(ready)
+    with open(os.path.join(ready, 'old'), 'wb') as file:
+        file.write(b'o' * 8192)
+    with world.session('--vfs', '--path', folder) as session:
+        make_and_remove(folder)
+    truth = sums(session, 'vfs', 'bytes_completed', 'offset')
+    document = world.ctl.json('export', session.output, log, '--fio')
+    equal({word: list(document['operations'][word].values()) for word in truth}, truth, 'what export says')
+    with open(log, encoding='utf-8') as file:
+        equal(sum(line.endswith(' add\n') for line in file), 7, 'files in the log')
+    equal(replayed(world, log), truth, 'what fio did')
 
 
 @test(host_only=True)
@@ -153,7 +206,7 @@ def perfetto_has_all(world):
         truth, found = collections.Counter(), collections.Counter()
         for row in session.rows(stream):
             done = int(row[size] or 0) if row[error] == '0' else 0
-            truth[row['operation'], done, bool(row['flow']), row['filename']] += 1
+            truth[row['operation'], done, bool(row['flow']), plain(row['filename'])] += 1
         for one in reading.slices:
             if one.category == stream:
                 arguments = one.arguments

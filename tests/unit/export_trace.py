@@ -64,7 +64,7 @@ class Client:
             out, err = process.communicate(timeout=250)
         codes = code if isinstance(code, tuple) else (code,)
         assert process.returncode in codes, '%s: exit %d, not %s\n%s' % (words, process.returncode, code, err.decode())
-        return (out or b'').decode(), err.decode()
+        return (out or b'').decode(errors='surrogateescape'), err.decode()
 
     def memory(self, *words):
         """KiB that a successful call had at most. A program begins with the most of who started it, so that is a small one."""

@@ -65,27 +65,106 @@ def fio_disks(client, work):
     rows = [{'sector': '8', 'size': '4096'}, {'operation': 'WRITE', 'sector': '0', 'size': '512', 'disk': 'cciss!c0d0'},
             {'operation': 'DISCARD', 'sector': '16', 'size': '1024'}, {'operation': 'FLUSH', 'size': '0'},
             {'sector': '0', 'size': '512', 'error': '5'}, {'sector': str(1 << 60), 'size': '512'},
-            {'sector': '0', 'size': '512', 'disk': '../etc/passwd'}, {'sector': '0', 'size': '512', 'disk': '..!etc!passwd'}]
-    lines, document = fio_of(client, work, 'disks', block=rows)
+            *({'sector': '0', 'size': '512', 'disk': disk} for disk in (
+                '../etc/passwd', '..!etc!passwd', 'x!..!..!etc!passwd', r'\x2e\x2e!etc!passwd', r'x\x2f..\x2f..\x2fetc\x2fpasswd', 'a!.!b',
+                r'x\x21..\x21..\x21etc', r'a\x00b', '!etc', 'a!'))]
+    lines, document = fio_of(client, work, 'disks', '--trim', block=rows)
     equal([line for line in lines if line.split()[2] not in ('add', 'open', 'close')],
           ['1 /dev/sda read 4096 4096', '2 /dev/cciss/c0d0 write 0 512', '3 /dev/sda trim 8192 1024', '4 /dev/sda sync 0 0'],
           'lines')
-    equal(list(document['left_out'].values()), [0, 1, 3], 'left out')
+    equal(list(document['left_out'].values()), [0, 1, 11], 'left out')
+    # Without the option there are none, as the fio of Debian 12 does not do them.
+    lines = client.run(0, 'export', os.path.join(work, 'disks'), '-', '--fio')
+    assert ' trim ' not in lines[0] and '1 rows, discards, which fio 3.33' in lines[1], lines
+    only = make(os.path.join(work, 'trims'), block=[rows[2]])
+    assert '--trim' in client.run(1, 'export', only, os.path.join(work, 'trims.log'), '--fio')[1]
+    equal(client.json('export', only, os.path.join(work, 'trims.log'), '--fio', '--trim')['operations']['trim'],
+          {'rows': 1, 'bytes': 1024}, 'discards')
     both = make(os.path.join(work, 'both'), vfs=[read(0, 5)], block=rows)
     equal(client.json('export', both, os.path.join(work, 'v'), '--fio')['rows'], 1, 'rows of vfs, which is taken first')
-    equal(client.json('export', both, os.path.join(work, 'b'), '--fio', '--block')['rows'], 8, 'rows of block')
+    equal(client.json('export', both, os.path.join(work, 'b'), '--fio', '--block')['rows'], 16, 'rows of block')
     assert '--fio: choose one' in client.run(2, 'export', both, os.path.join(work, 'n'), '--fio', '--all')[1]
 
 
+def names_of(lines):
+    return [line.split(' ')[1] for line in lines if line.endswith(' add')]
+
+
+def own_names(out):
+    """What the folder beside a log has: the files, and the list of them."""
+    folder = out + '.files'
+    with open(os.path.join(folder, 'names.csv'), encoding='utf-8') as file:
+        listed = dict(line.rstrip('\n').split(',') for line in file.readlines()[1:])
+    equal(sorted([*listed, 'names.csv']), sorted(os.listdir(folder)), 'files in the folder')
+    return {os.path.join(folder, name): path for name, path in listed.items()}
+
+
 def fio_names(client, work):
-    """No two names become one, and none ends a line or a word."""
-    names = {r'/a\x2cb': '/a,b', '/a b': r'/a\x20b', r'/a\x5cx20b': r'/a\x5cx20b', r'/a\x0a1\x20x': r'/a\x0a1\x20x',
-             '/\u00e9': '/\u00e9', r'/\x41': '/A', '/' + 'l' * (FIO_NAME_MAX - 1): '/' + 'l' * (FIO_NAME_MAX - 1),
-             '/a\x1b[31m': r'/a\x1b[31m'}
-    rows = [read(0, 1, filename=name) for name in [*names, '/' + 'l' * FIO_NAME_MAX, '/' + ' ' * 64]]
-    lines, document = fio_of(client, work, 'names', vfs=rows)
-    equal([line.split(' ')[1] for line in lines if line.endswith(' add')], list(names.values()), 'names')
-    equal(document['left_out']['no offset, or no path that fio takes'], 2, 'names that are too long')
+    """A name is the file's own; where a log cannot have it, one in a folder beside the log leads to it."""
+    plain = {r'/a\x2cb': '/a,b', r'/a\x5cx20b': r'/a\x20b', '/\u00e9': '/\u00e9', r'/\x41': '/A', r'/\xff': '/\udcff',
+             '/' + 'l' * (FIO_NAME_MAX - 1): '/' + 'l' * (FIO_NAME_MAX - 1)}
+    other = {'/a b': '/a b', r'/a\x0a1\x20x': '/a\n1 x', '/a\x1b[31m': '/a\x1b[31m', '/' + 'l' * FIO_NAME_MAX: '/' + 'l' * FIO_NAME_MAX}
+    rows = [read(0, 1, filename=name) for name in [*plain, *other, '/a/../b', '/a//b', r'/\x2e\x2e/b', r'/a\x00b']]
+    out = os.path.join(work, 'names.log')
+    document = client.json('export', make(os.path.join(work, 'names'), vfs=rows), out, '--fio')
+    with open(out, encoding='utf-8', errors='surrogateescape') as file:
+        names = names_of(file.read().splitlines())
+    own = own_names(out)
+    equal(names, [*plain.values(), *own], 'names')
+    equal([os.readlink(name) for name in own], list(other.values()), 'where they lead')
+    equal((document['files'], document['named'], document['left_out']['no offset, or no path that fio takes']), (10, 4, 4), 'counts')
+    # On stdout there is no folder for them, nor where something has its name.
+    out, err = client.run(0, 'export', os.path.join(work, 'names'), '-', '--fio')
+    equal(len(names_of(out.splitlines())), len(plain), 'names on stdout')
+    assert '8 rows, no offset, or no path' in err, err
+    os.unlink(os.path.join(work, 'names.log'))
+    assert 'exists' in client.run(1, 'export', os.path.join(work, 'names'), os.path.join(work, 'names.log'), '--fio')[1]
+    assert not os.path.exists(os.path.join(work, 'names.log'))
+    # The folder of the log has a name that logs cannot have: the log is replayed in the folder where it was made.
+    os.mkdir(os.path.join(work, 'a b'))
+    subprocess.run([client.program, 'export', '../names', 'log', '--fio'], check=True, capture_output=True, cwd=os.path.join(work, 'a b'))
+    with open(os.path.join(work, 'a b', 'log'), encoding='utf-8', errors='surrogateescape') as file:
+        equal(names_of(file.read().splitlines())[len(plain):], ['log.files/%d' % number for number in range(1, 5)], 'names')
+
+
+def fio_identity(client, work):
+    """A file is one by device and inode, whatever its name is, until it is removed."""
+    def row(name, inode, operation='WRITE', **columns):
+        return {**read(0, 10, operation=operation, filename=name), 'inode': str(inode), 'device': '8:1', **columns}
+
+    def names(name, rows):
+        out = os.path.join(work, name + '.log')
+        lines, _ = fio_of(client, work, name, vfs=rows)
+        order = names_of(lines)
+        own = own_names(out) if os.path.exists(out + '.files') else {}
+        used = [order.index(line.split(' ')[1]) for line in lines if ' write ' in line or ' read ' in line]
+        return used, [own.get(one, one) if not os.path.islink(one) else os.readlink(one) for one in order], \
+            [one in own for one in order]
+
+    equal(names('deleted', [row('/t', 1), row('/t', 1, 'UNLINK'), row('/t (deleted)', 1, 'READ'), row('/t (deleted)', 1)]),
+          ([0, 0, 0], ['/t'], [True]), 'a file that was removed')
+    equal(os.stat(os.path.join(work, 'deleted.log.files/1')).st_size, 10, 'bytes that can be read')
+    equal(names('renamed', [row('/a', 1), {'operation': 'RENAME', 'filename': '/a -> /b'}, row('/b', 1, 'READ')]),
+          ([0, 0], ['/b'], [False]), 'a file that was renamed')
+    equal(names('unseen', [row('/a', 1), row('/b', 1), row('/a', 2)]), ([0, 0, 1], ['/b', '/a'], [False, False]),
+          'a file that was renamed without a row, and another of its name')
+    equal(names('again', [row('/a', 1), row('/a', 1, 'UNLINK'), row('/a', 2), row('/a (deleted)', 2), row('/a', 3)]),
+          ([0, 1, 1, 2], ['/a', '/a', '/a'], [True, True, False]), 'a file that was made again')
+    equal(names('inode', [row('/a', 1), row('/a', 1, 'UNLINK'), row('/b', 1), row('/b', 1, 'UNLINK'), row('/b', 1)]),
+          ([0, 1, 2], ['/a', '/b', '/b'], [True, True, False]), 'an inode that is used again')
+    equal(names('over', [row('/f', 1), row('/f.new', 2), {'operation': 'RENAME', 'filename': '/f.new -> /f'}, row('/f', 2, 'READ')]),
+          ([0, 1, 1], ['/f', '/f'], [True, False]), 'a file that another took the name of')
+    equal(names('exchange', [row('/a', 1), row('/b', 2), {'operation': 'RENAME', 'filename': '/a -> /b', 'flags': 'RENAME_EXCHANGE'},
+                             row('/a', 2), row('/b', 1)]), ([0, 1, 1, 0], ['/b', '/a'], [False, False]), 'files that change places')
+    equal(names('link', [row('/a', 1), {'operation': 'LINK', 'filename': '/a -> /b'}, row('/a', 1, 'UNLINK'), row('/b', 1)]),
+          ([0, 0], ['/b'], [False]), 'a file with two names')
+    equal(names('unnamed', [row('/d/#7 (deleted)', 7), row('/d/f', 7)]), ([0, 0], ['/d/f'], [False]), 'a file that got its name later')
+    equal(names('failed', [row('/a', 1), row('/a', 1, 'UNLINK', errno='13'), row('/a', 1)]), ([0, 0], ['/a'], [False]), 'not removed')
+    equal(names('devices', [row('/a', 1), row('/b', 1, device='8:2')]), ([0, 1], ['/a', '/b'], [False, False]), 'two devices')
+    equal(names('rest', [row('/a', '', device=''), row('/a', 1), row('/a', '', device='')]), ([0, 0, 0], ['/a'], [False]), 'unknown')
+
+
+def fio_many(client, work):
     rows = [read(0, 1, filename='/f%d' % (number % 300)) for number in range(1000)]
     lines, _ = fio_of(client, work, 'many', vfs=rows)
     is_open, most = set(), 0
@@ -227,6 +306,17 @@ def otf2_rows(client, work):
     equal(len(otf2_read(os.path.join(work, 'strange.otf2'))), 3, 'locations')
 
 
+def otf2_names(client, work):
+    """A name is as it was before it was written into CSV, where UTF-8 can have it."""
+    names = {r'/d\x20/x\x2cy\x3bz': '/d /x,y;z', r'/a\x5cb': '/a\\b', r'/\xc3\xa9': '/\u00e9', r'/e\x1b\xff': r'/e\x1b\xff', '/\u00e9': '/\u00e9'}
+    rows = [{**read(0, 10, filename=name), 'command': r'a\x2cb'} for name in names]
+    out = os.path.join(work, 'names.otf2')
+    client.run(0, 'export', make(os.path.join(work, 'names'), vfs=rows), out, '--otf2')
+    found = otf2_read(out)
+    equal({event[2] for events in found.values() for event in events}, set(names.values()), 'names')
+    equal([key[:2] for key in found], [('a,b 100', 'a,b 101')], 'thread')
+
+
 def otf2_many(client, work):
     """More threads than are written to at once: those that were quiet go on in a further location."""
     rows = [{**read(0, 10, tid=str(number % (OTF2_OPEN_MAX + 100))), 'size': '70000', 'mono_ns': str(MONO + 10 ** 6 * number)}
@@ -312,11 +402,11 @@ def formats(client, work):
 
 def main():
     client = export_trace.Client(sys.argv[1])
-    tests = [fio_lines, fio_disks, fio_names, fio_runs, refused, formats]
+    tests = [fio_lines, fio_disks, fio_names, fio_identity, fio_many, fio_runs, refused, formats]
     # The library is optional to a build, and the tools that read what it writes are packages of the tests.
     built = 'without the library' not in client.run((1, 2), 'export', HERE, HERE, '--otf2')[1]
     if built and importlib.util.find_spec('otf2') and shutil.which('otf2-print'):
-        tests += [otf2_rows, otf2_many, interrupted]
+        tests += [otf2_rows, otf2_names, otf2_many, interrupted]
     for test in tests:
         with tempfile.TemporaryDirectory() as work:
             try:

@@ -5,6 +5,7 @@
 Usage: test_perfetto.py IOTRACECTL"""
 import os
 import random
+import re
 import sys
 import tempfile
 
@@ -17,6 +18,11 @@ from export_trace import MONO, make  # noqa: E402
 NAMES_MAX, TRACKS_MAX, LANES_MAX, DISKS_MAX, BOOTTIME, REALTIME = 1 << 16, 1 << 16, 4096, 1024, 6, 1
 ROWS_THAT_FILL = 220_000  # the window in which rows are put in order
 MOST_MEMORY, MORE_MEMORY = 160 << 10, 24 << 10  # KiB, and by how much three times the rows may take more
+
+
+def plain(cell):
+    """A name as it was before it was written into CSV."""
+    return cell and re.sub(r'\\x([0-7][0-9a-f])', lambda match: chr(int(match[1], 16)), cell)
 
 
 def equal(got, wanted, what):
@@ -52,7 +58,7 @@ def wanted_of(streams):
             took = sum(round(float(row[name]) * 1e6) for name in ('queue_latency_ms', 'latency_ms')) if disk else \
                 number(row['latency_ns'])
             failed = row.get('errno', row.get('error', row.get('error_code'))) != '0'
-            arguments = {'file': row.get('filename'), 'bytes asked for': number(row['size']), 'failed': int(failed),
+            arguments = {'file': plain(row.get('filename')), 'bytes asked for': number(row['size']), 'failed': int(failed),
                          'bytes done': 0 if failed else number(row.get('bytes_completed', row['size']))}
             if disk:
                 arguments.update(pid=number(row['pid']))

@@ -348,7 +348,7 @@ void declared_apply(struct declared *declared, config_critic critic, void *userd
 	struct look look = { declared, critic, userdata, json_object_new_object() };
 
 	/* Where the folder cannot be read, no file is known to have gone. */
-	if (session_files_read(declared->folder, CONFIG_DECIDES, on_wrong, on_file, &look))
+	if (session_files_read(declared->folder, on_wrong, on_file, &look))
 		stop_undeclared(&look);
 	json_object_put(look.names);
 }

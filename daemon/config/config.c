@@ -65,7 +65,7 @@ static const struct setting settings[] = { IOTR_SETTINGS(SETTING) };
 
 /* The receiver of findings about what cannot be understood, with its argument. */
 struct audience {
-	enum config_use use;
+	enum config_use use; /* of the main file */
 	config_critic critic;
 	config_listener listener; /* NULL: nobody wants to know where values come from */
 	void *userdata;
@@ -253,20 +253,21 @@ static void read_line(unsigned number, char *text, void *userdata)
 }
 
 /* If `*why` is set, it explains the failure better than the error number. */
-static int read_file(const char *path, const struct audience *audience, struct config *config,
+static int read_file(const char *path, const struct audience *audience, enum config_use use, struct config *config,
 		     const char **why)
 {
 	struct reader reader = { .audience = audience, .path = path, .config = config };
 	_cleanup_fclose_ FILE *file = NULL;
-	int r = config_file_open(AT_FDCWD, path, audience->use, true, &file, why);
+	int r = config_file_open(AT_FDCWD, path, use, true, &file, why);
 
 	return r < 0 ? r : config_file_lines(file, read_line, &reader);
 }
 
+/* It lies where the daemon reads it, whichever the main file is. */
 static void read_drop_in(const char *path, const struct audience *audience, struct config *config)
 {
 	const char *why = NULL;
-	int r = read_file(path, audience, config, &why);
+	int r = read_file(path, audience, CONFIG_DECIDES, config, &why);
 
 	if (r < 0)
 		tell(audience, CONFIG_WRONG, "%s: %s", path, why ?: strerror(-r));
@@ -306,7 +307,7 @@ static int examine(const char *path, bool required, struct config *config, const
 	int r;
 
 	*config = defaults;
-	r = read_file(path, audience, config, &why);
+	r = read_file(path, audience, audience->use, config, &why);
 	if (r < 0 && (required || r != -ENOENT)) {
 		tell(audience, CONFIG_REFUSED, "%s: %s", path, why ?: strerror(-r));
 		return r;

@@ -52,7 +52,7 @@ struct config {
 int config_load(const char *path, bool required, struct config *config);
 
 /*
- * The same of files that decide or are only looked at, but what cannot be understood goes to `critic` instead of the log: one
+ * The same of a main file that decides or is only looked at, but what cannot be understood goes to `critic` instead of the log: one
  * sentence for each finding, with file and line.
  */
 enum config_finding {

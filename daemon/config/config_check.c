@@ -40,7 +40,7 @@ static void on_session(const char *name, struct iotr_session_spec *spec, void *u
 bool config_check(const char *path, bool required)
 {
 	/* One that is named may not be in its place yet: Ansible has it written by whom it is logged in as. */
-	enum config_use use = required ? CONFIG_LOOKED_AT : CONFIG_DECIDES;
+	enum config_use use = required && strcmp(path, CONFIG_PATH) ? CONFIG_LOOKED_AT : CONFIG_DECIDES;
 	char folder[PATH_MAX];
 	struct config config;
 	bool usable = true;
@@ -52,6 +52,6 @@ bool config_check(const char *path, bool required)
 	}
 	r = config_examine(path, required, use, &config, on_finding, &usable);
 	session_files_folder(path, folder);
-	session_files_read(folder, use, on_finding, on_session, &usable);
+	session_files_read(folder, on_finding, on_session, &usable);
 	return r >= 0 && usable;
 }

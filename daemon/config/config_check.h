@@ -9,7 +9,8 @@
 /*
  * Reads the file and its drop-ins as config_examine() does, and the files of sessions beside it, or one of these, and
  * writes each finding to stderr as a line that begins with file and line. Whether all of it can be used: a name that nobody
- * knows in a configuration is a warning, as it is for the daemon. With `required`, the file may be anybody's.
+ * knows in a configuration is a warning, as it is for the daemon. With `required`, the
+ * file may be anybody's unless it is in its place; what lies beside it, as the daemon reads it, may not.
  */
 bool config_check(const char *path, bool required);
 

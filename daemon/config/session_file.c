@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,9 +206,18 @@ bool session_file_is(const char *path)
 	return false;
 }
 
+/* Whether the file lies in a folder of that name, and so is what a daemon reads, or will. */
+static bool is_in_place(const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+	const char *slash = folder ? strrchr(folder, '/') : NULL;
+
+	return slash && !strcmp(slash + 1, FOLDER);
+}
+
 void session_file_check(const char *path, config_critic critic, void *userdata)
 {
-	const struct audience audience = { CONFIG_LOOKED_AT, critic, userdata };
+	const struct audience audience = { is_in_place(path) ? CONFIG_DECIDES : CONFIG_LOOKED_AT, critic, userdata };
 	_cleanup_(iotr_session_spec_done) struct iotr_session_spec spec = { 0 };
 
 	read_file(AT_FDCWD, path, path, IOTR_SESSION_NAME, &audience, &spec);
@@ -257,10 +267,10 @@ static void tell_folder(const struct audience *audience, const char *path, const
 		audience->critic(CONFIG_WRONG, sentence, audience->userdata);
 }
 
-bool session_files_read(const char *path, enum config_use use, config_critic critic, session_file_handler found, void *userdata)
+bool session_files_read(const char *path, config_critic critic, session_file_handler found, void *userdata)
 {
 	_cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct audience audience = { use, critic, userdata };
+	const struct audience audience = { CONFIG_DECIDES, critic, userdata };
 	struct dirent **entries = NULL;
 	int count = folder < 0 ? -1 : scandirat(folder, ".", &entries, is_session, alphasort);
 	bool all = count <= SESSION_FILES_MAX && (count >= 0 || errno == ENOENT);

@@ -22,10 +22,13 @@ void session_files_folder(const char *config, char folder[PATH_MAX]);
  * those that were may be declared otherwise.
  */
 typedef void (*session_file_handler)(const char *name, struct iotr_session_spec *spec, void *userdata);
-bool session_files_read(const char *folder, enum config_use use, config_critic critic, session_file_handler found, void *userdata);
+bool session_files_read(const char *folder, config_critic critic, session_file_handler found, void *userdata);
 
 /* Whether the file at the path has a section [Session], and so is one of these. */
 bool session_file_is(const char *path);
 
-/* Only looks at one such file, whatever it is called, as if a session of it were started. */
+/*
+ * Only looks at one such file, whatever it is called, as if a session of it were started. One that lies in a folder as the daemon
+ * reads it must be as that demands of its owner and mode; any other may be anybody's.
+ */
 void session_file_check(const char *path, config_critic critic, void *userdata);

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	findings = files = usable = 0;
 	input_put("input.session", data, size);
-	ck_assert(session_files_read(input_folder()->path, CONFIG_DECIDES, critic, on_file, NULL));
+	ck_assert(session_files_read(input_folder()->path, critic, on_file, NULL));
 	ck_assert_uint_eq(files, 1);
 	ck_assert(usable ? !findings : findings);
 	return 0;

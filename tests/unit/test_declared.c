@@ -346,12 +346,12 @@ START_TEST(reads_so_many_files)
 		write_file(name, "[Session]\nvfs=yes\n");
 	}
 	told_count = found = 0;
-	session_files_read(folder, CONFIG_DECIDES, on_wrong, count, NULL);
+	session_files_read(folder, on_wrong, count, NULL);
 	ck_assert_uint_eq(found, SESSION_FILES_MAX);
 	ck_assert_uint_eq(told_count, 1);
 	ck_assert_ptr_nonnull(strstr(told[0], ": there are more than 256 files of sessions, of which the first are read"));
 	told_count = 0;
-	session_files_read("/nowhere", CONFIG_DECIDES, on_wrong, count, NULL);
+	session_files_read("/nowhere", on_wrong, count, NULL);
 	ck_assert_uint_eq(told_count, 0);
 	folder_end(&temporary);
 }
@@ -410,7 +410,7 @@ START_TEST(names_are_those_of_sessions)
 	make_folder(temporary.path);
 	write_file("a b.session", "[Session]\nvfs=yes\n");
 	told_count = found = 0;
-	session_files_read(folder, CONFIG_DECIDES, on_wrong, count, NULL);
+	session_files_read(folder, on_wrong, count, NULL);
 	ck_assert_uint_eq(found, 0);
 	ck_assert_ptr_nonnull(strstr(said(0), "a b.session: 'a b' cannot be the name of a session: it has up to 64 letters"));
 	folder_end(&temporary);
@@ -440,7 +440,7 @@ START_TEST(values_are_those_of_options)
 		   "command=d\nno-snapshots=no\nsnapshot-process=off\nrotate-size=off\nrotate-interval=90s\ncompress=none\n"
 		   "cache-sample-rate=10\ncache=1\nanonymize=host\noutput=/srv/x\n");
 	told_count = 0;
-	session_files_read(folder, CONFIG_DECIDES, on_wrong, take, NULL);
+	session_files_read(folder, on_wrong, take, NULL);
 	ck_assert_msg(!told_count, "%s", told[0]);
 	ck_assert_uint_eq(taken.streams, 1U << IOTR_NET | 1U << IOTR_CONN | 1U << IOTR_EPOLL | 1U << IOTR_SOCKOPT |
 						 1U << IOTR_DROP | 1U << IOTR_CACHE);

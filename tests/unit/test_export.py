@@ -308,7 +308,8 @@ def otf2_rows(client, work):
 
 def otf2_names(client, work):
     """A name is as it was before it was written into CSV, where UTF-8 can have it."""
-    names = {r'/d\x20/x\x2cy\x3bz': '/d /x,y;z', r'/a\x5cb': '/a\\b', r'/\xc3\xa9': '/\u00e9', r'/e\x1b\xff': r'/e\x1b\xff', '/\u00e9': '/\u00e9'}
+    names = {r'/d\x20/x\x2cy\x3bz': '/d /x,y;z', r'/a\x5cb': '/a\\b', r'/\xc3\xa9': '/\u00e9', '/\u00e9': '/\u00e9',
+             r'/e\x1b\xff': r'/e\x1b\xff'}
     rows = [{**read(0, 10, filename=name), 'command': r'a\x2cb'} for name in names]
     out = os.path.join(work, 'names.otf2')
     client.run(0, 'export', make(os.path.join(work, 'names'), vfs=rows), out, '--otf2')

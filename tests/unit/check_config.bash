@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 check() {
 	"$daemon" --check-config "$3" >"$work/said" 2>&1
 	code=$?
-	if [ "$code" != "$1" ] || ! grep -q -- "$2" "$work/said" && [ -n "$2" ] || [ -z "$2" ] && [ -s "$work/said" ]; then
+	if [ "$code" != "$1" ] || ! grep -qE -- "${2:-^none$}" <(if [ -s "$work/said" ]; then cat "$work/said"; else echo none; fi); then
 		echo "FAILED: --check-config $3: exit code $code, not $1, or does not say '$2':"
 		cat "$work/said"
 		failures=$((failures + 1))
@@ -29,7 +29,7 @@ refused() { # SENTENCE
 	check 1 "^$session: $1" "$work/etc/main"
 	check 1 "^$session: $1" "$session"
 	cd "$work/etc/sessions.d" || exit
-	check 1 "^kept.session: $1" kept.session
+	check 1 "^$session: $1" kept.session
 	cd "$OLDPWD" || exit
 }
 

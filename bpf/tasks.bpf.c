@@ -134,6 +134,7 @@ int tasks(struct bpf_iter__task *context)
 		return 0;
 	to.head.tgid = (__u32)task->tgid;
 	to.head.tid = (__u32)task->pid;
+	to.head.task = (__u64)task;
 	to.head.cpu_ns = ((struct task_struct___tasks *)task)->se.sum_exec_runtime;
 	if (to.head.tgid != to.head.tid) {
 		bpf_seq_write(context->meta->seq, &to.head, sizeof(to.head));

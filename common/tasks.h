@@ -11,6 +11,7 @@ struct iotr_task_head {
 	__u32 tgid;
 	__u32 tid;
 	__u64 cpu_ns; /* of this thread; for the first thread, plus that of threads that ended */
+	__u64 task;   /* its struct task_struct, as struct slot has it */
 };
 
 enum {

@@ -7,6 +7,7 @@
 
 #include "output/complain.h"
 #include "output/json.h"
+#include "output/missing.h"
 #include "output/streams.h"
 #include "output/text.h"
 #include "units.h"
@@ -153,19 +154,13 @@ static void put_bad(FILE *stream, const char *word)
 static void print_missing(struct json_object *session, FILE *stream)
 {
 	struct json_object *missing = member_of(session, "missing");
+	char text[1024];
 
 	for (size_t i = 0; i < count_of(missing); i++) {
-		struct json_object *row = json_object_array_get_idx(missing, i);
-		const char *operation;
-
+		if (!format_missing(text, sizeof(text), missing, i))
+			continue;
 		put_bad(stream, "missing");
-		put_text(stream, text_of(row, "stream", ""));
-		putc(' ', stream);
-		operation = text_of(row, "operation", "");
-		put_text(stream, *operation ? operation : text_of(row, "hook", ""));
-		fputs(": ", stream);
-		put_text(stream, text_of(row, "reason", "no reason is known"));
-		putc('\n', stream);
+		put_line(stream, "%s", text);
 	}
 }
 
@@ -422,14 +417,10 @@ void print_session(struct json_object *session, FILE *stream)
 bool complain_missing(struct json_object *session)
 {
 	struct json_object *missing = member_of(session, "missing");
+	char text[1024];
 
-	for (size_t i = 0; i < count_of(missing); i++) {
-		struct json_object *row = json_object_array_get_idx(missing, i);
-		const char *operation = text_of(row, "operation", "");
-
-		complain(NULL, "not recorded: %s%s%s: %s", text_of(row, "stream", "?"),
-			 *operation ? " " : "", operation,
-			 text_of(row, "reason", "no reason is known"));
-	}
+	for (size_t i = 0; i < count_of(missing); i++)
+		if (format_missing(text, sizeof(text), missing, i))
+			complain(NULL, "not recorded: %s", text);
 	return count_of(missing) > 0;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/streams.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "output/json.h"
 #include "output/table.h"
+#include "output/text.h"
 #include "units.h"
 
 static uint64_t lost_of(struct json_object *stream)
@@ -92,6 +94,35 @@ bool format_removed(char *text, size_t size, struct json_object *stream, enum io
 		 format_count(files, sizeof(files), segments), segments == 1 ? "segment was" : "segments were",
 		 iotr_removal_texts[limit]);
 	return true;
+}
+
+void format_in_flight(char *text, size_t size, struct json_object *entry)
+{
+	struct json_object *oldest = member_of(entry, "oldest");
+	const char *file = text_of(oldest, "filename", NULL) ?: text_of(oldest, "device", NULL);
+	const char *command = text_of(oldest, "command", NULL);
+	uint64_t operations = number_of(entry, "count");
+	char count[32], pid[32] = "";
+
+	if (member_of(oldest, "pid"))
+		snprintf(pid, sizeof(pid), " (%" PRIu64 ")", number_of(oldest, "pid"));
+	snprintf(text, size, "%s %s in flight at its end, and %s no row; the oldest: %.64s%s%.200s%s%.64s%s, since %.40s",
+		 format_count(count, sizeof(count), operations), operations == 1 ? "operation was" : "operations were",
+		 operations == 1 ? "has" : "have", text_of(oldest, "operation", "?"), file ? " of " : "", file ?: "",
+		 command ? " by " : "", command ?: "", pid, text_of(oldest, "since", "?"));
+}
+
+static void print_in_flight(struct json_object *session, FILE *out)
+{
+	struct json_object *list = member_of(session, "in_flight");
+	char text[512];
+
+	for (size_t i = 0; i < count_of(list); i++) {
+		struct json_object *entry = json_object_array_get_idx(list, i);
+
+		format_in_flight(text, sizeof(text), entry);
+		put_line(out, "  %s: %s", text_of(entry, "stream", "?"), text);
+	}
 }
 
 /*
@@ -242,4 +273,5 @@ void print_session_streams(struct json_object *session, FILE *out)
 	table_done(&table);
 	print_removed(streams, out);
 	print_missed(streams, out);
+	print_in_flight(session, out);
 }

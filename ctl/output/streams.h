@@ -21,6 +21,12 @@ char *join_streams(struct json_object *session, char *text, size_t size);
  */
 bool format_removed(char *text, size_t size, struct json_object *stream, enum iotr_removal limit);
 
+/*
+ * Writes "2 operations were in flight at its end, and have no row; the oldest: READ of /srv/file by cat (123), since TIME", of an
+ * element of `in_flight` as status and manifest have it.
+ */
+void format_in_flight(char *text, size_t size, struct json_object *entry);
+
 /* Sums over all streams: rows written (or kept in memory), rows removed later, rows lost. */
 uint64_t session_written(struct json_object *session);
 uint64_t session_removed(struct json_object *session);

@@ -100,6 +100,17 @@ static void print_removed(const struct verify_trace *trace)
 	printf("%s", *before == ';' ? ")" : "");
 }
 
+/* Operations that had not ended when the session did. */
+static uint64_t in_flight(const struct verify_trace *trace)
+{
+	struct json_object *list = member_of(trace->json, "in_flight");
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < count_of(list); i++)
+		count += number_of(json_object_array_get_idx(list, i), "count");
+	return count;
+}
+
 static const char *verdict(const struct verify_trace *trace, const struct verify_report *report)
 {
 	if (problems(report))
@@ -120,6 +131,8 @@ static void print_summary(const char *path, const struct verify_trace *trace,
 		printf(", %" PRIu64 " %s", problems(report),
 		       problems(report) == 1 ? "problem" : "problems");
 	print_removed(trace);
+	if (in_flight(trace))
+		printf(", with %s in flight at its end", format_count(rows, sizeof(rows), in_flight(trace)));
 	if (rows_missing(trace))
 		printf(", %s rows lost", format_count(rows, sizeof(rows), rows_missing(trace)));
 	printf("; read %zu segments, %s rows, ", trace->segment_count,
@@ -159,6 +172,7 @@ static void print_document(const char *path, const struct verify_trace *trace,
 	json_object_object_add(document, "segments", json_object_new_uint64(trace->segment_count));
 	json_object_object_add(document, "rows", json_object_new_uint64(trace->rows_read));
 	json_object_object_add(document, "rows_lost", json_object_new_uint64(rows_missing(trace)));
+	json_object_object_add(document, "in_flight", json_object_new_uint64(in_flight(trace)));
 	json_object_object_add(document, "rows_removed", json_object_new_uint64(rows_removed(trace)));
 	json_object_object_add(document, "removed_by", json_object_get(member_of(removed, "removed_by")));
 	json_object_object_add(document, "snapshots", json_object_new_uint64(trace->snapshots_read));

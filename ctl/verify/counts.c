@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/json.h"
+#include "output/missing.h"
 #include "output/streams.h"
 
 /* After the end of a session no row is pending. */
@@ -139,6 +140,20 @@ static void tell_gaps(const struct verify_trace *trace, struct verify_report *re
 	}
 }
 
+/* Reports what had not ended when the session did. */
+static void tell_in_flight(const struct verify_trace *trace, struct verify_report *report)
+{
+	struct json_object *list = member_of(trace->json, "in_flight");
+	char text[512];
+
+	for (size_t i = 0; i < count_of(list); i++) {
+		struct json_object *entry = json_object_array_get_idx(list, i);
+
+		format_in_flight(text, sizeof(text), entry);
+		verify_say(report, VERIFY_NOTE, MANIFEST_NAME, "%.64s: %s", text_of(entry, "stream", "?"), text);
+	}
+}
+
 /* Reports what the first rows lack, as hooks were attached behind the session's start. */
 static void tell_lacking(const struct verify_trace *trace, struct verify_report *report)
 {
@@ -160,12 +175,10 @@ static void tell_hooks(const struct verify_trace *trace, struct verify_report *r
 
 	for (size_t i = 0; i < count_of(missing); i++) {
 		struct json_object *entry = json_object_array_get_idx(missing, i);
-		const char *operation = text_of(entry, "operation", "");
+		char text[480];
 
-		if (member_of(entry, "hook"))
-			verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME, "not recorded: %.64s%s%.64s: %.256s",
-				   text_of(entry, "stream", "?"), *operation ? " " : "", operation,
-				   text_of(entry, "reason", "?"));
+		if (member_of(entry, "hook") && format_missing(text, sizeof(text), missing, i))
+			verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME, "not recorded: %s", text);
 	}
 }
 
@@ -179,6 +192,7 @@ void verify_counts(const struct verify_trace *trace, struct verify_report *repor
 		tell_caveats(&trace->streams[i], report);
 	}
 	tell_gaps(trace, report);
+	tell_in_flight(trace, report);
 	tell_lacking(trace, report);
 	tell_hooks(trace, report);
 }

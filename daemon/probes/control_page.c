@@ -352,6 +352,13 @@ void control_page_open(struct probes *probes, unsigned int session, int instead)
 	__atomic_store_n(&page->open, open, __ATOMIC_SEQ_CST); /* one store: an event sees one of the two bits */
 }
 
+void control_page_shut(struct probes *probes, uint64_t slots)
+{
+	struct iotr_control *page = probes_page(probes);
+
+	__atomic_store_n(&page->open, page->open & ~slots, __ATOMIC_SEQ_CST);
+}
+
 int control_page_set(struct probes *probes, unsigned int session, const struct iotr_session_spec *spec,
 		     const struct paths_found *paths, struct filter_error *error)
 {

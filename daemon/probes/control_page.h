@@ -26,6 +26,9 @@ int control_page_prepare(struct probes *probes, unsigned int session, const stru
  */
 void control_page_open(struct probes *probes, unsigned int session, int instead);
 
+/* No event begins for these slots any more, a bit each; those in flight are recorded when they end, until the slot is cleared. */
+void control_page_shut(struct probes *probes, uint64_t slots);
+
 /* Adds the processes that slot `from` follows to those that the session follows; both follow descendants. */
 int control_page_inherit(struct probes *probes, unsigned int session, unsigned int from);
 

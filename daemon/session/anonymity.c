@@ -56,6 +56,16 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 	return shown;
 }
 
+struct json_object *anonymize_in_flight(const struct session *session, struct json_object *in_flight)
+{
+	struct json_object *shown = NULL;
+
+	if (!session->anonymizer)
+		return json_object_get(in_flight);
+	iotr_anonymize_json(session->anonymizer, in_flight, "in_flight", &shown);
+	return shown;
+}
+
 /* Hides the paths in an entry: it names those that hang or are missing. */
 static struct json_object *hide(const struct session *session, struct json_object *entry)
 {

@@ -23,3 +23,6 @@ struct json_object *anonymize_filters(const struct session *session, struct json
 
 /* The same for the status of its snapshots: an object with one entry for each kind. */
 struct json_object *anonymize_snapshots(const struct session *session, struct json_object *snapshots);
+
+/* A copy, or another reference, of what was in flight at its end. */
+struct json_object *anonymize_in_flight(const struct session *session, struct json_object *in_flight);

@@ -182,6 +182,8 @@ struct json_object *describe_session(const struct session *session)
 	json_object_object_add(status, "missing", json_object_get(session->missing));
 	if (session->gaps)
 		json_object_object_add(status, "gaps", json_object_get(session->gaps));
+	if (session->in_flight)
+		json_object_object_add(status, "in_flight", anonymize_in_flight(session, session->in_flight));
 	if (session->lacking)
 		json_object_object_add(status, "lacking", json_object_get(session->lacking));
 	if (session->state == SESSION_RUNNING)

@@ -14,6 +14,7 @@
 #include "session/groups_tell.h"
 #include "session/lacking.h"
 #include "session/missing.h"
+#include "session/unended.h"
 #include "snapshot/schedule.h"
 
 /* Sets the filters; the programs look at them only when the slot is open. */
@@ -143,6 +144,7 @@ void recording_end(struct session *session)
 	struct session_context *context = session->context;
 
 	schedule_end(session->schedule);
+	unended_tell(session);
 	slot_close(&context->slots, &session->slots);
 	session_report(session);
 	groups_tell_end(session);

@@ -439,6 +439,7 @@ void session_free(struct session *session)
 	json_object_put(session->missing);
 	json_object_put(session->gaps);
 	json_object_put(session->lacking);
+	json_object_put(session->in_flight);
 	closep(&session->waiting_folder);
 	paths_found_free(session->paths);
 	iotr_session_spec_done(&session->spec);

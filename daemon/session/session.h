@@ -109,6 +109,7 @@ struct session {
 	struct recover_extent before;
 	struct json_object *missing; /* array: what this kernel cannot record of it */
 	struct json_object *gaps; /* array: when nothing was recorded; NULL: there was no such time */
+	struct json_object *in_flight; /* array: what had not ended when it did, see unended.h; NULL: nothing */
 	struct json_object *lacking; /* array: what its rows lacked at first, see lacking.h; NULL: nothing */
 	uint64_t missed_before[IOTR_STREAM_COUNT]; /* probes_missed() when it began */
 	uint64_t forgotten_before; /* control_page_forgotten() when it began */

@@ -41,6 +41,16 @@ void slot_loss(const struct slots *slots, const struct slot_owner *owner, enum i
 			loss_add(ret, slots, &slots->states[bit].slot, stream, losses);
 }
 
+uint64_t slot_mask(const struct slots *slots, const struct slot_owner *owner)
+{
+	uint64_t mask = owner->taken ? 1ULL << owner->slot.bit : 0;
+
+	for (size_t bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
+		if (has_left(&slots->states[bit], owner))
+			mask |= 1ULL << bit;
+	return mask;
+}
+
 static uint64_t unfollowed_of(const struct slots *slots, const struct slot *slot)
 {
 	return control_page_unfollowed(slots->probes, (unsigned int)slot->bit) - slot->unfollowed_before;

@@ -93,5 +93,8 @@ void slot_disown(struct slots *slots, struct slot_owner *owner);
 void slot_loss(const struct slots *slots, const struct slot_owner *owner, enum iotr_stream stream,
 	       const struct probes_loss *losses, struct probes_loss *ret);
 
+/* A bit for each of the owner's slots, those left included. */
+uint64_t slot_mask(const struct slots *slots, const struct slot_owner *owner);
+
 /* Number of processes that could not be followed because the map was full. */
 uint64_t slot_unfollowed(const struct slots *slots, const struct slot_owner *owner);

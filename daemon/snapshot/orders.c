@@ -69,6 +69,14 @@ int orders_each_process(struct orders *orders, void (*each)(const struct iotr_ta
 	return r < 0 ? r : sampler_each(orders->sampler, each, userdata);
 }
 
+int orders_each_thread(struct orders *orders, void (*each)(const struct iotr_task_head *thread, void *userdata),
+		       void *userdata)
+{
+	int r = sampler_ensure(orders);
+
+	return r < 0 ? r : sampler_each_thread(orders->sampler, each, userdata);
+}
+
 /* ---- the end of an order ---- */
 
 static struct lane *lane_of(struct orders *orders, enum snapshot_kind kind)

@@ -58,3 +58,7 @@ void orders_sample(struct orders *orders, bool want);
 /* Calls `each` for every process of the machine, with its present state. */
 int orders_each_process(struct orders *orders, void (*each)(const struct iotr_task *task, void *userdata),
 			void *userdata);
+
+/* The same of every thread. */
+int orders_each_thread(struct orders *orders, void (*each)(const struct iotr_task_head *thread, void *userdata),
+		       void *userdata);

@@ -102,6 +102,8 @@ static ssize_t take_records(const char *bytes, size_t size, struct readings_task
 
 		if (size - at < length)
 			break;
+		if (tasks->each)
+			tasks->each(&task->head, tasks->userdata);
 		r = first ? add_process(tasks, task) : add_thread(threads, &task->head);
 		if (r < 0)
 			return r;

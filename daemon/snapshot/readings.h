@@ -14,6 +14,9 @@
 struct readings_tasks {
 	struct sampled_task *tasks;
 	size_t count, capacity;
+	/* Called for every thread while they are read, first threads included; NULL: nobody asks. */
+	void (*each)(const struct iotr_task_head *thread, void *userdata);
+	void *userdata;
 };
 
 /* Reads what the iterator tells; threads are added to their processes. */

@@ -126,6 +126,14 @@ int sampler_each(struct sampler *sampler, void (*each)(const struct iotr_task *t
 	return r;
 }
 
+int sampler_each_thread(struct sampler *sampler, void (*each)(const struct iotr_task_head *thread, void *userdata),
+			void *userdata)
+{
+	_cleanup_(readings_tasks_done) struct readings_tasks tasks = { .each = each, .userdata = userdata };
+
+	return read_tasks(sampler, &tasks);
+}
+
 int sampler_take(struct sampler *sampler)
 {
 	_cleanup_(readings_tasks_done) struct readings_tasks tasks = { 0 };

@@ -41,5 +41,9 @@ void sampler_run(struct sampler *sampler, bool run);
 int sampler_each(struct sampler *sampler, void (*each)(const struct iotr_task *task, void *userdata),
 		 void *userdata);
 
+/* Calls `each` for each thread as it is now. */
+int sampler_each_thread(struct sampler *sampler, void (*each)(const struct iotr_task_head *thread, void *userdata),
+			void *userdata);
+
 /* Writes all processes as they are now to a file, one struct sampled_task after the other; returns its descriptor. */
 int sampler_take(struct sampler *sampler);

@@ -134,6 +134,13 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 	memset(flag_names, 0, 32 * sizeof(*flag_names));
 }
 
+void control_page_shut(struct probes *probes, uint64_t slots)
+{
+	(void)probes;
+	for (size_t bit = 0; bit < IOTR_SESSIONS_MAX; bit++)
+		fake_probes.open[bit] &= !(slots >> bit & 1);
+}
+
 void control_page_clear(struct probes *probes, unsigned int session)
 {
 	(void)probes;
@@ -205,6 +212,16 @@ bool probes_lacked_memory(const struct probes *probes)
 {
 	(void)probes;
 	return false;
+}
+
+void in_flight_each(struct probes *probes, uint64_t slots, in_flight_found found, void *userdata)
+{
+	const struct in_flight_event event = { .stream = IOTR_VFS, .operation = IN_FLIGHT_NO_OPERATION, .since_ns = 1,
+					       .pid = 1, .tid = 1, .fd = IN_FLIGHT_NO_FD };
+
+	(void)probes;
+	if (fake_probes.in_flight & slots)
+		found(&event, userdata);
 }
 
 /* ---- own processes ---- */

@@ -43,6 +43,16 @@ int sampler_each(struct sampler *sampler, void (*each)(const struct iotr_task *t
 	return 0;
 }
 
+int sampler_each_thread(struct sampler *sampler, void (*each)(const struct iotr_task_head *thread, void *userdata),
+			void *userdata)
+{
+	const struct iotr_task task = this_process();
+
+	(void)sampler;
+	each(&task.head, userdata);
+	return 0;
+}
+
 int sampler_take(struct sampler *sampler)
 {
 	const struct sampled_task task = { .task = this_process(), .share = { -1, -1, -1 } };

@@ -73,7 +73,7 @@ static void set(struct readings_tasks *tasks, struct sampled_task sampled[2], ui
 {
 	sampled[0] = (struct sampled_task){ task(10, 1000000000, cpu_ns), { -1, -1, -1 } };
 	sampled[1] = (struct sampled_task){ task(11, 2000000000, 0), { -1, -1, -1 } };
-	*tasks = (struct readings_tasks){ sampled, 2, 2 };
+	*tasks = (struct readings_tasks){ .tasks = sampled, .count = 2, .capacity = 2 };
 }
 
 /* A process that takes half a CPU, read every 2.5 s. */

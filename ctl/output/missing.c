@@ -25,7 +25,7 @@ static void append(char *text, size_t size, const char *before, const char *more
 	snprintf(text + at, size - at, "%s%s", before, more);
 }
 
-bool format_missing(char *text, size_t size, struct json_object *missing, size_t at)
+bool format_missing(char *text, size_t size, struct json_object *missing, size_t at, bool hooks)
 {
 	struct json_object *first = json_object_array_get_idx(missing, at);
 	const char *before = " ";
@@ -38,6 +38,8 @@ bool format_missing(char *text, size_t size, struct json_object *missing, size_t
 		struct json_object *entry = json_object_array_get_idx(missing, i);
 		const char *operation = text_of(entry, "operation", "");
 
+		if (!*operation && hooks)
+			operation = text_of(entry, "hook", "");
 		if (!*operation || !are_alike(entry, first))
 			continue;
 		append(text, size, before, operation);

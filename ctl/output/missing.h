@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 /*
- * Writes "vfs OPEN, STAT: why", of the element and all later ones of the same stream and with the same reason. False: an earlier
+ * Writes "vfs OPEN, STAT: why", of the element and all later ones of the same stream and with the same reason; with `hooks` the
+ * hook stands for an operation where there is none. False: an earlier
  * element has told of this one.
  */
-bool format_missing(char *text, size_t size, struct json_object *missing, size_t at);
+bool format_missing(char *text, size_t size, struct json_object *missing, size_t at, bool hooks);

@@ -157,7 +157,7 @@ static void print_missing(struct json_object *session, FILE *stream)
 	char text[1024];
 
 	for (size_t i = 0; i < count_of(missing); i++) {
-		if (!format_missing(text, sizeof(text), missing, i))
+		if (!format_missing(text, sizeof(text), missing, i, true))
 			continue;
 		put_bad(stream, "missing");
 		put_line(stream, "%s", text);
@@ -420,7 +420,7 @@ bool complain_missing(struct json_object *session)
 	char text[1024];
 
 	for (size_t i = 0; i < count_of(missing); i++)
-		if (format_missing(text, sizeof(text), missing, i))
+		if (format_missing(text, sizeof(text), missing, i, false))
 			complain(NULL, "not recorded: %s", text);
 	return count_of(missing) > 0;
 }

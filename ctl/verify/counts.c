@@ -177,7 +177,7 @@ static void tell_hooks(const struct verify_trace *trace, struct verify_report *r
 		struct json_object *entry = json_object_array_get_idx(missing, i);
 		char text[480];
 
-		if (member_of(entry, "hook") && format_missing(text, sizeof(text), missing, i))
+		if (member_of(entry, "hook") && format_missing(text, sizeof(text), missing, i, false))
 			verify_say(report, VERIFY_CAVEAT, MANIFEST_NAME, "not recorded: %s", text);
 	}
 }

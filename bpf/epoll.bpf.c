@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Waits for descriptors: epoll, poll and select. */
-#include "plug.bpf.h"
+#include "epoll_ready.bpf.h"
 
 #define MASKS_MAX	 64 /* maximum of descriptors or events whose masks are read */
 #define CTL_DEL		 2
@@ -8,13 +8,6 @@
 #define POLL_FD_SIZE	 8  /* struct pollfd */
 #define SECONDS_MAX	 ((1ULL << 63) / 1000 - 1)
 #define TIMEOUT_MAX	 ((__s64)(~0ULL >> 1)) /* milliseconds; stands for all that is longer */
-
-/* What a slot saves of a wait at the start, as the call may overwrite the timeout with the time that was left. */
-enum {
-	OWN_HAS_TIMEOUT,
-	OWN_TIMEOUT,
-	OWN_UNREAD,
-};
 
 /* Reads seconds, and the fraction that `kind` says, from user memory; false: they cannot be read. */
 static __always_inline bool read_time(const struct slot *slot, __u64 argument, __s64 time[2])
@@ -40,8 +33,11 @@ static __always_inline bool timeout_ms(struct slot *slot, __u64 argument, __s64 
 		*timeout = (__s32)argument;
 	if (slot->kind == IOTR_PLUG_PLAIN || !argument)
 		return true;
-	slot->own[OWN_UNREAD] = !read_time(slot, argument, time);
-	if (slot->own[OWN_UNREAD] || time[0] < 0 || time[1] < 0)
+	if (!read_time(slot, argument, time)) {
+		slot->own[OWN_STATE] |= TIMEOUT_UNREAD;
+		return false;
+	}
+	if (time[0] < 0 || time[1] < 0)
 		return false;
 	*timeout = TIMEOUT_MAX;
 	if ((__u64)time[0] >= SECONDS_MAX || (__u64)time[1] >= SECONDS_MAX)
@@ -60,8 +56,9 @@ static __always_inline void note_timeout(struct slot *slot)
 								    slot->args[4];
 	__s64 timeout;
 
-	slot->own[OWN_UNREAD] = false;
-	slot->own[OWN_HAS_TIMEOUT] = timeout_ms(slot, argument, &timeout);
+	slot->own[OWN_STATE] = 0;
+	if (timeout_ms(slot, argument, &timeout))
+		slot->own[OWN_STATE] |= HAS_TIMEOUT;
 	slot->own[OWN_TIMEOUT] = timeout;
 }
 
@@ -127,9 +124,11 @@ static __always_inline void fill(struct iotr_epoll_record *row, const struct slo
 	row->result = result;
 	row->waits = waits(slot);
 	if (row->waits) {
-		row->has_timeout = slot->own[OWN_HAS_TIMEOUT];
+		row->has_timeout = !!(slot->own[OWN_STATE] & HAS_TIMEOUT);
 		row->timeout_ms = slot->own[OWN_TIMEOUT];
-		row->head.unread = slot->own[OWN_UNREAD] && result >= 0;
+		row->head.unread = slot->own[OWN_STATE] & TIMEOUT_UNREAD && result >= 0;
+		row->ready_count = ready_count(slot);
+		__builtin_memcpy(row->ready, &slot->own[OWN_READY], sizeof(row->ready));
 	}
 	switch (slot->operation) {
 	case IOTR_EPOLL_EPOLL_CREATE:
@@ -151,6 +150,35 @@ static __always_inline void fill(struct iotr_epoll_record *row, const struct slo
 	}
 }
 
+/* Remembers the item that a call has added or changed. */
+static __always_inline void item_note(const struct slot *slot)
+{
+	__u64 epoll = epoll_of_fd(slot->args[0]), item;
+
+	if (!epoll || slot->args[1] == CTL_DEL)
+		return;
+	item = item_of_fd(epoll, slot->args[2]);
+	if (item)
+		item_keep(epoll, item);
+}
+
+static __always_inline void note_ready(const struct slot *slot, long result)
+{
+	switch (slot->operation) {
+	case IOTR_EPOLL_EPOLL_WAIT:
+		ready_of_wait(slot, result);
+		break;
+	case IOTR_EPOLL_POLL:
+		if (result)
+			ready_of_poll(slot, result);
+		break;
+	case IOTR_EPOLL_SELECT:
+		if (result)
+			ready_of_select(slot);
+		break;
+	}
+}
+
 static __always_inline int epoll_begins(struct call_context context)
 {
 	struct slot *slot = plug_begins(context);
@@ -167,8 +195,12 @@ static __always_inline int epoll_ends(struct call_context context, long result)
 
 	if (!slot)
 		return 0;
-	if (slot->operation == IOTR_EPOLL_EPOLL_WAIT && !slot->own[OWN_HAS_TIMEOUT])
+	if (slot->operation == IOTR_EPOLL_EPOLL_WAIT && !(slot->own[OWN_STATE] & HAS_TIMEOUT))
 		note_timeout(slot); /* the page was not in memory at the start; epoll_pwait2 does not overwrite it */
+	if (slot->operation == IOTR_EPOLL_EPOLL_CTL && !result)
+		item_note(slot);
+	else if (waits(slot) && !plug_failed(result))
+		note_ready(slot, result);
 	row = plug_row(slot, sizeof(*row), IOTR_UNKNOWN, plug_failed(result));
 	if (row) {
 		fill(row, slot, result);

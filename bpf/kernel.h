@@ -234,6 +234,7 @@ struct vm_area_struct {
 };
 
 struct rb_node {
+	unsigned long __rb_parent_color;
 	struct rb_node *rb_left, *rb_right;
 };
 
@@ -533,6 +534,45 @@ struct sk_buff {
 	__u16 transport_header; /* as network_header, an offset from `head` */
 	__u16 network_header;
 	char cb[48]; /* of TCP: struct tcp_skb_cb */
+};
+
+struct epoll_event {
+	__u64 data;
+};
+
+struct epoll_filefd {
+	struct file *file;
+	int fd;
+};
+
+/* Begins with its node in the tree of its instance. */
+struct epitem {
+	struct epoll_filefd ffd;
+	struct eventpoll *ep;
+	struct epoll_event event;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct eventpoll {
+	struct rb_root_cached rbr;
+};
+
+struct kioctx {
+	unsigned long user_id;
+	unsigned int nr_events;
+	unsigned int tail; /* in a struct */
+};
+
+struct kioctx_table {
+	unsigned int nr;
+	struct kioctx *table[0];
+};
+
+struct mm_struct___aio {
+	struct kioctx_table *ioctx_table;
 };
 
 struct tcp_skb_cb {

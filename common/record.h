@@ -131,6 +131,8 @@ struct iotr_block_record {
 	__u8 pad[2];
 };
 
+#define IOTR_READY_MAX 8 /* descriptors of a wait that were ready, a power of two */
+
 /* A row of the EPOLL stream. */
 struct iotr_epoll_record {
 	struct iotr_record head;
@@ -141,12 +143,14 @@ struct iotr_epoll_record {
 	__s32 epoll_fd; /* valid when has_epoll */
 	__s32 target_fd; /* valid when has_target */
 	__s32 op; /* EPOLL_CTL_*, as the caller passed it */
+	__s32 ready[IOTR_READY_MAX]; /* descriptors that were ready, valid up to ready_count */
 	__u8 has_events;
 	__u8 has_epoll;
 	__u8 has_target;
 	__u8 has_timeout;
 	__u8 waits;
-	__u8 pad[3];
+	__u8 ready_count; /* those of `result` that are known */
+	__u8 pad[2];
 };
 
 #define IOTR_SOCKOPT_VALUE 64 /* bytes of an option's value that a row carries */

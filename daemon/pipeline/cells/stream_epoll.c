@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
 #include "cells_private.h"
 #include "socket.h"
 
@@ -18,6 +20,16 @@ static struct cell event_mask(struct cells *cells, const struct iotr_epoll_recor
 	return cell_flags(cells, CELLS_FLAGS_VFS, IOTR_FLAGS_EPOLL, 0, record->events);
 }
 
+/* The descriptors that were ready, each between two '|': a text, also of one alone, in which any is found as |N|. */
+static struct cell ready_fds(struct cells *cells, const struct iotr_epoll_record *record)
+{
+	char *at = cells->pair;
+
+	for (size_t i = 0; i < record->ready_count && i < IOTR_READY_MAX; i++)
+		at += sprintf(at, "%s%d|", i ? "" : "|", record->ready[i]);
+	return cell_bytes(cells->pair, (size_t)(at - cells->pair));
+}
+
 CELLS_RECORD(EPOLL, struct iotr_epoll_record);
 
 CELL(EPOLL, epoll_fd, cell_signed_if(record->has_epoll, record->epoll_fd))
@@ -29,5 +41,6 @@ CELL(EPOLL, ready_count, cell_signed_if(record->waits && record->result >= 0, re
 CELL(EPOLL, timeout_ms, cell_signed_if(record->has_timeout, record->timeout_ms))
 CELL(EPOLL, latency_ns, cell_number(CELL_U64, record->head.latency_ns))
 CELL(EPOLL, return_value, cell_result(record->result))
+CELL(EPOLL, ready_fds, ready_fds(cells, record))
 
 CELLS_FILL(EPOLL, epoll)

@@ -53,6 +53,22 @@ static __always_inline struct fault *fault_find(const void *arguments)
 	return thread_entry(THREAD_MAP(page_faults, FAULTS), thread_at(arguments));
 }
 
+/*
+ * Counts a fault as lost that begins on a CPU without perf events, where its end is not seen: the CPU has come a moment ago, and
+ * the daemon is about to attach them.
+ */
+static __always_inline bool fault_unseen(struct iotr_control *page, __u64 address, __u64 sessions)
+{
+	__u64 file;
+
+	if (page->fault_cpus[bpf_get_smp_processor_id() & (IOTR_FAULT_CPUS - 1)])
+		return false;
+	file = file_mapped(address);
+	if (file)
+		row_unmatched(IOTR_PAGEFAULT, filter_file(page, sessions, file));
+	return true;
+}
+
 static __always_inline int fault_begins(const void *arguments, __u64 address, __u64 error)
 {
 	struct fault *fault = fault_find(arguments);
@@ -64,7 +80,7 @@ static __always_inline int fault_begins(const void *arguments, __u64 address, __
 	if (!page || address >> 63)
 		return 0;
 	sessions = filter_current(page, sample(page, IOTR_PAGEFAULT, wanted(page)));
-	if (!sessions)
+	if (!sessions || fault_unseen(page, address, sessions))
 		return 0;
 	if (!fault)
 		fault = thread_entry_take(page, THREAD_MAP(page_faults, FAULTS), thread_at(arguments));
@@ -264,6 +280,30 @@ static __always_inline int counted_walk(struct counted_event *context, bool majo
 	if (behind.file)
 		fault_ends(fault, &behind, major);
 	fault->sessions = 0;
+	return 0;
+}
+
+/*
+ * A CPU that goes takes its perf events along. Steps of coming are counted, so that the daemon sees that there is something to
+ * attach; the last one it sees is behind the step from which on the CPU can have such events.
+ */
+SEC("tp_btf/cpuhp_enter")
+int BPF_PROG(fault_cpu_goes, unsigned int cpu, int target, int step)
+{
+	struct iotr_control *page = control_page();
+
+	if (page && target < step)
+		page->fault_cpus[cpu & (IOTR_FAULT_CPUS - 1)] = 0;
+	return 0;
+}
+
+SEC("tp_btf/cpuhp_exit")
+int BPF_PROG(fault_cpu_comes)
+{
+	struct iotr_control *page = control_page();
+
+	if (page)
+		__sync_fetch_and_add(&page->cpu_changes, 1);
 	return 0;
 }
 

@@ -32,6 +32,7 @@
 #define IOTR_CGROUPS	   4096 /* cgroups in filters, and cached results of the cgroup filter; a power of two */
 #define IOTR_CGROUP_LEVELS 64 /* levels of the cgroup hierarchy that are walked upwards */
 #define IOTR_UNITS	   1024 /* names of systemd units over all sessions */
+#define IOTR_FAULT_CPUS	   8192 /* CPUs that a kernel may have, a power of two */
 #define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
 #define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
@@ -82,7 +83,7 @@ enum iotr_call_trait {
 	IOTR_CALL_TEXT = 1 << 19,	  /* `path` is free text, not relative to a directory */
 	IOTR_CALL_OFFSET_PAGES = 1 << 20, /* `offset` counts pages */
 	IOTR_CALL_SUBMITS = 1 << 21,	  /* io_submit: each operation it submits is a row */
-	IOTR_CALL_REAPS = 1 << 22,	  /* io_getevents: ends the operations that io_submit began */
+	IOTR_CALL_REAPS = 1 << 22,	  /* io_getevents, io_destroy: ends what io_submit began */
 	IOTR_CALL_OFFSET_SHORT = 1 << 24, /* `offset` points to 32 bits */
 	IOTR_CALL_REPLACES = 1 << 25,	  /* dup2: closes `fd` if it is open and not the first argument */
 	IOTR_CALL_CLONES = 1 << 26,	  /* ioctl: a row only for FICLONE and FICLONERANGE */
@@ -345,6 +346,8 @@ struct iotr_control {
 	__u32 spilled_mask; /* the same of the entries of the table of those that found no room there */
 	__u64 dirtied_forgotten; /* pages whose dirtier was displaced before they were seen written */
 	struct iotr_path_node path_nodes[IOTR_PATH_NODES]; /* node 0 stands for no node: no session accepts it */
+	__u64 cpu_changes; /* how often a CPU took a step of coming, while page faults are recorded */
+	__u8 fault_cpus[IOTR_FAULT_CPUS]; /* by CPU: 1: it has perf events, by which the ends of page faults are seen */
 };
 
 /* Counters of one stream, per CPU. */
@@ -357,6 +360,7 @@ struct iotr_counters {
 _Static_assert(sizeof(struct iotr_call) == 32, "hole in the call table");
 _Static_assert(sizeof(struct iotr_plug) == 16, "hole in the table of plugs");
 _Static_assert(sizeof(struct iotr_path_node) == 48, "hole in the tree of paths");
+_Static_assert((IOTR_FAULT_CPUS & (IOTR_FAULT_CPUS - 1)) == 0, "CPUs are masked");
 _Static_assert((IOTR_PATH_NODES & (IOTR_PATH_NODES - 1)) == 0, "nodes are masked");
 _Static_assert((IOTR_PLUGGED & (IOTR_PLUGGED - 1)) == 0, "slots are masked");
 _Static_assert((IOTR_SLOTS & (IOTR_SLOTS - 1)) == 0, "slots are masked");

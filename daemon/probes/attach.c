@@ -4,7 +4,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "log.h"
 #include "probes/counted.h"
 #include "probes/dirtied.h"
+#include "probes/fault_events.h"
 #include "probes/functions.h"
 #include "probes/handover.h"
 #include "probes/late.h"
@@ -91,77 +91,6 @@ const struct probes_failure *probes_failures(const struct probes *probes, size_t
 
 /* ---- programs ---- */
 
-/* Adds one more descriptor of a perf event to fault_events. */
-static int event_keep(struct probes *probes, int event)
-{
-	size_t count = probes->fault_event_count;
-	int *events = reallocarray(probes->fault_events, count + 1, sizeof(*events));
-
-	if (!events)
-		return -ENOMEM;
-	probes->fault_events = events;
-	events[count] = fcntl(event, F_DUPFD_CLOEXEC, 0);
-	if (events[count] < 0)
-		return -errno;
-	probes->fault_event_count++;
-	return 0;
-}
-
-static void events_close(struct probes *probes)
-{
-	while (probes->fault_event_count)
-		close(probes->fault_events[--probes->fault_event_count]);
-	free(probes->fault_events);
-	probes->fault_events = NULL;
-}
-
-uint64_t probes_fault_period(struct probes *probes, uint64_t period)
-{
-	int r = 0;
-
-	if (period == probes->fault_period)
-		return period;
-	probes->fault_period = period;
-	for (size_t i = 0; i < probes->fault_event_count && r >= 0; i++)
-		r = counted_period(probes->fault_events[i], period);
-	if (r >= 0)
-		return period;
-	log_warning("cannot set the period of the perf events of page faults, so that the BPF program sees all of them: %s",
-		    strerror(-r));
-	return period > 1 ? probes_fault_period(probes, 1) : period;
-}
-
-static void counted_undo(struct probes *probes, enum probes_group group, size_t links, size_t events)
-{
-	while (probes->link_count[group] > links)
-		close(probes->links[group][--probes->link_count[group]]);
-	while (probes->fault_event_count > events)
-		close(probes->fault_events[--probes->fault_event_count]);
-}
-
-/* Attaches to perf events on all CPUs or on none; CPUs that come online later are not traced. */
-static int program_attach_counted(struct probes *probes, enum probes_group group,
-				  const struct bpf_program *program, uint64_t number)
-{
-	size_t links = probes->link_count[group], events = probes->fault_event_count;
-	int cpus = libbpf_num_possible_cpus(), fd = program_fd(probes, program), r = 0;
-
-	for (int cpu = 0; cpu < cpus && r >= 0; cpu++) {
-		int event = counted_attach(fd, number, cpu, probes->fault_period);
-
-		if (event < 0) {
-			r = event == -ENODEV ? 0 : event;
-			continue;
-		}
-		r = link_keep(probes, group, event);
-		if (r >= 0)
-			r = event_keep(probes, event);
-	}
-	if (r < 0)
-		counted_undo(probes, group, links, events);
-	return r;
-}
-
 /* `r`: what came of attaching the program, a negative errno if it failed. */
 static int program_attached(struct probes *probes, enum probes_group group, struct bpf_program *program, int r)
 {
@@ -178,7 +107,7 @@ static int program_attach(struct probes *probes, enum probes_group group,
 	int r;
 
 	if (counted_number(program, &number) >= 0) {
-		r = program_attach_counted(probes, group, program, number);
+		r = fault_events_attach(probes, program, number);
 	} else {
 		r = program_link(program, program_fd(probes, program));
 		if (r >= 0)
@@ -331,7 +260,7 @@ void probes_detach(struct probes *probes, enum probes_group group)
 	free(probes->links[group]);
 	probes->links[group] = NULL;
 	if (group == PROBES_PAGEFAULT)
-		events_close(probes);
+		fault_events_close(probes);
 	if (group == PROBES_DIRTIED)
 		dirtied_end(probes);
 	failures_forget(probes, group);
@@ -351,6 +280,7 @@ size_t probes_attached(const struct probes *probes)
 
 	for (enum probes_group group = 0; group < PROBES_GROUP_COUNT; group++)
 		count += probes->link_count[group];
+	count += probes->fault_event_count;
 	return count;
 }
 

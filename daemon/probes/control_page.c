@@ -12,6 +12,7 @@
 #include "probes/cgroups.h"
 #include "probes/filter_maps.h"
 #include "probes/paths.h"
+#include "probes/fault_events.h"
 #include "probes/probes_private.h"
 #include "schema.h"
 

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #define RELEASE_US 1000000 /* Hooks stay attached for this long after the last wish for them. */
+#define CPUS_US	   100000  /* while page faults are recorded: how often CPUs that have come are looked for */
 
 struct hookset {
 	struct probes *probes;
 	sd_event_source *release;		/* timer */
+	sd_event_source *cpus;			/* timer */
 	bool dirtied_held;
 	unsigned int wishes[PROBES_GROUP_COUNT]; /* number of wishes that need the group */
 };
@@ -46,6 +48,34 @@ static int release_due(sd_event_source *source, uint64_t now, void *userdata)
 	return 0;
 }
 
+static int cpus_due(sd_event_source *source, uint64_t now, void *userdata)
+{
+	struct hookset *hookset = userdata;
+
+	(void)now;
+	probes_follow_cpus(hookset->probes);
+	if (is_needed(hookset, PROBES_PAGEFAULT))
+		return sd_event_source_set_time_relative(source, CPUS_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+/* Looks for CPUs that come as long as there are hooks of which each CPU has its own. */
+static void follow_cpus(struct hookset *hookset)
+{
+	if (!is_needed(hookset, PROBES_PAGEFAULT))
+		return;
+	sd_event_source_set_time_relative(hookset->cpus, CPUS_US);
+	sd_event_source_set_enabled(hookset->cpus, SD_EVENT_ON);
+}
+
+static int timer_new(sd_event *event, sd_event_source **ret, uint64_t time_us, sd_event_time_handler_t handler,
+		     struct hookset *hookset)
+{
+	int r = sd_event_add_time_relative(event, ret, CLOCK_MONOTONIC, time_us, time_us / 10, handler, hookset);
+
+	return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+}
+
 int hookset_new(struct probes *probes, sd_event *event, struct hookset **ret)
 {
 	struct hookset *hookset = calloc(1, sizeof(*hookset));
@@ -54,10 +84,9 @@ int hookset_new(struct probes *probes, sd_event *event, struct hookset **ret)
 	if (!hookset)
 		return -ENOMEM;
 	hookset->probes = probes;
-	r = sd_event_add_time_relative(event, &hookset->release, CLOCK_MONOTONIC, RELEASE_US, RELEASE_US / 10,
-				       release_due, hookset);
+	r = timer_new(event, &hookset->release, RELEASE_US, release_due, hookset);
 	if (r >= 0)
-		r = sd_event_source_set_enabled(hookset->release, SD_EVENT_OFF);
+		r = timer_new(event, &hookset->cpus, CPUS_US, cpus_due, hookset);
 	if (r < 0)
 		hookset_free(hookset);
 	else
@@ -70,6 +99,7 @@ void hookset_free(struct hookset *hookset)
 	if (!hookset)
 		return;
 	sd_event_source_disable_unref(hookset->release);
+	sd_event_source_disable_unref(hookset->cpus);
 	free(hookset);
 }
 
@@ -93,6 +123,7 @@ void hookset_want(struct hookset *hookset, const struct hookset_wish *wish)
 	}
 	if (goes_on_to_cache(hookset))
 		probes_detach(hookset->probes, PROBES_CACHE_EXIT);
+	follow_cpus(hookset);
 }
 
 void hookset_unwant(struct hookset *hookset, const struct hookset_wish *wish)

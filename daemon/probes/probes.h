@@ -97,6 +97,9 @@ uint32_t probes_groups(const struct probes *probes, uint32_t groups);
 int probes_attach(struct probes *probes, enum probes_group group);
 void probes_detach(struct probes *probes, enum probes_group group);
 
+/* Attaches what each CPU has of its own to CPUs that have come since. To be called from time to time. */
+void probes_follow_cpus(struct probes *probes);
+
 /* Whether the group is attached as far as it can be, not only about to be. */
 bool probes_is_attached(const struct probes *probes, enum probes_group group);
 

@@ -60,8 +60,9 @@ struct probes {
 	_Atomic bool lacked_memory; /* programs were not loaded for lack of it, which is no word of the kernel's on their hooks */
 	int *links[PROBES_GROUP_COUNT]; /* descriptors */
 	size_t link_count[PROBES_GROUP_COUNT];
-	int *fault_events; /* descriptors of the perf events at the ends of page faults */
+	struct fault_event *fault_events; /* perf events at the ends of page faults; see fault_events.h */
 	size_t fault_event_count;
+	uint64_t cpu_changes; /* of the page, up to which they follow the CPUs */
 	uint64_t fault_period; /* period of the perf events: they trigger for one fault in so many */
 	uint32_t fault_one_in[IOTR_SESSION_SLOTS]; /* by slot: the session takes one fault in so many; 0: none */
 	bool attached[PROBES_GROUP_COUNT];
@@ -132,9 +133,3 @@ void probes_detach_all(struct probes *probes);
 
 /* Forgets the failures of a group's hooks that probes_fail() has added. */
 void probes_fail_forget(struct probes *probes, enum probes_group group);
-
-/*
- * Sets the period of the perf events of page faults, now and for every later attachment. Returns the period
- * that is in effect, which is 1 if the kernel refuses.
- */
-uint64_t probes_fault_period(struct probes *probes, uint64_t period);

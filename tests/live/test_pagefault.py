@@ -8,8 +8,9 @@ import signal
 import threading
 import time
 
+from lib.account import total
 from lib.mapped import LIBC, PAGE, File, Mapping
-from lib.registry import check, equal, test
+from lib.registry import Skip, check, equal, test
 
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
 MADV_RANDOM = 1
@@ -290,3 +291,38 @@ class Part(Mapping):
         super().__init__(fd, 1)
         again = LIBC.mmap(self.address, PAGE, mmap.PROT_READ, mmap.MAP_SHARED | 0x10, fd, page * PAGE)
         equal(again, self.address, 'address of the mapping')
+
+
+@test
+def cpu_again(world):
+    """A CPU that has gone and come again is recorded on; what faults before that was seen to is counted as lost."""
+    switch, pages = '/sys/devices/system/cpu/cpu1/online', 400
+    if not os.path.exists(switch) or 1 not in os.sched_getaffinity(0):
+        raise Skip('no second CPU that can be switched')
+    file = new(world, pages)
+    allowed = os.sched_getaffinity(0)
+    world.undo.callback(os.sched_setaffinity, 0, allowed)
+
+    def turn(value):
+        try:
+            with open(switch, 'w', encoding='ascii') as out:
+                out.write(value)
+        except OSError as error:
+            raise Skip('the CPU cannot be switched: %s' % error) from error
+
+    with Mapping(file.fd, pages) as mapping, \
+            world.session('--pagefault', '--path', file.path, '--pid', os.getpid(), lossless=False) as session:
+        mapping.advise(MADV_RANDOM)
+        turn('0')
+        turn('1')
+        os.sched_setaffinity(0, {1})
+        for page in range(100):
+            mapping.read(page)
+        time.sleep(1)
+        for page in range(100, pages):
+            mapping.read(page)
+        os.sched_setaffinity(0, allowed)
+    found = {int(row['offset']) for row in file.of(session.rows('pagefault'))}
+    account = session.accounts['pagefault']
+    check(set(range(100, pages)) <= found, 'faults long after the CPU has come', len(found))
+    equal(account['written'] + total(account['lost']), pages, 'rows and lost ones')

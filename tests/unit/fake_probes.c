@@ -321,6 +321,11 @@ int probes_attach(struct probes *probes, enum probes_group group)
 	return 0;
 }
 
+void probes_follow_cpus(struct probes *probes)
+{
+	(void)probes;
+}
+
 bool probes_is_attached(const struct probes *probes, enum probes_group group)
 {
 	(void)probes;

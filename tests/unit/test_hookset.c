@@ -45,6 +45,11 @@ void probes_detach(struct probes *unused, enum probes_group group)
 	note(group, false);
 }
 
+void probes_follow_cpus(struct probes *unused)
+{
+	(void)unused;
+}
+
 bool probes_is_attached(const struct probes *unused, enum probes_group group)
 {
 	(void)unused;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libaio: operations begin with io_submit, and their end is seen when io_getevents returns their
- * events. The steps are global functions, and find the call by its thread.
+ * libaio: operations begin with io_submit, and their ends are seen when io_getevents returns them or, where the program takes them
+ * by itself, with its next call. The steps are global functions, and find the call by its thread.
  */
 #pragma once
 
 #include "iovec.bpf.h"
 #include "aio_request.bpf.h"
 #include "flow_made.bpf.h"
+#include "aio_ring.bpf.h"
+#include "call_numbers.h"
 #include "slots.bpf.h"
 
 #define AIO_MAX	  1024 /* maximum of operations looked at in one call */
@@ -15,6 +17,7 @@
 /* In the slot of an io_submit, after its arguments: the number of operations not read, and the first's index. */
 #define AIO_UNREAD 6
 #define AIO_FIRST  7
+#define AIO_POSITION 3 /* that of its ring when it begins; it has three arguments */
 #define AIO_CHUNK 32
 
 enum aio_opcode {
@@ -26,7 +29,7 @@ enum aio_opcode {
 	AIO_PWRITEV = 8,
 };
 
-/* struct iocb and struct io_event of the kernel's ABI. */
+/* struct iocb of the kernel's ABI. */
 struct aio_control {
 	__u64 data;
 	__u32 key;
@@ -38,18 +41,6 @@ struct aio_control {
 	__u64 bytes;
 	__s64 offset;
 };
-
-struct aio_event {
-	__u64 data;
-	__u64 control;
-	__s64 result;
-	__s64 result2;
-};
-
-static __always_inline __u64 aio_key(__u64 control)
-{
-	return iotr_mix(control, bpf_get_current_pid_tgid() >> 32);
-}
 
 /* Sets the operation that an opcode stands for; false if it is no file operation. */
 static __always_inline bool aio_operation(__u32 opcode, struct aio_request *request)
@@ -113,6 +104,7 @@ __noinline int aio_submit_one(__u64 thread, __u32 index)
 	}
 	request->start_ns = slot->start_ns;
 	request->flow = slot->flow;
+	request->position = slot->args[AIO_POSITION];
 	request->index = index;
 	request->fd = control.fd;
 	request->has_fd = 1;
@@ -185,19 +177,12 @@ __noinline int aio_reap_one(__u64 thread, __u32 index)
 	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	struct aio_event event = {};
-	struct aio_request *request;
-	__u64 key;
 
 	if (!page || !slot)
 		return 0;
 	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
 		return 0;
-	key = aio_key(event.control);
-	request = bpf_map_lookup_elem(&aio_requests, &key);
-	if (!request)
-		return 0;
-	aio_request_emit(page, request, event.result);
-	bpf_map_delete_elem(&aio_requests, &key);
+	aio_end(page, event.control, IOTR_UNKNOWN, event.result);
 	return 0;
 }
 
@@ -230,12 +215,18 @@ __noinline int aio_each(__u64 thread, __u32 step, __u32 first, __u32 end, __s32 
 	return 0;
 }
 
-static __always_inline void aio_begins(__u64 thread)
+/* What ended before a call ends with it; then io_submit begins others. io_destroy takes the ring away. */
+static __always_inline void aio_begins(__u64 thread, bool submits)
 {
 	struct slot *slot = slot_find(thread);
+	__u64 position;
 
 	if (!slot)
 		return;
+	position = aio_look(slot->args[0], slot->number == (slot->abi == IOTR_ABI_COMPAT ? NR32_io_destroy : NR_io_destroy));
+	if (!submits)
+		return;
+	slot->args[AIO_POSITION] = position;
 	slot->args[AIO_UNREAD] = 0;
 	slot->flow = flow_made(bpf_ktime_get_ns());
 	aio_each(thread, AIO_SUBMIT, 0, slot->args[1], 0);

@@ -15,6 +15,7 @@ struct aio_request {
 	__u64 sessions;
 	__u64 start_ns;
 	__u64 flow; /* operations of one io_submit have one: what each has caused is not known */
+	__u64 position; /* of its ring, when it was submitted; IOTR_UNKNOWN: that cannot be read */
 	struct iotr_file file;
 	__u64 size;
 	__u64 offset;

@@ -123,8 +123,8 @@ static __always_inline int call_begins(struct call_context context, __u32 parts)
 	slot->number = number;
 	slot->abi = abi;
 	slot_begun(slot, thread, IOTR_VFS, sessions, slot_fill(page, call, slot, context, task, sessions, parts));
-	if (parts & PART_AIO && call->traits & IOTR_CALL_SUBMITS)
-		aio_begins(thread);
+	if (parts & PART_AIO && call->traits & SEVERAL)
+		aio_begins(thread, call->traits & IOTR_CALL_SUBMITS);
 	return 0;
 }
 

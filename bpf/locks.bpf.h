@@ -3,14 +3,8 @@
 #pragma once
 
 #include "files.bpf.h"
+#include "lock_commands.bpf.h"
 #include "slots.bpf.h"
-
-#define LOCK_GET	 5 /* F_GETLK; F_SETLK and F_SETLKW follow */
-#define LOCK_SET_WAIT	 7
-#define LOCK_GET_64	 12 /* F_GETLK64, of 32-bit programs; two more follow */
-#define LOCK_SET_WAIT_64 14
-#define LOCK_OFD_GET	 36 /* F_OFD_GETLK; two more follow */
-#define LOCK_OFD_SET_WAIT 38
 
 /* In the slot: fcntl has three arguments, and what its third points to goes into those behind. */
 enum {
@@ -29,19 +23,6 @@ struct lock_head {
 	__s16 whence;
 	__s32 narrow[2]; /* start and length of the 32-bit struct flock */
 };
-
-/* The command, as the ABI without numbers for others has it; 0: it is not about such a lock. `wide`: numbers have 64 bits. */
-static __always_inline __u32 lock_command(const struct slot *slot, bool *wide)
-{
-	__u32 command = slot->args[LOCK_COMMAND];
-
-	*wide = slot->abi == IOTR_ABI_NATIVE || command >= LOCK_GET_64;
-	if ((command >= LOCK_GET && command <= LOCK_SET_WAIT) || (command >= LOCK_OFD_GET && command <= LOCK_OFD_SET_WAIT))
-		return command;
-	if (slot->abi == IOTR_ABI_COMPAT && command >= LOCK_GET_64 && command <= LOCK_SET_WAIT_64)
-		return command - LOCK_GET_64 + LOCK_GET;
-	return 0;
-}
 
 /* Reads start and length of 64 bits, which the 32-bit ABI does not align. */
 static __always_inline bool lock_range(const struct slot *slot, __s64 range[2])
@@ -77,8 +58,8 @@ static __always_inline bool lock_read(struct slot *slot, __u32 command, bool wid
 /* Puts what is locked into the arguments that the table names; false: the call is about something else. */
 static __always_inline bool lock_arguments(struct slot *slot)
 {
-	bool wide;
-	__u32 command = lock_command(slot, &wide);
+	__u32 given = slot->args[LOCK_COMMAND], command = lock_command(given, slot->abi == IOTR_ABI_COMPAT);
+	bool wide = slot->abi == IOTR_ABI_NATIVE || given >= LOCK_GET_64; /* numbers have 64 bits */
 
 	if (!command)
 		return false;

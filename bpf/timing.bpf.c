@@ -8,6 +8,7 @@
 #include "context.bpf.h"
 #include "direct.bpf.h"
 #include "signals.bpf.h"
+#include "lock_commands.bpf.h"
 #include "timing_counts.h"
 
 #define TIMED_AT_REMOVEDIR 0x200
@@ -180,6 +181,8 @@ __noinline int timed_begins(__u64 thread, __u64 registers, __u32 packed, __u32 c
 	}
 	if (kind == IOTR_TIMED_REMOVES && READ(struct pt_regs, regs, dx) & TIMED_AT_REMOVEDIR)
 		watch = other;
+	if (kind == IOTR_TIMED_LOCKS && !lock_command(compat ? compat_argument(regs, 2) : native_argument(regs, 2), compat))
+		return 0;
 	if (!watch)
 		return 0;
 	timed.watch = watch - 1;

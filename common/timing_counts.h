@@ -41,6 +41,7 @@ enum iotr_timed_kind {
 	IOTR_TIMED_PLAIN,
 	IOTR_TIMED_DIRECT,  /* `other` is meant where the file is open with O_DIRECT */
 	IOTR_TIMED_REMOVES, /* `other` is meant where the third argument has AT_REMOVEDIR */
+	IOTR_TIMED_LOCKS,   /* fcntl: only where its command is about a lock */
 	IOTR_TIMED_OPENS,   /* the result is the descriptor whose file decides */
 };
 

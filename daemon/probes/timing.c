@@ -128,7 +128,9 @@ static int other_of(const struct iotr_call *call, uint8_t *kind)
 		*kind = IOTR_TIMED_DIRECT;
 		return call->operation == IOTR_VFS_READ ? IOTR_VFS_DIO_READ : IOTR_VFS_DIO_WRITE;
 	}
-	*kind = call->traits & IOTR_CALL_OPENS ? IOTR_TIMED_OPENS : IOTR_TIMED_PLAIN;
+	*kind = call->traits & IOTR_CALL_OPENS ? IOTR_TIMED_OPENS :
+		call->traits & IOTR_CALL_LOCKS ? IOTR_TIMED_LOCKS :
+						 IOTR_TIMED_PLAIN;
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Triggers of sessions: what they see, what they do, and how often."""
 import errno
+import fcntl
 import glob
 import json
 import os
@@ -28,6 +29,10 @@ class Fsyncs:
                 file.write('x')
                 file.flush()
                 os.fsync(file.fileno())
+
+    def lock(self):
+        with open(self.path, 'r+', encoding='utf-8') as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
 
     def fail(self):
         try:
@@ -107,12 +112,14 @@ def dumps_itself(world):
 def is_timed(world):
     """Each kernel loads and attaches the programs that count: calls, and their errors."""
     work, ctl, slow, failed = Fsyncs(world), world.ctl, 'vfs.FSYNC max > 1us', 'vfs.RMDIR ENOTEMPTY > 0/s'
+    locked = 'vfs.LOCK rate > 0/s'
     done = ctl.run('start', 'timed', '--vfs', '--path', os.path.dirname(work.path), '--flight-recorder', '1M', '--trigger', slow,
-                   '--trigger', failed, '--trigger', 'block.READ max > 300s', '--hold-off', '1s')
+                   '--trigger', failed, '--trigger', locked, '--trigger', 'block.READ max > 300s', '--hold-off', '1s')
     check(done.returncode in (0, 6), 'start', done)
     try:
         acted(ctl, 'timed', slow, lambda: work.some(2))
         acted(ctl, 'timed', failed, work.fail)
+        acted(ctl, 'timed', locked, work.lock)
         equal(status_of(ctl, 'timed').get('trigger_error'), None, 'what cannot be looked at')
     finally:
         ctl.run('stop', 'timed')

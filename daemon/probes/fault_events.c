@@ -121,7 +121,7 @@ void probes_follow_cpus(struct probes *probes)
 	uint64_t changes = __atomic_load_n(&probes->page->cpu_changes, __ATOMIC_ACQUIRE);
 	int cpus = libbpf_num_possible_cpus();
 
-	if (!probes_is_attached(probes, PROBES_PAGEFAULT) || probes->cpu_changes == changes)
+	if (!probes->attached[PROBES_PAGEFAULT] || probes->cpu_changes == changes)
 		return;
 	probes->cpu_changes = changes;
 	for (int cpu = 0; cpu < cpus && cpu < IOTR_FAULT_CPUS; cpu++)

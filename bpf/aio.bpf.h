@@ -174,15 +174,14 @@ __noinline int aio_refuse_one(__u64 thread, __u32 index, __s32 error)
 /* Ends the operation of one event of an io_getevents, whose fourth argument is the array of events. */
 __noinline int aio_reap_one(__u64 thread, __u32 index)
 {
-	struct iotr_control *page = control_page();
 	struct slot *slot = slot_find(thread);
 	struct aio_event event = {};
 
-	if (!page || !slot)
+	if (!slot)
 		return 0;
 	if (bpf_probe_read_user(&event, sizeof(event), (void *)(slot->args[3] + index * sizeof(event))))
 		return 0;
-	aio_end(page, event.control, IOTR_UNKNOWN, event.result);
+	aio_end(event.control, IOTR_UNKNOWN, event.result);
 	return 0;
 }
 

@@ -76,37 +76,38 @@ static __always_inline __u64 aio_position_of(__u64 seen, __u32 index, __u32 coun
 
 /*
  * Ends the operation of a control block, unless it began behind that end. Two threads may see the same end: who takes it out of the
- * table writes the row.
+ * table writes the row. A global function.
  */
-static __always_inline void aio_end(struct iotr_control *page, __u64 control, __u64 position, __s64 result)
+__noinline int aio_end(__u64 control, __u64 position, __s64 result)
 {
+	struct iotr_control *page = control_page();
 	struct aio_request *request, *ended;
 	__u64 key = aio_key(control);
 	__u32 zero = 0;
 
 	request = bpf_map_lookup_elem(&aio_requests, &key);
-	if (!request || (request->position != IOTR_UNKNOWN && position < request->position))
-		return;
+	if (!page || !request || (request->position != IOTR_UNKNOWN && position < request->position))
+		return 0;
 	ended = bpf_map_lookup_elem(&aio_ended, &zero);
 	if (!ended)
-		return;
+		return 0;
 	__builtin_memcpy(ended, request, sizeof(*ended));
 	if (!bpf_map_delete_elem(&aio_requests, &key))
 		aio_request_emit(page, ended, result);
+	return 0;
 }
 
 /* Ends operations from a position of a ring on. A global function. */
 __noinline int aio_look_chunk(__u64 events, __u32 size, __u64 from, __u32 count)
 {
-	struct iotr_control *page = control_page();
 	struct aio_event event;
 
-	if (!page || !size)
+	if (!size)
 		return 0;
 	for (__u32 i = 0; i < AIO_LOOK_CHUNK && i < count; i++) {
 		if (bpf_probe_read_user(&event, sizeof(event), (void *)(events + (from + i) % size * sizeof(event))))
 			continue;
-		aio_end(page, event.control, from + i, event.result);
+		aio_end(event.control, from + i, event.result);
 	}
 	return 0;
 }

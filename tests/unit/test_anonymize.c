@@ -273,7 +273,7 @@ END_TEST
  */
 static const char *const words[] = {
 	"operation", "fs_type", "disk",	     "attribution", "epoll_op", "level",	"option_name",
-	"protocol",  "domain",	"tcp_state", "socket_type", "severity", "shutdown_how", "fault_type",
+	"protocol",  "domain",	"tcp_state", "socket_type", "severity", "shutdown_how", "fault_type", "ready_fds",
 };
 
 static bool is_word(const char *name)

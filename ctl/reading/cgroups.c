@@ -10,7 +10,10 @@
 #include "trace_rows.h"
 #include "verify/trace.h"
 
-enum { NAMES_MAX = 1 << 17 }; /* twice what a daemon writes */
+enum {
+	NAMES_MAX = 1 << 17, /* twice what a daemon writes */
+	BYTES_MAX = 512 << 20, /* of text; the manifest does not say how long it is, and whoever made it up may have made it endless */
+};
 
 static int compare(const void *a, const void *b)
 {
@@ -48,6 +51,8 @@ static void read_all(struct cgroup_names *names, struct trace_rows *rows)
 			   trace_rows_column(rows, "pod_uid"), trace_rows_column(rows, "path") };
 	int id = trace_rows_column(rows, "cgroup_id");
 
+	rows->rows_max = NAMES_MAX;
+	rows->bytes_max = BYTES_MAX;
 	while (names->count < NAMES_MAX && trace_rows_next(rows) > 0)
 		if (trace_text_u64(rows->cells[id], &names->names[names->count].id))
 			take(names, rows, columns);

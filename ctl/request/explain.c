@@ -82,19 +82,31 @@ static bool is_word(const char *parameter)
 	return false;
 }
 
+/* What to do about it, or NULL. A path that is not there yet cannot be known by what it leads to. */
+static const char *hint_about(const char *parameter, const char *message)
+{
+	static const char missing[] = ": No such file or directory";
+	size_t length = strlen(message), end = strlen(missing);
+
+	if (strcmp(parameter, "paths") || length < end || strcmp(message + length - end, missing))
+		return NULL;
+	return "To see who makes it, name the folder in which it will be; 'iotracectl show TRACE --path FILE' picks the file then.";
+}
+
 static int complain_parameter(const struct context *context, struct json_object *parameters)
 {
 	const char *name = text_of(parameters, "parameter", "");
 	const char *message = text_of(parameters, "message", "it cannot be used");
 	const struct option_row *row =
 		options_find(context->verb ? context->verb->options : NULL, name);
+	const char *hint = hint_about(name, message);
 
 	if (row)
-		complain(NULL, "--%s: %s", row->name, message);
+		complain(hint, "--%s: %s", row->name, message);
 	else if (is_word(name))
-		complain(NULL, "%s", message);
+		complain(hint, "%s", message);
 	else
-		complain(NULL, "%s: %s", name, message);
+		complain(hint, "%s: %s", name, message);
 	return EXIT_USAGE;
 }
 

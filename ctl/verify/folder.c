@@ -68,6 +68,8 @@ static void look_at_snapshots(const struct verify_trace *trace, const char *name
 			      struct verify_report *report)
 {
 	_cleanup_(closedirp) DIR *folder = open_folder(trace->folder_fd, name);
+	size_t count;
+	_cleanup_free_ const char **known = verify_snapshots_paths(trace, &count);
 	const char *file;
 
 	while (folder && (file = next(folder))) {
@@ -76,7 +78,7 @@ static void look_at_snapshots(const struct verify_trace *trace, const char *name
 		snprintf(path, sizeof(path), "%s/%s", name, file);
 		if (trace->running && is_part(file))
 			continue; /* it is being written */
-		if (!verify_knows_snapshot(trace, path))
+		if (!verify_knows_snapshot(known, count, path))
 			verify_say(report, VERIFY_NOTE, path, "it is not in the manifest");
 	}
 }

@@ -129,15 +129,27 @@ uint64_t verify_snapshots_bytes(const struct verify_trace *trace)
 	return bytes;
 }
 
-bool verify_knows_snapshot(const struct verify_trace *trace, const char *path)
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **verify_snapshots_paths(const struct verify_trace *trace, size_t *count)
 {
 	struct json_object *list = member_of(trace->json, "snapshots");
+	const char **paths = calloc(count_of(list) + 1, sizeof(*paths));
 
-	for (size_t i = 0; i < count_of(list); i++) {
-		const char *known = string_of(json_object_array_get_idx(list, i), "path");
-
-		if (known && !strcmp(known, path))
-			return true;
+	*count = 0;
+	for (size_t i = 0; paths && i < count_of(list); i++) {
+		paths[*count] = string_of(json_object_array_get_idx(list, i), "path");
+		*count += paths[*count] != NULL;
 	}
-	return false;
+	if (paths)
+		qsort(paths, *count, sizeof(*paths), compare_paths);
+	return paths;
+}
+
+bool verify_knows_snapshot(const char *const *paths, size_t count, const char *path)
+{
+	return paths && bsearch(&path, paths, count, sizeof(*paths), compare_paths);
 }

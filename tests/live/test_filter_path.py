@@ -289,6 +289,7 @@ def refused(world):
     ground = Ground(world)
     done = world.ctl.exits((1, 2), 'start', 'x', '--vfs', '--path', ground.inside + '/no')
     check('No such file' in done.stderr, 'the reason is not told', done.stderr)
+    check('name the folder' in done.stderr, 'what to do is not told', done.stderr)
     done = world.ctl.exits((1, 2), 'start', 'x', '--all', '--path', ground.inside)
     for stream in ('net', 'conn', 'epoll', 'sockopt', 'drop'):
         check(stream in done.stderr, 'stream %s is not named' % stream, done.stderr)

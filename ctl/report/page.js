@@ -426,26 +426,22 @@
 	const FIGURES = [['time', 'time_ns', time], ['rows', 'rows', count], ['errors', 'errors', count],
 		['read', 'read_bytes', bytes], ['written', 'written_bytes', bytes]];
 
-	/* Of the layers below, each by itself, those figures that any of the rows has. */
-	function besides(rows) {
-		const layers = [...new Set(rows.flatMap(row => Object.keys(row.beside)))];
-		return layers.flatMap(layer => FIGURES.filter(([, key]) => !['rows', 'errors'].includes(key) &&
-			rows.some(row => row.beside[layer] && row.beside[layer][key])).map(([head, key, say]) => [layer, head, key, say]));
+	/* A line of a list: its outermost layer, and below it each other one that it has rows of. */
+	function linesOf(row) {
+		const say = (how, value) => value ? how(value) : '–';
+		const line = (label, sums, least) => [label].concat(FIGURES.map(([head, key, how]) =>
+			(least && head === 'time' ? '≥ ' : '') + say(how, sums[key])));
+		return [line(row.label, row, !row.exact)].concat(Object.entries(row.beside).map(([layer, sums]) =>
+			line('↳ ' + layer, sums, !row.exact)));
 	}
 
 	function drawList(id, title, key, rows, none) {
-		const layer = report.layers[id];
-		const parent = section(id, title, rows.length ? 'Those that took most time in ' + layer +
-			'. Layers below are beside it, and no part of a sum.' : '', id === 'files' || id === 'directories');
-		const beside = besides(rows);
-		const say = (how, value) => value ? how(value) : '–';
-		if (!rows.length) {
+		const parent = section(id, title, rows.length ? 'Those that took most time in ' + report.layers[id] +
+			'. Below each, what other layers did for it (↳), which is no part of its sums.' : '', id === 'files');
+		if (!rows.length)
 			add(parent, 'p', none, 'why');
-			return;
-		}
-		table(parent, [key].concat(FIGURES.map(([head]) => head), beside.map(([of, head]) => of + ' ' + head)), rows.map(row =>
-			[row.label].concat(FIGURES.map(([head, figure, how]) => (row.exact || head !== 'time' ? '' : '≥ ') + say(how, row[figure])),
-				beside.map(([of, , figure, how]) => say(how, (row.beside[of] || {})[figure])))));
+		else
+			table(parent, [key].concat(FIGURES.map(([head]) => head)), rows.flatMap(linesOf));
 	}
 
 	function drawLists() {

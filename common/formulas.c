@@ -69,10 +69,21 @@ static uint64_t beyond(uint64_t whole, uint64_t part)
 
 static uint64_t pending(const struct iotr_layer_sum *sums, uint64_t dirty_bytes)
 {
-	uint64_t bytes = beyond(sums[IOTR_LAYER_CACHE_DIRTIED].bytes,
-				sums[IOTR_LAYER_FS_WRITE].bytes + sums[IOTR_LAYER_FS_METADATA_WRITE].bytes);
+	uint64_t folios = sums[IOTR_LAYER_CACHE_FOLIOS].bytes;
+	uint64_t written = sums[IOTR_LAYER_APP_WRITE].bytes + sums[IOTR_LAYER_MAP_WRITE].bytes;
+	uint64_t dirtied = sums[IOTR_LAYER_CACHE_DIRTIED].bytes, most = folios < written ? folios : written, bytes;
+
+	/* A folio that is dirty already may have got more: no more than it has, or than was written. */
+	bytes = beyond(dirtied > most ? dirtied : most,
+		       sums[IOTR_LAYER_FS_WRITE].bytes + sums[IOTR_LAYER_FS_METADATA_WRITE].bytes);
 
 	return bytes < dirty_bytes ? bytes : dirty_bytes;
+}
+
+/* What loop devices did is never known below them; of other stacked disks it is, but for what the disks below have less of. */
+static uint64_t unseen(const struct iotr_layer_sum *sums, enum iotr_layer loop, enum iotr_layer stacked, enum iotr_layer device)
+{
+	return sums[loop].bytes + beyond(sums[stacked].bytes, sums[device].bytes);
 }
 
 void flow_counts(enum flow flow, const struct iotr_layer_sum sums[IOTR_LAYER_COUNT],
@@ -86,6 +97,9 @@ void flow_counts(enum flow flow, const struct iotr_layer_sum sums[IOTR_LAYER_COU
 		if ((of->operations & surroundings->missing) == of->operations)
 			ret->uncounted |= BIT(stage);
 	}
+	ret->unseen_bytes = flow == FLOW_READ ? unseen(sums, IOTR_LAYER_LOOP_READ, IOTR_LAYER_STACKED_READ, IOTR_LAYER_DEVICE_READ) :
+						unseen(sums, IOTR_LAYER_LOOP_WRITE, IOTR_LAYER_STACKED_WRITE,
+						       IOTR_LAYER_DEVICE_WRITE);
 	if (flow == FLOW_READ)
 		ret->cached_bytes = beyond(sums[IOTR_LAYER_CACHE_HIT].bytes, sums[IOTR_LAYER_CACHE_READAHEAD].bytes);
 	else
@@ -116,6 +130,13 @@ static const char *find_uncounted(const struct flow_counts *counts, uint32_t sta
 	return NULL;
 }
 
+bool flow_device_unknown(const struct flow_counts *counts)
+{
+	return counts->unseen_bytes && !counts->stages[STAGE_DEVICE].bytes;
+}
+
+#define UNSEEN "what disks below a stacked one, as loop, did for it is not known"
+
 /* `below`: what the cache holds back will be counted there yet. */
 static struct factor divide(const struct flow_counts *counts, uint64_t number, uint64_t by, bool below)
 {
@@ -124,6 +145,18 @@ static struct factor divide(const struct flow_counts *counts, uint64_t number, u
 	if (below && counts->pending_bytes) {
 		factor.at_least = true;
 		factor.reason = "not all that was written is back from the page cache";
+	}
+	return factor;
+}
+
+/* The same of what disks did, of which not all may be known. */
+static struct factor divide_device(const struct flow_counts *counts, uint64_t number, uint64_t by)
+{
+	struct factor factor = divide(counts, number, by, true);
+
+	if (counts->unseen_bytes) {
+		factor.at_least = true;
+		factor.reason = UNSEEN;
 	}
 	return factor;
 }
@@ -137,8 +170,8 @@ struct factor factor_by_operations(const struct flow_counts *counts)
 		return unknown(reason);
 	if (!stages[STAGE_APPLICATION].operations)
 		return unknown("there was no system call to divide by");
-	return divide(counts, stages[STAGE_VFS].operations + stages[STAGE_DEVICE].operations,
-		      stages[STAGE_APPLICATION].operations, true);
+	return divide_device(counts, stages[STAGE_VFS].operations + stages[STAGE_DEVICE].operations,
+			     stages[STAGE_APPLICATION].operations);
 }
 
 struct factor factor_by_bytes(const struct flow_counts *counts)
@@ -157,5 +190,9 @@ struct factor factor_of_stage(const struct flow_counts *counts, enum stage stage
 		return unknown("there was no byte of the application to divide by");
 	if (stage >= STAGE_FILESYSTEM && counts->pending_bytes && !stages[stage].bytes)
 		return unknown("nothing that was written is back from the page cache yet");
+	if (stage == STAGE_DEVICE && flow_device_unknown(counts))
+		return unknown(UNSEEN);
+	if (stage == STAGE_DEVICE)
+		return divide_device(counts, stages[stage].bytes, stages[STAGE_APPLICATION].bytes);
 	return divide(counts, stages[stage].bytes, stages[STAGE_APPLICATION].bytes, stage >= STAGE_FILESYSTEM);
 }

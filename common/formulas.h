@@ -35,6 +35,11 @@ struct flow_counts {
 	 * limit, as the cache makes large folios dirty as a whole, of which file systems write a part.
 	 */
 	uint64_t pending_bytes;
+	/*
+	 * Bytes that stacked disks were asked for, of which it is not known for whom the disks below did them: DEVICE has less than all,
+	 * if it has any.
+	 */
+	uint64_t unseen_bytes;
 	uint32_t uncounted; /* bit for each enum stage that this kernel has no hook for */
 };
 
@@ -48,9 +53,12 @@ struct surroundings {
 void flow_counts(enum flow flow, const struct iotr_layer_sum sums[IOTR_LAYER_COUNT],
 		 const struct surroundings *surroundings, struct flow_counts *ret);
 
+/* Whether nothing is known of what disks did. */
+bool flow_device_unknown(const struct flow_counts *counts);
+
 struct factor {
 	bool known;
-	bool at_least;	    /* more will come: not all that was written is back from the page cache */
+	bool at_least;	    /* there is more: not all that was written is back from the page cache, or what disks did is not all known */
 	double value;	    /* if it is known */
 	const char *reason; /* why it is not known, or not final: a clause, or NULL */
 };

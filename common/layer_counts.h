@@ -32,7 +32,11 @@ enum iotr_layer {
 	 */
 	IOTR_LAYER_CACHE_HIT,
 	IOTR_LAYER_CACHE_MISS,
-	IOTR_LAYER_CACHE_DIRTIED, /* clean pages that were made dirty, including metadata in a block device's cache */
+	/*
+	 * Clean pages that were made dirty, including metadata in a block device's cache: of those that the kernel makes dirty together
+	 * (a folio) what the call writes, and all of them where that is not known, as for faults.
+	 */
+	IOTR_LAYER_CACHE_DIRTIED,
 	/*
 	 * FILESYSTEM: bios that a file system submits, or the cache or direct I/O of a block device. Latencies are from there to
 	 * the end of the last part of the bio, and so those of all that is below.
@@ -48,6 +52,15 @@ enum iotr_layer {
 	IOTR_LAYER_MAP_READ,  /* faults that had to wait for a page that was not in the cache */
 	IOTR_LAYER_MAP_WRITE, /* faults that made a clean page dirty */
 	IOTR_LAYER_CACHE_READAHEAD,
+	IOTR_LAYER_CACHE_FOLIOS, /* bytes of the folios that DIRTIED is of: no more than this waits for being written */
+	/*
+	 * What was asked of disks that are made of others, by the daemon's count: of loop devices, whose file a thread of the kernel's
+	 * reads and writes, so that the disk below does it for nobody; and of others, where it may be so.
+	 */
+	IOTR_LAYER_LOOP_READ,
+	IOTR_LAYER_LOOP_WRITE,
+	IOTR_LAYER_STACKED_READ,
+	IOTR_LAYER_STACKED_WRITE,
 	IOTR_LAYER_COUNT,
 };
 

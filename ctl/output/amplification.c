@@ -116,8 +116,9 @@ static void add_layer(struct table *table, struct json_object *group, const char
 	else if (!value || !strcmp(layer, "application"))
 		table_add(table, STYLE_PLAIN, "%s", iotr_format_size(text, sizeof(text), bytes));
 	else
-		table_add(table, STYLE_PLAIN, "%s x%.2f", iotr_format_size(text, sizeof(text), bytes),
-			  json_object_get_double(value));
+		table_add(table, STYLE_PLAIN, "%s%s x%.2f",
+			  !strcmp(layer, "device") && json_object_get_boolean(member_of(factor, "at_least")) ? ">=" : "",
+			  iotr_format_size(text, sizeof(text), bytes), json_object_get_double(value));
 }
 
 /* Why a quotient is not all there is to it. */

@@ -111,7 +111,7 @@ static struct json_object *stage_describe(const struct counts *counts, const str
 {
 	struct json_object *object = json_object_new_object();
 
-	if (flow_counts->uncounted >> stage & 1) {
+	if (flow_counts->uncounted >> stage & 1 || (stage == STAGE_DEVICE && flow_device_unknown(flow_counts))) {
 		json_object_object_add(object, "operations", NULL);
 		json_object_object_add(object, "bytes", NULL);
 		json_object_object_add(object, "errors", NULL);
@@ -158,6 +158,11 @@ static struct json_object *parts_describe(const struct counts *counts, const str
 		[IOTR_LAYER_CACHE_MISS] = "cache_miss",
 		[IOTR_LAYER_CACHE_READAHEAD] = "cache_readahead",
 		[IOTR_LAYER_CACHE_DIRTIED] = "cache_dirtied",
+		[IOTR_LAYER_CACHE_FOLIOS] = "cache_folios",
+		[IOTR_LAYER_LOOP_READ] = "loop_read",
+		[IOTR_LAYER_LOOP_WRITE] = "loop_write",
+		[IOTR_LAYER_STACKED_READ] = "stacked_read",
+		[IOTR_LAYER_STACKED_WRITE] = "stacked_write",
 		[IOTR_LAYER_FS_READ] = "data_read",
 		[IOTR_LAYER_FS_WRITE] = "data_write",
 		[IOTR_LAYER_FS_METADATA_READ] = "metadata_read",

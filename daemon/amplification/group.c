@@ -152,6 +152,13 @@ static struct group *find_or_add(struct sorting *sorting, const struct group *li
 	return &sorting->list.groups[at];
 }
 
+/* All disks are in the sum, so that nothing of what others do below a stacked one is missing. */
+static void forget_stacked(struct counts *counts)
+{
+	for (size_t layer = IOTR_LAYER_LOOP_READ; layer <= IOTR_LAYER_STACKED_WRITE; layer++)
+		counts->sums[layer] = (struct iotr_layer_sum){ 0 };
+}
+
 static void on_account(const struct process *process, uint32_t device, const struct counts *counts, void *userdata)
 {
 	struct sorting *sorting = userdata;
@@ -202,6 +209,12 @@ int group_window(const struct window *window, const struct group_wish *wish, str
 	sorting->wish = wish;
 	sorting->disks.sys = wish->sys;
 	window_each(window, on_account, sorting);
+	if (!wish->systems)
+		forget_stacked(&sorting->list.all);
+	for (size_t i = 0; i < sorting->list.count; i++)
+		if ((wish->by == GROUP_BY_DEVICE && !wish->systems && !wish->command) ||
+		    sorting->list.groups[i].kind == GROUP_KERNEL)
+			forget_stacked(&sorting->list.groups[i].counts);
 	if (sorting->failed) {
 		group_list_done(&sorting->list);
 		r = -ENOMEM;

@@ -26,6 +26,8 @@ enum {
 	PROGRAMS = 32, /* at most */
 };
 
+#define MINOR_BITS 20
+#define LOOP_MAJOR 7
 #define GRACE_NS	60000000000ULL /* that an account is kept after its process has ended */
 #define GRACE_SHORT_NS	2000000000ULL  /* the same, when few are free */
 
@@ -232,7 +234,13 @@ static void stacked_settle(struct layers *layers, struct layers_account *account
 	static const enum iotr_layer device[] = { IOTR_LAYER_DEVICE_READ, IOTR_LAYER_DEVICE_WRITE,
 						  IOTR_LAYER_DEVICE_FLUSH, IOTR_LAYER_DEVICE_DISCARD };
 
+	bool loop = account->key.device >> MINOR_BITS == LOOP_MAJOR;
+
 	account->stacked = account->key.device && disk_is_stacked(&layers->disks, account->key.device);
+	if (account->stacked) {
+		account->sums[loop ? IOTR_LAYER_LOOP_READ : IOTR_LAYER_STACKED_READ] = account->sums[IOTR_LAYER_DEVICE_READ];
+		account->sums[loop ? IOTR_LAYER_LOOP_WRITE : IOTR_LAYER_STACKED_WRITE] = account->sums[IOTR_LAYER_DEVICE_WRITE];
+	}
 	for (size_t i = 0; account->stacked && i < sizeof(device) / sizeof(device[0]); i++) {
 		account->sums[device[i]] = (struct iotr_layer_sum){ 0 };
 		if (device[i] >= IOTR_LAYER_TIMED)

@@ -58,7 +58,7 @@ enum layers_kind {
 struct layers_account {
 	uint32_t index; /* the same in all calls, until `last` */
 	enum layers_kind kind;
-	bool stacked;	/* key.device is a disk that is made of others, or loop: its DEVICE sums are told as 0 */
+	bool stacked;	/* key.device is a disk that is made of others, or loop: its DEVICE sums are told as LOOP or STACKED */
 	bool last;	/* the process has ended, and its account is used anew: it is not told of again */
 	struct iotr_layer_key key;
 	struct iotr_layer_process process; /* all 0 if key.process is 0, or if there was no room to keep it */

@@ -288,3 +288,19 @@ def all_the_time(world):
     started = ctl.json('amplification', '--duration', '200ms')
     check(started['duration_ns'] < 60e9, 'a window of its own', started['duration_ns'])
     equal(daemon.alive(), True, 'the daemon lives')
+
+
+@test
+def of_a_loop_device(world):
+    """The disk below does all of it, but for a thread of the kernel's: that is not known, and not 0."""
+    device = world.loop()
+    for direction, code in (('write', 'os.pwrite(os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 1 << 20), 0)'),
+                            ('read', 'os.preadv(os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), [mmap.mmap(-1, 1 << 20)], 0)')):
+        done = world.ctl.exits(0, 'amplification', '--settle', '--json', '--', sys.executable, '-c',
+                               'import mmap, os, sys; ' + code, device)
+        found = json.loads(done.stdout)['command'][direction]
+        check(found['application']['bytes'] >= 1 << 20, 'what the command did', found['application'])
+        known = found['device']['bytes']
+        equal((known is None, found['by_bytes']['value'] is None), (not known, not known), 'what is not known')
+        check(known is None or found['by_bytes']['at_least'], 'no more than a part is known', found)
+        check(found['by_bytes']['reason'], 'why', found['by_bytes'])

@@ -179,10 +179,57 @@ START_TEST(adds_up_errors)
 }
 END_TEST
 
+/* What a loop device's thread does is nobody's: nothing known is not nothing done. */
+START_TEST(stacked_disks)
+{
+	struct flow_counts counts;
+
+	count(IOTR_LAYER_APP_WRITE, 8, 8 * PAGE);
+	count(IOTR_LAYER_LOOP_WRITE, 8, 8 * PAGE);
+	counts = counts_of(FLOW_WRITE);
+	ck_assert(flow_device_unknown(&counts));
+	is_unknown(factor_by_bytes(&counts), "stacked");
+	is(factor_by_operations(&counts), 1, true);
+	count(IOTR_LAYER_DEVICE_WRITE, 2, 2 * PAGE);
+	counts = counts_of(FLOW_WRITE);
+	is(factor_by_bytes(&counts), 0.25, true);
+	set_up();
+	count(IOTR_LAYER_APP_READ, 8, 8 * PAGE);
+	count(IOTR_LAYER_STACKED_READ, 8, 8 * PAGE); /* and all of it below, as of device mapper */
+	count(IOTR_LAYER_DEVICE_READ, 8, 8 * PAGE);
+	counts = counts_of(FLOW_READ);
+	is(factor_by_bytes(&counts), 1, false);
+	count(IOTR_LAYER_STACKED_READ, 1, PAGE);
+	counts = counts_of(FLOW_READ);
+	is(factor_by_bytes(&counts), 1, true);
+}
+END_TEST
+
+/* Small synchronous writes into large folios: these are dirty as a whole, but no more than was written waits. */
+START_TEST(large_folios)
+{
+	struct flow_counts counts;
+
+	count(IOTR_LAYER_APP_WRITE, 10, 10 * PAGE);
+	count(IOTR_LAYER_CACHE_DIRTIED, 10, 10 * PAGE);
+	count(IOTR_LAYER_CACHE_FOLIOS, 10, 2560 * PAGE);
+	count(IOTR_LAYER_FS_WRITE, 10, 10 * PAGE);
+	count(IOTR_LAYER_DEVICE_WRITE, 10, 10 * PAGE);
+	counts = counts_of(FLOW_WRITE);
+	is(factor_by_bytes(&counts), 1, false);
+	count(IOTR_LAYER_APP_WRITE, 5, 5 * PAGE); /* into folios that are dirty already */
+	counts = counts_of(FLOW_WRITE);
+	ck_assert_uint_eq(counts.pending_bytes, 5 * PAGE);
+	ck_assert(factor_by_bytes(&counts).at_least);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_add_test(tests, has_both_formulas);
+	tcase_add_test(tests, stacked_disks);
+	tcase_add_test(tests, large_folios);
 	tcase_add_test(tests, says_what_is_not_back);
 	tcase_add_test(tests, limits_what_is_not_back);
 	tcase_add_test(tests, says_what_is_cached);

@@ -13,8 +13,9 @@ from lib.world import device_number
 
 PAGE = 4096
 LAYERS = ('app_read', 'app_write', 'app_sync', 'device_read', 'device_write', 'device_flush', 'device_discard', 'map_read',
-          'map_write', 'cache_hit', 'cache_miss', 'cache_readahead', 'cache_dirtied', 'fs_read', 'fs_write',
-          'fs_metadata_read', 'fs_metadata_write', 'fs_journal_write')
+          'map_write', 'cache_hit', 'cache_miss', 'cache_readahead', 'cache_dirtied', 'cache_folios', 'loop_read',
+          'loop_write', 'stacked_read', 'stacked_write', 'fs_read', 'fs_write', 'fs_metadata_read', 'fs_metadata_write',
+          'fs_journal_write')
 DEVICES = ('device_read', 'device_write', 'device_flush')
 # Words of /sys/block/DISK/stat: requests, and sectors where they are counted.
 STAT = {'device_read': (0, 2), 'device_write': (4, 6), 'device_flush': (15, None)}

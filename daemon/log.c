@@ -14,6 +14,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "log_limit.h"
+
 /* Where messages come from says nothing to those who read them. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
@@ -143,15 +146,29 @@ static void write_line(int priority, const char *line)
 		return; /* a failed write cannot be reported anywhere */
 }
 
+static struct log_limit_verdict judge(const struct log_about *about, const char *format)
+{
+	const struct log_limit_key key = { about->kind, about->user, about->user ? *about->user : 0, format };
+
+	return log_limit(&key, clock_ns(CLOCK_MONOTONIC));
+}
+
 static void put(int priority, const struct log_about *about, const char *format, va_list arguments)
 {
 	char line[LINE_MAX_BYTES];
 	int saved = errno;
+	struct log_limit_verdict verdict;
 	size_t length;
 
 	if (priority > level)
 		return;
+	verdict = judge(about, format);
+	if (!verdict.taken)
+		return;
 	length = clamp(vsnprintf(line, sizeof(line), format, arguments), sizeof(line));
+	if (verdict.left_out)
+		length += clamp(snprintf(line + length, sizeof(line) - length, " (%" PRIu64 " more like this one were left out)",
+					 verdict.left_out), sizeof(line) - length);
 	line[length] = '\0';
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
@@ -177,4 +194,21 @@ void log_message(const struct log_about *about, const char *format, ...)
 	va_start(arguments, format);
 	put(log_messages[about->kind].priority, about, format, arguments);
 	va_end(arguments);
+}
+
+void log_left_out(void)
+{
+	struct log_limit_key key;
+	uint64_t left_out;
+
+	while (log_limit_next(clock_ns(CLOCK_MONOTONIC), &key, &left_out)) {
+		char whose[40] = "", line[128];
+
+		if (key.of_user)
+			snprintf(whose, sizeof(whose), " about uid %u", key.user);
+		snprintf(line, sizeof(line), "%" PRIu64 " messages of kind %s%s were left out, as there were too many", left_out,
+			 key.kind ? log_messages[key.kind].name : "other", whose);
+		if (!to_journal || !send_entry(LOG_WARNING, &(const struct log_about){ 0 }, line))
+			write_line(LOG_WARNING, line);
+	}
 }

@@ -69,9 +69,12 @@ int log_level_find(const char *name);
 
 /*
  * A message of the kind and with the fields of `about`, at the priority of its kind. Control characters are written as
- * '?' in the line, and one longer than 2 KiB is cut. errno stays, and is what %m shows.
+ * '?' in the line, and one longer than 2 KiB is cut. Too many of a kind, as log_limit.h has it, are left out. errno stays, and is what %m shows.
  */
 void log_message(const struct log_about *about, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says how many messages were left out, see log_limit.h, of which none has come since that would say so. Every second or so. */
+void log_left_out(void);
 
 /* The same without kind and fields. */
 void log_print(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -141,6 +141,7 @@ void server_adopt(struct server *server, int owned_fd)
 		turn_away(fd, IOTR_PERMISSION_DENIED, role_denied(ROLE_READ));
 		return;
 	}
+	log_left_out(); /* where no session runs, nobody says so every second */
 	slot = make_room(server, uid);
 	if (!slot) {
 		log_message(ABOUT(CLIENT_CUT_OFF, .user = &uid),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/tick.h"
 
+#include "log.h"
 #include "pipeline/clocks.h"
 #include "probes/control_page.h"
 #include "session/counts.h"
@@ -107,6 +108,7 @@ static int on_second(sd_event_source *source, uint64_t now, void *userdata)
 	tell_cgroups(tick);
 	control_page_modules(tick->context->probes);
 	probes_see_to(tick->context->probes);
+	log_left_out();
 	clocks_measure(); /* even while no writer does: a dump needs the clock readings of now */
 	return registry_at(tick->registry, 0) ? again(source, SECOND_US) : 0;
 }

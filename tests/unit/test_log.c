@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "log.h"
 
+#include "log_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -174,6 +176,53 @@ static void check_references(const char *text)
 	}
 }
 
+static int of_user(uid_t user, int count)
+{
+	int before = messages;
+
+	for (int i = 0; i < count; i++)
+		log_message(ABOUT(CALL_REFUSED, .user = &user), "uid %u may not", user);
+	return messages - before;
+}
+
+/* One who makes thousands of them keeps neither others' nor other kinds out, and how many were left out is told. */
+START_TEST(too_many_are_left_out)
+{
+	const uid_t other = 2;
+	int fd = begin(true), taken = of_user(1, 5000);
+
+	ck_assert_int_ge(taken, LOG_LIMIT_BURST);
+	ck_assert_int_lt(taken, 2 * LOG_LIMIT_BURST);
+	ck_assert_int_eq(of_user(other, 5), 5);
+	log_message(ABOUT(CLIENT_CUT_OFF, .user = &other), "cut off");
+	ck_assert(has("MESSAGE=cut off"));
+	messages = 0;
+	for (int i = 0; i < 5000; i++)
+		log_info("a text without a user");
+	ck_assert_int_lt(messages, 2 * LOG_LIMIT_BURST);
+	log_info("another text");
+	ck_assert(has("MESSAGE=another text"));
+	usleep(300000);
+	ck_assert_int_eq(of_user(1, 1), 1);
+	ck_assert_msg(strstr(fields[0], "MESSAGE=uid 1 may not (4") == fields[0], "%s", fields[0]);
+	ck_assert_msg(strstr(fields[0], " more like this one were left out)") != NULL, "%s", fields[0]);
+	log_left_out();
+	ck_assert_msg(strstr(fields[0], " messages of kind other were left out, as there were too many") != NULL, "%s", fields[0]);
+	close(fd);
+}
+END_TEST
+
+/* However many users there are, the table has its size. */
+START_TEST(limits_are_bounded)
+{
+	int fd = begin(true);
+
+	for (uid_t user = 0; user < 1000; user++)
+		ck_assert_int_eq(of_user(user, 3), 3);
+	close(fd);
+}
+END_TEST
+
 START_TEST(catalogue_is_sound)
 {
 	for (size_t i = LOG_NO_KIND + 1; i < LOG_KINDS; i++) {
@@ -197,6 +246,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, journal_gets_any_path);
 	tcase_add_test(tests, without_a_journal_lines_are_plain);
 	tcase_add_test(tests, a_refusal_goes_to_stderr);
+	tcase_add_test(tests, too_many_are_left_out);
+	tcase_add_test(tests, limits_are_bounded);
 	tcase_add_test(tests, catalogue_is_sound);
 }
 

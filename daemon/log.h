@@ -69,7 +69,8 @@ int log_level_find(const char *name);
 
 /*
  * A message of the kind and with the fields of `about`, at the priority of its kind. Control characters are written as
- * '?' in the line, and one longer than 2 KiB is cut. Too many of a kind, as log_limit.h has it, are left out. errno stays, and is what %m shows.
+ * '?' in the line, and one longer than 2 KiB is cut. Too many of a kind, as log_limit.h has it, are left out. errno stays,
+ * and is what %m shows.
  */
 void log_message(const struct log_about *about, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -104,9 +104,10 @@ static __always_inline void bio_queued(struct bio *bio, __u64 thread)
 	if (flushes)
 		bpf_map_update_elem(&flushers, &io->disk, &io->cause, BPF_ANY);
 	asker = origin_bio(page, bio, io, flushes, kernel);
+	if (kernel)
+		origin_passed(page, bio, io);
 	if (flushes)
 		flusher_note(page, io, asker, kernel);
-	origin_remapped(page, bio, io);
 	stacked_note(page, io);
 	io->used = !by_bio;
 	if (by_bio) {
@@ -235,9 +236,8 @@ static __always_inline void request_tally(struct iotr_control *page, struct requ
 static __always_inline void request_judge(struct iotr_control *page, struct request *request, struct block_io *io)
 {
 	request_tally(page, request, io);
-	if (io->disk >> MINOR_BITS == LOOP_MAJOR && io->actor.known && writes(io))
-		loop_note(ADDRESS(struct request, request, q), io->sector, io->size,
-			  dirtier_keep(page, KEEP_ISSUE, &io->actor, io->queued_ns ?: bpf_ktime_get_ns()));
+	if (io->disk >> MINOR_BITS == LOOP_MAJOR)
+		loop_request_note(page, request, io);
 	io->sessions = filter_io(page, io, io->sessions);
 	if (io->sessions)
 		io_name(io);

@@ -63,13 +63,57 @@ static __always_inline bool origin_of_number(struct iotr_control *page, struct b
 	return true;
 }
 
-/* Sets who caused a bio that a kernel thread passes on, for a stacked device, if that is known. */
-static __always_inline void origin_remapped(struct iotr_control *page, struct bio *bio, struct block_io *io)
+/* The number of what is known of a read of a page that a kernel thread queues, or 0. */
+static __always_inline __u32 read_passed(struct bio *bio)
+{
+	__u64 first = bio_first_page(bio);
+	struct page_place place;
+
+	if (!first)
+		return 0;
+	place = place_of_page(first);
+	if (!place.mapping)
+		return 0;
+	return loop_read_taken(place.mapping, place.index,
+			       READ(struct bio, bio, bi_opf) >> bpf_core_enum_value(enum req_flag_bits, __REQ_RAHEAD) & 1);
+}
+
+/* Takes over what is known of the direct I/O of a loop device that a kernel thread does on the file below. */
+static __always_inline void origin_loop(const struct iotr_control *page, struct bio *bio, struct block_io *io)
+{
+	__u64 request = loop_request(page, number_of((__u64)bio));
+	const struct block_io *above = request ? request_find(request) : NULL;
+
+	if (!above || above->disk >> MINOR_BITS != LOOP_MAJOR || !above->actor.known)
+		return;
+	io->actor = above->actor;
+	io->attribution = above->attribution;
+	io->dirtiers = above->dirtiers;
+	io->flow = above->flow;
+}
+
+/*
+ * Takes over what is known of a bio that a kernel thread passes on, for a stacked device or for one that is a file. What is done for
+ * another operation, as reads are for parity, is of whoever asked for that one.
+ */
+static __always_inline void origin_passed(struct iotr_control *page, struct bio *bio, struct block_io *io)
 {
 	__u32 number = remapped_take((__u64)bio);
+	struct passed *known;
 
-	if (io->attribution == IOTR_ATTRIBUTION_UNKNOWN && origin_of_number(page, io, number) && io->actor.known)
-		io->attribution = IOTR_ATTRIBUTION_DIRTIER;
+	if (!number && io->operation == IOTR_BLOCK_READ)
+		number = read_passed(bio);
+	known = number ? bpf_map_lookup_elem(&passed, &number) : NULL;
+	if (!known) {
+		origin_loop(page, bio, io);
+		return;
+	}
+	if (known->operation != io->operation && io->operation != IOTR_BLOCK_READ && io->operation != IOTR_BLOCK_WRITE)
+		return;
+	if (!origin_of_number(page, io, known->dirtier))
+		return;
+	io->attribution = known->operation == io->operation ? known->attribution : IOTR_ATTRIBUTION_SUBMITTER;
+	io->flow = known->flow;
 }
 
 /*
@@ -175,11 +219,28 @@ static __always_inline void origin_flusher(struct block_io *io, struct cause *fl
 /* Notes who caused what a stacked device does, whose kernel threads may pass it on. */
 static __always_inline void stacked_note(struct iotr_control *page, const struct block_io *io)
 {
-	__u32 number;
+	__u32 number = 0;
 
-	if (!io->by_bio || !io->actor.known || !io->size || io->operation > IOTR_BLOCK_WRITE)
+	if (!io->by_bio || !io->size)
 		return;
-	number = dirtier_keep(page, KEEP_BIO, &io->actor, io->queued_ns);
+	if (io->actor.known)
+		number = dirtier_keep(page, KEEP_BIO, &io->actor, io->queued_ns);
 	if (number)
-		blocks_note(io->disk, io->sector >> BLOCK_SECTORS_SHIFT, blocks_of(io->sector << SECTOR_SHIFT, io->size), number);
+		number = passed_keep(number, io->flow, io->operation, io->attribution);
+	blocks_note(io->disk, io->sector >> BLOCK_SECTORS_SHIFT, blocks_of(io->sector << SECTOR_SHIFT, io->size), number);
+}
+
+/* Notes who caused what a loop device's thread will do with the file below. */
+static __always_inline void loop_request_note(struct iotr_control *page, struct request *request, const struct block_io *io)
+{
+	__u64 queue = ADDRESS(struct request, request, q);
+	__u32 number = 0;
+
+	if (io->actor.known)
+		number = dirtier_keep(page, KEEP_ISSUE, &io->actor, io->queued_ns ?: bpf_ktime_get_ns());
+	if (writes(io) && number)
+		loop_note(queue, io->sector, io->size, number);
+	else if (io->operation == IOTR_BLOCK_READ)
+		loop_read_note(queue, io->sector, io->size,
+			       number ? passed_keep(number, io->flow, io->operation, io->attribution) : 0);
 }

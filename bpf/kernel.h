@@ -288,6 +288,7 @@ enum pageflags {
 enum req_flag_bits {
 	__REQ_META = 12,
 	__REQ_FUA = 17,
+	__REQ_RAHEAD = 19,
 };
 
 /* Exists on kernels with the tracepoint mm_filemap_get_pages, which shows the range of pages that a read asks for. */

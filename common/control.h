@@ -281,10 +281,10 @@ struct iotr_jbd2 {
 
 /* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */
 struct iotr_loop_device {
-	__u32 file; /* lo_backing_file, which is not the first member */
+	__u32 command; /* iocb of struct loop_cmd */
 	__u32 offset;
 	__u32 flags;
-	__u32 unused;
+	__u32 file; /* lo_backing_file, which is not the first member */
 };
 
 /* Addresses of what the kernel counts when the path of a file may have changed; all 0: they are not known. */

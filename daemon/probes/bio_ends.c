@@ -55,6 +55,7 @@ static const struct member btrfs_subvolume[] = {
 };
 
 static const struct member loop[] = {
+	MEMBER(loop_cmd, iocb, loop.command),
 	MEMBER(loop_device, lo_offset, loop.offset),
 	MEMBER(loop_device, lo_flags, loop.flags),
 	MEMBER(loop_device, lo_backing_file, loop.file),

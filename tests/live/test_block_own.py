@@ -2,29 +2,15 @@
 """What file systems write for themselves, their logs and metadata, is of the processes that changed something."""
 import os
 
-from lib.registry import Skip, check, equal, test
-from lib.written import PAGE, Child, Ground, since, size, write
+from lib.registry import check, equal, test
+from lib.written import PAGE, Child, Ground, need_logs, since, size, write
 
 MANY = 100  # changes of one process
-LOGS = {}  # by kind of file system: whether the kernel's types tell its logs
 
 
 def own_rows(session, ground, inodes=()):
     """Of none of the files."""
     return [row for row in ground.writes(session) if row['size'] != '0' and row['inode'] not in inodes]
-
-
-def need_logs(world, kind):
-    """
-    The kernel's types have to tell those of the file system, once that is there. That is asked for once, as the daemon tries
-    all of its hooks before it answers.
-    """
-    if kind == 'ext4':
-        return
-    if kind not in LOGS:
-        LOGS[kind], = [one for one in world.ctl.ask('Doctor')['checks'] if one['check'] == 'logs of file systems']
-    if not LOGS[kind]['ok']:
-        raise Skip(LOGS[kind]['detail'])
 
 
 def called_so(world, kind, wanted):

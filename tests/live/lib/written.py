@@ -10,6 +10,20 @@ from lib.world import device_number
 PAGE = 4096
 FORMATS = {'ext4': (64, 'mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0'),
            'xfs': (320, 'mkfs.xfs', '-q', '-f'), 'btrfs': (320, 'mkfs.btrfs', '-q', '-f')}
+LOGS = {}  # by kind of file system: whether the kernel's types tell its logs
+
+
+def need_logs(world, kind):
+    """
+    The kernel's types have to tell those of the file system, once that is there. That is asked for once, as the daemon tries
+    all of its hooks before it answers.
+    """
+    if kind == 'ext4':
+        return
+    if kind not in LOGS:
+        LOGS[kind], = [one for one in world.ctl.ask('Doctor')['checks'] if one['check'] == 'logs of file systems']
+    if not LOGS[kind]['ok']:
+        raise Skip(LOGS[kind]['detail'])
 
 
 def since(*wanted):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who asked for what a file system's log is written for: a call that waits for it, as fsync does, while a thread of the kernel's, or
- * another call, writes it. The rows of what is written have the flow of that call. Which call it is tells the file system when it
- * asks: for a transaction of jbd2, or for a checkpoint of XFS, by its number. The first one that asks has it, as the others find it
+ * another call, writes it. The rows of what is written have the flow of that call. It is noted when the call asks, by the
+ * number of what it asks for: a transaction of jbd2, or a checkpoint of XFS. The first one that asks has it, as the others find it
  * under way. The tracepoints are a file system's, and so raw ones: see journal.bpf.h.
  */
 #pragma once

@@ -94,7 +94,7 @@ static __always_inline void origin_loop(const struct iotr_control *page, struct 
 
 /*
  * Takes over what is known of a bio that a kernel thread passes on, for a stacked device or for one that is a file. What is done for
- * another operation, as reads are for parity, is of whoever asked for that one.
+ * another operation, as reads are for parity, is of the task that asked for that one.
  */
 static __always_inline void origin_passed(struct iotr_control *page, struct bio *bio, struct block_io *io)
 {

@@ -3,7 +3,9 @@
 import os
 
 from lib import rows as files
-from lib.registry import check, equal, test, wait_for
+from lib import uring
+from lib.registry import Skip, check, equal, test, wait_for
+from lib.uring_case import OLDEST
 from lib.written import PAGE, Child, Ground, need_logs, write
 
 CALLS = 20
@@ -186,3 +188,25 @@ def recorded_command(world):
     flushed = {row['flow'] for row in files.read(output, 'block') if row['operation'] == 'FLUSH'}
     equal(len(flows - {''}), CALLS, 'flows of calls')
     equal(flows - flushed, set(), 'calls without a flush')
+
+
+@test
+def by_uring(world):
+    """A request of io_uring asks for it as a call does; a worker of the process makes it."""
+    if OLDEST:
+        raise Skip('the kernel does not tell what a worker works on')
+    ground = Ground(world)
+    fd = os.open(ground.path('file'), os.O_RDWR | os.O_CREAT, 0o644)
+    world.undo.callback(os.close, fd)
+    try:
+        ring = uring.Ring(8)
+    except OSError as error:
+        raise Skip('io_uring: %s' % error) from None
+    with ring, world.session('--vfs', '--block', '--iouring') as session:
+        for number in range(5):
+            os.pwrite(fd, b'u' * PAGE, number * PAGE)
+            equal(ring.do('FSYNC', fd, 0, 0), 0, 'result')
+    asks = [row for row in session.rows('iouring') if row['operation'] == 'FSYNC' and row['pid'] == str(os.getpid())]
+    flushed = {row['flow'] for row in requests(session, ground) if row['operation'] == 'FLUSH'}
+    equal(len(asks), 5, 'requests of io_uring')
+    equal({row['flow'] for row in asks} - flushed, set(), 'those without a flush')

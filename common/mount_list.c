@@ -29,6 +29,7 @@ bool mount_list_next(struct mount_list *list, struct mount_entry *ret)
 		.id = (uint64_t)mnt_fs_get_id(mount),
 		.device = major(device) << 20 | minor(device),
 		.path = mnt_fs_get_target(mount) ?: "",
+		.root = mnt_fs_get_root(mount) ?: "",
 		.type = mnt_fs_get_fstype(mount) ?: "",
 		.source = mnt_fs_get_source(mount) ?: "",
 		.options = mnt_fs_get_vfs_options(mount) ?: "",

@@ -14,6 +14,7 @@ struct mount_entry {
 	uint32_t device; /* of the file system, major << 20 | minor */
 	/* These live as long as the list; their bytes are as they are, without escapes. */
 	const char *path; /* where it is mounted */
+	const char *root; /* what of its file system it shows */
 	const char *type;
 	const char *source;  /* "" for none */
 	const char *options; /* of the mount, as in rw,noatime; not those of the file system, which hold names */

@@ -402,6 +402,7 @@ void print_session(struct json_object *session, FILE *stream)
 	print_line(session, "now by", "stand_in", stream);
 	print_owner(session, stream);
 	print_filters(session, stream);
+	print_line(session, "unseen", "unseen", stream);
 	print_limits(session, stream);
 	print_files(session, stream);
 	print_disk_errors(session, stream);

@@ -16,6 +16,7 @@
 #include "control.h"
 #include "path_name.h"
 #include "probes/mount_table.h"
+#include "probes/paths_aliases.h"
 #include "tree.h"
 
 #define FOLDERS_MAX	(IOTR_PATH_NODES - 1) /* node 0 of the control page is no node */
@@ -26,6 +27,7 @@ struct search {
 	uint16_t slots[SLOTS]; /* hash table by parent and name: index in folders plus 1; 0: free */
 	uint64_t mount;	       /* id of the mount looked up last, as most folders are on one; 0: none */
 	uint32_t mount_device;
+	uint32_t device; /* of what the path names whose other names are looked for */
 };
 
 struct identity {
@@ -172,13 +174,37 @@ static bool has_dotdot(const char *path)
 	return false;
 }
 
-/* Adds a path with its links resolved and as it was given, as programs may use either. */
+/* Adds one more path to the same, or to a part of it, unless something else is mounted there. */
+static int alias_found(const char *path, void *userdata)
+{
+	struct search *search = userdata;
+	struct identity identity;
+	int r = identify(search, path, &identity);
+
+	if (r >= 0 && identity.device == search->device)
+		r = path_add(search, path);
+	return r == -E2BIG ? r : 0;
+}
+
+/*
+ * Adds a path with its links resolved, as it was given, and with what else leads there, as programs may use any. Where there
+ * is no room for all of these the session does without.
+ */
 static int path_find(struct search *search, const char *path)
 {
 	_cleanup_free_ char *real = tree_real_path(path);
+	struct identity identity;
 	int r = real ? path_add(search, real) : -errno;
 
-	return r < 0 || has_dotdot(path) ? r : path_add(search, path);
+	if (r >= 0 && !has_dotdot(path))
+		r = path_add(search, path);
+	if (r < 0)
+		return r;
+	if (identify(search, real, &identity) >= 0) {
+		search->device = identity.device;
+		paths_aliases(real, alias_found, search);
+	}
+	return 0;
 }
 
 static int path_check(struct search *search, const char *path, struct filter_error *error)

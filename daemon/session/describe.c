@@ -14,6 +14,7 @@
 #include "session/rates.h"
 #include "snapshot/schedule.h"
 #include "spec/definition.h"
+#include "spec/filter_fit.h"
 
 #define LOSSES_TOLD 16 /* the latest ones; the manifest has more */
 
@@ -180,6 +181,8 @@ struct json_object *describe_session(const struct session *session)
 	add_triggers(session, status);
 	json_object_object_add(status, "losses", ops->losses(session->sink, LOSSES_TOLD));
 	json_object_object_add(status, "missing", json_object_get(session->missing));
+	if (filter_unseen(&session->spec))
+		add_string(status, "unseen", filter_unseen(&session->spec));
 	if (session->gaps)
 		json_object_object_add(status, "gaps", json_object_get(session->gaps));
 	if (session->in_flight)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cleanup.h"
+#include "filter_fit.h"
 #include "json_add.h"
 #include "schema.h"
 
@@ -162,6 +163,8 @@ struct json_object *definition_describe(const struct iotr_session_spec *spec)
 	add_string(definition, "name", spec->name);
 	json_object_object_add(definition, "streams", definition_streams(spec->streams));
 	json_object_object_add(definition, "filters", definition_filters(spec));
+	if (filter_unseen(spec))
+		add_string(definition, "unseen", filter_unseen(spec));
 	definition_add_limits(definition, spec);
 	if (spec->anonymize)
 		add_flag(definition, "anonymize", true);
@@ -183,6 +186,7 @@ struct json_object *definition_note(const struct iotr_session_spec *spec)
 {
 	struct json_object *definition = definition_describe(spec);
 
+	json_object_object_del(definition, "unseen"); /* it follows from the rest */
 	if (spec->output[0])
 		add_string(definition, "output", spec->output);
 	if (spec->declared)

@@ -198,6 +198,27 @@ static void warn_of_devices(const struct iotr_session_spec *spec, struct json_ob
 	}
 }
 
+/* ---- paths ---- */
+
+/* Operations of calls that name a file by its path. */
+#define BY_PATH(operation) (1ULL << IOTR_VFS_##operation)
+#define ALL_BY_PATH                                                                                                    \
+	(BY_PATH(OPEN) | BY_PATH(GETATTR) | BY_PATH(SETATTR) | BY_PATH(CHDIR) | BY_PATH(UNLINK) | BY_PATH(TRUNCATE) |  \
+	 BY_PATH(RENAME) | BY_PATH(MKDIR) | BY_PATH(RMDIR) | BY_PATH(LINK) | BY_PATH(SYMLINK) | BY_PATH(MKNOD) |       \
+	 BY_PATH(ACCESS) | BY_PATH(READLINK) | BY_PATH(GETXATTR) | BY_PATH(SETXATTR) | BY_PATH(LISTXATTR) |            \
+	 BY_PATH(REMOVEXATTR) | BY_PATH(STATFS) | BY_PATH(MOUNT) | BY_PATH(UMOUNT))
+
+const char *filter_unseen(const struct iotr_session_spec *spec)
+{
+	uint64_t wanted = spec->operations[IOTR_VFS].bits[0];
+
+	if (!spec->path_count || !(spec->streams & 1U << IOTR_VFS) || (wanted && !(wanted & ALL_BY_PATH)))
+		return NULL;
+	return "calls that name a file by path (UNLINK, RENAME, failed OPEN, ...) are judged by the path as written: what reaches "
+	       "the folders of --path through a symbolic link elsewhere than above them, in / or in /var, or through a link or "
+	       "mount made later, has no row";
+}
+
 int filter_fit_now(const struct iotr_session_spec *spec, struct json_object *warnings,
 		   struct engine_error *error)
 {
@@ -208,5 +229,7 @@ int filter_fit_now(const struct iotr_session_spec *spec, struct json_object *war
 	warn_of_streams(spec, warnings);
 	warn_of_operations(spec, warnings);
 	warn_of_devices(spec, warnings);
+	if (filter_unseen(spec))
+		warn(warnings, "%s", filter_unseen(spec));
 	return 0;
 }

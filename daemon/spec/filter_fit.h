@@ -20,6 +20,9 @@ int filter_fit(const struct iotr_session_spec *spec, struct engine_error *error)
 /* -EINVAL, with the parameter: a stream is sampled that the session does not have. */
 int filter_fit_sample(const struct iotr_session_spec *spec, struct engine_error *error);
 
+/* What a session with --path does not see, as a sentence; NULL: nothing. */
+const char *filter_unseen(const struct iotr_session_spec *spec);
+
 /*
  * Compares the filters with the present state of this machine. -EINVAL: none of the processes exists. Adds a
  * sentence to `warnings`, an array, for each part of the definition that gives no rows, or none now, while

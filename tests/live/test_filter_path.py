@@ -7,6 +7,7 @@ import subprocess
 
 from lib import uring
 from lib.registry import Skip, check, equal, test
+from lib.rows import manifest
 
 PAGE = 4096
 
@@ -34,8 +35,8 @@ def options(ground, *more):
     return ['--vfs', '--pid', os.getpid(), '--path', ground.inside, *more]
 
 
-def brief(rows):
-    return [(row['operation'], row['filename']) for row in rows]
+def brief(found):
+    return [(row['operation'], row['filename']) for row in found]
 
 
 @test
@@ -174,6 +175,28 @@ def links(world):
         by_path(ground.inside)
         by_path(ground.beside)
     equal([row['operation'] for row in session.rows()], BY_PATH * 2, 'operations')
+
+
+@test
+def other_names(world):
+    """The folder is reached by links above it and by bind mounts: of it, of what it is in, and of a part of it. Others are told of."""
+    ground = Ground(world)
+    link, whole, part, outer = (os.path.join(ground.base, name) for name in ('link', 'whole', 'part', 'outer'))
+    os.symlink('in', link)
+    os.symlink('in/deep', os.path.join(ground.base, 'inner'))
+    for source, target in ((ground.inside, whole), (os.path.join(ground.inside, 'deep'), part), (ground.base, outer)):
+        os.mkdir(target)
+        world.command('mount', '--bind', source, target)
+        world.later('umount', '-l', target)
+    named = [os.path.join(folder, 'made') for folder in (ground.inside, link, whole, part, outer + '/in', ground.base + '/inner')]
+    with world.session(*options(ground, '--operation', 'MKDIR,RMDIR')) as session:
+        for path in named + [ground.beside + '/made', outer + '/made']:
+            os.mkdir(path)
+            os.rmdir(path)
+        told = world.ctl.run('status', session.name)
+    equal(brief(session.rows()), [(operation, path) for path in named for operation in ('MKDIR', 'RMDIR')], 'rows')
+    check('unseen' in told.stdout and 'judged by the path as written' in told.stdout, 'what the status says', told)
+    check('unseen' in manifest(session.output)['definition'], 'what the manifest says')
 
 
 @test

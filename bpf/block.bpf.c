@@ -211,8 +211,10 @@ static __always_inline void request_origin(struct iotr_control *page, struct req
 		return;
 	}
 	origin_current(page, io);
-	if (bio)
-		file_of_bio((struct bio *)bio, bio_carries((struct bio *)bio), &io->file);
+	if (!bio)
+		return;
+	file_of_bio((struct bio *)bio, bio_carries((struct bio *)bio), &io->file);
+	io_seen(page, &io->file);
 }
 
 /*

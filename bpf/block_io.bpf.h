@@ -2,7 +2,7 @@
 /* A block request, or a bio of a device without requests: what is kept of it while it is in flight, filters, and its row. */
 #pragma once
 
-#include "aliases.bpf.h"
+#include "backing.bpf.h"
 #include "blockdev.bpf.h"
 #include "flight.bpf.h"
 #include "kept.bpf.h"
@@ -127,16 +127,44 @@ static __always_inline __u64 wanted(struct iotr_control *page, __u32 operation)
 	return page->operation[IOTR_BLOCK][operation & (IOTR_OPERATIONS_MAX - 1)];
 }
 
+/* Whether a process sees the inode of I/O, or of an open file of direct I/O, as another one; its entry then says so. A global function. */
+__noinline int io_backed(__u64 inode, __u64 open)
+{
+	struct place place;
+	__u64 seen;
+
+	if (!open)
+		return backed_find(inode);
+	place = place_of_backing(open);
+	seen = place.dentry ? ADDRESS(struct dentry, place.dentry, d_inode) : 0;
+	return seen && seen != inode ? backed_note(inode, number_of(place.dentry), number_of(place.mount)) : 0;
+}
+
+/* Sets inode and device to those of the file that the process sees, if that is another one. */
+static __always_inline void io_seen(struct iotr_control *page, struct bio_file *file)
+{
+	struct backed *entry;
+
+	if (!file->address || !is_stacking(page) || !io_backed(number_of(file->address), number_of(file->open)))
+		return;
+	entry = backed_known(file->address);
+	if (!entry)
+		return;
+	file->inode = entry->number;
+	file->device = entry->device;
+}
+
 /* Sessions whose path filter accepts an open file or, where that is 0, an inode. A global function. */
 __noinline __u64 file_within(__u64 open, __u64 inode)
 {
 	struct iotr_control *page = control_page();
+	struct backed *entry = page && !open ? backed_by(page, inode) : NULL;
 	struct place place = {};
 
 	if (open)
 		place = place_of_direct(open);
 	else if (inode)
-		place = place_of_alias(inode);
+		place = entry ? backed_place(entry) : place_of_alias(inode);
 	if (!page || !place.dentry)
 		return 0;
 	return subtree_sessions(page, subtree_find(place));
@@ -145,6 +173,11 @@ __noinline __u64 file_within(__u64 open, __u64 inode)
 /* The name of an open file or, where that is 0, of an inode. A global function. */
 __noinline __u64 name_of_io(__u64 open, __u64 inode)
 {
+	struct iotr_control *page = control_page();
+	struct backed *entry = page && !open ? backed_by(page, inode) : NULL;
+
+	if (entry)
+		return backed_name(entry);
 	return name_of_place(open ? place_of_direct(open) : place_of_alias(inode));
 }
 

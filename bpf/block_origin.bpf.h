@@ -47,8 +47,10 @@ static __always_inline void origin_tallied(struct iotr_control *page, __u32 whic
 		io->attribution = IOTR_ATTRIBUTION_SHARED;
 	else if (io->actor.known)
 		io->attribution = io->actor.tid == submitter ? IOTR_ATTRIBUTION_SUBMITTER : IOTR_ATTRIBUTION_DIRTIER;
-	if (!io->file.open)
-		file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
+	if (io->file.open)
+		return;
+	file_of_inode(ADDRESS(struct address_space, tally->of[most].mapping, host), &io->file);
+	io_seen(page, &io->file);
 }
 
 /* Sets what is kept under the number of a dirtier; false: nothing is. */
@@ -176,6 +178,7 @@ static __always_inline __u32 origin_bio(struct iotr_control *page, struct bio *b
 	__u32 own = OWN_NOTHING;
 
 	file_of_bio(bio, by, &io->file);
+	io_seen(page, &io->file);
 	if (writes(io))
 		own = origin_write(page, bio, io, by);
 	else if (flushes && !io->size)

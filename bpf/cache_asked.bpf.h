@@ -78,7 +78,8 @@ static __always_inline bool call_reading_of(struct task_struct *task, struct pt_
 		reads = false;
 	}
 	ret->file = file_of_fd(task, fd);
-	if (ret->file && file_inode(ret->file) != inode)
+	if (ret->file && file_inode(ret->file) != inode &&
+	    !(is_stacking(control_page()) && stands_for(number_of(ret->file), number_of(inode))))
 		ret->file = 0;
 	if (ret->file && ret->position == IOTR_UNKNOWN)
 		ret->position = READ(struct file, ret->file, f_pos);

@@ -245,8 +245,11 @@ static __always_inline void size_refresh(struct run *run)
 	__u64 inode = ADDRESS(struct address_space, run->mapping, host);
 	struct cached now;
 
-	if (inode && cached_fill(inode, &now) && now.file.inode == run->cached.file.inode &&
-	    now.file.device == run->cached.file.device)
+	if (!inode || !cached_below(inode, &now))
+		return;
+	if (is_stacking(control_page()))
+		backed_tell(backed_known(number_of(inode)), &now.file);
+	if (now.file.inode == run->cached.file.inode && now.file.device == run->cached.file.device)
 		run->cached.size = now.size;
 }
 
@@ -390,13 +393,13 @@ static __always_inline __u64 mapping_inode(__u64 mapping)
  */
 static __always_inline bool run_file(struct iotr_control *page, struct run *run, __u64 inode, __u64 file, struct opened *opened)
 {
-	__u64 hashed;
+	__u64 hashed, own;
 
 	if (!REMEMBERS || !file)
 		return cached_fill(inode, &run->cached);
-	file_place(file, NULL, &opened->place, &hashed);
-	if (!remembered_held(page, opened->place, inode, hashed, &run->cached.file, &opened->then))
-		return cached_fill(inode, &run->cached);
+	own = number_of(file_place(file, NULL, &opened->place, &hashed)); /* a stacked file system's has its pages in another inode */
+	if (!remembered_held(page, opened->place, own, hashed, &run->cached.file, &opened->then))
+		return cached_fill(own, &run->cached);
 	run->cached.file.flags = 0;
 	run->cached.size = size_in_pages(inode);
 	return true;

@@ -183,10 +183,10 @@ static __always_inline __u64 carried(struct bio *bio)
 	return CARRIED_BUFFER;
 }
 
-/* The place of an open file of direct I/O; of one that a stacked file system opened internally, by its inode. */
+/* The place of an open file of direct I/O; of one that the kernel opened internally, by its inode. */
 static __always_inline struct place place_of_direct(__u64 file)
 {
-	struct place place = place_of_file(file);
+	struct place place = place_of_backing(file);
 
 	if (!mount_unseen(place.mount))
 		return place;

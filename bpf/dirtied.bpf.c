@@ -4,6 +4,7 @@
  * attached while either is on.
  */
 #include "asked.bpf.h"
+#include "backing.bpf.h"
 #include "btrfs.bpf.h"
 #include "dirtied.bpf.h"
 #include "flow.bpf.h"
@@ -413,6 +414,26 @@ __noinline int dirtied_metadata(__u64 mapping, __u32 number, __u32 pages)
 }
 
 /*
+ * Notes who sees the file whose page the current task made dirty, as it may be written by a thread that does not know. A file that
+ * nobody sees as another one is looked at once. A global function.
+ */
+__noinline int dirtied_seen_as(__u64 mapping)
+{
+	__u64 inode = ADDRESS(struct address_space, mapping, host);
+	struct backed *entry = inode ? backed_entry(inode) : NULL, own = {};
+
+	if (!entry || (entry->real == inode && entry->real_number == READ(struct inode, inode, i_ino)))
+		return 0;
+	if (backed_find(inode) || entry->number)
+		return 0;
+	own.real = inode;
+	own.real_number = READ(struct inode, inode, i_ino);
+	own.check = backed_check(&own);
+	*entry = own;
+	return 0;
+}
+
+/*
  * Notes pages that the current task made dirty. What another kernel thread than that of a journal makes dirty again before it is
  * written, as it cannot be written yet, stays that of who made it dirty. A global function.
  */
@@ -425,6 +446,8 @@ __noinline int dirtied_note(__u64 mapping, __u64 index, __u32 pages)
 	if (!page || !by)
 		return 0;
 	self = number = by->number;
+	if (!by->works_for_others && is_stacking(page))
+		dirtied_seen_as(mapping);
 	if (!by->works_for_others)
 		dirtied_metadata(mapping, number, pages);
 	else

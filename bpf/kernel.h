@@ -31,6 +31,7 @@ struct address_space;
 struct super_block;
 struct file_system_type {
 	const char *name;
+	struct hlist_head fs_supers;
 };
 
 struct mount;
@@ -226,20 +227,19 @@ struct task_struct {
 	unsigned int kasan_depth; /* exists only with CONFIG_KASAN */
 };
 
-struct vm_area_struct {
-	unsigned long vm_start, vm_end;
-	struct mm_struct *vm_mm;
-	unsigned long vm_pgoff;
-	struct file *vm_file;
-};
-
 struct rb_node {
 	unsigned long __rb_parent_color;
 	struct rb_node *rb_left, *rb_right;
 };
 
-struct rb_root {
-	struct rb_node *rb_node;
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+	struct {
+		struct rb_node rb;
+	} shared;
 };
 
 enum maple_type {
@@ -261,8 +261,17 @@ struct maple_tree {
 	void *ma_root;
 };
 
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
 struct address_space {
 	struct inode *host;
+	struct rb_root_cached i_mmap;
 };
 
 struct page {

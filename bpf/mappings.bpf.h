@@ -102,21 +102,3 @@ static __always_inline __u64 file_mapped(__u64 address)
 	inode = ADDRESS(struct file, file, f_inode);
 	return READ(struct inode, inode, i_flags) & S_PRIVATE ? 0 : file;
 }
-
-/*
- * The place of the file that a program mapped. A stacked file system maps a file of the file system below
- * it instead, a backing_file, which it opened through a mount of its own and which has the user's path. A
- * file internal to the kernel that is no backing_file has other data there, which is recognised as no place.
- */
-static __always_inline struct place place_of_mapped(__u64 file)
-{
-	struct place place = place_of_file(file), user;
-	__u64 sb;
-
-	if (!HAS_USER_PATH || !mount_unseen(place.mount))
-		return place;
-	user.dentry = ADDRESS(struct backing_file, file, user_path.dentry);
-	user.mount = ADDRESS(struct backing_file, file, user_path.mnt);
-	sb = ADDRESS(struct dentry, user.dentry, d_sb);
-	return sb && ADDRESS(struct vfsmount, user.mount, mnt_sb) == sb ? user : place;
-}

@@ -2,9 +2,7 @@
 /* The files that pages in memory belong to. */
 #pragma once
 
-#include "aliases.bpf.h"
-#include "context.bpf.h"
-#include "files.bpf.h"
+#include "backing.bpf.h"
 #include "folio.bpf.h"
 #include "subtree.bpf.h"
 
@@ -27,24 +25,6 @@ struct cached {
 	__u64 size; /* size in pages, rounded up */
 };
 
-/*
- * The open file by which the system call in flight accesses an inode, or 0: a descriptor is the first or
- * the second argument. Outside of a call the registers have other values, which the inode check rejects.
- */
-static __always_inline __u64 file_of_call(__u64 inode)
-{
-	struct pt_regs *regs = user_registers();
-	struct task_struct *task = current_task();
-	bool compat = abi_of(task) == IOTR_ABI_COMPAT;
-	__u64 file;
-
-	file = file_of_fd(task, compat ? REGISTER(regs, bx) : REGISTER(regs, di));
-	if (file && (__u64)READ(struct file, file, f_inode) == inode)
-		return file;
-	file = file_of_fd(task, compat ? REGISTER(regs, cx) : REGISTER(regs, si));
-	return file && (__u64)READ(struct file, file, f_inode) == inode ? file : 0;
-}
-
 /* A place of an inode in the file hierarchy; dentry 0: none is found. */
 static __always_inline struct place place_of_inode(__u64 inode)
 {
@@ -56,16 +36,18 @@ static __always_inline struct place place_of_inode(__u64 inode)
 /* The id of the name of an inode, or 0. A global function. */
 __noinline __u64 name_of_inode(__u64 inode)
 {
-	__u64 file = file_of_call(inode);
+	struct iotr_control *page = control_page();
+	struct backed *entry = page ? backed_by(page, inode) : NULL;
 
-	return name_of_place(file ? place_of_file(file) : place_of_alias(inode));
+	return entry ? backed_name(entry) : name_of_place(place_of_inode(inode));
 }
 
 /* Sessions whose path filter accepts an inode. A global function. */
 __noinline __u64 inode_within(__u64 inode)
 {
 	struct iotr_control *page = control_page();
-	struct place place = place_of_inode(inode);
+	struct backed *entry = page ? backed_by(page, inode) : NULL;
+	struct place place = entry ? backed_place(entry) : place_of_inode(inode);
 
 	if (!page || !place.dentry)
 		return 0;
@@ -86,10 +68,10 @@ static __always_inline __u64 size_in_pages(__u64 inode)
 }
 
 /*
- * Fills in what a row says of a cached file. For the page cache of a block device the device is that, and
+ * Fills in what there is of a cached file where its pages are. For the page cache of a block device the device is that, and
  * there is neither inode nor name. False: it is on a pseudo file system.
  */
-static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
+static __always_inline bool cached_below(__u64 inode, struct cached *ret)
 {
 	__u64 sb = inode ? (__u64)READ(struct inode, inode, i_sb) : 0;
 	__u64 magic = sb ? READ(struct super_block, sb, s_magic) : 0;
@@ -106,5 +88,15 @@ static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
 	}
 	ret->file.inode = READ(struct inode, inode, i_ino);
 	ret->file.device = device_by(magic, number_of(inode), sb);
+	return true;
+}
+
+/* The same of the file that the process sees. */
+static __always_inline bool cached_fill(__u64 inode, struct cached *ret)
+{
+	if (!cached_below(inode, ret))
+		return false;
+	if (ret->file.inode != IOTR_UNKNOWN)
+		backed_fill(control_page(), number_of(inode), &ret->file);
 	return true;
 }

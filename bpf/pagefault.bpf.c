@@ -153,7 +153,11 @@ static __always_inline bool fill_behind(const struct behind *behind, __u64 cache
 	inode = ADDRESS(struct file, behind->file, f_inode);
 	if (READ(struct inode, inode, i_flags) & S_PRIVATE)
 		return false;
-	*pseudo = file_fill_apart(behind->file, file, &place);
+	place = place_of_backing(behind->file);
+	inode = place.dentry ? ADDRESS(struct dentry, place.dentry, d_inode) : 0;
+	if (!inode)
+		return false;
+	*pseudo = inode_fill(inode, file);
 	file->flags = 0;
 	file->name = name_of_place(place);
 	return true;
@@ -162,8 +166,9 @@ static __always_inline bool fill_behind(const struct behind *behind, __u64 cache
 static __always_inline __u64 filter_behind(struct iotr_control *page, __u64 sessions,
 					   const struct behind *behind, __u64 cached)
 {
-	return behind->file ? filter_file(page, sessions, behind->file) :
-			      filter_inode(page, sessions, cached);
+	if (!behind->file || !(sessions & page->filtered[IOTR_FILTER_PATH]))
+		return filter_inode(page, sessions, cached);
+	return filter_place(page, sessions, place_of_backing(behind->file));
 }
 
 static __always_inline int fault_ends(struct fault *fault, const struct behind *behind, bool major)

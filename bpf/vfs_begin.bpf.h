@@ -289,7 +289,7 @@ __noinline __u64 vfs_mapped(__u64 thread, __u64 sessions)
 		return 0;
 	file = file_mapped(argument(slot, call_of(page, slot)->address));
 	if (file)
-		place = place_of_mapped(file);
+		place = place_of_backing(file);
 	if (!place.dentry || (pseudo_place(place) && !(sessions & page->pseudo_fs)))
 		return filter_file(page, sessions, 0);
 	if (pseudo_place(place))

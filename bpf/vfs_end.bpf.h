@@ -54,14 +54,14 @@ static __always_inline __s32 directory_of(const struct slot *slot, __u32 positio
 	return position ? (__s32)argument(slot, position) : AT_FDCWD;
 }
 
-/* Sets inode and device from the user's struct stat or struct statx. */
+/* Sets inode and device from the user's struct stat or struct statx, unless they are known by the open file. */
 static __always_inline void file_of_stat(const struct iotr_call *call, const struct slot *slot,
 					 struct iotr_file *file)
 {
 	__u64 buffer = argument(slot, call->buffer), stat[2];
 	__u32 device[2];
 
-	if (slot->abi != IOTR_ABI_NATIVE && call->traits & IOTR_CALL_STAT)
+	if ((slot->abi != IOTR_ABI_NATIVE && call->traits & IOTR_CALL_STAT) || (slot->has_fd && slot->file.inode != IOTR_UNKNOWN))
 		return;
 	if (call->traits & IOTR_CALL_STATX) {
 		if (bpf_probe_read_user(&stat[1], sizeof(stat[1]), (void *)(buffer + 32)) ||

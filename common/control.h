@@ -279,6 +279,13 @@ struct iotr_jbd2 {
 	__u32 unused;
 };
 
+/* File systems that show files of another one: see bpf/backing.bpf.h. */
+struct iotr_stacking {
+	__u64 overlay; /* address of overlayfs's struct file_system_type; 0: not known */
+	__u32 passthrough; /* byte offset in struct fuse_file; 0: not known */
+	__u32 mounted; /* one is mounted that the address does not tell of */
+};
+
 /* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */
 struct iotr_loop_device {
 	__u32 command; /* iocb of struct loop_cmd */
@@ -338,6 +345,7 @@ struct iotr_control {
 	__u64 bio_ends[IOTR_BIO_ENDS]; /* addresses; 0: the kernel has no such function, or its address is unknown */
 	struct iotr_btrfs btrfs;
 	struct iotr_loop_device loop;
+	struct iotr_stacking stacking;
 	struct iotr_xfs xfs;
 	struct iotr_ext4 ext4;
 	struct iotr_jbd2 jbd2;

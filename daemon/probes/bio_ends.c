@@ -11,7 +11,9 @@
 #include "probes/member.h"
 #include "probes/symbols.h"
 
-static const char *const symbols[IOTR_BIO_ENDS] = {
+enum { OVERLAY = IOTR_BIO_ENDS, SYMBOLS };
+
+static const char *const symbols[SYMBOLS] = {
 	[IOTR_BIO_CHAIN] = "bio_chain_endio",
 	[IOTR_BIO_BUFFER] = "end_bio_bh_io_sync",
 	[IOTR_BIO_DISK] = "blkdev_bio_end_io",
@@ -27,6 +29,7 @@ static const char *const symbols[IOTR_BIO_ENDS] = {
 	[IOTR_BIO_BTRFS_DIRECT] = "btrfs_dio_end_io",
 	[IOTR_BIO_XFS_LOG] = "xlog_bio_end_io",
 	[IOTR_BIO_XFS_BUFFER] = "xfs_buf_bio_end_io",
+	[OVERLAY] = "ovl_fs_type", /* only kernels that have names for data tell it */
 };
 
 /* Members whose offsets programs are told, in the order in which they are; `offset` is where in the control page. */
@@ -59,6 +62,10 @@ static const struct member loop[] = {
 	MEMBER(loop_device, lo_offset, loop.offset),
 	MEMBER(loop_device, lo_flags, loop.flags),
 	MEMBER(loop_device, lo_backing_file, loop.file),
+};
+
+static const struct member fuse[] = {
+	MEMBER(fuse_file, passthrough, stacking.passthrough),
 };
 
 static const struct member xfs[] = {
@@ -101,6 +108,7 @@ static const struct group {
 	{ "btrfs", btrfs_bio, sizeof(btrfs_bio) / sizeof(btrfs_bio[0]) },
 	{ "btrfs", btrfs_metadata, sizeof(btrfs_metadata) / sizeof(btrfs_metadata[0]) },
 	{ "loop", loop, sizeof(loop) / sizeof(loop[0]) },
+	{ "fuse", fuse, sizeof(fuse) / sizeof(fuse[0]) },
 	{ "xfs", xfs, sizeof(xfs) / sizeof(xfs[0]) },
 	{ "ext4", ext4, sizeof(ext4) / sizeof(ext4[0]) },
 	{ "jbd2", jbd2, sizeof(jbd2) / sizeof(jbd2[0]) },
@@ -160,7 +168,7 @@ void subvolumes_find(const struct btf *kernel, struct iotr_control *page)
 static uint64_t modules_version(void)
 {
 	static const char *const modules[] = { "/sys/module/btrfs", "/sys/module/xfs", "/sys/module/loop", "/sys/module/ext4",
-					       "/sys/module/jbd2" };
+					       "/sys/module/jbd2", "/sys/module/overlay", "/sys/module/fuse" };
 	uint64_t version = 0;
 	struct stat about;
 
@@ -176,13 +184,14 @@ bool bio_ends_known(const struct iotr_control *page)
 
 void bio_ends_find(const struct btf *kernel, int kallsyms, struct iotr_control *page)
 {
-	uint64_t version = modules_version(), ends[IOTR_BIO_ENDS] = { 0 };
+	uint64_t version = modules_version(), ends[SYMBOLS] = { 0 };
 
-	symbols_find(kallsyms, symbols, IOTR_BIO_ENDS, ends);
+	symbols_find(kallsyms, symbols, SYMBOLS, ends);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		group_tell(kernel, &groups[i], page);
 	if (!page->btrfs.bio)
 		ends[IOTR_BIO_BTRFS] = 0;
+	__atomic_store_n(&page->stacking.overlay, ends[OVERLAY], __ATOMIC_SEQ_CST);
 	/* The addresses are set last, so that running programs never see one before the offsets of the members. */
 	for (size_t i = 0; i < IOTR_BIO_ENDS; i++)
 		__atomic_store_n(&page->bio_ends[i], ends[i], __ATOMIC_SEQ_CST);

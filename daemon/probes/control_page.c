@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "probes/bio_ends.h"
 #include "probes/calls.h"
 #include "probes/cgroups.h"
 #include "probes/filter_maps.h"
+#include "probes/mount_table.h"
 #include "probes/paths.h"
 #include "probes/fault_events.h"
 #include "probes/probes_private.h"
@@ -322,12 +324,11 @@ bool control_page_logs_known(struct probes *probes)
 	return (!page->bio_ends[IOTR_BIO_XFS_LOG] || page->xfs.ticket_whole) && (!btrfs || page->btrfs.generation);
 }
 
-bool control_page_subvolumes_known(struct probes *probes)
+bool control_page_subvolumes_known(const struct probes *probes, bool mounted)
 {
-	const struct iotr_control *page = probes_page(probes);
+	static const char *const types[] = { "btrfs", NULL };
 
-	control_page_modules(probes);
-	return page->btrfs.anon_dev || !(page->bio_ends[IOTR_BIO_BTRFS] || page->bio_ends[IOTR_BIO_BTRFS_OLD]);
+	return probes->page->btrfs.anon_dev || access("/sys/fs/btrfs", F_OK) < 0 || (mounted && !mount_of_type(types));
 }
 
 uint64_t control_page_forgotten(struct probes *probes)
@@ -443,10 +444,23 @@ void control_page_block(struct probes *probes, const char *flag_names[32])
 		page->request_preflush = 1U << value;
 }
 
+/* What is mounted in other mount namespaces alone is seen where the kernel tells the address of overlayfs's type. */
+static void stacking_look(struct iotr_control *page)
+{
+	static const char *const overlay[] = { "overlay", NULL }, *const fuse[] = { "fuse", NULL };
+	static uint64_t passthrough = UINT64_MAX; /* as it was then */
+
+	if (!mounts_changed() && passthrough == page->stacking.passthrough)
+		return;
+	passthrough = page->stacking.passthrough;
+	page->stacking.mounted = (!page->stacking.overlay && mount_of_type(overlay)) || (passthrough && mount_of_type(fuse));
+}
+
 void control_page_modules(struct probes *probes)
 {
 	struct kernel *kernel = &probes->kernel;
 
+	stacking_look(probes_page(probes));
 	if (!probes->bio_ends_found || bio_ends_known(probes_page(probes)) || kernel_use(kernel) < 0)
 		return;
 	bio_ends_find(kernel->btf, probes->symbols, probes_page(probes));

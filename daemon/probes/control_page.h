@@ -48,8 +48,8 @@ bool control_page_loops_known(struct probes *probes);
 /* Whether they tell for whom XFS and btrfs write their logs, as far as these are loaded. */
 bool control_page_logs_known(struct probes *probes);
 
-/* Whether programs know files on btrfs by their subvolume, if it is loaded. */
-bool control_page_subvolumes_known(struct probes *probes);
+/* Whether programs know files on btrfs by their subvolume, or there is none: it is not loaded or, if `mounted`, not mounted. */
+bool control_page_subvolumes_known(const struct probes *probes, bool mounted);
 
 /* Pages whose dirtier was forgotten before they were seen written, since the daemon's start: see bpf/dirtied.bpf.h. */
 uint64_t control_page_forgotten(struct probes *probes);

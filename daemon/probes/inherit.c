@@ -41,7 +41,7 @@ static const struct {
 	size_t offset, size;
 } found[] = {
 #define FOUND(member) { offsetof(struct iotr_control, member), sizeof(((struct iotr_control *)0)->member) }
-	FOUND(bio_ends), FOUND(btrfs), FOUND(loop), FOUND(xfs), FOUND(changes), FOUND(bio_ends_version),
+	FOUND(bio_ends), FOUND(btrfs), FOUND(loop), FOUND(stacking), FOUND(xfs), FOUND(changes), FOUND(bio_ends_version),
 	FOUND(dirtied_mask), /* see dirtied_tidy() */
 };
 

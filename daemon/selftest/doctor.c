@@ -45,7 +45,7 @@ static void check_capabilities(struct probes *probes, size_t attached, struct js
 {
 	const struct kernel *kernel = probes_kernel(probes);
 	bool loops = control_page_loops_known(probes), logs = control_page_logs_known(probes);
-	bool subvolumes = control_page_subvolumes_known(probes);
+	bool subvolumes = control_page_subvolumes_known(probes, false);
 	char detail[256];
 	struct utsname host;
 

@@ -7,6 +7,7 @@
 
 #include "json_add.h"
 #include "probes/calls.h"
+#include "probes/control_page.h"
 #include "schema.h"
 #include "session/descriptors.h"
 
@@ -74,21 +75,38 @@ static void devices_missing(const struct probes *probes, const struct iotr_sessi
 	}
 }
 
+/* What all rows of a stream do not tell. */
+static void stream_lacks(enum iotr_stream stream, const char *hook, const char *reason, struct json_object *missing)
+{
+	struct json_object *entry = json_object_new_object();
+
+	add_string(entry, "stream", iotr_schemas[stream].flag);
+	add_string(entry, "operation", "");
+	add_string(entry, "hook", hook);
+	add_string(entry, "reason", reason);
+	json_object_array_add(missing, entry);
+}
+
 /* Without them there are rows of block requests, but not whose they are. */
 static void dirtier_missing(const struct probes *probes, struct json_object *missing)
 {
 	struct dirtier_lack lacks[DIRTIER_LACKS];
 	size_t count = probes_dirtier_lacks(probes, true, lacks);
 
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *entry = json_object_new_object();
+	for (size_t i = 0; i < count; i++)
+		stream_lacks(IOTR_BLOCK, lacks[i].hook, lacks[i].reason, missing);
+}
 
-		add_string(entry, "stream", iotr_schemas[IOTR_BLOCK].flag);
-		add_string(entry, "operation", "");
-		add_string(entry, "hook", lacks[i].hook);
-		add_string(entry, "reason", lacks[i].reason);
-		json_object_array_add(missing, entry);
-	}
+/* Rows of files on btrfs are of the file system as a whole then: for the first stream that has files. */
+static void subvolumes_missing(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing)
+{
+	const uint32_t files = 1U << IOTR_VFS | 1U << IOTR_CACHE | 1U << IOTR_PAGEFAULT | 1U << IOTR_IOURING;
+	uint32_t streams = spec->streams & files;
+
+	if (streams && !control_page_subvolumes_known(probes, true))
+		stream_lacks((enum iotr_stream)__builtin_ctz(streams), "btrfs_root",
+			     "the kernel's types do not tell those of btrfs: files of its subvolumes and snapshots may have the "
+			     "same device and inode, and --path may take one for the other", missing);
 }
 
 void missing_describe(const struct probes *probes, const struct iotr_session_spec *spec, struct json_object *missing)
@@ -98,6 +116,7 @@ void missing_describe(const struct probes *probes, const struct iotr_session_spe
 			operation_missing(probes, stream, i, missing);
 	if (spec->streams & 1U << IOTR_BLOCK)
 		dirtier_missing(probes, missing);
+	subvolumes_missing(probes, spec, missing);
 	devices_missing(probes, spec, missing);
 }
 

@@ -103,3 +103,22 @@ def filter_device(world):
         for stream in ('vfs', 'cache', 'pagefault'):
             names = {row['filename'] for row in session.rows(stream) if row['filename'] in ground.files}
             equal(names, set(files), 'names in %s with --device %s' % (stream, device))
+
+
+@test
+def not_told(world):
+    """Where the kernel does not tell subvolumes from each other, `start` says so, and refuses the root of one."""
+    try:
+        Ground(world)
+    except Skip as skip:
+        if 'types' not in str(skip):
+            raise
+    else:
+        raise Skip('the kernel tells subvolumes from each other')
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        pass
+    check('btrfs_root' in [one.get('hook') for one in find_key(session.started, 'missing') or []], 'start', session.started)
+    with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
+        root = [line.split()[4] for line in mounts if ' - btrfs ' in line][-1]
+    done = world.ctl.exits((1, 2), 'start', 'x', '--vfs', '--path', os.path.join(root, 'live'))
+    check('subvolume' in done.stderr, 'the reason is not told', done.stderr)

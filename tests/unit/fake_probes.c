@@ -177,9 +177,9 @@ bool control_page_loops_known(struct probes *probes)
 	return true;
 }
 
-bool control_page_subvolumes_known(struct probes *probes)
+bool control_page_subvolumes_known(const struct probes *probes, bool mounted)
 {
-	(void)probes;
+	(void)probes, (void)mounted;
 	return true;
 }
 

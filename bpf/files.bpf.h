@@ -218,19 +218,17 @@ static __always_inline struct place place_of_file(__u64 file)
 	return place;
 }
 
-#define FMODE_BACKING (1 << 25)
-
 /*
  * The place of a file that may be one that a stacked file system opened in the one below, a backing_file, as of mappings and of direct
- * I/O: the path that the process used. Before 6.7 that is the path of any open file. A file internal to the kernel that is no
- * backing_file has other data there, which is recognised as no place.
+ * I/O: the path that the process used. Before 6.7 that is the path of any open file. overlayfs opens it by a mount of its own, FUSE by
+ * that of who serves it. Another file has other data there, which is recognised as no place.
  */
 static __always_inline struct place place_of_backing(__u64 file)
 {
 	struct place place = place_of_file(file), user;
 	__u64 sb;
 
-	if (!HAS_USER_PATH || !(READ(struct file, file, f_mode) & FMODE_BACKING || mount_unseen(place.mount)))
+	if (!HAS_USER_PATH || !(control_page()->stacking.mounted || mount_unseen(place.mount)))
 		return place;
 	user.dentry = ADDRESS(struct backing_file, file, user_path.dentry);
 	user.mount = ADDRESS(struct backing_file, file, user_path.mnt);

@@ -223,3 +223,28 @@ def layer(merged):
     with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
         options, = [line.split()[-1] for line in mounts if line.split()[4] == merged]
     return dict(option.partition('=')[::2] for option in options.split(','))['upperdir'] + '/'
+
+
+@test
+def two_disks(world):
+    """Layers on two file systems: the device is that of the overlay in all rows of open files."""
+    ground, other = Ground(world), world.loop(64 << 20)
+    base, merged = world.make('layers'), world.make('merged')
+    world.command('mkfs.ext4', '-q', '-F', other)
+    world.command('mount', other, base)
+    world.later('umount', '-l', base)
+    folders = [os.path.join(base, name) for name in ('upper', 'work')]
+    for folder in folders:
+        os.mkdir(folder)
+    lower = os.path.join(os.path.dirname(os.path.dirname(layer(ground.merged))), 'lower')
+    world.command('mount', '-t', 'overlay', 'none', '-o', 'lowerdir=%s,upperdir=%s,workdir=%s' % (lower, *folders), merged)
+    world.later('umount', '-l', merged)
+    low, new = os.path.join(merged, 'deep', 'low'), os.path.join(merged, 'new')
+    with open(new, 'wb') as file:
+        file.write(b'x' * SIZE)
+    os.sync()
+    for path, writes in ((low, False), (new, True), (low, True)):
+        drop_caches()
+        with world.session(*('--' + stream for stream in DATA), '--path', merged) as session:
+            use(path, writes)
+        of_one_file(session, path, DATA)

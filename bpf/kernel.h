@@ -562,10 +562,6 @@ struct epitem {
 	struct epoll_event event;
 };
 
-struct rb_root_cached {
-	struct rb_root rb_root;
-};
-
 struct eventpoll {
 	struct rb_root_cached rbr;
 };

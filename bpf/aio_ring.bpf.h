@@ -13,6 +13,9 @@
 #include "aio_request.bpf.h"
 #include "slots.bpf.h"
 
+/* A kernel may be built without libaio, and has no such types then. */
+#define HAS_AIO bpf_core_type_exists(struct kioctx)
+
 #define AIO_RING_MAGIC	0xa10a10a1
 #define AIO_RING_EVENTS (1 << 20) /* more than any ring has */
 #define AIO_CONTEXTS	16 /* of a process, that are looked at */
@@ -56,6 +59,8 @@ __noinline __u64 aio_context(__u64 context)
 	__u64 mm = ADDRESS(struct task_struct, current_task(), mm), table, kernel;
 	__u32 count;
 
+	if (!HAS_AIO)
+		return 0;
 	table = mm ? ADDRESS(struct mm_struct___aio, mm, ioctx_table) : 0;
 	count = table ? READ(struct kioctx_table, table, nr) : 0;
 	for (__u32 i = 0; i < AIO_CONTEXTS && i < count; i++) {
@@ -122,6 +127,8 @@ __noinline __u64 aio_look(__u64 context, __u32 all)
 	struct aio_ring ring;
 	__u32 count;
 
+	if (!HAS_AIO)
+		return IOTR_UNKNOWN;
 	count = kernel ? READ(struct kioctx, kernel, nr_events) : 0;
 	if (!count || count > AIO_RING_EVENTS)
 		return IOTR_UNKNOWN;

@@ -51,7 +51,7 @@ struct fio {
 	bool begun;
 	uint64_t first_ns, us, written, names;
 	uint64_t count[EXPORT_ACTIONS], bytes[EXPORT_ACTIONS];
-	uint64_t without_effect, without_place, without_name, untrimmed, other;
+	uint64_t without_effect, without_place, without_name, without_data, untrimmed, other;
 };
 
 /* ---- files ---- */
@@ -176,6 +176,7 @@ static int keep_line(struct fio *fio, const struct export_row *row, enum export_
 	if (moves(action)) {
 		line.offset = row->offset;
 		line.length = (uint32_t)row->done;
+		file->moved = true;
 		if (!__builtin_add_overflow(row->offset, row->done, &end) && action == EXPORT_READ && end > file->read_end)
 			file->read_end = end;
 	}
@@ -206,8 +207,14 @@ static int put_row(struct export_sink *sink, const struct export_row *row)
 
 static int put_line_of(struct fio *fio, const struct line *line)
 {
-	int r = use_file(fio, line->us, line->file);
+	int r;
 
+	/* Of what a replay does not write it has nothing to synchronise; and it cannot open folders, which programs do so with. */
+	if (!fio->files.files[line->file].moved) {
+		fio->without_data++;
+		return 0;
+	}
+	r = use_file(fio, line->us, line->file);
 	if (r < 0)
 		return r;
 	if (fio->named[line->file].nameless) {
@@ -264,6 +271,9 @@ static void tell_left_out(const struct fio *fio, struct json_object *document)
 	json_object_object_add(left_out, "failed or moved nothing", json_object_new_uint64(fio->without_effect));
 	json_object_object_add(left_out, "no offset, or no path that fio takes",
 			       json_object_new_uint64(fio->without_place + fio->without_name));
+	if (fio->without_data)
+		json_object_object_add(left_out, "folders and files that are only synchronised",
+				       json_object_new_uint64(fio->without_data));
 	if (fio->untrimmed)
 		json_object_object_add(left_out, "discards, which fio 3.33 and older do not replay: --trim writes them",
 				       json_object_new_uint64(fio->untrimmed));

@@ -20,6 +20,7 @@ struct fio_file {
 	uint32_t path;	   /* number of the one that it had last */
 	uint64_t read_end; /* bytes from its start that were read */
 	bool gone;	   /* it was removed, and has no name any more */
+	bool moved;	   /* it was read, written or discarded */
 	bool anonymous;	   /* its identity is unknown */
 };
 

@@ -80,6 +80,9 @@ def fio_disks(client, work):
     assert '--trim' in client.run(1, 'export', only, os.path.join(work, 'trims.log'), '--fio')[1]
     equal(client.json('export', only, os.path.join(work, 'trims.log'), '--fio', '--trim')['operations']['trim'],
           {'rows': 1, 'bytes': 1024}, 'discards')
+    # fio cannot open a folder, which databases synchronise.
+    lines, document = fio_of(client, work, 'folder', vfs=[read(0, 5), {'operation': 'FSYNC', 'filename': '/srv'}, {'operation': 'FSYNC'}])
+    equal((len(lines), document['files'], document['left_out']['folders and files that are only synchronised']), (5, 1, 1), 'folder')
     both = make(os.path.join(work, 'both'), vfs=[read(0, 5)], block=rows)
     equal(client.json('export', both, os.path.join(work, 'v'), '--fio')['rows'], 1, 'rows of vfs, which is taken first')
     equal(client.json('export', both, os.path.join(work, 'b'), '--fio', '--block')['rows'], 16, 'rows of block')

@@ -40,6 +40,7 @@ static const struct {
 /* Who is called for events, of which slots; `found` is NULL where they are only counted. */
 struct reader {
 	struct in_flight sum;
+	const struct iotr_control *page;
 	uint64_t slots;
 	in_flight_found found;
 	void *userdata;
@@ -151,7 +152,17 @@ static uint64_t number_at(const char *value, int offset, size_t size)
 	return number;
 }
 
-static void event_found(const struct reader *reader, const struct layout *layout, const char *value)
+/* An event that began before the session in its slot did is one whose end no hook saw, of a session before. */
+static void judge(const struct reader *reader, uint64_t sessions, const struct in_flight_event *event)
+{
+	for (sessions &= reader->slots; sessions; sessions &= sessions - 1)
+		if ((int64_t)event->since_ns >= (int64_t)reader->page->begun_ns[__builtin_ctzll(sessions)]) {
+			reader->found(event, reader->userdata);
+			return;
+		}
+}
+
+static void event_found(const struct reader *reader, const struct layout *layout, const char *value, uint64_t sessions)
 {
 	struct in_flight_event event = {
 		.stream = layout->stream,
@@ -168,7 +179,7 @@ static void event_found(const struct reader *reader, const struct layout *layout
 
 	if (layout->command >= 0)
 		memcpy(event.command, value + layout->command, sizeof(event.command) - 1);
-	reader->found(&event, reader->userdata);
+	judge(reader, sessions, &event);
 }
 
 static void run_add(struct in_flight *sum, const struct layout *layout, const char *run)
@@ -198,7 +209,7 @@ static void value_add(struct reader *reader, const struct layout *layout, const 
 	sessions = word_at(value, layout->sessions);
 	slots_add(&reader->sum, layout->stream, sessions, layout->kind == KIND_EVENT);
 	if (reader->found && layout->kind == KIND_EVENT && sessions & reader->slots)
-		event_found(reader, layout, value);
+		event_found(reader, layout, value, sessions);
 }
 
 static int table_add(struct reader *reader, const struct layout *layout, int map)
@@ -235,7 +246,7 @@ static void call_found(const struct reader *reader, const struct slot *slot)
 		.fd = file ? slot->fd : IN_FLIGHT_NO_FD,
 	};
 
-	reader->found(&event, reader->userdata);
+	judge(reader, slot->sessions, &event);
 }
 
 static int call_add(const struct slot *slot, void *userdata)
@@ -298,7 +309,7 @@ void in_flight_count(struct probes *probes, struct in_flight *ret)
 
 void in_flight_each(struct probes *probes, uint64_t slots, in_flight_found found, void *userdata)
 {
-	struct reader reader = { .slots = slots, .found = found, .userdata = userdata };
+	struct reader reader = { .page = probes_page(probes), .slots = slots, .found = found, .userdata = userdata };
 
 	read_all(probes, &reader);
 }

@@ -103,3 +103,12 @@ def waits_of_sockets(world):
         process.kill()
     entry, = rows.manifest(session.output)['in_flight']
     equal((entry['stream'], entry['count'], entry['oldest']['pid']), ('epoll', 1, process.pid), 'what is in flight')
+
+
+@test(host_only=True)
+def of_a_session_before(world):
+    """What was in flight at the end of a session is not of the next one, which has its place."""
+    hanging(world)
+    with world.session('--vfs', '--pid', os.getpid()) as session:
+        os.stat('/')
+    check('in_flight' not in rows.manifest(session.output), 'something is in flight', rows.manifest(session.output))

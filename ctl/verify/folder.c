@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cleanup.h"
+#include "segment_mark.h"
 #include "verify/snapshots.h"
 
 DEFINE_CLEANUP(DIR *, closedir);
@@ -48,11 +49,12 @@ static void look_at_stream(const struct verify_trace *trace, const char *name,
 
 	while (folder && (file = next(folder))) {
 		char path[2 * NAME_MAX + 2], known[sizeof(path)];
+		struct segment_mark mark;
 
 		snprintf(path, sizeof(path), "%s/%s", name, file);
 		strcpy(known, path);
 		segment_name_strip(known);
-		if (!verify_find(trace, known))
+		if (!verify_find(trace, known) && !segment_mark_parse(name, file, &mark))
 			verify_say(report, VERIFY_NOTE, path, "it is not in the manifest");
 	}
 }

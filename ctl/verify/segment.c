@@ -2,6 +2,7 @@
 /* Compares the file of one segment with its description in the manifest. */
 #include "verify/segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +12,10 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "segment_mark.h"
 #include "trace_read.h"
+
+DEFINE_CLEANUP(DIR *, closedir);
 
 static bool is_there(int folder_fd, const char *name, enum segment_ending ending, char file[SEGMENT_FILE_MAX])
 {
@@ -155,11 +159,31 @@ static void check_removed(const struct verify_segment *segment, enum segment_end
 			   "it exists, but the manifest says that it was removed");
 }
 
+/* Finds the mark of a segment that was removed when the manifest had been written. */
+static bool is_marked(int folder_fd, const struct verify_segment *segment, struct segment_mark *mark)
+{
+	int fd = folder_fd < 0 ? -1 : openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closedirp) DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		if (segment_mark_parse(segment->stream->folder, entry->d_name, mark) &&
+		    !strcmp(mark->segment.name, segment->name))
+			return true;
+	return false;
+}
+
 static void check_found(struct verify_trace *trace, const struct verify_segment *segment, int folder_fd,
 			enum segment_ending ending, const char *file, struct verify_report *report)
 {
 	char packed[SEGMENT_FILE_MAX];
+	struct segment_mark mark;
 
+	if (ending == SEGMENT_ENDINGS && is_marked(folder_fd, segment, &mark)) {
+		verify_say(report, VERIFY_CAVEAT, segment->path, "it was removed, to keep within %s, after the manifest was written",
+			   iotr_removal_texts[mark.limit]);
+		return;
+	}
 	if (ending == SEGMENT_ENDINGS) {
 		verify_say(report, VERIFY_WRONG, segment->path, "it is missing");
 		return;

@@ -406,3 +406,51 @@ def make_way(world, ctl, killed):
         rows.segments(output, 'vfs') for output in killed))
     work.kill()
     ctl.json('stop', 'last')
+
+
+def missing_of(ctl, output):
+    """What `verify` calls missing."""
+    return [one['file'] for one in ctl.json('verify', output, code=(0, 1, 6))['problems'] if 'missing' in one['what']]
+
+
+@test(host_only=True)
+def removed_and_killed(world):
+    """What a limit removed is never called missing, though the manifest was behind when the daemon was killed."""
+    daemon, ctl = world.own_daemon()
+    work = Load(world, 20000)
+    work.go()
+    for number in range(3):
+        name = 'kept-%d' % number
+        output = start(world, ctl, name, *filters(work), '--no-snapshots', '--keep-size', '1M', '--rotate-size', '64K',
+                       *(['--compress', 'none'] if number % 2 else []))
+        wait_for('removals', lambda: find_removed(ctl, name))
+        time.sleep(0.037 * number)
+        daemon.stop(signal.SIGKILL)
+        equal(missing_of(ctl, output), [], 'missing, before it is recovered')
+        daemon.start()
+        wait_for('its recovery', lambda: rows.manifest(output).get('reason') == 'crash' and not daemon.notes('recover'))
+        ctl.run('stop', name)
+        equal(missing_of(ctl, output), [], 'missing')
+        of = rows.manifest(output)['streams']['vfs']
+        equal(sum(one['rows'] for one in of['removed_by'].values()), of['removed'], 'rows removed, by limit')
+        equal(glob.glob(os.path.join(output, 'fs', '.*')), [], 'marks left')
+    work.kill()
+
+
+def find_removed(ctl, name):
+    return ctl.json('status', name)['sessions'][0]['streams']['vfs']['removed'] > 0
+
+
+@test(host_only=True)
+def taken_by_hand(world):
+    """A file that somebody else took away is missing, also if it is the oldest of a session with a limit."""
+    daemon, ctl = world.own_daemon()
+    output = start(world, ctl, 'kept', '--vfs', '--no-snapshots', '--keep-size', '1G', '--compress', 'none', '--command', 'touch')
+    for _ in range(2):
+        touch(world)
+        ctl.json('rotate', 'kept')
+    daemon.stop(signal.SIGKILL)
+    os.remove(os.path.join(output, 'fs', 'fs_000001.csv'))
+    daemon.start()
+    wait_for('its recovery', lambda: not daemon.notes('recover'))
+    equal(missing_of(ctl, output), ['fs/fs_000001.csv'], 'missing')

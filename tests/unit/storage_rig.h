@@ -87,7 +87,7 @@ static inline int add_segment(struct trace *to, const char *name, unsigned int n
 	trace_settle(to, SIZE, SIZE);
 	snprintf(file, sizeof(file), "fs_%06u.csv", number);
 	trace_closing(to, IOTR_VFS);
-	trace_closed(to, IOTR_VFS, number, file, SIZE);
+	trace_closed(to, IOTR_VFS, number, file, SIZE, 10);
 	return 0;
 }
 

@@ -150,7 +150,7 @@ START_TEST(tells_of_removals_soon)
 	}
 	for (unsigned int i = 1; i <= many; i++) { /* at once, so that compression has hardly begun */
 		snprintf(file, sizeof(file), "fs_%06u.csv", i);
-		trace_closed(other, IOTR_VFS, i, file, SIZE);
+		trace_closed(other, IOTR_VFS, i, file, SIZE, 10);
 	}
 	/* The limit is below what is used, also where some segments are compressed already. */
 	storage_set_limits(storage, &(struct storage_limits){ .max_use = (many - 20) * SIZE });
@@ -204,7 +204,7 @@ static void stands_in_the_way(const char *name, int (*put)(const char *path))
 	begin(0, 0);
 	trace = add_trace("a", &(struct trace_config){ .compress = true });
 	ck_assert_int_eq(put(path_of("a", 1, "")), 0);
-	trace_closed(trace, IOTR_VFS, 1, "fs_000001.csv", SIZE);
+	trace_closed(trace, IOTR_VFS, 1, "fs_000001.csv", SIZE, 10);
 	other = add_trace("b", &(struct trace_config){ .compress = true });
 	ck_assert_int_eq(add_segment(other, "b", 1), 0);
 	wait_compressed(other);

@@ -371,6 +371,33 @@ START_TEST(all_removed_unsaid)
 }
 END_TEST
 
+/* What marks say was removed is no longer missing: with what it held, whatever the manifest knew, and to which limit. */
+START_TEST(removed_and_marked)
+{
+	put("manifest.json",
+	    MANIFEST("{\"stream\":\"vfs\",\"path\":\"fs/fs_000001.csv\",\"state\":\"closed\",\"rows\":5,\"bytes\":50},"
+		     "{\"stream\":\"vfs\",\"path\":\"fs/fs_000002.csv.part\",\"state\":\"open\",\"rows\":2,\"bytes\":20}",
+		     ",\"removed\":7"));
+	put("fs/.fs_000001.csv.5.50.keep_size", "");
+	put("fs/.fs_000002.csv.9.90.keep_size", "");
+	put("fs/.fs_000003.csv.4.40.max_use", "");   /* closed and removed behind the manifest's back */
+	put("fs/.fs_000004.csv.1.57.keep_size", ""); /* killed before it went */
+	put("fs/fs_000004.csv", HEADER ROW(11));
+	put("fs/fs_000005.csv.part", HEADER ROW(12));
+	ck_assert_int_eq(recover(), 1);
+	ck_assert_uint_eq(json_object_array_length(value("segments")), 3);
+	is_text("segments/0/state", "removed");
+	is_text("segments/0/removed_by", "keep_size");
+	is_number("streams/vfs/removed", 7 + 5 + 9 + 4);
+	is_number("streams/vfs/removed_by/keep_size/rows", 5 + 9);
+	is_number("streams/vfs/removed_by/keep_size/segments", 2);
+	is_number("streams/vfs/removed_by/max_use/rows", 4);
+	is_number("streams/vfs/written", 7 + 5 + 9 + 4 + 2);
+	ck_assert(!folder_has(&folder, "fs/.fs_000001.csv.5.50.keep_size"));
+	ck_assert(!folder_has(&folder, "fs/.fs_000004.csv.1.57.keep_size"));
+}
+END_TEST
+
 /* A stream's folder that was replaced is not read, and its segments stay in the list as missing. */
 START_TEST(foreign_stream)
 {
@@ -528,6 +555,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, missing);
 	tcase_add_test(tests, removed_unsaid);
 	tcase_add_test(tests, all_removed_unsaid);
+	tcase_add_test(tests, removed_and_marked);
 	tcase_add_test(tests, foreign_stream);
 	tcase_add_test(tests, not_cut);
 	tcase_add_test(tests, strangers);

@@ -68,6 +68,11 @@ static int recover(struct recovery *recovery)
 	recover_cgroups(recovery);
 	recover_manifest_end(recovery);
 	r = manifest_file_replace(recovery->folder_fd, NULL, recovery->manifest, &recovery->segments, NULL);
+	json_object_object_foreach(json_object_object_get(recovery->manifest, "streams"), of, told) {
+		(void)of;
+		if (r >= 0)
+			recover_forget_marks(recovery->folder_fd, string_of(told, "folder"));
+	}
 	if (r >= 0 && syncfs(recovery->folder_fd) < 0)
 		r = -errno;
 	return r < 0 ? r : 1;

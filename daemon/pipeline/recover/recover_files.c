@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "inside.h"
 
 DEFINE_CLEANUP(DIR *, closedir);
 
@@ -46,6 +47,41 @@ static int add_file(struct recover_listing *listing, const struct segment_name *
 	return 0;
 }
 
+static int add_mark(struct recover_listing *listing, const struct segment_mark *mark)
+{
+	struct segment_mark *marks = reallocarray(listing->marks, listing->mark_count + 1, sizeof(*marks));
+
+	if (!marks)
+		return -ENOMEM;
+	listing->marks = marks;
+	listing->marks[listing->mark_count++] = *mark;
+	return 0;
+}
+
+const struct segment_mark *recover_find_mark(const struct recover_listing *listing, unsigned int number)
+{
+	for (size_t i = 0; i < listing->mark_count; i++)
+		if (listing->marks[i].segment.number == number)
+			return &listing->marks[i];
+	return NULL;
+}
+
+void recover_forget_marks(int folder_fd, const char *name)
+{
+	int fd = inside_folder(folder_fd, name);
+	_cleanup_(closedirp) DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!folder && fd >= 0)
+		close(fd);
+	while (folder && (entry = readdir(folder))) {
+		struct segment_mark mark;
+
+		if (segment_mark_parse(name, entry->d_name, &mark))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+}
+
 /* Several files of one segment become one entry. */
 static void join(struct recover_listing *listing)
 {
@@ -79,10 +115,13 @@ int recover_list(const struct recover_stream *stream, struct recover_listing *re
 	take_fd(&fd);
 	while (r >= 0 && (entry = readdir(folder))) {
 		struct segment_name segment;
+		struct segment_mark mark;
 
-		if (!segment_name_parse(stream->folder, entry->d_name, &segment))
+		if (segment_mark_parse(stream->folder, entry->d_name, &mark))
+			r = add_mark(ret, &mark);
+		else if (!segment_name_parse(stream->folder, entry->d_name, &segment))
 			continue;
-		if (segment.ending == SEGMENT_PACKED_PART)
+		else if (segment.ending == SEGMENT_PACKED_PART)
 			unlinkat(stream->fd, entry->d_name, 0);
 		else
 			r = add_file(ret, &segment);

@@ -12,6 +12,7 @@
 #include "manifest_text.h"
 #include "recover.h"
 #include "recover_segment.h"
+#include "segment_mark.h"
 
 /*
  * The place of a segment in the manifest's text: kept as objects, very many segments would take
@@ -80,12 +81,21 @@ int recover_manifest_extent(int folder_fd, struct recover_extent *ret);
 
 /* All files of one stream's segments, in the order of their numbers. */
 struct recover_listing {
-	struct recover_files *files; /* to be freed */
+	struct recover_files *files; /* to be freed, as the marks of what was removed */
 	size_t count, capacity;
+	struct segment_mark *marks;
+	size_t mark_count;
+	unsigned int last; /* greatest number that the manifest lists */
 };
 
 /* Lists the files of the stream. A .gz that is half made is removed: it can be made again from the text file. */
 int recover_list(const struct recover_stream *stream, struct recover_listing *ret);
+
+/* The mark of a segment that was removed; NULL: it has none. */
+const struct segment_mark *recover_find_mark(const struct recover_listing *listing, unsigned int number);
+
+/* Removes the marks, of which the manifest has told. */
+void recover_forget_marks(int folder_fd, const char *folder);
 
 bool recover_is_listed(const struct recover_listing *listing, const char *name);
 

@@ -79,7 +79,7 @@ static int take_segment(struct recovery *recovery, const struct recover_stream *
 }
 
 /*
- * Whether retention removed the segment: it removes the oldest, so that all existing ones come
+ * Whether retention of an older daemon, which made no marks, removed the segment: it removes the oldest, so that all existing ones come
  * later, and only closed ones.
  */
 static bool was_removed(const struct recovery *recovery, const char *missing,
@@ -87,11 +87,13 @@ static bool was_removed(const struct recovery *recovery, const char *missing,
 {
 	const char *state = string_of(segment, "state");
 
+	if (json_object_get_boolean(json_object_object_get(recovery->manifest, "removals_marked")))
+		return false;
 	return recovery->config->retention && state && strcmp(state, "open") &&
 	       (!listing->count || recover_compare(missing, listing->files[0].name) < 0);
 }
 
-static void note_removed(struct json_object *description, struct json_object *segment)
+static void note_removed(struct json_object *description, struct json_object *segment, enum iotr_removal limit)
 {
 	const char *state = string_of(segment, "state");
 
@@ -100,15 +102,37 @@ static void note_removed(struct json_object *description, struct json_object *se
 	add_string(segment, "state", "removed");
 	add_u64(segment, "stored_bytes", 0);
 	json_object_object_del(segment, "stored_sha256");
+	add_string(segment, "removed_by", iotr_removal_keys[limit]);
 	add_u64(description, "removed", number_of(description, "removed") + number_of(segment, "rows"));
+	iotr_removal_add(description, limit, number_of(segment, "rows"), 1);
+}
+
+/* Counts a removed segment that is not listed, or with what it had before it was closed. */
+static void count_removed(struct recovery *recovery, struct json_object *description, const struct segment_mark *mark)
+{
+	add_u64(description, "removed", number_of(description, "removed") + mark->rows);
+	iotr_removal_add(description, mark->limit, mark->rows, 1);
+	recovery->sums.bytes += mark->bytes;
+}
+
+/* Counts what was closed and removed after the manifest was last written. */
+static void count_unlisted(struct recovery *recovery, const struct recover_listing *listing, struct json_object *description)
+{
+	for (size_t i = 0; i < listing->mark_count; i++) {
+		const struct segment_mark *mark = &listing->marks[i];
+
+		if (mark->segment.number > listing->last && !recover_is_listed(listing, mark->segment.name))
+			count_removed(recovery, description, mark);
+	}
 }
 
 /* Keeps a segment of this stream in the manifest if it has no file. */
 static void keep_if_missing(struct recovery *recovery, const struct recover_stream *stream,
-			    const struct recover_listing *listing, struct json_object *segment, struct json_object *description)
+			    struct recover_listing *listing, struct json_object *segment, struct json_object *description)
 {
 	const char *flag = string_of(segment, "stream"), *path = string_of(segment, "path");
 	const char *slash = path ? strchr(path, '/') : NULL;
+	const struct segment_mark *mark;
 	struct segment_name key;
 
 	if (!flag || strcmp(flag, stream->flag))
@@ -116,17 +140,25 @@ static void keep_if_missing(struct recovery *recovery, const struct recover_stre
 	recovery->sums.listed_bytes += number_of(segment, "bytes");
 	if (!slash || !segment_name_parse(stream->folder, slash + 1, &key))
 		return;
+	listing->last = key.number > listing->last ? key.number : listing->last;
 	if (recover_is_listed(listing, key.name))
 		return;
-	if (stream->fd >= 0 && was_removed(recovery, key.name, listing, segment))
-		note_removed(description, segment);
+	mark = recover_find_mark(listing, key.number);
+	if (mark && mark->rows && mark->rows != number_of(segment, "rows")) {
+		count_removed(recovery, description, mark);
+		return;
+	}
+	if (mark)
+		note_removed(description, segment, mark->limit);
+	else if (stream->fd >= 0 && was_removed(recovery, key.name, listing, segment))
+		note_removed(description, segment, IOTR_REMOVAL_UNRECORDED);
 	note_last_time(recovery, segment);
 	recover_manifest_add(recovery, segment);
 }
 
 /* Segments without a file stay in the manifest: removed by retention, or missing. */
 static void keep_missing(struct recovery *recovery, const struct recover_stream *stream,
-			 const struct recover_listing *listing, struct json_object *description)
+			 struct recover_listing *listing, struct json_object *description)
 {
 	size_t length = strlen(stream->folder);
 
@@ -183,9 +215,12 @@ static int walk_stream(struct recovery *recovery, const struct recover_stream *s
 
 	if (r >= 0)
 		keep_missing(recovery, stream, &listing, description);
+	if (r >= 0)
+		count_unlisted(recovery, &listing, description);
 	for (size_t i = 0; r >= 0 && i < listing.count; i++)
 		r = take_segment(recovery, stream, &listing.files[i]);
 	free(listing.files);
+	free(listing.marks);
 	if (r >= 0)
 		recover_manifest_count(recovery, description);
 	return r;

@@ -23,6 +23,17 @@ static inline DIR *entries_open(int parent, const char *name)
 	return folder;
 }
 
+/* The next entry, hidden ones as marks included. */
+static inline const struct dirent *entries_next_of_all(DIR *folder)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.' || (entry->d_name[1] && (entry->d_name[1] != '.' || entry->d_name[2])))
+			return entry;
+	return NULL;
+}
+
 /* The next entry that is not hidden. */
 static inline const struct dirent *entries_next(DIR *folder)
 {

@@ -69,6 +69,15 @@ bool trace_has_changes(const struct trace *trace)
 	return trace && atomic_load(&trace->change_count);
 }
 
+/* The thread that writes the manifest knows of the removal. */
+static void mark_told(struct trace *trace, const struct kept *kept)
+{
+	struct mark *mark;
+
+	SLIST_FOREACH (mark, &trace->marks, entry)
+		mark->told |= mark->stream == kept->stream && mark->number == kept->number;
+}
+
 bool trace_next_change(struct trace *trace, struct trace_change *change)
 {
 	struct kept *kept;
@@ -88,6 +97,8 @@ bool trace_next_change(struct trace *trace, struct trace_change *change)
 			.limit = kept->limit,
 			.stored = kept->state == KEPT_REMOVED ? 0 : kept->bytes,
 		};
+		if (change->removed)
+			mark_told(trace, kept);
 		memcpy(change->stored_sha256, kept->stored_sha256, sizeof(change->stored_sha256));
 		kept_put(kept);
 	}

@@ -15,7 +15,7 @@
 
 #define RETRY_NS 1000000000ULL /* after a file could not be removed */
 
-/* Removes every name that the segment may have. 0, -ENOENT when there was none, or another negative errno. */
+/* Removes every name that the segment may have, behind a mark that says so. 0, -ENOENT when there was none, or another negative errno. */
 static int unlink_names(struct trace *trace, const struct kept *kept)
 {
 	static const enum segment_ending endings[] = { SEGMENT_PLAIN, SEGMENT_PACKED, SEGMENT_PACKED_PART };
@@ -27,6 +27,8 @@ static int unlink_names(struct trace *trace, const struct kept *kept)
 	folder = trace_open_stream(trace, kept->stream);
 	if (folder < 0)
 		result = folder;
+	else
+		mark_make(trace, folder, kept);
 	for (size_t i = 0; folder >= 0 && i < sizeof(endings) / sizeof(endings[0]); i++) {
 		char name[SEGMENT_FILE_MAX];
 
@@ -94,7 +96,7 @@ static bool remove_below(int parent, const char *name, unsigned int depth)
 	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
 	const struct dirent *entry;
 
-	while (folder && (entry = entries_next(folder)))
+	while (folder && (entry = entries_next_of_all(folder)))
 		if (unlinkat(dirfd(folder), entry->d_name, 0) < 0 && errno == EISDIR &&
 		    depth < ENTRIES_DEPTH_MAX)
 			remove_below(dirfd(folder), entry->d_name, depth + 1);

@@ -15,6 +15,7 @@
 #include "entries.h"
 #include "manifest_file.h"
 #include "schema.h"
+#include "segment_mark.h"
 #include "tree.h"
 
 static enum iotr_stream stream_of_folder(const char *name)
@@ -109,6 +110,34 @@ static void scan_file(struct trace *trace, int folder, const char *name, const s
 		keep(trace, stream, &segment, status);
 }
 
+static bool has_segment(const struct trace *trace, enum iotr_stream stream, unsigned int number)
+{
+	const struct kept *kept;
+
+	TAILQ_FOREACH (kept, &trace->kept[stream], entry)
+		if (kept->number == number)
+			return true;
+	return false;
+}
+
+/* Takes what was removed without the manifest being told. A mark of a segment that is still there is of no removal. */
+static void scan_marks(struct trace *trace, int parent, const char *name, enum iotr_stream stream)
+{
+	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
+	const struct dirent *entry;
+
+	while (folder && (entry = entries_next_of_all(folder))) {
+		struct segment_mark mark;
+
+		if (!segment_mark_parse(iotr_schemas[stream].folder, entry->d_name, &mark))
+			continue;
+		if (has_segment(trace, stream, mark.segment.number))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+		else
+			mark_add(trace, entry->d_name, &mark, stream);
+	}
+}
+
 static void scan_folder(struct trace *trace, int parent, const char *name, unsigned int depth)
 {
 	_cleanup_(closedirp) DIR *folder = entries_open(parent, name);
@@ -128,6 +157,8 @@ static void scan_folder(struct trace *trace, int parent, const char *name, unsig
 	}
 	if (stream < IOTR_STREAM_COUNT)
 		sort(&trace->kept[stream]);
+	if (stream < IOTR_STREAM_COUNT && !trace->recovering)
+		scan_marks(trace, parent, name, stream);
 }
 
 static bool is_one_of(const struct stat *folder, const char *const *paths)
@@ -223,6 +254,9 @@ static void take_over(struct trace *trace, struct trace *found)
 	trace->others = found->others;
 	trace->compress = found->compress;
 	trace->waiting = found->waiting;
+	atomic_fetch_add(&trace->change_count, atomic_load(&found->change_count));
+	TAILQ_CONCAT(&trace->changes, &found->changes, change);
+	marks_move(trace, found);
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++) {
 		while ((kept = TAILQ_FIRST(&trace->kept[stream]))) {
 			TAILQ_REMOVE(&trace->kept[stream], kept, entry);

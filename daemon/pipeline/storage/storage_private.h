@@ -4,6 +4,7 @@
  *
  *   kept.c        the bytes and closed segments of a trace: numbers and lists
  *   trace_life.c  traces, which live as long as a thread works with them
+ *   marks.c       what says of a segment that it was removed until the manifest does
  *   visits.c      which threads wait for which disks
  *   removal.c     segments and folders that go
  *   room.c        whether there is room to write, and what goes to make some
@@ -28,6 +29,7 @@
 
 #include "clocks.h"
 #include "compress.h"
+#include "segment_mark.h"
 #include "segment_name.h"
 #include "storage.h"
 
@@ -54,6 +56,7 @@ struct kept {
 	unsigned int number;
 	char name[SEGMENT_NAME_MAX]; /* without .gz */
 	uint64_t bytes;		   /* on the disk */
+	uint64_t rows, text; /* rows, and bytes of their text; 0: of an earlier session, whose manifest has them */
 	uint64_t packed;	   /* bytes of the .gz that is being made */
 	uint8_t stored_sha256[SHA256_DIGEST_SIZE]; /* of the .gz, until the manifest is told that it was made */
 	uint64_t closed_ns;	   /* CLOCK_REALTIME */
@@ -63,6 +66,16 @@ struct kept {
 };
 
 TAILQ_HEAD(kept_list, kept);
+SLIST_HEAD(mark_list, mark);
+
+/* A mark of a segment that was removed. */
+struct mark {
+	SLIST_ENTRY(mark) entry;
+	enum iotr_stream stream;
+	unsigned int number;
+	bool told; /* the thread that writes the manifest knows of the removal */
+	char name[SEGMENT_MARK_MAX];
+};
 
 struct trace {
 	TAILQ_ENTRY(trace) entry;
@@ -91,6 +104,7 @@ struct trace {
 	unsigned int waiting; /* KEPT_WAITING and KEPT_COMPRESSING */
 	struct kept_list changes;
 	_Atomic unsigned int change_count;
+	struct mark_list marks;
 	/* For the keeper that writes the manifest, which holds a reference meanwhile. */
 	struct trace_change *untold; /* taken from the changes, not in the manifest yet */
 	size_t untold_count;
@@ -192,6 +206,18 @@ void trace_unref(struct trace *trace);
  */
 int trace_open(const struct trace *trace);
 int trace_open_stream(const struct trace *trace, enum iotr_stream stream);
+
+/* ---- marks.c ---- */
+
+/* Marks the segment as one that is about to be removed from the stream's folder; with `files` held, without the lock. */
+void mark_make(struct trace *trace, int folder, const struct kept *kept);
+
+/* With the lock held: a mark that was found becomes a change, -ENOMEM; marks go from one trace to another. */
+int mark_add(struct trace *trace, const char *file, const struct segment_mark *found, enum iotr_stream stream);
+void marks_move(struct trace *to, struct trace *from);
+
+/* Removes the files of marks that the manifest has told of, or of all; without the lock. */
+void marks_remove(struct trace *trace, bool all);
 
 /* ---- visits.c, with the lock held ---- */
 

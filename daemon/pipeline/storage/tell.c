@@ -68,6 +68,8 @@ void tell_run(struct trace *trace)
 	before = rights_use(trace_rights(trace));
 	error = manifest_edit(trace);
 	rights_use(before);
+	if (!error)
+		trace_told(trace);
 	if (error < 0)
 		tell_later(trace, error);
 	else /* changes that are left came meanwhile, as making room for the manifest may remove a segment */

@@ -108,14 +108,16 @@ void trace_closing(struct trace *trace, enum iotr_stream stream)
 	pthread_mutex_unlock(&trace->storage->lock);
 }
 
-void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number,
-		  const char *name, uint64_t bytes)
+void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number, const char *name, uint64_t bytes,
+		  uint64_t rows)
 {
 	struct kept kept = {
 		.state = KEPT_PLAIN,
 		.stream = stream,
 		.number = number,
 		.bytes = bytes,
+		.rows = rows,
+		.text = bytes,
 	};
 
 	if (!trace)
@@ -166,6 +168,7 @@ void trace_forget(struct trace *trace)
 		;
 	trace_unuse(trace, trace->used);
 	pthread_mutex_unlock(&trace->storage->lock);
+	marks_remove(trace, true);
 }
 
 void trace_free(struct trace *trace)

@@ -53,8 +53,8 @@ uint64_t trace_table_limit(struct trace *trace);
 void trace_closing(struct trace *trace, enum iotr_stream stream);
 
 /* The segment is closed, as FOLDER/name. It may be compressed and removed from now on. */
-void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number,
-		  const char *name, uint64_t bytes);
+void trace_closed(struct trace *trace, enum iotr_stream stream, unsigned int number, const char *name, uint64_t bytes,
+		  uint64_t rows);
 
 /* A closed segment that was compressed or removed. */
 struct trace_change {
@@ -74,6 +74,9 @@ unsigned int trace_removed_listed(struct trace *trace);
 
 /* The next change. False: no more. For the writer until trace_ended(), then for the keeper. */
 bool trace_next_change(struct trace *trace, struct trace_change *change);
+
+/* The manifest is written, with all changes that trace_next_change() had returned before. Waits for the disk. */
+void trace_told(struct trace *trace);
 
 /* Wakes this eventfd when the trace has changes, until trace_ended(). */
 void trace_notify(struct trace *trace, int eventfd);

@@ -25,6 +25,7 @@ void trace_init(struct trace *trace, struct storage *storage, dev_t device, bool
 				 .counted = counted };
 	pthread_mutex_init(&trace->files, NULL);
 	TAILQ_INIT(&trace->changes);
+	SLIST_INIT(&trace->marks);
 	for (int stream = 0; stream < IOTR_STREAM_COUNT; stream++)
 		TAILQ_INIT(&trace->kept[stream]);
 }
@@ -38,6 +39,16 @@ struct trace *trace_alloc(struct storage *storage, dev_t device, bool counted)
 	trace_init(trace, storage, device, counted);
 	TAILQ_INSERT_TAIL(&storage->traces, trace, entry);
 	return trace;
+}
+
+static void free_marks(struct trace *trace)
+{
+	struct mark *mark;
+
+	while ((mark = SLIST_FIRST(&trace->marks))) {
+		SLIST_REMOVE_HEAD(&trace->marks, entry);
+		free(mark);
+	}
 }
 
 static void destroy(struct trace *trace)
@@ -57,6 +68,7 @@ static void destroy(struct trace *trace)
 			TAILQ_REMOVE(&trace->kept[stream], kept, entry);
 			free(kept);
 		}
+	free_marks(trace);
 	if (trace->folder_fd >= 0)
 		close(trace->folder_fd);
 	pthread_mutex_destroy(&trace->files);

@@ -114,6 +114,7 @@ int manifest_init(struct manifest *manifest, const struct manifest_config *confi
 	add_string(frame, "level", config->level);
 	add_string(frame, "format", config->format);
 	json_object_object_add(frame, "host", host());
+	add_flag(frame, "removals_marked", true); /* see segment_mark.h */
 	manifest_add_time(frame, "started", config->start.mono_ns, &config->start);
 	if (add_copy(frame, "definition", config->definition) < 0 ||
 	    add_copy(frame, "hooks", config->hooks) < 0)

@@ -312,7 +312,8 @@ static int close_segment(struct sink *sink, struct segment *segment)
 	if (error < 0)
 		return error;
 	sink->unclosed = TAILQ_NEXT(segment, entry);
-	trace_closed(sink->trace, sink->stream, segment->number, segment->name, segment->bytes);
+	trace_closed(sink->trace, sink->stream, segment->number, segment->name, segment->bytes,
+		     segment->rows);
 	return 0;
 }
 

@@ -72,6 +72,8 @@ int writer_write_manifest(struct writer *writer)
 	FOR_EACH_STREAM (writer, stream)
 		streams[stream->sink.stream] = describe_stream(writer, stream, lost.rows[stream->sink.stream]);
 	error = manifest_write(&writer->manifest, &state);
+	if (!error)
+		trace_told(writer->trace);
 	atomic_store(&writer->manifest_error, error);
 	writer->manifest_due = error < 0;
 	if (error && !before)

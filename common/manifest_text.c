@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "escape.h"
+#include "json_parse.h"
 
 #define LIST	    "segments"
 #define FRAME_MAX   (16 * 1024 * 1024) /* most bytes of a manifest without its segments */
@@ -151,20 +152,15 @@ static int take_frame(struct manifest_reader *reader)
 
 static struct json_object *parse(const char *text, size_t size)
 {
-	_cleanup_(json_tokener_freep) struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
+	struct json_object *object = NULL;
+	const char *why;
 
-	return tokener ? json_tokener_parse_ex(tokener, text, (int)size) : NULL;
+	return json_parse(text, size, DEPTH_MAX, &object, &why) < 0 ? NULL : object;
 }
 
-/* The parser needs the NUL, which is not counted, to see the end of a number. */
-static struct json_object *parse_kept(struct manifest_reader *reader)
+static struct json_object *parse_kept(const struct manifest_reader *reader)
 {
-	size_t size = reader->size;
-
-	if (keep(reader, '\0', SIZE_MAX) < 0)
-		return NULL;
-	reader->size = size;
-	return parse(reader->text, size + 1);
+	return parse(reader->text, reader->size);
 }
 
 int manifest_reader_init(struct manifest_reader *reader, int fd, struct json_object **ret)
@@ -254,7 +250,7 @@ struct json_object *manifest_reader_again(struct manifest_reader *reader, uint64
 
 	if (!text || pread(reader->fd, text, size, (off_t)from) != (ssize_t)size)
 		return NULL;
-	return parse(text, size + 1);
+	return parse(text, size);
 }
 
 /* ---- writing ---- */

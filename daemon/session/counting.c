@@ -312,7 +312,7 @@ int counting_watch_new(struct counting *counting, const struct counting_wish *wi
 	*ret = watch;
 	r = start(counting);
 	if (r < 0)
-		counting_watch_free(watch);
+		counting_watch_free(TAKE(*ret));
 	return r;
 }
 

@@ -15,11 +15,13 @@
 #include "cleanup.h"
 #include "json_add.h"
 #include "json_memory.h"
+#include "json_parse.h"
 #include "log.h"
 #include "schema.h"
 #include "spec/definition.h"
 #include "write_all.h"
 
+#define NOTE_DEPTH  32
 #define NOTE_MAX    (1024 * 1024) /* in bytes, as for the message that started the session */
 #define ENDING	    ".json"
 #define FOLDER_MODE 0700
@@ -263,6 +265,7 @@ static int read_note(int folder, const char *file, struct running_note *note)
 	_cleanup_json_ struct json_object *object = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct stat status;
+	const char *why;
 	ssize_t size;
 
 	if (fd < 0 || fstat(fd, &status) < 0)
@@ -273,7 +276,8 @@ static int read_note(int folder, const char *file, struct running_note *note)
 	size = text ? pread(fd, text, (size_t)status.st_size, 0) : -1;
 	if (size < 0)
 		return -errno;
-	object = json_tokener_parse(text);
+	if (json_parse(text, (size_t)size, NOTE_DEPTH, &object, &why) == -ENOMEM)
+		return -ENOMEM;
 	snprintf(note->id, sizeof(note->id), "%.*s", (int)(strlen(file) - strlen(ENDING)), file);
 	return json_object_is_type(object, json_type_object) ? understand(object, note) : -EBADMSG;
 }

@@ -54,13 +54,10 @@ int __wrap_json_object_deep_copy(struct json_object *from, struct json_object **
 
 /* ---- what it is added to ---- */
 
-/* A value that could not be added is freed, as one that was is the object's. */
-static int added(int r, struct json_object *value)
+/* A value that could not be added is nobody's: some callers go on to fill it in, so the few bytes stay. */
+static int added(int r)
 {
-	if (r >= 0)
-		return r;
-	lacks = true;
-	json_object_put(value);
+	lacks |= r < 0;
 	return r;
 }
 
@@ -68,21 +65,21 @@ int __real_json_object_object_add(struct json_object *object, const char *key, s
 int __wrap_json_object_object_add(struct json_object *object, const char *key, struct json_object *value);
 int __wrap_json_object_object_add(struct json_object *object, const char *key, struct json_object *value)
 {
-	return added(object ? __real_json_object_object_add(object, key, value) : -1, value);
+	return added(object ? __real_json_object_object_add(object, key, value) : -1);
 }
 
 int __real_json_object_array_add(struct json_object *array, struct json_object *value);
 int __wrap_json_object_array_add(struct json_object *array, struct json_object *value);
 int __wrap_json_object_array_add(struct json_object *array, struct json_object *value)
 {
-	return added(array ? __real_json_object_array_add(array, value) : -1, value);
+	return added(array ? __real_json_object_array_add(array, value) : -1);
 }
 
 int __real_json_object_array_put_idx(struct json_object *array, size_t index, struct json_object *value);
 int __wrap_json_object_array_put_idx(struct json_object *array, size_t index, struct json_object *value);
 int __wrap_json_object_array_put_idx(struct json_object *array, size_t index, struct json_object *value)
 {
-	return added(array ? __real_json_object_array_put_idx(array, index, value) : -1, value);
+	return added(array ? __real_json_object_array_put_idx(array, index, value) : -1);
 }
 
 /* ---- what is asked of it ---- */

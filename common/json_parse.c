@@ -264,17 +264,23 @@ static int take_member(struct parser *parser, struct json_object *object)
 	r = take_value(parser, &value);
 	if (r < 0)
 		return r;
-	return json_object_object_add(object, key, TAKE(value)) < 0 ? no_memory(parser) : 0;
+	if (json_object_object_add(object, key, value) < 0)
+		return no_memory(parser);
+	TAKE(value);
+	return 0;
 }
 
 static int take_element(struct parser *parser, struct json_object *array)
 {
-	struct json_object *value = NULL;
+	_cleanup_json_ struct json_object *value = NULL;
 	int r = take_value(parser, &value);
 
 	if (r < 0)
 		return r;
-	return json_object_array_add(array, value) < 0 ? no_memory(parser) : 0;
+	if (json_object_array_add(array, value) < 0)
+		return no_memory(parser);
+	TAKE(value);
+	return 0;
 }
 
 /* What is between brackets, of which the first was taken. */

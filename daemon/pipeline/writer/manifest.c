@@ -168,8 +168,10 @@ int manifest_redefine(struct manifest *manifest, struct json_object *definition,
 
 	manifest_add_time(change, "time", when->mono_ns, when);
 	add_u64(change, "mono_ns", when->mono_ns);
-	if (json_object_object_add(change, "definition", definition) < 0)
+	if (json_object_object_add(change, "definition", definition) < 0) {
+		json_object_put(definition);
 		return -ENOMEM;
+	}
 	if (!json_object_object_get_ex(manifest->constant, "changes", &changes)) {
 		changes = json_object_new_array();
 		json_object_object_add(manifest->constant, "changes", changes);

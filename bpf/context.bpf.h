@@ -14,7 +14,6 @@
 #define PF_MEMALLOC  0x00000800
 #define PF_KSWAPD    0x00020000
 
-#define PROC_MAGIC	  0x9fa0
 #define FADVISE_DONTNEED  4
 #define MADV_PAGEOUT	  21
 

@@ -7,6 +7,7 @@
 #include "pseudo_fs.def"
 
 #define BDEVFS_MAGIC 0x62646576
+#define PROC_MAGIC   0x9fa0
 
 #define S_IFCHR	 0020000
 #define S_IFIFO	 0010000

@@ -217,6 +217,8 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
+	struct pid *thread_pid;
+	struct hlist_node pid_links[4];
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	__u64 start_time;
@@ -230,6 +232,43 @@ struct task_struct {
 struct rb_node {
 	unsigned long __rb_parent_color;
 	struct rb_node *rb_left, *rb_right;
+};
+
+struct xarray {
+	void *xa_head;
+};
+
+struct xa_node {
+	unsigned char shift;
+	void *slots[64];
+};
+
+struct idr {
+	struct xarray idr_rt;
+};
+
+struct pid_namespace {
+	struct idr idr;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct hlist_head tasks[4];
+	struct upid numbers[1]; /* as many as the level says, and one more */
+};
+
+struct proc_inode {
+	struct pid *pid;
+	struct inode vfs_inode;
+};
+
+struct mm_struct___exe {
+	struct file *exe_file;
 };
 
 struct vm_area_struct {

@@ -47,10 +47,6 @@ struct layer_origin {
 
 /* ---- processes ---- */
 
-struct mm_struct___exe {
-	struct file *exe_file;
-} __attribute__((preserve_access_index));
-
 static __always_inline struct task_struct *leader_of(struct task_struct *task)
 {
 	return FOLLOW(task, group_leader);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The filter by path for calls that name a file by text: the text is followed component by component
- * through the tree of struct iotr_path_node. Symbolic links in it are not resolved.
+ * through the tree of struct iotr_path_node. Symbolic links in it are not resolved, but for those of /proc.
  */
 #pragma once
 
@@ -62,15 +62,14 @@ __noinline __u64 path_step(__u64 stand, __u64 part)
 }
 
 /* The stand of a path argument; `user` 0: of the descriptor. A global function. */
-__noinline __u64 path_walk(__s32 directory, __u64 user)
+__noinline __u64 path_walk(__s32 directory, __u64 user, __u32 follow)
 {
-	struct place place;
 	__u64 stand, part;
-	char first = 0;
+	struct way way;
 
-	bpf_probe_read_user(&first, sizeof(first), (void *)user);
-	place = base_of(current_task(), directory, first == '/');
-	stand = place.dentry ? subtree_find(place) : 0;
+	way_of(&way, directory, user, follow);
+	user = way.rest;
+	stand = way.place.dentry ? subtree_find(way.place) : 0;
 	for (int i = 0; i < IOTR_PATH_LEVELS && user; i++) {
 		part = path_part(user);
 		if (part == IOTR_PART_NONE)
@@ -86,9 +85,9 @@ __noinline __u64 path_walk(__s32 directory, __u64 user)
 }
 
 /* Sessions whose path filter accepts a path argument; if it cannot be read none, and `unread` is set. */
-static __always_inline __u64 path_sessions(struct iotr_control *page, __s32 directory, __u64 user, bool *unread)
+static __always_inline __u64 path_sessions(struct iotr_control *page, __s32 directory, __u64 user, bool follow, bool *unread)
 {
-	__u64 stand = path_walk(directory, user);
+	__u64 stand = path_walk(directory, user, follow);
 
 	if (stand != STAND_UNREAD)
 		return subtree_sessions(page, stand);

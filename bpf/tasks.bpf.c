@@ -35,15 +35,6 @@ struct mm_struct___tasks {
 	struct percpu_counter___tasks rss_stat[4];
 };
 
-struct upid {
-	int nr;
-};
-
-struct pid {
-	unsigned int level;
-	struct upid numbers[1]; /* as many as the level says, and one more */
-};
-
 struct task_struct___tasks {
 	struct pid *thread_pid;
 	unsigned int __state;

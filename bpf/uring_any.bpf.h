@@ -104,27 +104,45 @@ static __always_inline __u64 length_of(const struct uring_entry *entry, __u32 wh
 	return what & LENGTH ? entry->length : IOTR_UNKNOWN;
 }
 
+#define URING_AT_FOLLOW 0x400 /* AT_SYMLINK_FOLLOW, of LINKAT */
+
+/* Whether a request follows a symbolic link at the end of its path; at that of a second one none does. */
+static __always_inline bool path_followed(const struct uring_entry *entry)
+{
+	switch (entry->opcode) {
+	case IOTR_IOURING_UNLINKAT:
+	case IOTR_IOURING_RENAMEAT:
+	case IOTR_IOURING_MKDIRAT:
+	case IOTR_IOURING_SYMLINKAT:
+		return false;
+	case IOTR_IOURING_LINKAT:
+		return entry->operation_flags & URING_AT_FOLLOW;
+	default:
+		return true;
+	}
+}
+
 /* The name of a path argument; 0: none. A global function. */
-__noinline __u64 path_name(__s32 directory, __u64 user)
+__noinline __u64 path_name(__s32 directory, __u64 user, __u32 follow)
 {
 	bool pseudo;
 
-	return user ? name_of_argument(directory, user, &pseudo) : 0;
+	return user ? name_of_argument(directory, user, follow, &pseudo) : 0;
 }
 
 static __always_inline void iouring_paths(struct uring_request *request, const struct uring_entry *entry, __u32 what)
 {
 	if (what & TEXT) {
 		request->file.name = name_of_text(0, entry->address);
-		request->iouring.name2 = path_name(entry->fd, entry->offset);
+		request->iouring.name2 = path_name(entry->fd, entry->offset, false);
 		return;
 	}
 	if (what & AT)
-		request->file.name = path_name(entry->fd, entry->address);
+		request->file.name = path_name(entry->fd, entry->address, path_followed(entry));
 	if (what & AT2)
-		request->iouring.name2 = path_name(entry->length, entry->offset);
+		request->iouring.name2 = path_name(entry->length, entry->offset, false);
 	if (what & PATH3)
-		request->file.name = path_name(AT_FDCWD, entry->address3);
+		request->file.name = path_name(AT_FDCWD, entry->address3, true);
 }
 
 /* Sessions that accept what the paths of a request lead to. */
@@ -137,13 +155,13 @@ static __always_inline __u64 iouring_within(struct iotr_control *page, const str
 	if (!(sessions & page->filtered[IOTR_FILTER_PATH]) || what & FD)
 		return sessions; /* a request on a descriptor is decided when its file is known */
 	if (what & TEXT)
-		within = path_sessions(page, entry->fd, entry->offset, &unread);
+		within = path_sessions(page, entry->fd, entry->offset, false, &unread);
 	else if (what & AT)
-		within = path_sessions(page, entry->fd, entry->address, &unread);
+		within = path_sessions(page, entry->fd, entry->address, path_followed(entry), &unread);
 	if (what & AT2)
-		within |= path_sessions(page, entry->length, entry->offset, &unread);
+		within |= path_sessions(page, entry->length, entry->offset, false, &unread);
 	if (what & PATH3)
-		within |= path_sessions(page, AT_FDCWD, entry->address3, &unread);
+		within |= path_sessions(page, AT_FDCWD, entry->address3, true, &unread);
 	accepted = filter_accepted(page, sessions, IOTR_FILTER_PATH, within);
 	if (unread)
 		row_unmatched(IOTR_IOURING, sessions & ~accepted);

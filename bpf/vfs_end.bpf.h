@@ -40,10 +40,10 @@ static __always_inline bool size_known(const struct iotr_call *call, __u64 size)
 }
 
 /* Sends the name of a path argument; sets `pseudo` in the slot if it leads to a pseudo file system. */
-static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user)
+static __always_inline __u64 name_of_path(struct slot *slot, __s32 directory, __u64 user, bool follow)
 {
 	bool pseudo;
-	__u64 name = name_of_argument(directory, user, &pseudo);
+	__u64 name = name_of_argument(directory, user, follow, &pseudo);
 
 	slot->pseudo |= pseudo;
 	return name;
@@ -99,6 +99,42 @@ static __always_inline __u32 flags_of(const struct iotr_call *call, struct slot 
 	return flags;
 }
 
+#define AT_NOFOLLOW	0x100
+#define AT_FOLLOW	0x400
+#define OPEN_NOFOLLOW	00400000
+#define OPEN_EXCLUSIVE	00000300 /* O_CREAT and O_EXCL */
+#define UMOUNT_NOFOLLOW 8
+
+/* Operations that are about a symbolic link at the end of a path, not about what it leads to. */
+#define AT_LINKS (ONE(UNLINK) | ONE(RMDIR) | ONE(RENAME) | ONE(MKDIR) | ONE(SYMLINK) | ONE(MKNOD) | ONE(READLINK))
+
+/* Whether a call follows a symbolic link at the end of its first or second path. */
+static __always_inline bool follows(const struct iotr_call *call, const struct slot *slot, bool second)
+{
+	__u64 flags = call->flags ? argument(slot, call->flags) : 0;
+
+	if (call->flags_other)
+		flags |= argument(slot, call->flags_other);
+	if (AT_LINKS >> (slot->operation & 63) & 1 || call->traits & IOTR_CALL_AT_LINK)
+		return false;
+	if (slot->operation == IOTR_VFS_LINK)
+		return !second && flags & AT_FOLLOW;
+	switch (call->flag_kind) {
+	case IOTR_FLAGS_OPEN:
+		return call->traits & IOTR_CALL_HOW ||
+		       (!(flags & OPEN_NOFOLLOW) && (flags & OPEN_EXCLUSIVE) != OPEN_EXCLUSIVE);
+	case IOTR_FLAGS_UMOUNT:
+		return !(flags & UMOUNT_NOFOLLOW);
+	case IOTR_FLAGS_AT:
+	case IOTR_FLAGS_ACCESS:
+	case IOTR_FLAGS_XATTR:
+	case IOTR_FLAGS_OPEN_TREE:
+		return !(flags & AT_NOFOLLOW);
+	default:
+		return true;
+	}
+}
+
 /* The following global functions find the call by its thread. */
 
 /* Saves what the result of a call that succeeded tells about its file. */
@@ -147,11 +183,11 @@ __noinline __u64 vfs_path(__u64 thread, __u32 second)
 	path = second ? call->path2 : call->path;
 	if (directory && !argument(slot, path)) { /* utimensat: the descriptor itself */
 		slot_file_apart(slot, argument(slot, directory), &slot->pseudo, &place);
-		return name_of_path(slot, argument(slot, directory), 0);
+		return name_of_path(slot, argument(slot, directory), 0, true);
 	}
 	if (!second && call->traits & IOTR_CALL_TEXT)
 		return name_of_text(0, argument(slot, path));
-	return name_of_path(slot, directory_of(slot, directory), argument(slot, path));
+	return name_of_path(slot, directory_of(slot, directory), argument(slot, path), follows(call, slot, second));
 }
 
 /*
@@ -180,10 +216,11 @@ __noinline __u64 vfs_within(__u64 thread, __u64 result)
 	if (place.dentry)
 		return subtree_sessions(page, subtree_find(place));
 	if (call->path && !(call->traits & IOTR_CALL_TEXT))
-		within = path_sessions(page, directory_of(slot, call->directory), argument(slot, call->path), &unread);
+		within = path_sessions(page, directory_of(slot, call->directory), argument(slot, call->path),
+				       follows(call, slot, false), &unread);
 	if (call->path2)
 		within |= path_sessions(page, directory_of(slot, call->directory2),
-					argument(slot, call->path2), &unread);
+					argument(slot, call->path2), follows(call, slot, true), &unread);
 	slot->unread = unread;
 	return within;
 }

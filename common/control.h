@@ -75,6 +75,7 @@ enum iotr_call_trait {
 	IOTR_CALL_STATX = 1 << 10,	  /* `buffer` is a struct statx */
 	IOTR_CALL_CHDIR = 1 << 11,	  /* the row's file is the working directory after the call */
 	IOTR_CALL_REMOVEDIR = 1 << 12,	  /* RMDIR when AT_REMOVEDIR is set */
+	IOTR_CALL_AT_LINK = 1 << 13,	  /* a symbolic link at the end of `path` is not followed */
 	IOTR_CALL_OFFSET_SPLIT = 1 << 14, /* `offset` is two 32-bit arguments, low first */
 	IOTR_CALL_SIZE_SPLIT = 1 << 15,	  /* `size` is two 32-bit arguments, low first */
 	IOTR_CALL_HOW = 1 << 16,	  /* `flags` points to a struct open_how */

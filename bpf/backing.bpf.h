@@ -66,26 +66,24 @@ static __always_inline struct backed *backed_known(__u64 inode)
 	return entry;
 }
 
-/* Notes where an inode is seen. A global function. */
+/* Notes where an inode is seen, in the entry itself, as the stack has little room. A global function. */
 __noinline int backed_note(__u64 inode, __u64 dentry, __u64 mount)
 {
-	struct backed *entry = backed_entry(inode), fresh = {};
+	struct backed *entry = backed_entry(inode);
 	__u64 seen = ADDRESS(struct dentry, dentry, d_inode);
-	struct iotr_file file;
 
 	if (!entry || !seen)
 		return 0;
-	inode_fill(seen, &file);
-	fresh.real = inode;
-	fresh.real_number = READ(struct inode, inode, i_ino);
-	fresh.inode = seen;
-	fresh.number = file.inode;
-	fresh.dentry = dentry;
-	fresh.mount = mount;
-	fresh.device = file.device;
-	fresh.check = backed_check(&fresh);
-	if (entry->check != fresh.check)
-		*entry = fresh;
+	if (entry->real != inode)
+		entry->name = 0;
+	entry->real = inode;
+	entry->real_number = READ(struct inode, inode, i_ino);
+	entry->inode = seen;
+	entry->number = READ(struct inode, seen, i_ino);
+	entry->dentry = dentry;
+	entry->mount = mount;
+	entry->device = device_of(seen, ADDRESS(struct inode, seen, i_sb));
+	entry->check = backed_check(entry);
 	return 1;
 }
 

@@ -251,3 +251,62 @@ int find_reachable(const struct bpf_insn *insns, size_t count, bool *reachable)
 	free(walk.is_pending);
 	return r;
 }
+
+/* ---- stack ---- */
+
+#define DEPTH_MAX 16 /* functions in a chain; kernels allow 8 */
+
+/* Where the function ends that begins at `begin`: where another one begins that is called. */
+static size_t function_end(const struct bpf_insn *insns, size_t count, size_t begin)
+{
+	size_t end = count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t target = i + 1 + (size_t)(int64_t)insns[i].imm;
+
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL && target > begin && target < end)
+			end = target;
+	}
+	return end;
+}
+
+/* The lowest byte of the frame that an instruction names, as a positive number; 0: none. */
+static size_t frame_use(const struct bpf_insn *insns, size_t at)
+{
+	const struct bpf_insn *insn = &insns[at];
+	int class = BPF_CLASS(insn->code);
+
+	if (class == BPF_LDX && insn->src_reg == BPF_REG_10)
+		return (size_t)-insn->off;
+	if ((class == BPF_ST || class == BPF_STX) && insn->dst_reg == BPF_REG_10)
+		return (size_t)-insn->off;
+	/* A pointer into the frame is made of two instructions. */
+	if (insn->code == (BPF_ALU64 | BPF_MOV | BPF_X) && insn->src_reg == BPF_REG_10 &&
+	    insns[at + 1].code == (BPF_ALU64 | BPF_ADD | BPF_K) && insns[at + 1].dst_reg == insn->dst_reg && insns[at + 1].imm < 0)
+		return (size_t)-insns[at + 1].imm;
+	return 0;
+}
+
+static size_t chain_depth(const struct bpf_insn *insns, size_t count, const bool *reachable, size_t begin,
+			  size_t rounding, int level)
+{
+	size_t end = function_end(insns, count, begin), own = 1, deepest = 0;
+
+	for (size_t i = begin; i < end; i++) {
+		size_t use = reachable[i] ? frame_use(insns, i) : 0, depth;
+
+		own = use > own ? use : own;
+		if (!reachable[i] || insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg != BPF_PSEUDO_CALL ||
+		    level == DEPTH_MAX)
+			continue;
+		depth = chain_depth(insns, count, reachable, i + 1 + (size_t)(int64_t)insns[i].imm, rounding,
+				    level + 1);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return (own + rounding - 1) / rounding * rounding + deepest;
+}
+
+size_t stack_depth(const struct bpf_insn *insns, size_t count, const bool *reachable, size_t rounding)
+{
+	return chain_depth(insns, count, reachable, 0, rounding, 1);
+}

@@ -17,3 +17,11 @@
  * appended. Returns 0, -ENOMEM, or -EINVAL if a jump leads out of the program.
  */
 int find_reachable(const struct bpf_insn *insns, size_t count, bool *reachable);
+
+/*
+ * Bytes of stack that the deepest chain of functions takes, each rounded up to `rounding`. Only what is reachable counts.
+ * Kernels that give programs no stack of their own refuse more than STACK_MAX.
+ */
+size_t stack_depth(const struct bpf_insn *insns, size_t count, const bool *reachable, size_t rounding);
+
+#define STACK_MAX 512

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * relocate VMLINUX OBJECT...: relocates BPF objects against another kernel's types, without booting it. Prints each field,
- * type or value that this kernel lacks and that a program would read all the same; ends with 1 if there are any.
+ * type or value that this kernel lacks and that a program would read all the same, and each program that needs more stack than
+ * there is; ends with 1 if there are any.
  *
  * libbpf relocates all programs of an object before it loads the first one, and says in its debug output which instruction
  * belongs to which field. The load itself then fails, as the maps are left out: nothing gets into the running kernel.
@@ -165,12 +166,29 @@ static int report_tracepoint(const struct bpf_object *object, const struct bpf_p
 	return 1;
 }
 
-static int report_program(const struct bpf_program *program)
+/* What the stack of each function is rounded up to: 16 since 6.9, which also brought this type of map, and 32 before. */
+static size_t stack_rounding(const struct btf *kernel)
+{
+	for (__u32 id = 1; id < btf__type_cnt(kernel); id++) {
+		const struct btf_type *type = btf__type_by_id(kernel, id);
+		const struct btf_enum *values = btf_enum(type);
+
+		if (!btf_is_enum(type))
+			continue;
+		for (int i = 0; i < btf_vlen(type); i++)
+			if (!strcmp(btf__name_by_offset(kernel, values[i].name_off), "BPF_MAP_TYPE_ARENA"))
+				return 16;
+	}
+	return 32;
+}
+
+static int report_program(const struct bpf_program *program, size_t rounding)
 {
 	const char *name = bpf_program__name(program);
 	const struct bpf_insn *insns = bpf_program__insns(program);
 	size_t count = bpf_program__insn_cnt(program);
 	bool *reachable = calloc(count + 1, sizeof(*reachable));
+	size_t depth;
 	int failed = 0;
 
 	if (!reachable || find_reachable(insns, count, reachable) < 0) {
@@ -186,6 +204,11 @@ static int report_program(const struct bpf_program *program)
 		printf("%s: reads %s, which this kernel does not have\n", name, target ? target : "(unknown)");
 		failed = 1;
 	}
+	depth = failed ? 0 : stack_depth(insns, count, reachable, rounding);
+	if (depth > STACK_MAX) {
+		printf("%s: needs %zu bytes of stack, of which there are %d\n", name, depth, STACK_MAX);
+		failed = 1;
+	}
 	free(reachable);
 	return failed;
 }
@@ -194,6 +217,7 @@ static int relocate_object(const char *path, const char *vmlinux, const struct b
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = vmlinux);
 	struct bpf_object *object = bpf_object__open_file(path, &options);
+	size_t rounding = stack_rounding(kernel);
 	struct bpf_program *program;
 	struct bpf_map *map;
 	int failed = 0;
@@ -209,7 +233,7 @@ static int relocate_object(const char *path, const char *vmlinux, const struct b
 		bpf_program__set_autoload(program, is_for_kernel(kernel, program));
 	bpf_object__load(object);
 	bpf_object__for_each_program(program, object)
-		failed |= bpf_program__autoload(program) ? report_program(program) :
+		failed |= bpf_program__autoload(program) ? report_program(program, rounding) :
 							   report_tracepoint(object, program, kernel);
 	bpf_object__close(object);
 	return failed;

@@ -33,7 +33,7 @@
 #define IOTR_CGROUP_LEVELS 64 /* levels of the cgroup hierarchy that are walked upwards */
 #define IOTR_UNITS	   1024 /* names of systemd units over all sessions */
 #define IOTR_FAULT_CPUS	   8192 /* CPUs that a kernel may have, a power of two */
-#define IOTR_PATH_NODES	   4096 /* folders of path filters, and those above them; a power of two */
+#define IOTR_PATH_NODES	   2048 /* folders of path filters, and those above them; a power of two */
 #define IOTR_PATH_LEVELS   64 /* folders above a file, or components of a path, that are walked */
 #define IOTR_HINTS	   4096 /* entries in the hint table of a kind of filter; a power of two */
 #define IOTR_DIRTIED_SIZE  64 /* bytes of a bucket of the table of pages made dirty */

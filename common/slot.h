@@ -37,7 +37,7 @@ struct slot {
 	__u64 taken; /* how often it was taken by another thread; the increment is a memory barrier */
 };
 
-#define IOTR_PARKED 512 /* calls that wait for a signal handler, at most; a power of two */
+#define IOTR_PARKED 128 /* calls that wait for a signal handler, at most; a power of two */
 #define IOTR_DRAWS 256 /* generators of random numbers, by CPU; a power of two */
 
 /* A generator has a cache line of its own. */
@@ -56,3 +56,6 @@ struct iotr_shared {
 	struct slot plugged[IOTR_PLUGGED]; /* calls of the other streams */
 	struct slot parked[IOTR_PARKED]; /* of either, while a signal handler has the slot: see bpf/restarts.bpf.h */
 };
+
+/* Kernels up to 5.10 refuse an array whose value is larger than what kmalloc() gives at once. */
+_Static_assert(sizeof(struct iotr_shared) <= 4 << 20, "too large for the map of the oldest kernels");

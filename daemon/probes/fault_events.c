@@ -76,7 +76,8 @@ void fault_events_close(struct probes *probes)
 	close_behind(probes, 0);
 	free(probes->fault_events);
 	probes->fault_events = NULL;
-	memset(probes->page->fault_cpus, 0, sizeof(probes->page->fault_cpus));
+	if (probes->page) /* not where the kernel refused the objects */
+		memset(probes->page->fault_cpus, 0, sizeof(probes->page->fault_cpus));
 }
 
 uint64_t probes_fault_period(struct probes *probes, uint64_t period)

@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -55,6 +56,11 @@ def rows(chance):
     return vfs, block
 
 
+def name_of(text):
+    """A name as it was before bytes of it became escapes of CSV, for which the format has no need."""
+    return re.sub(r'\\x([0-9a-f]{2})', lambda byte: chr(int(byte[1], 16)), text)
+
+
 def took(row):
     if 'latency_ns' in row:
         return int(row['latency_ns'])
@@ -62,7 +68,7 @@ def took(row):
 
 
 def slices_of(vfs, block):
-    made = [('vfs', row['operation'], int(row['mono_ns']), took(row), row['filename'], int(row['offset'])
+    made = [('vfs', row['operation'], int(row['mono_ns']), took(row), name_of(row['filename']), int(row['offset'])
              if 'offset' in row else None, int(row['bytes_completed']) if 'offset' in row else None) for row in vfs]
     made += [('block', row['operation'], int(row['mono_ns']), took(row), None, int(row['sector']) * 512, int(row['size']))
              for row in block]

@@ -44,6 +44,14 @@ static int try_read_kernel(void)
 	return load(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, sizeof(insns) / sizeof(insns[0]), NULL);
 }
 
+/* Whether it loads any program at all, which takes privileges. */
+static bool loads_programs(void)
+{
+	const struct bpf_insn insns[] = { EXIT_INSNS };
+
+	return load(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, sizeof(insns) / sizeof(insns[0]), NULL) == 0;
+}
+
 static int attach_once(int program)
 {
 	int link = bpf_raw_tracepoint_open(NULL, program);
@@ -143,7 +151,7 @@ int kernel_open(struct kernel *kernel)
 		return r;
 	r = try_read_kernel();
 	kernel->read_kernel = r == 0;
-	kernel->refusal = kernel->read_kernel ? NULL : refusal_of_reads(r);
+	kernel->refusal = kernel->read_kernel || !loads_programs() ? NULL : refusal_of_reads(r);
 	/* Not used where a policy, such as lockdown, forbids the helper, as that would circumvent it. */
 	kernel->typed_reads = kernel->read_kernel && kernel_function(kernel, "bpf_rdonly_cast") > 0;
 	kernel->preempts = may_preempt();

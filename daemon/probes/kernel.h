@@ -20,7 +20,7 @@ struct kernel {
 	pthread_mutex_t lock;
 	bool typed_reads;     /* bpf_rdonly_cast */
 	bool read_kernel;     /* bpf_probe_read_kernel */
-	const char *refusal;  /* why it is refused, without which no program of any stream loads; NULL: it is not */
+	const char *refusal;  /* why it is refused, without which no program of any stream loads; NULL: it is not, or no program loads */
 	bool function_hooks;  /* fentry and fexit load, and can be attached again and again */
 	const char *function_reason; /* a text that says why, or why not */
 	uint32_t *enums;      /* BTF ids of all enums, 0 at the end; NULL: not looked for yet; comes and goes with btf */

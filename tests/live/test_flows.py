@@ -238,7 +238,9 @@ def query_of_the_readme(world):
         database.executemany('INSERT INTO %s VALUES (%s)' % (stream, ', '.join('?' * len(rows[0]))),
                              [list(row.values()) for row in rows])
     found = [row for row in database.execute(query) if row[:2] == ('FSYNC', file.path)]
-    equal([row[4] for row in found], [MIB], 'bytes of the fsync')
+    moved = [row[4] for row in found]
+    # What the file system writes of its own for the call, such as a log, is of the call, too.
+    check(len(moved) == 1 and MIB <= moved[0] < MIB + MIB // 8, 'bytes of the fsync', moved)
 
 
 @test

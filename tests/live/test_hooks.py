@@ -15,7 +15,7 @@ from lib.reader import Reader, judge_rows
 from lib.registry import PATIENCE, Skip, check, equal, test, wait_for
 from lib.world import find_key
 
-VERIFIED_MAX = 120000  # instructions
+VERIFIED_MAX = 150000
 
 
 @test(host_only=True)

@@ -22,12 +22,14 @@ def hanging(world, *options):
         with subprocess.Popen([sys.executable, '-c', LOCKS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as process:
             process.stdout.readline()
-            with world.session('--vfs', '--pid', process.pid, *options) as session:
-                process.stdin.write('\n')
-                process.stdin.flush()
-                process.stdout.readline()
-                wait_for('the call', lambda: waits(process.pid))
-            fcntl.flock(holder, fcntl.LOCK_UN)
+            try:
+                with world.session('--vfs', '--pid', process.pid, *options) as session:
+                    process.stdin.write('\n')
+                    process.stdin.flush()
+                    process.stdout.readline()
+                    wait_for('the call', lambda: waits(process.pid))
+            finally:  # else nobody could wait for the process
+                fcntl.flock(holder, fcntl.LOCK_UN)
     return session, process.pid, path
 
 
@@ -37,7 +39,7 @@ def waits(pid):
         return 'lock' in file.read()
 
 
-@test
+@test(host_only=True)
 def call(world):
     """A call that hangs is named in manifest, status and by `verify`, with its process, its file, and since when."""
     before = time.time()
@@ -73,7 +75,7 @@ def anonymized(world):
     check('FLOCK' in text and os.path.basename(path) not in text, 'a name in the clear', text)
 
 
-@test
+@test(host_only=True)
 def uring_request(world):
     """The same of a request of io_uring."""
     ring, time_of = uring.need(8), ctypes.create_string_buffer(16)

@@ -221,7 +221,7 @@ def synced_by_another(world):
         equal(sizes(rows), {sync['flow']: MIB}, 'bytes of requests by flow')
 
 
-@test
+@test(host_only=True)
 def query_of_the_readme(world):
     """What common/README.md shows finds the requests of a call that synchronises what others have written."""
     with open(README, encoding='utf-8') as readme:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that a process sees on one file system, and whose pages are those of a file on another: overlayfs has them in a layer, and FUSE
- * may pass on what is read and written. Pages and requests tell of the inode below; rows of them have the file that the process sees.
+ * may pass on what is read and written. Pages and requests name the inode below; their rows name the file that the process sees.
  * Which one that is, is known by
  *
  * - the open file that the system call in flight works on;
  * - a mapping of the inode, whose open file has the path that the process used;
- * - what was found so before, in a table. An entry tells where the file was seen: that holds as long as the same inode is there.
+ * - what was found so before, in a table. An entry says where the file was seen, and is valid as long as the same inode is there.
  *   Otherwise what it said last, as when pages are written of which the dentry above was given up.
  *
  * Nothing is looked for while no such file system is mounted.

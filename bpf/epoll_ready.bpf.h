@@ -82,7 +82,7 @@ __noinline __u64 item_of_fd(__u64 epoll, __s32 fd)
 	return 0;
 }
 
-/* Remembers an item; what is stored with another one, too, does not tell which of them is ready. A global function. */
+/* Remembers an item. Data that two items share does not identify which of them is ready. A global function. */
 __noinline int item_keep(__u64 epoll, __u64 item)
 {
 	__u64 data = item_data(item), key = item_key(epoll, data), *known = bpf_map_lookup_elem(&epoll_items, &key);

@@ -103,7 +103,7 @@ static __always_inline __u64 magic_exe(__u64 task)
 /* ---- one component ---- */
 
 #define PART_ROOM   16
-#define PART_NUMBER (1ULL << 63) /* it is one; otherwise its bytes are told */
+#define PART_NUMBER (1ULL << 63) /* it is one; otherwise these are its bytes */
 
 /* The number in the first bytes of a component, with PART_NUMBER; 0: they are none. */
 static __always_inline __u64 number_in(__u64 bytes)
@@ -123,7 +123,7 @@ static __always_inline __u64 number_in(__u64 bytes)
 	return number | PART_NUMBER;
 }
 
-/* Where one is after a component, of whose bytes the first eight are told. A global function. */
+/* Where the walk is after a component, of which the first eight bytes are given. A global function. */
 __noinline __u64 magic_step(__u64 at, __u64 bytes)
 {
 	__u64 object = MAGIC_OBJECT(at), number = number_in(bytes);

@@ -284,7 +284,7 @@ struct iotr_jbd2 {
 struct iotr_stacking {
 	__u64 overlay; /* address of overlayfs's struct file_system_type; 0: not known */
 	__u32 passthrough; /* byte offset in struct fuse_file; 0: not known */
-	__u32 mounted; /* one is mounted that the address does not tell of */
+	__u32 mounted; /* one is mounted that the address does not cover */
 };
 
 /* Byte offsets in the kernel's struct loop_device, which may be a module's; all 0: it is not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Quotients of formulas.h as the daemon and reports tell them. One thread. */
+/* Quotients of formulas.h as JSON, for the daemon and reports. One thread. */
 #pragma once
 
 #include <json-c/json.h>
